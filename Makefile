@@ -1,0 +1,36 @@
+# Everything runs in a virtual environment that these targets make: with uv if it is there, else with Python's venv.
+
+PYTHON ?= python3
+RUN := .venv/bin/
+export PYTHONUNBUFFERED := 1
+
+.PHONY: demo test lint types bench generate check-generated cross-compile clean help
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+demo: .venv/ready ## run the main job on real parts and show it (KEEP=1 leaves everything running)
+	@$(RUN)windlass demo $(if $(KEEP),--keep)
+
+test: .venv/ready ## the whole test suite
+	@$(RUN)python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+
+lint: .venv/ready ## style, types, import contracts, generated files
+	$(RUN)ruff check .
+	$(RUN)ruff format --check .
+	$(RUN)mypy
+	$(RUN)lint-imports
+	@$(MAKE) --no-print-directory check-generated
+
+bench: .venv/ready ## the tables of bench/README.md
+	$(RUN)python -m bench
+
+cross-compile: .venv/ready ## prove that the control plane builds for the platforms this machine is not
+	$(RUN)python -m windlass.testing.binaries --target linux/arm64 --target darwin/arm64 --into dist/cross
+
+.venv/ready: pyproject.toml uv.lock tools/bootstrap
+	@tools/bootstrap
+	@touch $@
+
+clean: ## remove the virtual environment and caches of tools
+	rm -rf .venv .uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -1,0 +1,12 @@
+"""Windlass runs the machine lifecycle of OpenShift-style Kubernetes clusters.
+
+| package | what it holds |
+|---|---|
+| `windlass.api` | Kubernetes types, one module per API group and version; data only |
+| `windlass.kube` | the controller runtime; knows nothing of machines |
+| `windlass.machine_sync` | Machines mirrored between Cluster API and the Machine API |
+| `windlass.cli` | one module per command |
+| `windlass.testing` | a real control plane for tests, an in-memory model of one, simulators of absent actors |
+"""
+
+__version__ = "0.1.0"
