@@ -1,0 +1,12 @@
+"""Kubernetes types: one module per API group and version, data only.
+
+Every type is a `msgspec.Struct` that declares the fields Windlass reads or writes, in the order and with the
+omission rules of the Go type it stands for, so that encoding one gives the JSON that the Go program would give:
+
+* a field with an ordinary default (`""`, `0`, `None`, an empty list or dict) is left out when it has that value
+  (Go: `omitempty`); a pointer is `T | None`, so a pointer to `""` or `0` is kept;
+* a field declared with `always(...)` is emitted whatever its value (Go: no `omitempty`, or a struct-typed field).
+
+Decoding ignores fields that a type does not declare. Objects are therefore never written back from these types:
+writes are patches against what the API server sent (see `windlass.kube.plan`).
+"""

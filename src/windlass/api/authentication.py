@@ -1,0 +1,42 @@
+"""authentication.k8s.io/v1: asking the API server who holds a token. Source: `k8s.io/api/authentication/v1`."""
+
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+from windlass.api.meta import ObjectMeta, Resource, always
+
+
+class UserInfo(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A user as authenticators know it; `extra` is passed on to authorizers as it is."""
+
+    username: str = ""
+    uid: str = ""
+    groups: list[str] = field(default_factory=list)
+    extra: dict[str, list[str]] = field(default_factory=dict)
+
+
+class TokenReviewSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`audiences` empty means those of the API server itself."""
+
+    token: str = ""
+    audiences: list[str] = field(default_factory=list)
+
+
+class TokenReviewStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    authenticated: bool = False
+    user: UserInfo = always(UserInfo)
+    audiences: list[str] = field(default_factory=list)
+    error: str = ""
+
+
+class TokenReview(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Created with a token, answered at once with whose it is; never stored."""
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        group="authentication.k8s.io", version="v1", kind="TokenReview", plural="tokenreviews", namespaced=False
+    )
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    spec: TokenReviewSpec = always(TokenReviewSpec)
+    status: TokenReviewStatus = always(TokenReviewStatus)

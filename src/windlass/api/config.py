@@ -1,0 +1,115 @@
+"""config.openshift.io/v1: what an OpenShift cluster says about itself. Source: `github.com/openshift/api/config/v1`.
+
+All three kinds are cluster-scoped singletons, never written by us: Infrastructure and FeatureGate are named
+`cluster`, ClusterVersion is named `version`.
+"""
+
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+from windlass.api.meta import ObjectMeta, Resource, always
+
+
+class AWSPlatformStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    region: str = always(str)
+    ip_family: str = ""
+    """IPv4, DualStackIPv4Primary or DualStackIPv6Primary; empty means IPv4."""
+
+
+class OpenStackPlatformStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    api_server_internal_ips: list[str] = field(default_factory=list, name="apiServerInternalIPs")
+    ingress_ips: list[str] = field(default_factory=list, name="ingressIPs")
+    cloud_name: str = ""
+
+
+class PowerVSPlatformStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    region: str = always(str)
+    zone: str = always(str)
+    resource_group: str = ""
+
+
+class PlatformStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Where the cluster runs: `type` (AWS, OpenStack, PowerVS, None, ...) says which of the others is set."""
+
+    type: str = always(str)
+    aws: AWSPlatformStatus | None = None
+    openstack: OpenStackPlatformStatus | None = None
+    powervs: PowerVSPlatformStatus | None = None
+
+
+class InfrastructureStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`infrastructure_name` is the prefix of all cloud resources, and the name of the Cluster API Cluster."""
+
+    infrastructure_name: str = always(str)
+    platform: str = ""
+    """The platform's name, as before platformStatus came; read `platform_status` instead."""
+    platform_status: PlatformStatus | None = None
+    api_server_url: str = field(default="", name="apiServerURL")
+    api_server_internal_uri: str = field(default="", name="apiServerInternalURI")
+    control_plane_topology: str = ""
+    infrastructure_topology: str = ""
+
+
+class Infrastructure(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    RESOURCE: ClassVar[Resource] = Resource(
+        group="config.openshift.io",
+        version="v1",
+        kind="Infrastructure",
+        plural="infrastructures",
+        namespaced=False,
+    )
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    status: InfrastructureStatus = always(InfrastructureStatus)
+
+
+class FeatureGateName(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    name: str = always(str)
+
+
+class FeatureGateDetails(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """The gates of one release of the cluster; gates named in neither list are unknown to it."""
+
+    version: str = always(str)
+    enabled: list[FeatureGateName] = field(default_factory=list)
+    disabled: list[FeatureGateName] = field(default_factory=list)
+
+
+class FeatureGateStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """During an update there is one entry for the old release and one for the new."""
+
+    feature_gates: list[FeatureGateDetails] = field(default_factory=list)
+
+
+class FeatureGate(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    RESOURCE: ClassVar[Resource] = Resource(
+        group="config.openshift.io", version="v1", kind="FeatureGate", plural="featuregates", namespaced=False
+    )
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    status: FeatureGateStatus = always(FeatureGateStatus)
+
+
+class Release(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    version: str = always(str)
+    image: str = always(str)
+
+
+class ClusterVersionStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`desired` is the release that the cluster runs or is being updated to."""
+
+    desired: Release = always(Release)
+
+
+class ClusterVersion(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    RESOURCE: ClassVar[Resource] = Resource(
+        group="config.openshift.io",
+        version="v1",
+        kind="ClusterVersion",
+        plural="clusterversions",
+        namespaced=False,
+    )
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    status: ClusterVersionStatus = always(ClusterVersionStatus)

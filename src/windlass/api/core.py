@@ -1,0 +1,122 @@
+"""Core kinds, version v1: what the runtime itself reads and writes. Source: `k8s.io/api/core/v1`.
+
+Only fields in use are declared. MicroTime and Time are strings, as the API server sends them.
+"""
+
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+from windlass.api.meta import ObjectMeta, Resource, always
+
+
+class ObjectReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A reference to any object, by name or to a certain version of it."""
+
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    api_version: str = ""
+    resource_version: str = ""
+    field_path: str = ""
+
+
+class EventSource(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Who reports, in Events that older readers understand: `kubectl describe` shows `component`."""
+
+    component: str = ""
+    host: str = ""
+
+
+class Event(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Something a person should know about an object.
+
+    It stands in the object's namespace (`default` for cluster-scoped ones). `type` is Normal or Warning; `message` has
+    at most 1,024 characters. With `event_time` set (MicroTime) the API server also demands action, reporting_component
+    and reporting_instance.
+    """
+
+    RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="Event", plural="events")
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    involved_object: ObjectReference = always(ObjectReference)
+    reason: str = ""
+    message: str = ""
+    source: EventSource = always(EventSource)
+    first_timestamp: str | None = None
+    last_timestamp: str | None = None
+    count: int = 0
+    type: str = ""
+    event_time: str | None = None
+    action: str = ""
+    reporting_component: str = ""
+    reporting_instance: str = ""
+
+
+class NamespaceStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    phase: str = ""
+    """Active or Terminating."""
+
+
+class Namespace(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Read for its existence and for whether it is going away."""
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        group="", version="v1", kind="Namespace", plural="namespaces", namespaced=False
+    )
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    status: NamespaceStatus = always(NamespaceStatus)
+
+
+class Secret(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`data` values are base64 text, as they come over the wire; watched as metadata only, read live by name."""
+
+    RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="Secret", plural="secrets")
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    immutable: bool | None = None
+    data: dict[str, str] = field(default_factory=dict)
+    string_data: dict[str, str] = field(default_factory=dict)
+    type: str = ""
+
+
+class NodeSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    provider_id: str = field(default="", name="providerID")
+    unschedulable: bool = False
+
+
+class NodeCondition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    type: str = always(str)
+    status: str = always(str)
+    last_heartbeat_time: str | None = None
+    last_transition_time: str | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class NodeAddress(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    type: str = always(str)
+    address: str = always(str)
+
+
+class NodeInfo(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Software of the node. (The rest of nodeInfo is not used.)"""
+
+    kubelet_version: str = always(str)
+    os_image: str = always(str)
+
+
+class NodeStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    conditions: list[NodeCondition] = field(default_factory=list)
+    addresses: list[NodeAddress] = field(default_factory=list)
+    node_info: NodeInfo = always(NodeInfo)
+
+
+class Node(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="Node", plural="nodes", namespaced=False)
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    spec: NodeSpec = always(NodeSpec)
+    status: NodeStatus = always(NodeStatus)

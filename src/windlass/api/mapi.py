@@ -1,0 +1,170 @@
+"""The Machine API: `machine.openshift.io/v1beta1` Machines and MachineSets.
+
+Source: `github.com/openshift/api/machine/v1beta1`. What a provider puts into `providerSpec.value` and
+`status.providerStatus` is in `mapi_aws`, `mapi_openstack` and `mapi_powervs`.
+"""
+
+from types import NoneType
+from typing import Any, ClassVar
+
+from msgspec import Struct, field
+
+from windlass.api.integers import Int32, Int64
+from windlass.api.meta import ObjectMeta, OwnerReference, Resource, always
+
+
+class NodeReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`v1.ObjectReference` as the Machine API uses it: the Node that a Machine became."""
+
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    api_version: str = ""
+    resource_version: str = ""
+    field_path: str = ""
+
+
+class Address(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`v1.NodeAddress`: one address of a machine, with its type (InternalIP, Hostname, ...)."""
+
+    type: str = always(str)
+    address: str = always(str)
+
+
+class Condition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A condition of the Machine API, which has a severity (Error, Warning, Info; empty when status is True)."""
+
+    type: str = always(str)
+    status: str = always(str)
+    severity: str = ""
+    last_transition_time: str | None = always(NoneType)
+    reason: str = ""
+    message: str = ""
+
+
+class Taint(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`v1.Taint`, applied to the Node of a Machine."""
+
+    key: str = always(str)
+    value: str = ""
+    effect: str = always(str)
+    time_added: str | None = None
+
+
+class NestedMeta(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """The metadata inside `spec` of a Machine: labels and annotations for its Node."""
+
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    owner_references: list[OwnerReference] = field(default_factory=list)
+
+
+class LifecycleHook(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    name: str = always(str)
+    owner: str = always(str)
+
+
+class LifecycleHooks(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Who wants to be waited for before a Machine is drained, and before its instance is terminated."""
+
+    pre_drain: list[LifecycleHook] = field(default_factory=list)
+    pre_terminate: list[LifecycleHook] = field(default_factory=list)
+
+
+class ProviderSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`value` is a provider spec: a Struct when conversion made it, the plain JSON tree when it was decoded."""
+
+    value: Any = None
+
+
+class MachineSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    metadata: NestedMeta = always(NestedMeta)
+    lifecycle_hooks: LifecycleHooks = always(LifecycleHooks)
+    taints: list[Taint] = field(default_factory=list)
+    provider_spec: ProviderSpec = always(ProviderSpec)
+    provider_id: str | None = field(default=None, name="providerID")
+    authoritative_api: str = field(default="", name="authoritativeAPI")
+
+
+class LastOperation(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    description: str | None = None
+    last_updated: str | None = None
+    state: str | None = None
+    type: str | None = None
+
+
+class MachineStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`provider_status` is a Struct when conversion made it, the plain JSON tree when it was decoded."""
+
+    node_ref: NodeReference | None = None
+    last_updated: str | None = None
+    error_reason: str | None = None
+    error_message: str | None = None
+    provider_status: Any = None
+    addresses: list[Address] = field(default_factory=list)
+    last_operation: LastOperation | None = None
+    phase: str | None = None
+    conditions: list[Condition] = field(default_factory=list)
+    authoritative_api: str = field(default="", name="authoritativeAPI")
+    synchronized_api: str = field(default="", name="synchronizedAPI")
+    synchronized_generation: Int64 = 0
+
+
+class Machine(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    RESOURCE: ClassVar[Resource] = Resource("machine.openshift.io", "v1beta1", "Machine", "machines")
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    spec: MachineSpec = always(MachineSpec)
+    status: MachineStatus = always(MachineStatus)
+
+
+class SelectorRequirement(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    key: str = always(str)
+    operator: str = always(str)
+    values: list[str] = field(default_factory=list)
+
+
+class LabelSelector(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    match_labels: dict[str, str] = field(default_factory=dict)
+    match_expressions: list[SelectorRequirement] = field(default_factory=list)
+
+
+class MachineTemplate(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    metadata: NestedMeta = always(NestedMeta)
+    spec: MachineSpec = always(MachineSpec)
+
+
+class MachineSetSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    replicas: Int32 | None = None
+    min_ready_seconds: Int32 = 0
+    delete_policy: str = ""
+    selector: LabelSelector = always(LabelSelector)
+    template: MachineTemplate = always(MachineTemplate)
+    authoritative_api: str = field(default="", name="authoritativeAPI")
+
+
+class MachineSetStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    replicas: Int32 = always(int)
+    fully_labeled_replicas: Int32 = 0
+    ready_replicas: Int32 = 0
+    available_replicas: Int32 = 0
+    observed_generation: Int64 = 0
+    label_selector: str = ""
+    error_reason: str | None = None
+    error_message: str | None = None
+    conditions: list[Condition] = field(default_factory=list)
+    authoritative_api: str = field(default="", name="authoritativeAPI")
+    synchronized_api: str = field(default="", name="synchronizedAPI")
+    synchronized_generation: Int64 = 0
+
+
+class MachineSet(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    RESOURCE: ClassVar[Resource] = Resource("machine.openshift.io", "v1beta1", "MachineSet", "machinesets")
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    spec: MachineSetSpec = always(MachineSetSpec)
+    status: MachineSetStatus = always(MachineSetStatus)

@@ -1,0 +1,100 @@
+"""What a type says about its CRD schema that Python types cannot: CEL rules, list types, server-side defaults.
+
+Each word of this vocabulary is a `msgspec.Meta`, so it rides in `Annotated` beside the type and costs nothing when
+objects are decoded; several on one field add up:
+
+    class WidgetStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
+        SCHEMA: ClassVar = (rule("has(self.phase) || !has(oldSelf.phase)", "phase may not be removed once set"),)
+
+        phase: Annotated[str, rule("self != oldSelf || self == 'Done'", "phase must move on"), Meta(max_length=32)] = ""
+        conditions: Annotated[list[Condition], list_map("type"), Meta(max_length=16)] = []
+
+A class attribute `SCHEMA` says the same of the type as a whole, wherever it is used. Constraints that msgspec itself
+knows (`Meta(ge=..., max_length=..., pattern=..., description=...)`) are used as they are: they hold when we decode and
+at the API server. `windlass.kube.crd` turns it all into a CustomResourceDefinition.
+
+The API server estimates what a rule can cost at worst and refuses a CRD with too dear a rule: give every list and
+string below a rule a `max_length`.
+
+Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
+"""
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+IS_REQUIRED = "windlass/required"
+"""The key by which REQUIRED is found in a Meta's `extra`."""
+
+
+def rule(
+    expression: str,
+    message: str = "",
+    *,
+    message_expression: str = "",
+    reason: str = "",
+    field_path: str = "",
+    optional_old_self: bool = False,
+) -> Meta:
+    """A CEL rule about `self`; one that names `oldSelf` is only checked when an old value exists.
+
+    `message` is what the user reads (`message_expression`: a CEL expression that yields it); `reason` is
+    FieldValueInvalid if not given, else one of FieldValueForbidden, FieldValueRequired, FieldValueDuplicate;
+    `field_path` names the field below `self` that is at fault, as `.name`. With `optional_old_self` the rule is also
+    checked on creation and oldSelf is an optional.
+    """
+    written: dict[str, Any] = {
+        "rule": expression,
+        "message": message,
+        "messageExpression": message_expression,
+        "reason": reason,
+        "fieldPath": field_path,
+        "optionalOldSelf": optional_old_self,
+    }
+    return Meta(extra_json_schema={"x-kubernetes-validations": [{k: v for k, v in written.items() if v}]})
+
+
+def list_map(*keys: str) -> Meta:
+    """A list whose items are known by `keys` (JSON names): unique, and merged one by one by server-side apply.
+
+    Each key must be a required field of the item, or one with a server-side default.
+    """
+    if not keys:
+        raise ValueError("list_map: name at least one key, as in list_map('type')")
+    return Meta(extra_json_schema={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)})
+
+
+def server_default(value: Any) -> Meta:
+    """A value that the API server fills in *and stores* when the field is absent.
+
+    Python defaults never become server-side ones by themselves: what is stored cannot be taken back by a new release.
+    """
+    return Meta(extra_json_schema={"default": value})
+
+
+LIST_SET = Meta(extra_json_schema={"x-kubernetes-list-type": "set"})
+"""A list of unique scalars; server-side apply owns it item by item."""
+
+LIST_ATOMIC = Meta(extra_json_schema={"x-kubernetes-list-type": "atomic"})
+"""A list that server-side apply owns as a whole."""
+
+MAP_ATOMIC = Meta(extra_json_schema={"x-kubernetes-map-type": "atomic"})
+"""An object that server-side apply owns as a whole, like a reference."""
+
+KEEP_UNKNOWN = Meta(extra_json_schema={"x-kubernetes-preserve-unknown-fields": True})
+"""Fields that the type does not declare are stored, not pruned."""
+
+OBJECT = Meta(extra_json_schema={"type": "object"})
+"""On `Any` or `msgspec.Raw`: the value is a JSON object, of whatever fields."""
+
+NULLABLE = Meta(extra_json_schema={"nullable": True})
+"""An explicit null is a value of this field, and is stored."""
+
+DATE_TIME = Meta(extra_json_schema={"format": "date-time"})
+"""A string that holds an RFC 3339 time."""
+
+REQUIRED = Meta(extra={IS_REQUIRED: True})
+"""The field must be there although the Python type has a default for it (as those made by `always` have)."""
+
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, extra_json_schema={"format": "int32"})]
+"""An integer that Go readers hold in an int32."""
