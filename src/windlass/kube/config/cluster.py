@@ -1,0 +1,113 @@
+"""The result of loading a configuration: an API server, and the terms on which to talk to it."""
+
+import os
+import ssl
+import tempfile
+from urllib.parse import urlsplit
+
+from msgspec import Struct, field
+
+from windlass.kube.config.credentials import ClientCertificate, Constant, Credential, CredentialSource
+from windlass.kube.errors import ConfigError
+
+
+class Impersonation(Struct, frozen=True):
+    """In whose name to act: `--as`, `--as-group`, `--as-uid`. Needs the RBAC verb `impersonate`."""
+
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def headers(self) -> list[tuple[str, str]]:
+        pairs = [("Impersonate-User", self.user)] if self.user else []
+        pairs += [("Impersonate-Group", group) for group in self.groups]
+        pairs += [("Impersonate-Uid", self.uid)] if self.uid else []
+        pairs += [(f"Impersonate-Extra-{key}", value) for key, values in self.extra.items() for value in values]
+        return pairs
+
+
+class Tls(Struct, frozen=True):
+    """How to recognise the server.
+
+    `authority`: the CAs to trust, PEM; None for those of the system. `server_name`: the name that its certificate must
+    bear, if it is not the host of the URL. `insecure`: believe anybody.
+    """
+
+    authority: bytes | None = None
+    server_name: str | None = None
+    insecure: bool = False
+
+    def context(self, certificate: ClientCertificate | None = None) -> ssl.SSLContext:
+        """A context that trusts these CAs and presents `certificate`. Raises ConfigError if either is not usable."""
+        authority = None if self.authority is None else self.authority.decode("ascii", errors="replace")
+        try:
+            context = ssl.create_default_context(cadata=authority)
+        except ssl.SSLError as error:
+            raise ConfigError(f"the CA bundle holds no usable PEM certificate: {error}") from error
+        # Python 3.13 turns this on. It demands extensions (key usage, key identifiers) that the CAs of many clusters,
+        # made by `openssl req -x509` or by older installers, do not have and that no other Kubernetes client demands.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        if self.insecure:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if certificate is not None:
+            present(context, certificate)
+        return context
+
+    def check(self) -> None:
+        """Raise ConfigError if the CA bundle cannot be used."""
+        # The system's own CAs are good, and take 60 ms to load.
+        if self.authority is not None:
+            self.context()
+
+
+class ClusterConfig(Struct, frozen=True):
+    """One API server as one user sees it.
+
+    `server`: base URL without trailing slash; may have a path. `namespace`: what `-n` defaults to. `proxy`: URL of an
+    HTTP proxy, or None. `origin`: where all this is from, for messages and logs.
+    """
+
+    server: str
+    tls: Tls = field(default_factory=Tls)
+    credentials: CredentialSource = field(default_factory=lambda: Constant(Credential()))
+    namespace: str = "default"
+    proxy: str | None = None
+    impersonate: Impersonation = field(default_factory=Impersonation)
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.server)
+        if parts.scheme not in ("https", "http") or not parts.hostname:
+            raise ConfigError(
+                f"{self.origin or 'cluster configuration'}: server {self.server!r} is not a URL: "
+                "write it as https://host:port"
+            )
+        if self.server.endswith("/"):
+            raise ConfigError(f"{self.origin or 'cluster configuration'}: server {self.server!r} ends in a slash")
+
+    def __repr__(self) -> str:
+        return f"<ClusterConfig {self.server} namespace={self.namespace} from {self.origin or 'code'}>"
+
+
+def present(context: ssl.SSLContext, certificate: ClientCertificate) -> None:
+    """Make `context` show `certificate` to servers. Raises ConfigError if it cannot be used."""
+    # The ssl module takes keys from files only. These live for the length of one call, readable by this user alone.
+    paths: list[str] = []
+    try:
+        for content in (certificate.chain, certificate.key):
+            handle, path = tempfile.mkstemp(prefix="windlass-tls-")
+            paths.append(path)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+        # Without a password callback OpenSSL would ask the terminal for the password of an encrypted key, and wait.
+        context.load_cert_chain(paths[0], paths[1], password=lambda: "")
+    except (ssl.SSLError, ValueError) as error:
+        raise ConfigError(
+            f"{certificate.origin}: the client certificate and key cannot be used: {error}; both must be PEM, belong "
+            "together, and the key must not be encrypted"
+        ) from error
+    finally:
+        for path in paths:
+            os.unlink(path)

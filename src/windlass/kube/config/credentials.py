@@ -1,0 +1,107 @@
+"""What proves to the API server who is asking, and how long that holds.
+
+A `CredentialSource` is asked for the `current` credential before each request, and told when the server `refused` one.
+Sources may be shared by several clients of one event loop: they then share what an exec plugin answered.
+
+    source = FromFiles(lambda: Credential(authorization="Bearer " + Path("token").read_text().strip()))
+    credential = await source.current()
+    ...                                                 # the server answers 401
+    if await source.refused(credential):                # there is a new one: ask again
+        credential = await source.current()
+"""
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from windlass.kube.errors import ConfigError
+
+REREAD_SECONDS = 60.0
+"""How old a file's content may be. The kubelet renews a pod's token when a fifth of its life, at least ten minutes
+by default, is left, so a minute is early enough; client-go uses the same."""
+
+
+class ClientCertificate(Struct, frozen=True):
+    """A client certificate chain and its private key, both PEM. `origin` says where they are from, for messages."""
+
+    chain: bytes
+    key: bytes
+    origin: str = ""
+
+    def __repr__(self) -> str:
+        return f"<ClientCertificate of {self.origin}>"
+
+
+class Credential(Struct, frozen=True):
+    """What one request carries: the value of its Authorization header, and the certificate of its connection."""
+
+    authorization: str = ""
+    certificate: ClientCertificate | None = None
+
+    def __repr__(self) -> str:
+        return f"<Credential {self.authorization.partition(' ')[0] or 'without Authorization'}, {self.certificate}>"
+
+
+class CredentialSource(Protocol):
+    """Where credentials come from."""
+
+    async def current(self) -> Credential:
+        """The credential to use now. Raises ConfigError if there is none, TransportError if there is none just now."""
+        ...
+
+    async def refused(self, credential: Credential) -> bool:
+        """The server answered 401 to `credential`: look for another one. True if there now is one worth trying."""
+        ...
+
+
+class Constant:
+    """A credential that does not change while the process runs."""
+
+    __slots__ = ("_credential",)
+
+    def __init__(self, credential: Credential) -> None:
+        self._credential = credential
+
+    async def current(self) -> Credential:
+        return self._credential
+
+    async def refused(self, credential: Credential) -> bool:
+        return False
+
+
+class FromFiles:
+    """A credential that others keep fresh on disk: a projected token, a rotated client certificate.
+
+    `read` is called at most once a minute and after a 401. If it fails later on (a file is being replaced, a volume is
+    gone for a moment) the last credential stays in use: the server is the better judge of whether it still holds.
+    """
+
+    __slots__ = ("_clock", "_credential", "_read", "_read_at")
+
+    def __init__(self, read: Callable[[], Credential], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._read = read
+        self._clock = clock
+        self._credential = read()
+        self._read_at = clock()
+
+    async def current(self) -> Credential:
+        if self._clock() - self._read_at >= REREAD_SECONDS:
+            self._read_again()
+        return self._credential
+
+    async def refused(self, credential: Credential) -> bool:
+        if self._credential == credential:
+            self._read_again()
+        return self._credential != credential
+
+    def _read_again(self) -> None:
+        self._read_at = self._clock()
+        try:
+            fresh = self._read()
+        except ConfigError:
+            return
+        # An equal credential stays the same object: connections are pooled by the identity of its certificate.
+        if fresh != self._credential:
+            self._credential = fresh

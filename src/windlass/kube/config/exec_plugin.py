@@ -1,0 +1,213 @@
+"""Credentials that another program hands out: `aws eks get-token`, `gke-gcloud-auth-plugin`, `kubelogin`.
+
+Speaks `client.authentication.k8s.io/v1` and `v1beta1`. The plugin is run as a child process without blocking the loop,
+one at a time; what it printed is kept until it expires, or until the server answers 401 to it.
+
+    plugin = ExecPlugin(command="aws", args=("eks", "get-token", "--cluster-name", "prod"),
+                        api_version="client.authentication.k8s.io/v1beta1", origin="~/.kube/config: user 'prod'")
+    credential = await plugin.current()
+
+A plugin that cannot be found, or whose first answer is not usable, is a ConfigError. One that worked before and fails
+now (its own server is away) is a TransportError: trying again later is the right thing to do.
+"""
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from windlass.kube.config.credentials import ClientCertificate, Credential
+from windlass.kube.errors import ConfigError, KubeError, TransportError
+
+API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+INTERACTIVE_MODES = ("Never", "IfAvailable", "Always")
+
+EXPIRY_MARGIN = 10.0
+"""Seconds before its expiry at which a credential counts as expired: it has to survive the request it is sent with."""
+TIMEOUT = 60.0
+"""Seconds a plugin may take when nobody can type at it."""
+INTERACTIVE_TIMEOUT = 600.0
+"""Seconds a plugin may take when it may be waiting for a person to log in."""
+REPEAT_SECONDS = 10.0
+"""A credential younger than this is not fetched again when the server refuses it: it is not age that it suffers from,
+and every request would start a process."""
+
+
+class ExecCredentialStatus(Struct, rename="camel", frozen=True):
+    """The `status` a plugin prints: a token, a client certificate with its key, or both; and until when they hold."""
+
+    token: str = ""
+    client_certificate_data: str = ""
+    client_key_data: str = ""
+    expiration_timestamp: datetime | None = None
+
+
+class ExecCredential(Struct, rename="camel", frozen=True):
+    api_version: str = ""
+    kind: str = ""
+    status: ExecCredentialStatus = field(default_factory=ExecCredentialStatus)
+
+
+class ExecPlugin:
+    """A CredentialSource that runs a program.
+
+    `command`: absolute, or a name to be found on PATH. `cluster`: what the plugin is told about the cluster, if it
+    asked to be (`provideClusterInfo`). `interactive_mode`: is it given the terminal: Never, IfAvailable or Always.
+    """
+
+    def __init__(
+        self,
+        *,
+        command: str,
+        api_version: str,
+        args: tuple[str, ...] = (),
+        env: Mapping[str, str] | None = None,
+        cluster: Mapping[str, Any] | None = None,
+        install_hint: str = "",
+        interactive_mode: str = "IfAvailable",
+        origin: str = "exec plugin",
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        if api_version not in API_VERSIONS:
+            raise ConfigError(
+                f"{origin}: exec.apiVersion {api_version or '(empty)'!r} is not spoken here: it must be "
+                f"{' or '.join(API_VERSIONS)}; a newer version of {command!r} will offer one of them"
+            )
+        if interactive_mode not in INTERACTIVE_MODES:
+            raise ConfigError(
+                f"{origin}: exec.interactiveMode {interactive_mode!r} must be one of {', '.join(INTERACTIVE_MODES)}"
+            )
+        if not command:
+            raise ConfigError(f"{origin}: exec.command is empty: name the program to run")
+        self._argv = (command, *args)
+        self._api_version = api_version
+        self._env = dict(env or {})
+        self._cluster = cluster
+        self._install_hint = install_hint.strip()
+        self._interactive_mode = interactive_mode
+        self._origin = origin
+        self._now = now
+        self._turn = asyncio.Lock()
+        self._credential: Credential | None = None
+        self._expires: datetime | None = None
+        self._fetched: datetime | None = None
+
+    async def current(self) -> Credential:
+        if (credential := self._valid()) is not None:
+            return credential
+        async with self._turn:
+            # Whoever had the turn before may have fetched it for us.
+            return self._valid() or await self._fetch()
+
+    async def refused(self, credential: Credential) -> bool:
+        async with self._turn:
+            if self._credential == credential and not self._is_new():
+                await self._fetch()
+            return self._credential != credential
+
+    def _valid(self) -> Credential | None:
+        if self._expires is not None and (self._expires - self._now()).total_seconds() < EXPIRY_MARGIN:
+            return None
+        return self._credential
+
+    def _is_new(self) -> bool:
+        return self._fetched is not None and (self._now() - self._fetched).total_seconds() < REPEAT_SECONDS
+
+    async def _fetch(self) -> Credential:
+        try:
+            printed = await self._run()
+            credential, expires = self._read(printed)
+        except ConfigError as error:
+            if self._fetched is not None:
+                raise TransportError(f"no credentials at the moment: {error}") from error
+            raise
+        # The same certificate again keeps its identity, and with it the pooled connections.
+        if self._credential is None or credential != self._credential:
+            self._credential = credential
+        self._expires = expires
+        self._fetched = self._now()
+        return self._credential
+
+    async def _run(self) -> bytes:
+        interactive = self._has_terminal()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._program(),
+                stdin=None if interactive else asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                # What a plugin asks or complains about on stderr is meant for the person at the terminal.
+                stderr=None if interactive else asyncio.subprocess.PIPE,
+                env={**os.environ, **self._env, "KUBERNETES_EXEC_INFO": self._info(interactive=interactive)},
+            )
+        except OSError as error:
+            raise self._failed(f"cannot be started: {error.strerror}") from error
+        timeout = INTERACTIVE_TIMEOUT if interactive else TIMEOUT
+        try:
+            async with asyncio.timeout(timeout):
+                printed, complaint = await process.communicate()
+        except TimeoutError as error:
+            raise self._failed(f"gave no answer within {timeout:g} s") from error
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+        if process.returncode:
+            said = (complaint or b"").decode(errors="replace").strip()
+            raise self._failed(f"exited with {process.returncode}{f': {said[-500:]}' if said else ''}")
+        return printed
+
+    def _program(self) -> tuple[str, ...]:
+        found = shutil.which(self._argv[0])
+        if found is None:
+            raise self._failed("is not installed or not executable")
+        return (found, *self._argv[1:])
+
+    def _has_terminal(self) -> bool:
+        there = sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
+        if self._interactive_mode == "Always" and not there:
+            raise self._failed("wants a terminal to ask at (exec.interactiveMode is Always), and there is none")
+        return there and self._interactive_mode != "Never"
+
+    def _info(self, *, interactive: bool) -> str:
+        spec: dict[str, Any] = {"interactive": interactive}
+        if self._cluster is not None:
+            spec["cluster"] = self._cluster
+        info = {"apiVersion": self._api_version, "kind": "ExecCredential", "spec": spec}
+        return msgspec.json.encode(info).decode()
+
+    def _read(self, printed: bytes) -> tuple[Credential, datetime | None]:
+        try:
+            answer = msgspec.json.decode(printed, type=ExecCredential)
+        except msgspec.MsgspecError as error:
+            raise self._failed(f"printed no ExecCredential: {error}") from error
+        if answer.kind != "ExecCredential" or answer.api_version != self._api_version:
+            raise self._failed(
+                f"printed {answer.kind or 'no kind'} {answer.api_version or 'without apiVersion'}, but exec.apiVersion "
+                f"is {self._api_version}: set it to what the plugin speaks"
+            )
+        status = answer.status
+        if bool(status.client_certificate_data) != bool(status.client_key_data):
+            raise self._failed("printed only one of clientCertificateData and clientKeyData")
+        if not status.token and not status.client_certificate_data:
+            raise self._failed("printed neither a token nor a client certificate")
+        certificate = None
+        if status.client_certificate_data:
+            certificate = ClientCertificate(
+                status.client_certificate_data.encode(), status.client_key_data.encode(), origin=self._origin
+            )
+        expires = status.expiration_timestamp
+        if expires is not None and expires.tzinfo is None:
+            expires = expires.replace(tzinfo=UTC)
+        return Credential(f"Bearer {status.token}" if status.token else "", certificate), expires
+
+    def _failed(self, what: str) -> KubeError:
+        hint = f"\n{self._install_hint}" if self._install_hint else ""
+        return ConfigError(f"{self._origin}: exec plugin {self._argv[0]!r} {what}{hint}")

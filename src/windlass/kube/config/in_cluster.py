@@ -1,0 +1,73 @@
+"""The configuration of a process in a pod: token, CA and namespace that the kubelet mounts for its ServiceAccount."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from windlass.kube.config import proxy
+from windlass.kube.config.cluster import ClusterConfig, Impersonation, Tls
+from windlass.kube.config.credentials import Credential, FromFiles
+from windlass.kube.errors import ConfigError
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+def is_in_cluster(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether this process runs in a pod, as far as its environment tells."""
+    return bool(environ.get("KUBERNETES_SERVICE_HOST"))
+
+
+def in_cluster(
+    *,
+    namespace: str | None = None,
+    impersonate: Impersonation | None = None,
+    environ: Mapping[str, str] = os.environ,
+    mount: Path = SERVICE_ACCOUNT,
+) -> ClusterConfig:
+    """The API server of the cluster this pod belongs to, as the pod's ServiceAccount.
+
+    The token is read again every minute and after a 401: the kubelet renews it. Raises ConfigError outside a pod, or if
+    the pod has no token (`automountServiceAccountToken: false`).
+    """
+    host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "443")
+    if not host:
+        raise ConfigError("not in a pod: KUBERNETES_SERVICE_HOST is not set; outside a cluster give a kubeconfig")
+    server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    tls = Tls(authority=_read(mount / "ca.crt"))
+    try:
+        tls.check()
+    except ConfigError as error:
+        raise ConfigError(f"{mount / 'ca.crt'}: {error}") from error
+    return ClusterConfig(
+        server=server,
+        tls=tls,
+        credentials=FromFiles(lambda: _token(mount / "token")),
+        namespace=namespace or _namespace(mount / "namespace"),
+        proxy=proxy.from_environment(server, environ),
+        impersonate=impersonate or Impersonation(),
+        origin=f"the ServiceAccount in {mount}",
+    )
+
+
+def _token(path: Path) -> Credential:
+    token = _read(path).decode("ascii", errors="replace").strip()
+    if not token:
+        raise ConfigError(f"{path}: is empty: the kubelet has not written the ServiceAccount's token (yet)")
+    return Credential(authorization=f"Bearer {token}")
+
+
+def _namespace(path: Path) -> str:
+    try:
+        return path.read_text().strip() or "default"
+    except OSError:
+        return "default"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: cannot be read: {error.strerror}; does the pod mount its ServiceAccount's token "
+            "(automountServiceAccountToken)?"
+        ) from error

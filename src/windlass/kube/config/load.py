@@ -1,0 +1,285 @@
+"""From kubeconfig files, flags and environment to one `ClusterConfig`."""
+
+import base64
+import binascii
+import os
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from windlass.kube.config import kubeconfig as files
+from windlass.kube.config import proxy
+from windlass.kube.config.cluster import ClusterConfig, Impersonation, Tls, present
+from windlass.kube.config.credentials import ClientCertificate, Constant, Credential, CredentialSource, FromFiles
+from windlass.kube.config.exec_plugin import ExecPlugin
+from windlass.kube.config.in_cluster import in_cluster, is_in_cluster
+from windlass.kube.config.kubeconfig import Cluster, Context, Entry, Kubeconfig, User
+from windlass.kube.errors import ConfigError
+
+EXEC_EXTENSION = "client.authentication.k8s.io/exec"
+"""The extension of a cluster entry whose content is handed to exec plugins as `spec.cluster.config`."""
+
+
+def load(
+    *,
+    kubeconfig: str | Path | None = None,
+    context: str | None = None,
+    namespace: str | None = None,
+    impersonate: Impersonation | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> ClusterConfig:
+    """The configuration kubectl would use with the same flags.
+
+    `kubeconfig`: `--kubeconfig`, this file and no other. `context`, `namespace`, `impersonate`: `--context`, `-n`,
+    `--as`; each overrides what the files say. Raises ConfigError.
+    """
+    candidates = _candidates(kubeconfig, environ)
+    present = [file for file in candidates if kubeconfig is not None or file.exists()]
+    if not present and context is None and is_in_cluster(environ):
+        return in_cluster(namespace=namespace, impersonate=impersonate, environ=environ)
+    if not present:
+        looked = ", ".join(map(str, candidates))
+        raise ConfigError(
+            f"no kubeconfig: {looked} does not exist, and this is no pod (KUBERNETES_SERVICE_HOST is not set); "
+            "give --kubeconfig FILE, or set KUBECONFIG"
+        )
+    config = files.read(present)
+    chosen = _context(config, context)
+    cluster = _referenced(config, chosen, "cluster", chosen.value.cluster, config.clusters)
+    user = _referenced(config, chosen, "user", chosen.value.user, config.users) if chosen.value.user else None
+    return ClusterConfig(
+        server=_server(cluster),
+        tls=_tls(cluster),
+        credentials=_credentials(user, cluster) if user else Constant(Credential()),
+        namespace=namespace or chosen.value.namespace or "default",
+        proxy=_proxy(cluster, environ),
+        impersonate=impersonate or (_impersonation(user) if user else Impersonation()),
+        origin=f"context {chosen.name!r} of {chosen.file}",
+    )
+
+
+def _candidates(kubeconfig: str | Path | None, environ: Mapping[str, str]) -> list[Path]:
+    if kubeconfig is not None:
+        return [Path(kubeconfig).expanduser()]
+    if listed := environ.get("KUBECONFIG"):
+        # An empty item of the list is not the working directory; a file named twice is read once.
+        return list(dict.fromkeys(Path(item).expanduser() for item in listed.split(os.pathsep) if item))
+    return [Path(environ.get("HOME") or Path.home()) / ".kube" / "config"]
+
+
+def _context(config: Kubeconfig, wanted: str | None) -> Entry[Context]:
+    name = wanted or config.current_context
+    if not name:
+        raise ConfigError(
+            f"{config.origin}: current-context: is not set; choose one of {_names(config.contexts)} with --context "
+            "NAME or `kubectl config use-context NAME`"
+        )
+    if name not in config.contexts:
+        source = "--context" if wanted else "current-context"
+        raise ConfigError(
+            f"{config.origin}: {source}: there is no context {name!r}; there are {_names(config.contexts)}"
+        )
+    return config.contexts[name]
+
+
+def _referenced(
+    config: Kubeconfig, context: Entry[Context], noun: str, name: str, there: dict[str, Entry[Any]]
+) -> Entry[Any]:
+    if not name:
+        raise ConfigError(f"{context.where}.context.{noun}: is not set: name one of {_names(there)}")
+    if name not in there:
+        raise ConfigError(
+            f"{context.where}.context.{noun}: there is no {noun} {name!r} in {config.origin}; there are {_names(there)}"
+        )
+    return there[name]
+
+
+def _names(entries: Mapping[str, Any]) -> str:
+    return ", ".join(repr(name) for name in entries) or "none"
+
+
+def _server(cluster: Entry[Cluster]) -> str:
+    server = cluster.value.server.strip().rstrip("/")
+    parts = urlsplit(server)
+    if parts.scheme not in ("https", "http") or not parts.hostname:
+        raise ConfigError(
+            f"{cluster.where}.cluster.server: {cluster.value.server!r} is not a URL: write it as https://host:port"
+        )
+    return server
+
+
+def _tls(cluster: Entry[Cluster]) -> Tls:
+    said = cluster.value
+    authority, field = None, "certificate-authority"
+    if said.certificate_authority_data:
+        field = "certificate-authority-data"
+        authority = _data(cluster, f"cluster.{field}", said.certificate_authority_data)
+    elif said.certificate_authority:
+        authority = _file(cluster, f"cluster.{field}", said.certificate_authority)
+    if authority is not None and said.insecure_skip_tls_verify:
+        raise ConfigError(
+            f"{cluster.where}.cluster: insecure-skip-tls-verify and {field} contradict each other: remove one of them"
+        )
+    tls = Tls(authority=authority, server_name=said.tls_server_name or None, insecure=said.insecure_skip_tls_verify)
+    try:
+        tls.check()
+    except ConfigError as error:
+        raise ConfigError(f"{cluster.where}.cluster.{field}: {error}") from error
+    return tls
+
+
+def _proxy(cluster: Entry[Cluster], environ: Mapping[str, str]) -> str | None:
+    server, url = _server(cluster), cluster.value.proxy_url
+    source = f"{cluster.where}.cluster.proxy-url" if url else "the environment's proxy"
+    url = url or proxy.from_environment(server, environ) or ""
+    if not url:
+        return None
+    parts = urlsplit(url)
+    shown = f"{parts.scheme}://{parts.hostname}"
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"{source}: {shown} is not an HTTP proxy: only http:// and https:// proxies can be used")
+    if cluster.value.tls_server_name:
+        raise ConfigError(
+            f"{cluster.where}.cluster.tls-server-name: cannot be used together with a proxy ({shown}): "
+            "remove one of them, or use a server URL whose host the certificate names"
+        )
+    return url
+
+
+def _impersonation(user: Entry[User]) -> Impersonation:
+    said = user.value
+    if not said.as_user and (said.as_groups or said.as_uid or said.as_user_extra):
+        raise ConfigError(f"{user.where}.user.as: must be set when groups, uid or extra are to be impersonated")
+    extra = {key.lower(): tuple(values) for key, values in said.as_user_extra.items()}
+    return Impersonation(user=said.as_user, groups=tuple(said.as_groups), uid=said.as_uid, extra=extra)
+
+
+def _credentials(user: Entry[User], cluster: Entry[Cluster]) -> CredentialSource:
+    said = user.value
+    if (said.token or said.token_file) and said.username:
+        raise ConfigError(f"{user.where}.user: token and username are two ways to log in: remove one of them")
+    if said.auth_provider is not None:
+        raise ConfigError(_no_auth_provider(user))
+    by_token = bool(said.token or said.token_file or said.username)
+    if said.exec is not None and not by_token:
+        return _exec_plugin(user, cluster)
+
+    # Read once here, so that what cannot work is an error now.
+    credential = _read_credential(user)
+    if credential.certificate is not None:
+        present(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), credential.certificate)
+    if said.token_file or said.client_certificate or said.client_key:
+        return FromFiles(lambda: _read_credential(user))
+    return Constant(credential)
+
+
+def _read_credential(user: Entry[User]) -> Credential:
+    return Credential(authorization=_authorization(user), certificate=_certificate(user))
+
+
+def _authorization(user: Entry[User]) -> str:
+    said = user.value
+    token = said.token
+    if said.token_file:
+        try:
+            token = _file(user, "user.tokenFile", said.token_file).decode("ascii").strip()
+        except (ConfigError, UnicodeDecodeError):
+            if not token:
+                raise
+    if token:
+        if not token.isascii() or not token.isprintable() or " " in token:
+            raise ConfigError(f"{user.where}.user.token: has characters that a token cannot have; log in again")
+        return f"Bearer {token}"
+    if said.token_file:
+        raise ConfigError(f"{user.where}.user.tokenFile: {user.path(said.token_file)} is empty")
+    if said.username:
+        pair = f"{said.username}:{said.password}".encode()
+        return f"Basic {base64.b64encode(pair).decode('ascii')}"
+    return ""
+
+
+def _certificate(user: Entry[User]) -> ClientCertificate | None:
+    said = user.value
+    chain = _either(user, "client-certificate", said.client_certificate_data, said.client_certificate)
+    key = _either(user, "client-key", said.client_key_data, said.client_key)
+    if chain is None and key is None:
+        return None
+    if chain is None or key is None:
+        missing = "client-certificate" if chain is None else "client-key"
+        raise ConfigError(f"{user.where}.user.{missing}: is missing: certificate and key only work together")
+    return ClientCertificate(chain, key, origin=f"{user.where}.user")
+
+
+def _either(user: Entry[User], name: str, data: str, path: str) -> bytes | None:
+    if data:
+        return _data(user, f"user.{name}-data", data)
+    return _file(user, f"user.{name}", path) if path else None
+
+
+def _exec_plugin(user: Entry[User], cluster: Entry[Cluster]) -> ExecPlugin:
+    plugin = user.value.exec
+    assert plugin is not None
+    if plugin.api_version == "client.authentication.k8s.io/v1" and not plugin.interactive_mode:
+        raise ConfigError(
+            f"{user.where}.user.exec.interactiveMode: is required with {plugin.api_version}: "
+            "set it to Never, IfAvailable or Always"
+        )
+    # A bare name is looked up on PATH; anything with a slash is a path, relative to the file.
+    command = str(user.path(plugin.command)) if os.sep in plugin.command else plugin.command
+    return ExecPlugin(
+        command=command,
+        args=tuple(plugin.args),
+        api_version=plugin.api_version,
+        env={variable.name: variable.value for variable in plugin.env},
+        cluster=_cluster_info(cluster) if plugin.provide_cluster_info else None,
+        install_hint=plugin.install_hint,
+        interactive_mode=plugin.interactive_mode or "IfAvailable",
+        origin=f"{user.where}.user",
+    )
+
+
+def _cluster_info(cluster: Entry[Cluster]) -> dict[str, Any]:
+    said, tls = cluster.value, _tls(cluster)
+    info: dict[str, Any] = {"server": _server(cluster)}
+    if said.tls_server_name:
+        info["tls-server-name"] = said.tls_server_name
+    if said.insecure_skip_tls_verify:
+        info["insecure-skip-tls-verify"] = True
+    if tls.authority is not None:
+        info["certificate-authority-data"] = base64.b64encode(tls.authority).decode("ascii")
+    if said.proxy_url:
+        info["proxy-url"] = said.proxy_url
+    for extension in said.extensions:
+        if extension.name == EXEC_EXTENSION:
+            info["config"] = extension.extension
+    return info
+
+
+def _no_auth_provider(user: Entry[User]) -> str:
+    provider = user.value.auth_provider
+    name = provider.name if provider else ""
+    remedy = {
+        "gcp": "run `gcloud container clusters get-credentials CLUSTER`, which configures gke-gcloud-auth-plugin",
+        "azure": "run `kubelogin convert-kubeconfig`",
+        "oidc": "configure an exec plugin, for example `kubectl oidc-login setup`",
+    }.get(name, "configure an exec plugin (user.exec) instead")
+    return f"{user.where}.user.auth-provider: {name!r} is not supported (Kubernetes removed these in 1.26): {remedy}"
+
+
+def _data(entry: Entry[Any], field: str, text: str) -> bytes:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ConfigError(
+            f"{entry.where}.{field}: is not base64: {error}; log in again to have it rewritten"
+        ) from error
+
+
+def _file(entry: Entry[Any], field: str, text: str) -> bytes:
+    path = entry.path(text)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{entry.where}.{field}: {path} cannot be read: {error.strerror}") from error

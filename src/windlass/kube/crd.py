@@ -1,0 +1,146 @@
+"""CustomResourceDefinitions from Structs: the type that we decode with is the schema that the API server enforces.
+
+    custom_resource_definition(Widget, columns=[Column("Phase", ".status.phase"), AGE], short_names=["wd"])
+
+gives a dict that is ready to apply, the same for the same type every time, so that what is checked in can be compared.
+`windlass.kube.structural` says what each Python type becomes, `windlass.api.schema` has the words for what Python types
+cannot say (CEL rules, list types, defaults). Nothing here does I/O.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from windlass.api.meta import KubernetesObject
+from windlass.kube.structural import KEEP, Schema, SchemaError, object_schema
+
+
+class Column(Struct, frozen=True):
+    """A column of `kubectl get`: `path` is a simple JSONPath into the object, such as `.status.phase`.
+
+    `type` is string, integer, number, boolean or date (shown as an age). Columns with `priority` > 0 are only shown
+    with `-o wide`.
+    """
+
+    name: str
+    path: str
+    type: str = "string"
+    description: str = ""
+    priority: int = 0
+
+
+AGE = Column("Age", ".metadata.creationTimestamp", type="date")
+
+
+class Scale(Struct, frozen=True):
+    """Where the scale subresource (`kubectl scale`, autoscalers) finds its numbers."""
+
+    spec_replicas: str = ".spec.replicas"
+    status_replicas: str = ".status.replicas"
+    label_selector: str = ""
+
+
+def custom_resource_definition(
+    kind: type[KubernetesObject],
+    *,
+    columns: Iterable[Column] = (),
+    short_names: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    scale: Scale | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The CRD of `kind`, a Struct with a `RESOURCE`, in that one version, served and stored.
+
+    A type with a field `status` has the status subresource. Columns and scale paths are checked against the schema.
+    Raises SchemaError if the type has no structural schema, or lacks what a column shows.
+    """
+    resource = kind.RESOURCE
+    schema = object_schema(kind)
+    version: dict[str, Any] = {"name": resource.version, "served": True, "storage": True}
+    if printed := [_column(column, kind, schema=schema) for column in columns]:
+        version["additionalPrinterColumns"] = printed
+    subresources: dict[str, Any] = {"status": {}} if "status" in schema["properties"] else {}
+    if scale is not None:
+        subresources["scale"] = _scale(scale, kind, schema=schema)
+    if subresources:
+        version["subresources"] = subresources
+    version["schema"] = {"openAPIV3Schema": schema}
+
+    names: dict[str, Any] = {
+        "kind": resource.kind,
+        "listKind": f"{resource.kind}List",
+        "plural": resource.plural,
+        "singular": resource.kind.lower(),
+    }
+    if short_names:
+        names["shortNames"] = list(short_names)
+    if categories:
+        names["categories"] = list(categories)
+    metadata: dict[str, Any] = {"name": resource.name}
+    if labels:
+        metadata["labels"] = dict(sorted(labels.items()))
+    if annotations:
+        metadata["annotations"] = dict(sorted(annotations.items()))
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": {
+            "group": resource.group,
+            "names": names,
+            "scope": "Namespaced" if resource.namespaced else "Cluster",
+            "versions": [version],
+        },
+    }
+
+
+def _column(column: Column, kind: type[KubernetesObject], *, schema: Schema) -> dict[str, Any]:
+    _require_path(column.path, kind, schema=schema, wanted_by=f"column {column.name!r}")
+    written: dict[str, Any] = {"name": column.name, "type": column.type, "jsonPath": column.path}
+    if column.description:
+        written["description"] = column.description
+    if column.priority:
+        written["priority"] = column.priority
+    return written
+
+
+def _scale(scale: Scale, kind: type[KubernetesObject], *, schema: Schema) -> dict[str, str]:
+    written = {"specReplicasPath": scale.spec_replicas, "statusReplicasPath": scale.status_replicas}
+    if scale.label_selector:
+        written["labelSelectorPath"] = scale.label_selector
+    for name, path in written.items():
+        _require_path(path, kind, schema=schema, wanted_by=name)
+    return written
+
+
+def _require_path(path: str, kind: type[KubernetesObject], *, schema: Schema, wanted_by: str) -> None:
+    """The API server takes any path and then shows nothing: find out here whether the field exists."""
+    if not path.startswith("."):
+        raise SchemaError(f"{kind.__name__}: the path of {wanted_by} is {path!r}; it must begin with a dot")
+    at = schema
+    for part in path[1:].replace("\\.", "\0").split("."):
+        name = part.split("[")[0].replace("\0", ".")
+        if "properties" not in at:
+            return
+        if name not in at["properties"]:
+            if at.get(KEEP):
+                return
+            raise SchemaError(f"{kind.__name__}: {wanted_by} wants {path}, but there is no field {name}")
+        at = at["properties"][name]
+        if "[" in part:
+            return
+
+
+def to_yaml(crds: Iterable[Mapping[str, Any]]) -> str:
+    """`crds` as a YAML stream, the same text for the same CRDs."""
+    import yaml  # only the command line needs it: the runtime speaks JSON
+
+    class _Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    written = [yaml.dump(msgspec.to_builtins(crd), Dumper=_Dumper, sort_keys=False, width=118) for crd in crds]
+    return "".join(f"---\n{text}" for text in written)

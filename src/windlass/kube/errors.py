@@ -1,0 +1,199 @@
+"""What can go wrong with a Kubernetes API server, as a tree whose leaves say what the caller may do about it.
+
+    KubeError
+    ├── ConfigError             kubeconfig or in-cluster credentials are unusable: mend the file it names
+    ├── TransportError          no answer came: try again
+    │   └── OutcomeUnknown      no answer came to a *write*: look whether it happened before repeating it
+    ├── ApiError                the server answered with a Status
+    │   ├── BadRequest    400   the request is malformed: a bug, or a server too old or too new
+    │   ├── Unauthorized  401   credentials are refused
+    │   ├── Forbidden     403   RBAC or admission says no: ask an administrator, the message names the rule
+    │   ├── NotFound      404   the object is not there
+    │   │   └── NotServed 404   the kind is not there: its CRD is not installed (any more)
+    │   ├── Conflict      409   somebody else wrote first: read again, decide again
+    │   ├── AlreadyExists 409   an object of that name exists: read it
+    │   ├── Gone          410   the resource version is too old: list again
+    │   ├── Invalid       422   the object breaks its schema or a validation rule: change it
+    │   └── Busy    429, 5xx    the server is throttling, starting or ill: wait `retry_after`, then try again
+    │       └── Unconfirmed 5xx the same, in answer to a *write*: look whether it happened before repeating it
+    ├── DecodeError             an object does not have the shape of its type: it must be mended where it is stored
+    ├── Fenced                  a write was held back because this process may no longer be the leader
+    └── Undeclared              a controller tried to write what it did not declare: a bug in the controller
+
+Source for codes and reasons: Kubernetes API conventions, "Response Status Kind".
+"""
+
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+
+class StatusCause(Struct, rename="camel", omit_defaults=True, frozen=True):
+    """One of several reasons of a refusal: which field, and what is wrong with it."""
+
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class StatusDetails(Struct, rename="camel", omit_defaults=True, frozen=True):
+    name: str = ""
+    group: str = ""
+    kind: str = ""
+    uid: str = ""
+    causes: list[StatusCause] = field(default_factory=list)
+    retry_after_seconds: int = 0
+
+
+class Status(Struct, rename="camel", omit_defaults=True, frozen=True):
+    """`metav1.Status`: what the API server says about a request that it did not carry out."""
+
+    status: str = ""
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+    details: StatusDetails = field(default_factory=StatusDetails)
+
+
+class KubeError(Exception):
+    """The root of everything `windlass.kube` raises for reasons outside the program."""
+
+    unknown_outcome: ClassVar[bool] = False
+    """A write that failed this way may nevertheless have happened."""
+    transient: ClassVar[bool] = False
+    """The same request may succeed later without anybody changing anything."""
+
+
+class ConfigError(KubeError):
+    """Credentials or cluster configuration cannot be used; the message names the file and the field."""
+
+
+class TransportError(KubeError):
+    """No answer came: refused, reset, timed out, or TLS failed."""
+
+    transient = True
+
+
+class OutcomeUnknown(TransportError):
+    """A write was sent and no answer came."""
+
+    unknown_outcome = True
+
+
+class DecodeError(KubeError):
+    """An object does not have the shape its type declares; the message names object and field."""
+
+
+class Fenced(KubeError):
+    """A write was refused here because the lease might run out before the write could land."""
+
+    transient = True
+
+
+class Undeclared(KubeError):
+    """A controller planned an action that its declaration (and so its RBAC) does not cover."""
+
+
+class ApiError(KubeError):
+    """The API server answered, with this Status.
+
+    `request` is what was asked, as `VERB path`, for people who read the message.
+    """
+
+    def __init__(self, status: Status, *, request: str = "", retry_after: float | None = None) -> None:
+        super().__init__(status.message or f"{status.code} {status.reason}".strip() or "unknown error")
+        self.status = status
+        self.request = request
+        self.retry_after = retry_after
+        """Seconds the server asked us to wait, from the Retry-After header or the Status; None if it did not say."""
+
+    @property
+    def code(self) -> int:
+        return self.status.code
+
+    @property
+    def reason(self) -> str:
+        return self.status.reason
+
+
+class BadRequest(ApiError):
+    """400."""
+
+
+class Unauthorized(ApiError):
+    """401."""
+
+
+class Forbidden(ApiError):
+    """403, from RBAC or an admission policy."""
+
+
+class NotFound(ApiError):
+    """404 for an object."""
+
+
+class NotServed(NotFound):
+    """404 for a whole kind: the API server has no such resource."""
+
+
+class Conflict(ApiError):
+    """409: a precondition (resourceVersion, uid, field ownership) does not hold any more."""
+
+
+class AlreadyExists(ApiError):
+    """409 on create."""
+
+
+class Gone(ApiError):
+    """410: the resourceVersion or continue token is older than what the server keeps."""
+
+
+class Invalid(ApiError):
+    """422: schema or CEL validation refused the object."""
+
+
+class Busy(ApiError):
+    """429 or 5xx: the server did not do it now."""
+
+    transient = True
+
+
+class Unconfirmed(Busy):
+    """5xx in answer to a write: a server or proxy that fails after it passed the write on answers like this too."""
+
+    unknown_outcome = True
+
+
+_BY_CODE: dict[int, type[ApiError]] = {
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    422: Invalid,
+    429: Busy,
+}
+
+
+def api_error(status: Status, *, request: str = "", retry_after: float | None = None) -> ApiError:
+    """The leaf of the tree that `status` stands for.
+
+    404 answers for a kind that is not served carry no `details.name`/`details.kind` from a registry but the text
+    "the server could not find the requested resource"; that text, unlike the code, tells the two apart.
+    """
+    if status.code == 409 and status.reason == "AlreadyExists":
+        leaf: type[ApiError] = AlreadyExists
+    elif status.code == 404 and _names_no_object(status):
+        leaf = NotServed
+    elif status.code >= 500:
+        leaf = Busy
+    else:
+        leaf = _BY_CODE.get(status.code, ApiError)
+    if retry_after is None and status.details.retry_after_seconds:
+        retry_after = float(status.details.retry_after_seconds)
+    return leaf(status, request=request, retry_after=retry_after)
+
+
+def _names_no_object(status: Status) -> bool:
+    return not status.details.name and not status.details.kind

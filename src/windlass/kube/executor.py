@@ -1,0 +1,287 @@
+"""Carry out plans: the only code that writes.
+
+The executor sends the actions of a plan in order and stops at the first error. It
+
+* drops what is not needed (every desired value is there, nothing of ours is left over) and Events already sent;
+* refuses what the controller did not declare, so that RBAC generated from the declaration cannot drift from code;
+* chains resourceVersions: a second write to an object in the same plan is conditional on the *first* one's result,
+  which is safe because that one was itself conditional on what was observed;
+* reports every answer to the `Ledger`, so that the next observation sees our own writes before the watch does;
+* after a conflict reads the object once, so that the next attempt decides on what is really there;
+* never repeats a write of unknown outcome: it reports doubt, and the next observation looks.
+
+Events are best effort: a refused one never stops a plan. Their name is a hash of (uid, reason, note), so that a
+repeat is answered AlreadyExists, by this process or by its successor.
+"""
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from windlass.api.core import Event
+from windlass.api.meta import KubernetesObject
+from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, Undeclared
+from windlass.kube.object import Object
+from windlass.kube.plan import (
+    Action,
+    AddFinalizer,
+    Apply,
+    Create,
+    Delete,
+    Emit,
+    Merge,
+    Outcome,
+    Plan,
+    RemoveFinalizers,
+    Result,
+    Target,
+)
+from windlass.kube.verbs import Api, PatchType
+
+NOTE_LIMIT = 1024
+"""Characters of a note that the API server admits in an Event."""
+
+_REMEMBERED_EVENTS = 4096
+
+
+class Ledger(Protocol):
+    """Who is told what became of writes: the caches, so that own writes are visible at once."""
+
+    def wrote(self, written: Object[Any]) -> None:
+        """The API server answered a write, or a read after a conflict, with this object."""
+
+    def removed(self, target: Target) -> None:
+        """The object is gone: deleted by us without finalizers in the way, or found missing."""
+
+    def doubt(self, target: Target) -> None:
+        """A write of unknown outcome: do not trust the cache about this object before looking."""
+
+
+class Permits(Protocol):
+    """Does the controller's declaration cover this request?"""
+
+    def __call__(self, kind: type[KubernetesObject], verb: str, subresource: str) -> bool: ...
+
+
+class Executor:
+    """Writes plans to `api` as field manager `manager`.
+
+    `permits` None allows everything (scripts, tests). `now` is the clock of Event timestamps.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        *,
+        ledger: Ledger | None = None,
+        permits: Permits | None = None,
+        manager: str = "windlass",
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._api = api
+        self._ledger = ledger
+        self._permits = permits
+        self._manager = manager
+        self._now = now
+        self._emitted: OrderedDict[str, None] = OrderedDict()
+
+    def pending(self, plan: Plan) -> tuple[Action, ...]:
+        """The actions of `plan` that would be sent: needed ones, without Events this process has already sent."""
+        return tuple(
+            action for action in plan.needed if not (isinstance(action, Emit) and event_name(action) in self._emitted)
+        )
+
+    async def apply(self, plan: Plan) -> Outcome:
+        """Carry out what is pending, in order, up to the first error. Never raises a KubeError: it is in the result."""
+        results: list[Result] = []
+        versions: dict[str, str] = {}
+        for action in self.pending(plan):
+            try:
+                self._require_declared(action)
+                answer = await self._send(action, versions)
+            except asyncio.CancelledError:
+                # Cut off by a time-out or a shutdown: the request may be on its way.
+                if self._ledger is not None and not isinstance(action, Emit):
+                    self._ledger.doubt(action.target)
+                raise
+            except KubeError as error:
+                if isinstance(action, Emit):
+                    continue
+                await self._account_for(action, error)
+                results.append(Result(action, error=error))
+                break
+            changed = True
+            if answer is not None and action.target.uid:
+                before = versions.get(action.target.uid, action.target.resource_version)
+                changed = answer.resource_version != before
+                versions[action.target.uid] = answer.resource_version
+            self._report(action, answer)
+            results.append(Result(action, object=answer, changed=changed))
+        return Outcome(tuple(results))
+
+    def _require_declared(self, action: Action) -> None:
+        if self._permits is None:
+            return
+        kind, verb, subresource = _request(action)
+        if not self._permits(kind, verb, subresource):
+            what = f"{kind.RESOURCE.name}/{subresource}" if subresource else kind.RESOURCE.name
+            raise Undeclared(f"{action}: this controller does not declare that it may {verb} {what}")
+
+    async def _send(self, action: Action, versions: dict[str, str]) -> Object[Any] | None:
+        aim = action.target
+        version = versions.get(aim.uid, aim.resource_version)
+        match action:
+            case Create():
+                body = _identified(action.body, aim)
+                return await self._api.create(aim.kind, body, namespace=aim.namespace, field_manager=self._manager)
+            case Merge():
+                patch = action.patch
+                patch["metadata"] = {**(patch.get("metadata") or {}), "resourceVersion": version}
+                return await self._patch(action, patch)
+            case AddFinalizer() | RemoveFinalizers():
+                return await self._patch(
+                    action, {"metadata": {"finalizers": action.desired, "resourceVersion": version}}
+                )
+            case Apply():
+                body = _identified(action.fields, aim)
+                body["metadata"]["uid"] = aim.uid
+                if action.subresource:
+                    # Subresources ignore a uid that is another object's (measured on 1.36), a resourceVersion never.
+                    body["metadata"]["resourceVersion"] = version
+                return await self._api.patch(
+                    aim.kind,
+                    aim.name,
+                    body,
+                    type=PatchType.APPLY,
+                    namespace=aim.namespace,
+                    subresource=action.subresource,
+                    field_manager=action.manager,
+                    force=True,
+                )
+            case Delete():
+                return await self._delete(action, version)
+            case Emit():
+                return await self._emit(action)
+        raise TypeError(f"the executor does not know the action {type(action).__name__}")
+
+    async def _patch(self, action: Action, body: dict[str, Any]) -> Object[Any]:
+        aim = action.target
+        return await self._api.patch(
+            aim.kind,
+            aim.name,
+            body,
+            type=PatchType.MERGE,
+            namespace=aim.namespace,
+            subresource=action.subresource,
+            field_manager=self._manager,
+        )
+
+    async def _delete(self, action: Delete, version: str) -> Object[Any] | None:
+        aim = action.target
+        try:
+            return await self._api.delete(
+                aim.kind,
+                aim.name,
+                namespace=aim.namespace,
+                uid=aim.uid,
+                resource_version=version if action.pin else "",
+            )
+        except NotFound:
+            return None
+
+    async def _emit(self, action: Emit) -> Object[Any] | None:
+        name = event_name(action)
+        body = event_body(action, now=self._now())
+        with contextlib.suppress(AlreadyExists):
+            await self._api.create(Event, body, namespace=body["metadata"]["namespace"], field_manager=self._manager)
+        self._emitted[name] = None
+        while len(self._emitted) > _REMEMBERED_EVENTS:
+            self._emitted.popitem(last=False)
+        return None
+
+    def _report(self, action: Action, answer: Object[Any] | None) -> None:
+        if self._ledger is None or isinstance(action, Emit):
+            return
+        if answer is None:
+            self._ledger.removed(action.target)
+        else:
+            self._ledger.wrote(answer)
+
+    async def _account_for(self, action: Action, error: KubeError) -> None:
+        if self._ledger is None:
+            return
+        if error.unknown_outcome:
+            self._ledger.doubt(action.target)
+        elif isinstance(error, Conflict | AlreadyExists | NotFound):
+            aim = action.target
+            try:
+                self._ledger.wrote(await self._api.get(aim.kind, aim.name, namespace=aim.namespace))
+            except NotFound:
+                self._ledger.removed(aim)
+            except KubeError:
+                self._ledger.doubt(aim)
+
+
+def event_name(action: Emit) -> str:
+    """`<object>.<hash>`: equal for equal (uid, reason, note), so that a repeat is the same Event."""
+    aim = action.target
+    digest = hashlib.sha256("\x1f".join((aim.uid, aim.name, action.reason, action.note)).encode()).digest()
+    suffix = base64.b32encode(digest[:10]).decode().lower()
+    return f"{aim.name[: 253 - len(suffix) - 1]}.{suffix}"
+
+
+def event_body(action: Emit, *, now: datetime) -> dict[str, Any]:
+    """The v1 Event that `kubectl describe` shows under the target."""
+    aim, stamp = action.target, timestamp(now)
+    note = action.note if len(action.note) <= NOTE_LIMIT else action.note[: NOTE_LIMIT - 1] + "…"
+    return {
+        "apiVersion": Event.RESOURCE.api_version,
+        "kind": Event.RESOURCE.kind,
+        "metadata": {"name": event_name(action), "namespace": aim.namespace or "default"},
+        "involvedObject": {
+            "apiVersion": aim.kind.RESOURCE.api_version,
+            "kind": aim.kind.RESOURCE.kind,
+            "name": aim.name,
+            **({"namespace": aim.namespace} if aim.namespace else {}),
+            **({"uid": aim.uid} if aim.uid else {}),
+            **({"resourceVersion": aim.resource_version} if aim.resource_version else {}),
+        },
+        "type": action.type,
+        "reason": action.reason,
+        "message": note,
+        "source": {"component": action.source},
+        "reportingComponent": action.source,
+        "reportingInstance": "",
+        "firstTimestamp": stamp,
+        "lastTimestamp": stamp,
+        "count": 1,
+    }
+
+
+def timestamp(moment: datetime) -> str:
+    """`metav1.Time` text: RFC 3339, UTC, whole seconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _identified(body: Any, aim: Target) -> dict[str, Any]:
+    metadata = {**(body.get("metadata") or {}), "name": aim.name}
+    if aim.namespace:
+        metadata["namespace"] = aim.namespace
+    resource = aim.kind.RESOURCE
+    return {**body, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+
+
+def _request(action: Action) -> tuple[type[KubernetesObject], str, str]:
+    match action:
+        case Create():
+            return action.target.kind, "create", ""
+        case Delete():
+            return action.target.kind, "delete", ""
+        case Emit():
+            return Event, "create", ""
+    return action.target.kind, "patch", action.subresource

@@ -1,0 +1,385 @@
+"""Leader election by a Lease: one process writes, the others stand by, and nobody writes on borrowed time.
+
+    terms = Terms()                                            # 15 s lease, 10 s to renew, every 2 s
+    async with Client(config) as lease_client:                 # a session of its own: no write may stand in its way
+        election = Election(lease_client, "windlass", namespace="windlass", identity=own_identity(), terms=terms)
+        async with Client(config, gate=election.gate) as client:
+            while True:
+                await election.acquire()                       # as long as it takes
+                controllers = start(client)
+                why = await election.keep()                    # renews; returns when leadership is lost
+                stop(controllers, why)
+        # on the way out, after the last write: await election.release()
+
+The record in the Lease is that of client-go, so either can take over from the other, and `kubectl get lease` shows it.
+
+What keeps two leaders apart:
+
+* *Our own lease* counts from when the renewing request was *sent*, on a monotonic clock that goes on while the machine
+  is suspended. The server stamped it later, so ours runs out before anybody else thinks so.
+* *The gate* stands before each write: `gate(timeout)` raises Fenced unless now + timeout < expiry - margin. A write
+  whose answer would be waited for beyond the lease is not sent. `terms.longest_write` is the time-out that a write
+  may have when renewals go well.
+* *The lease of another* counts from when *we* first saw its present record; its renewTime is only compared for
+  change, so clocks that disagree do no harm. A restarted process waits for its predecessor, which costs one
+  lease duration, unless that one released the lease.
+* *A leader that cannot renew* for `renew_deadline` seconds stops, keeps its caches, and competes again.
+* *Every write* of the record has the resourceVersion that was read: of two that take a free lease, one gets a conflict.
+
+What it cannot exclude: a Lease deleted by hand (the holder notices at its next renewal; a standby may already lead),
+and a request that the API server carries out later than the client's time-out.
+
+Source of the record and the times: k8s.io/client-go/tools/leaderelection.
+"""
+
+import asyncio
+import socket
+import uuid
+from random import Random
+from typing import Any
+
+import structlog
+from msgspec import Struct
+
+from windlass.api.coordination import Lease, LeaseSpec
+from windlass.kube.clock import Clock, SystemClock, rfc3339_micro
+from windlass.kube.errors import AlreadyExists, Conflict, DecodeError, Fenced, Forbidden, KubeError, NotFound
+from windlass.kube.object import Object
+from windlass.kube.permissions import Permission, permission
+from windlass.kube.verbs import Api, PatchType
+
+MANAGER = "windlass-leader-election"
+"""Field manager of the record."""
+
+
+class Terms(Struct, frozen=True):
+    """The times of an election, in seconds.
+
+    `duration`: how long others wait for a holder that went silent. `renew_deadline`: how long a holder tries to renew
+    before it gives up. `retry`: between attempts. `margin`: kept between the last possible write and the expiry, for
+    clocks that run at different speeds.
+    """
+
+    duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry: float = 2.0
+    margin: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.duration < 1 or self.duration != int(self.duration):
+            raise ValueError(f"the lease duration must be whole seconds, at least 1, not {self.duration:g}")
+        if not self.duration - self.margin > self.renew_deadline:
+            raise ValueError(
+                f"the lease duration ({self.duration:g} s) less the margin ({self.margin:g} s) must exceed the "
+                f"renew deadline ({self.renew_deadline:g} s): raise the duration or lower the deadline"
+            )
+        if not self.renew_deadline > 1.2 * self.retry > 0:
+            raise ValueError(
+                f"the renew deadline ({self.renew_deadline:g} s) must exceed 1.2 retry periods ({self.retry:g} s): "
+                "else one lost request loses the lease"
+            )
+
+    @property
+    def longest_write(self) -> float:
+        """The longest time-out of a write that passes the gate at any moment while renewals succeed."""
+        return self.duration - self.margin - 2 * self.retry
+
+
+def own_identity() -> str:
+    """`<host>_<random>`: unique to this process, readable to people. In a pod the host name is the pod's name."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+class Election:
+    """One candidate for the Lease `namespace/name`. `identity` must be this process's alone."""
+
+    def __init__(
+        self,
+        api: Api,
+        name: str,
+        *,
+        namespace: str,
+        identity: str,
+        terms: Terms | None = None,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self.name = name
+        self.namespace = namespace
+        self.identity = identity
+        self.terms = terms or Terms()
+        self._api = api
+        self._clock = clock or SystemClock()
+        self._random = random or Random()
+        self._seen: Object[Lease] | None = None
+        self._rival = Rival(self._clock)
+        self._expiry = 0.0
+        self._leading = False
+        self._log = structlog.stdlib.get_logger(__name__).bind(lease=f"{namespace}/{name}", identity=identity)
+
+    @property
+    def leading(self) -> bool:
+        """This process holds the lease, as far as it knows now."""
+        return self._leading and self._clock.monotonic() < self._expiry
+
+    @property
+    def holder(self) -> str:
+        """Who held the lease when it was last looked at; empty if nobody did."""
+        return self._rival.holder if not self._leading else self.identity
+
+    def gate(self, timeout: float) -> None:
+        """Raise Fenced unless a write that takes up to `timeout` seconds ends while the lease is surely ours."""
+        if not self._leading:
+            raise Fenced(f"not the leader: lease {self.namespace}/{self.name} is held by {self.holder or 'nobody'}")
+        left = self._expiry - self.terms.margin - self._clock.monotonic()
+        if timeout >= left:
+            raise Fenced(
+                f"lease {self.namespace}/{self.name} is sure for {max(left, 0):.1f} s more, "
+                f"and the write may take {timeout:g} s"
+            )
+
+    async def acquire(self) -> None:
+        """Return when the lease is ours. Faults of the API server are waited out."""
+        trouble = ""
+        while True:
+            try:
+                async with asyncio.timeout(self._attempt_timeout):
+                    took = await self._try_to_take()
+                if took:
+                    self._log.info("leading", transitions=self._record.lease_transitions)
+                    return
+                pause = min(self._jittered(self.terms.retry), max(self._rival.remaining, 0.1))
+                trouble = ""
+            except (KubeError, TimeoutError) as error:
+                pause = self._jittered(self.terms.retry)
+                if (text := _describe(error)) != trouble:
+                    trouble = text
+                    self._log.warning("cannot compete for the lease", error=text)
+            await self._clock.sleep(pause)
+
+    async def keep(self) -> str:
+        """Renew until leadership is lost; returns why. From then on the gate is shut."""
+        try:
+            why = await self._renew_while_possible()
+        finally:
+            self._leading = False
+        self._log.warning("leadership lost", reason=why)
+        return why
+
+    async def release(self) -> None:
+        """Hand the lease back, so that a successor starts at once. Only after the last write has ended.
+
+        Best effort: if it fails, the lease runs out by itself.
+        """
+        self._leading = False
+        self._expiry = 0.0
+        now = rfc3339_micro(self._clock.now())
+        free = {"holderIdentity": "", "leaseDurationSeconds": 1, "acquireTime": now, "renewTime": now}
+        try:
+            async with asyncio.timeout(self._attempt_timeout):
+                # Read, not remembered: an attempt that was cut short may have taken it.
+                if (await self._read()).spec.holder_identity == self.identity:
+                    await self._patch(free)
+                    self._log.info("lease released")
+        except NotFound:
+            pass
+        except (KubeError, TimeoutError) as error:
+            self._log.warning("the lease could not be released; it runs out by itself", error=_describe(error))
+
+    # how it is done
+
+    async def _renew_while_possible(self) -> str:
+        deadline = self._expiry - self.terms.duration + self.terms.renew_deadline
+        while True:
+            await self._clock.sleep(min(self.terms.retry, max(deadline - self._clock.monotonic(), 0.0)))
+            try:
+                left = deadline - self._clock.monotonic()
+                if left <= 0:
+                    return f"not renewed for {self.terms.renew_deadline:g} s"
+                async with asyncio.timeout(min(left, self._attempt_timeout)):
+                    await self._renew()
+            except _Lost as lost:
+                return str(lost)
+            except (KubeError, TimeoutError) as error:
+                self._log.warning("renewal failed, trying again", error=_describe(error))
+            else:
+                deadline = self._expiry - self.terms.duration + self.terms.renew_deadline
+
+    async def _try_to_take(self) -> bool:
+        try:
+            found = await self._read()
+        except NotFound:
+            return await self._create()
+        self._rival.observe(found)
+        if found.spec.holder_identity == self.identity:
+            # Still, or because an earlier attempt was carried out although no answer came.
+            try:
+                await self._renew()
+            except _Lost:
+                return False
+            self._leading = True
+            return True
+        if not self._rival.gone:
+            return False
+        sent = self._clock.monotonic()
+        try:
+            await self._patch(self._claim((found.spec.lease_transitions or 0) + 1))
+        except Conflict:
+            return False
+        self._hold(since=sent)
+        return True
+
+    async def _create(self) -> bool:
+        sent = self._clock.monotonic()
+        body = {
+            "apiVersion": Lease.RESOURCE.api_version,
+            "kind": Lease.RESOURCE.kind,
+            "metadata": {"name": self.name, "namespace": self.namespace},
+            "spec": self._claim(0),
+        }
+        try:
+            self._seen = await self._api.create(Lease, body, namespace=self.namespace, field_manager=MANAGER)
+        except AlreadyExists:
+            return False
+        self._hold(since=sent)
+        return True
+
+    async def _renew(self) -> None:
+        sent = self._clock.monotonic()
+        try:
+            await self._patch({"renewTime": rfc3339_micro(self._clock.now())})
+        except Conflict:
+            # Somebody touched the object, perhaps only its labels: what counts is who holds it now.
+            record = (await self._read()).spec
+            if record.holder_identity != self.identity:
+                raise _Lost(f"taken by {record.holder_identity or 'nobody'}") from None
+            sent = self._clock.monotonic()
+            await self._patch({"renewTime": rfc3339_micro(self._clock.now())})
+        except NotFound:
+            raise _Lost("the Lease object was deleted") from None
+        self._expiry = sent + self.terms.duration
+
+    def _hold(self, *, since: float) -> None:
+        self._expiry = since + self.terms.duration
+        self._leading = True
+
+    def _claim(self, transitions: int) -> dict[str, Any]:
+        now = rfc3339_micro(self._clock.now())
+        return {
+            "holderIdentity": self.identity,
+            "leaseDurationSeconds": int(self.terms.duration),
+            "acquireTime": now,
+            "renewTime": now,
+            "leaseTransitions": transitions,
+        }
+
+    async def _read(self) -> Lease:
+        self._seen = await self._api.get(Lease, self.name, namespace=self.namespace)
+        return self._seen.decode()
+
+    async def _patch(self, spec: dict[str, Any]) -> None:
+        version = self._seen.resource_version if self._seen else ""
+        self._seen = await self._api.patch(
+            Lease,
+            self.name,
+            {"metadata": {"resourceVersion": version}, "spec": spec},
+            type=PatchType.MERGE,
+            namespace=self.namespace,
+            field_manager=MANAGER,
+        )
+
+    @property
+    def _record(self) -> LeaseSpec:
+        return self._seen.decode().spec if self._seen else LeaseSpec()
+
+    @property
+    def _attempt_timeout(self) -> float:
+        """Two attempts fit into the renew deadline, so that one dead connection does not lose the lease."""
+        return self.terms.renew_deadline / 2
+
+    def _jittered(self, seconds: float) -> float:
+        return seconds * (1 + 0.2 * self._random.random())
+
+
+class Rival:
+    """What we know of a lease that is not ours, without trusting its clock."""
+
+    def __init__(self, clock: Clock, *, default_duration: float = 15.0) -> None:
+        self._clock = clock
+        self._default = default_duration
+        self._record: LeaseSpec | None = None
+        self._since = 0.0
+
+    def observe(self, lease: Lease) -> bool:
+        """Take note of the record; True if it changed since the last time."""
+        if lease.spec == self._record:
+            return False
+        self._record, self._since = lease.spec, self._clock.monotonic()
+        return True
+
+    @property
+    def holder(self) -> str:
+        return (self._record.holder_identity or "") if self._record else ""
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the lease has surely run out if nothing changes; 0 if nobody holds it."""
+        if not self.holder or self._record is None:
+            return 0.0
+        duration = self._record.lease_duration_seconds or self._default
+        return max(self._since + duration - self._clock.monotonic(), 0.0)
+
+    @property
+    def gone(self) -> bool:
+        return self.remaining <= 0
+
+
+async def held(
+    api: Api, name: str, *, namespace: str, clock: Clock | None = None, patience: float = 150.0, poll: float = 2.0
+) -> str:
+    """Who holds the Lease of another program, or "" if nobody does.
+
+    Absent and released leases are free at once. Any other is held if its record changes while we look, and free when
+    it has not changed for its duration (at most `patience` seconds: a longer one counts as held). So an answer
+    "held" comes within one renewal of the holder, and "free" after a crash takes one lease duration.
+    Raises KubeErrors of reading it, Forbidden included: a lease that cannot be read is not known to be free.
+    """
+    clock = clock or SystemClock()
+    rival = Rival(clock)
+    began, first = clock.monotonic(), True
+    while True:
+        try:
+            lease = (await api.get(Lease, name, namespace=namespace)).decode()
+        except NotFound:
+            return ""
+        changed = rival.observe(lease)
+        if not rival.holder:
+            return ""
+        if (changed and not first) or clock.monotonic() - began >= patience:
+            return rival.holder
+        if rival.gone:
+            return ""
+        first = False
+        await clock.sleep(min(poll, max(rival.remaining, 0.01)))
+
+
+class _Lost(Exception):
+    """Somebody else holds the lease, or nobody does; the text says which."""
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, Forbidden):
+        return f"{error} (the Role of this ServiceAccount must allow get, create and patch of leases)"
+    if isinstance(error, DecodeError):
+        return f"{error} (mend or delete the Lease)"
+    return f"{type(error).__name__}: {error}"
+
+
+def lease_permissions(name: str, *, namespace: str) -> tuple[Permission, ...]:
+    """What an election needs to be allowed."""
+    return (
+        permission(Lease, "create", namespace=namespace),
+        permission(Lease, "get", "patch", namespace=namespace, names=(name,)),
+    )

@@ -1,0 +1,71 @@
+"""JSON merge patches (RFC 7386) between plain trees: what to send so that `observed` becomes `desired`.
+
+Maps are merged key by key and a key that is no longer desired is sent as null; everything else, lists included, is
+replaced whole. A null in either tree means the same as an absent key, as it does for the API server.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+
+def merge_patch(observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
+    """The smallest merge patch that turns `observed` into `desired`; empty if they are equal."""
+    patch: dict[str, Any] = {}
+    for key, wanted in desired.items():
+        if wanted is None:
+            continue
+        there = observed.get(key)
+        if isinstance(wanted, Mapping) and isinstance(there, Mapping):
+            if inner := merge_patch(there, wanted):
+                patch[key] = inner
+        elif there is None or not same(there, wanted):
+            patch[key] = wanted
+    for key, there in observed.items():
+        if there is not None and desired.get(key) is None:
+            patch[key] = None
+    return patch
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality of plain trees where null and absent are the same, and `1` and `True` are not."""
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        keys = {key for key, value in left.items() if value is not None}
+        return keys == {key for key, value in right.items() if value is not None} and all(
+            same(left[key], right[key]) for key in keys
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+class Change(Struct, frozen=True):
+    """One field that a write changes; `before` or `after` is None where the field is absent."""
+
+    path: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        if self.before is None:
+            return f"+ {self.path}: {self.after!r}"
+        if self.after is None:
+            return f"- {self.path}: {self.before!r}"
+        return f"~ {self.path}: {self.before!r} -> {self.after!r}"
+
+
+def changes(observed: Any, desired: Any, *, path: str = "") -> Iterator[Change]:
+    """Field by field, what differs between two plain trees; items of lists are named by index."""
+    if isinstance(observed, Mapping) and isinstance(desired, Mapping):
+        for key in [*desired, *(key for key in observed if key not in desired)]:
+            yield from changes(observed.get(key), desired.get(key), path=f"{path}.{key}" if path else key)
+    elif isinstance(observed, list) and isinstance(desired, list):
+        for index in range(max(len(observed), len(desired))):
+            yield from changes(
+                observed[index] if index < len(observed) else None,
+                desired[index] if index < len(desired) else None,
+                path=f"{path}[{index}]",
+            )
+    elif (observed is None) != (desired is None) or not same(observed, desired):
+        yield Change(path, observed, desired)

@@ -1,0 +1,152 @@
+"""What a controller may read and write, declared once: checked at each write and turned into RBAC.
+
+A controller lists `Permission`s. The executor refuses what is not among them (`Declared` is its `Permits`), and
+`rules` turns the same list into the rules of Roles and a ClusterRole, so code and RBAC cannot drift apart.
+
+    from windlass.kube.permissions import Declared, emits_events, reads, rules, writes
+
+    declared = (
+        reads(capi.Machine, namespace="openshift-cluster-api"),
+        writes(mapi.Machine, "create", "patch", namespace="openshift-machine-api"),
+        writes(mapi.Machine, "patch", subresource="status", namespace="openshift-machine-api"),
+        emits_events(namespace="openshift-machine-api"),
+    )
+    assert Declared(declared)(mapi.Machine, "patch", "status")
+    rules(declared)["openshift-machine-api"]      # the rules of a Role in that namespace
+    rules(declared).get(None, [])                 # the rules of a ClusterRole
+
+Which verb a write form needs: Create `create`; Merge, Apply and the finalizers `patch` (of `status` when they write
+that); Delete `delete`; Emit `create` on events. None is a wildcard, and none can be.
+
+OwnerReferencesPermissionEnforcement, which OpenShift turns on, asks for two more, which no request names:
+
+* who sets `blockOwnerDeletion` must be allowed to update `<owner>/finalizers`: `blocks_deletion_of(owner)`;
+* who changes the ownerReferences of an existing object must be allowed to delete it: `changes_owners_of(kind)`.
+
+Source: the admission plugin of that name in kube-apiserver (creating an object with owners needs only the first).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from windlass.api.core import Event
+from windlass.api.meta import KubernetesObject
+
+READ = ("get", "list", "watch")
+
+
+class Permission(Struct, frozen=True, order=True):
+    """These `verbs` on this resource, in one `namespace` or (None) cluster-wide.
+
+    `names` restricts get, update, patch and delete to objects so called; the API cannot restrict the other verbs.
+    """
+
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+    subresource: str = ""
+    namespace: str | None = None
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.verbs:
+            raise ValueError(f"a permission on {self.target} without verbs permits nothing: name the verbs")
+        if "*" in (*self.verbs, self.group, self.resource, self.subresource):
+            raise ValueError(f"a permission on {self.target} has a wildcard: name what is needed")
+
+    @property
+    def target(self) -> str:
+        """As RBAC and error messages name it: `machines.cluster.x-k8s.io/status`."""
+        name = f"{self.resource}.{self.group}" if self.group else self.resource
+        return f"{name}/{self.subresource}" if self.subresource else name
+
+    def __str__(self) -> str:
+        place = f"in {self.namespace}" if self.namespace else "cluster-wide"
+        return f"{', '.join(self.verbs)} {self.target} {place}"
+
+
+def permission(
+    kind: type[KubernetesObject],
+    *verbs: str,
+    subresource: str = "",
+    namespace: str | None = None,
+    names: tuple[str, ...] = (),
+) -> Permission:
+    """`verbs` on `kind`. Of a cluster-scoped kind `namespace` must be None."""
+    resource = kind.RESOURCE
+    if namespace is not None and not resource.namespaced:
+        raise ValueError(f"{resource.kind} is cluster-scoped: a permission on it cannot be limited to {namespace!r}")
+    return Permission(resource.group, resource.plural, tuple(sorted(set(verbs))), subresource, namespace, names)
+
+
+def reads(kind: type[KubernetesObject], *, namespace: str | None = None) -> Permission:
+    """Get, list and watch: what a cache needs."""
+    return permission(kind, *READ, namespace=namespace)
+
+
+def writes(
+    kind: type[KubernetesObject],
+    *verbs: str,
+    subresource: str = "",
+    namespace: str | None = None,
+    names: tuple[str, ...] = (),
+) -> Permission:
+    """`verbs` out of create, patch, delete."""
+    if odd := set(verbs) - {"create", "patch", "delete"}:
+        raise ValueError(f"no action needs {', '.join(sorted(odd))}: plans create, patch and delete")
+    return permission(kind, *verbs, subresource=subresource, namespace=namespace, names=names)
+
+
+def emits_events(*, namespace: str | None = None) -> Permission:
+    """Events about objects in `namespace` (None: anywhere; those about cluster-scoped objects go to `default`)."""
+    return permission(Event, "create", namespace=namespace)
+
+
+def blocks_deletion_of(owner: type[KubernetesObject], *, namespace: str | None = None) -> Permission:
+    """Objects may be given `owner` with blockOwnerDeletion."""
+    return permission(owner, "update", subresource="finalizers", namespace=namespace)
+
+
+def changes_owners_of(kind: type[KubernetesObject], *, namespace: str | None = None) -> Permission:
+    """The ownerReferences of existing objects may be changed."""
+    return permission(kind, "delete", namespace=namespace)
+
+
+class Declared:
+    """Does a declaration cover a request? Called by the executor before each action."""
+
+    def __init__(self, permissions: Iterable[Permission]) -> None:
+        self._verbs: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+        for each in permissions:
+            self._verbs[each.group, each.resource, each.subresource].update(each.verbs)
+
+    def __call__(self, kind: type[KubernetesObject], verb: str, subresource: str) -> bool:
+        resource = kind.RESOURCE
+        return verb in self._verbs.get((resource.group, resource.plural, subresource), ())
+
+
+def rules(permissions: Iterable[Permission]) -> dict[str | None, list[dict[str, Any]]]:
+    """RBAC rules by namespace (None: cluster-wide), each verb granted once, in a stable order.
+
+    What is granted cluster-wide is not granted again in a namespace.
+    """
+    verbs: dict[tuple[str | None, str, str, tuple[str, ...]], set[str]] = defaultdict(set)
+    for each in permissions:
+        name = f"{each.resource}/{each.subresource}" if each.subresource else each.resource
+        verbs[each.namespace, each.group, name, each.names].update(each.verbs)
+    result: dict[str | None, list[dict[str, Any]]] = {}
+    for (namespace, group, resource, names), wanted in sorted(verbs.items(), key=lambda entry: _order(entry[0])):
+        covered = verbs.get((None, group, resource, ()), set()) if namespace or names else set()
+        if left := sorted(wanted - covered):
+            rule: dict[str, Any] = {"apiGroups": [group], "resources": [resource], "verbs": left}
+            if names:
+                rule["resourceNames"] = list(names)
+            result.setdefault(namespace, []).append(rule)
+    return result
+
+
+def _order(key: tuple[str | None, str, str, tuple[str, ...]]) -> tuple[str, str, str, tuple[str, ...]]:
+    return (key[0] or "", *key[1:])

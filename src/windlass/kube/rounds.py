@@ -1,0 +1,93 @@
+"""One key from any state to rest: rounds of observe, decide, apply.
+
+    while the plan has something to do:  observe -> decide -> apply
+
+The outcome of a round is part of the next observation, so `decide` sees what the API server refused and can turn it
+into a condition or an Event. Three kinds of outcome never reach it, because there is nothing to decide about them:
+a conflict (somebody wrote or created first: observe again, later), a transient failure (try again, later) and a fenced
+write.
+
+A plan whose writes the server takes without anything changing (it puts a default back, it prunes a field) would be
+made again for ever, so it counts as rest. A plan that still changes something after `max_rounds` rounds is not
+converging; the error shows the last two.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
+
+from windlass.kube.errors import AlreadyExists, Conflict, KubeError
+from windlass.kube.executor import Executor
+from windlass.kube.plan import Emit, Next, Outcome, Plan, Retry
+
+MAX_ROUNDS = 20
+
+KeyT = TypeVar("KeyT", contravariant=True)
+SnapshotT = TypeVar("SnapshotT")
+
+
+class Observe(Protocol[KeyT, SnapshotT]):  # type: ignore[misc]
+    """Read everything that the decision about `key` may look at. `last` is the outcome of the round before."""
+
+    def __call__(self, key: KeyT, last: Outcome, /) -> Awaitable[SnapshotT]: ...
+
+
+class Decide(Protocol[SnapshotT]):  # type: ignore[misc]
+    """Pure: the same snapshot and moment always give the same plan."""
+
+    def __call__(self, snapshot: SnapshotT, /, *, now: datetime) -> Plan: ...
+
+
+class Rest(Struct, frozen=True):
+    """How a key came to rest.
+
+    `next` is what the last plan said, or Retry for what stopped it; `error` is that error if the API server or the
+    network was the reason. `rounds` and `writes` count what it took.
+    """
+
+    next: Next
+    rounds: int = 0
+    writes: int = 0
+    error: KubeError | None = None
+
+    @property
+    def failed(self) -> bool:
+        return isinstance(self.next, Retry)
+
+
+async def reconcile(
+    key: KeyT,
+    *,
+    observe: Callable[[KeyT, Outcome], Awaitable[SnapshotT]],
+    decide: Decide[SnapshotT],
+    executor: Executor,
+    now: Callable[[], datetime],
+    max_rounds: int = MAX_ROUNDS,
+) -> Rest:
+    """Take `key` to rest. Exceptions of `observe` and `decide` pass through: they are bugs, or KubeErrors of reads."""
+    last, writes = Outcome(), 0
+    before = plan = Plan()
+    for number in range(1, max_rounds + 1):
+        snapshot = await observe(key, last)
+        before, plan = plan, decide(snapshot, now=now())
+        if not executor.pending(plan):
+            return Rest(plan.next, number, writes)
+        last = await executor.apply(plan)
+        writes += sum(result.error is None and not isinstance(result.action, Emit) for result in last.results)
+        error = last.error
+        if error is not None and (error.transient or isinstance(error, Conflict | AlreadyExists)):
+            return Rest(Retry(describe(last)), number, writes, error)
+        if isinstance(plan.next, Retry):
+            return Rest(plan.next, number, writes, error)
+        if error is None and not any(result.changed for result in last.results):
+            return Rest(plan.next, number, writes)
+    text = f"no rest after {max_rounds} rounds; the last two plans were:\n{before}\nand then:\n{plan}"
+    return Rest(Retry(text), max_rounds, writes)
+
+
+def describe(outcome: Outcome) -> str:
+    """What stopped a plan, for logs: the action and the error."""
+    failed = outcome.failed
+    return f"{failed.action}: {failed.error}" if failed else ""

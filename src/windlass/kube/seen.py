@@ -1,0 +1,72 @@
+"""What a look at one object found: it is there, it is not, it cannot be read, or its kind does not exist.
+
+A decision that treats "not there" and "could not tell" alike loses data, so a snapshot never holds a bare None.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Generic, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from windlass.api.meta import K, ObjectMeta
+from windlass.kube.errors import DecodeError
+from windlass.kube.object import Object
+
+
+class Present(Struct, Generic[K], frozen=True, gc=False):
+    """The object is there and readable.
+
+    `object` is the typed view that rules read. `tree` is everything the server sent (without managedFields of
+    others), from which writes are computed; it must not be changed.
+    """
+
+    object: K
+    tree: Mapping[str, Any]
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        return self.object.metadata
+
+    @property
+    def deleting(self) -> bool:
+        return self.object.metadata.deletion_timestamp is not None
+
+
+class Absent(Struct, frozen=True):
+    """No object of that name. `confirmed`: the API server itself said so just now, not only a cache."""
+
+    confirmed: bool = False
+
+
+class Unreadable(Struct, frozen=True):
+    """The object is there, but its content does not have the shape of its type; `why` names the field."""
+
+    metadata: ObjectMeta
+    why: str
+
+
+class NotServedKind(Struct, frozen=True):
+    """The API server does not know the kind: its CRD is not installed."""
+
+    why: str
+
+
+Seen: TypeAlias = Present[K] | Absent | Unreadable | NotServedKind
+
+
+def seen(found: Object[K] | None, *, confirmed: bool = False) -> Seen[K]:
+    """Decode what a cache or a GET returned."""
+    if found is None:
+        return Absent(confirmed=confirmed)
+    try:
+        return Present(found.decode(), found.tree())
+    except DecodeError as error:
+        return Unreadable(found.metadata, str(error))
+
+
+class Reader(Protocol):
+    """Who looks: the caches with an eye on the API server (`windlass.kube.reader`), or a model of one."""
+
+    async def see(self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False) -> Seen[K]:
+        """Look at one object. `confirm`: an absence decides something, so have the API server itself say so."""
+        ...

@@ -1,0 +1,366 @@
+"""HTTP to one API server: one connection pool, credentials, deadlines, errors. Knows nothing of kinds.
+
+`Client` speaks through this; use it by itself for what is no Kubernetes object (`/readyz`, `/version`, `/openapi/v3`):
+
+    async with Transport(config.load()) as transport:
+        print(await transport.exchange("GET", "/readyz?verbose"))
+
+What it promises:
+
+* Every answer that is not 2xx becomes the leaf of `ApiError` its Status stands for, also when a proxy or load balancer
+  in between wrote it as HTML.
+* No answer to a read is a `TransportError`. No answer to a write is an `OutcomeUnknown`, unless it certainly was never
+  sent, which is a `TransportError`.
+* `timeout` bounds a request with all its repetitions (`windlass.kube.retry` says what is repeated). When it is over
+  the connection is reset, and nothing more of the request leaves this machine. Two limits of that: a body larger than
+  the kernel's send buffer (about 400 KB) may still go out once a stalled network heals, and a server that was suspended
+  with the request in its hands may still carry it out. Against both only preconditions help.
+* `gate` is called immediately before each attempt of a write with the seconds it may take, and may raise `Fenced`.
+* `observer` is told of each attempt: method, kind (plural.group, or "" when unknown), code ("200", "<error>"), seconds.
+
+It never logs and never puts a credential into an error.
+"""
+
+import asyncio
+import math
+import socket
+import struct
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from random import Random
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import aiohttp
+from aiohttp import AddrInfoType
+from msgspec import Struct
+from multidict import CIMultiDict
+from yarl import URL
+
+from windlass import __version__
+from windlass.kube.config import ClusterConfig, Credential
+from windlass.kube.errors import ApiError, OutcomeUnknown, TransportError, Unconfirmed
+from windlass.kube.refusal import refusal
+from windlass.kube.retry import Retry
+
+R = TypeVar("R")
+
+JSON = "application/json"
+
+Gate = Callable[[float], None]
+Observer = Callable[[str, str, str, float], None]
+
+CONNECT_SECONDS = 10.0
+"""For a free connection or a new one, TLS included; never more than half of a request's time."""
+KEEPALIVE_SECONDS = 50.0
+"""How long an idle connection is kept: less than the 90 s after which an API server closes it, and than the 60 s that
+load balancers like to allow, so that a write rarely meets a connection that is just being closed."""
+
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+_SEND_BUFFER = 2**21
+
+
+class _Severed(Exception):
+    """The connection broke after the request may have been sent."""
+
+
+class _Ask(Struct, frozen=True):
+    """One request, as all its attempts share it."""
+
+    method: str
+    path: str
+    body: bytes | None
+    accept: str
+    content_type: str
+    kind: str
+
+    @property
+    def is_write(self) -> bool:
+        return self.method not in _READS
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+class Transport:
+    """`connections`: the size of the pool; each watch holds one for as long as it runs. `timeout`: seconds."""
+
+    def __init__(
+        self,
+        config: ClusterConfig,
+        *,
+        connections: int = 128,
+        timeout: float = 30.0,
+        retry: Retry | None = None,
+        gate: Gate | None = None,
+        observer: Observer | None = None,
+        user_agent: str = "",
+        random: Random | None = None,
+    ) -> None:
+        self.config = config
+        self.timeout = timeout
+        self._connections = connections
+        self._retry = retry or Retry()
+        self._gate = gate
+        self._observer = observer
+        # An agent of our own, never one that looks like a browser or curl: those get indented JSON, twice the bytes.
+        self._user_agent = user_agent or f"windlass/{__version__}"
+        self._random = random or Random()
+        self._session: aiohttp.ClientSession | None = None
+        self._credential: Credential | None = None
+        self._ssl: Any = True
+        self._headers: dict[tuple[str, str], CIMultiDict[str]] = {}
+        self._limits = _limits(timeout)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections. The transport can be used again afterwards."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def exchange(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        accept: str = JSON,
+        content_type: str = "",
+        kind: str = "",
+        timeout: float | None = None,  # noqa: ASYNC109 - spans repetitions, and the gate must know it
+    ) -> bytes:
+        """Send a request and return the body of its 2xx answer.
+
+        `path` begins with a slash, is percent-encoded and may have a query. Raises ApiError, TransportError,
+        OutcomeUnknown, ConfigError, or what the gate raises.
+        """
+        ask = _Ask(method, path, body, accept, content_type, kind)
+        return await self._persist(ask, self._ask_once, self.timeout if timeout is None else timeout)
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *, accept: str = JSON, kind: str = "", inactivity: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a GET whose answer has no end, and read it in pieces of whatever size they arrive in.
+
+        Silence of `inactivity` seconds, and an answer that breaks off, are a TransportError.
+        """
+        ask = _Ask("GET", path, None, accept, "", kind)
+        limits = aiohttp.ClientTimeout(
+            total=None, connect=CONNECT_SECONDS, sock_read=inactivity, ceil_threshold=math.inf
+        )
+
+        async def open_once(ask: _Ask, left: float) -> aiohttp.ClientResponse:
+            return await self._open(ask, limits)
+
+        response = await self._persist(ask, open_once, self.timeout)
+        try:
+            async with aclosing(self._pieces(ask, response, inactivity)) as pieces:
+                yield pieces
+        finally:
+            response.close()
+
+    async def _persist(self, ask: _Ask, once: Callable[[_Ask, float], Awaitable[R]], limit: float) -> R:
+        """Try `once`, and again as far as `windlass.kube.retry` allows. `limit` does not count getting credentials."""
+        credential = await self._authenticate()
+        end = time.monotonic() + limit
+        left = limit
+        attempt, renewed, severed = 1, False, False
+        while True:
+            try:
+                return await once(ask, left)
+            except _Severed as cause:
+                if ask.is_write or severed:
+                    raise self._no_answer(ask, cause.__cause__ or cause) from cause.__cause__
+                severed = True
+            except ApiError as error:
+                if error.code == 401 and not renewed and await self.config.credentials.refused(credential):
+                    renewed = True
+                    credential = await self._authenticate()
+                    end = time.monotonic() + limit
+                else:
+                    wait = self._retry.wait(error, attempt=attempt, is_write=ask.is_write, random=self._random)
+                    if wait is None or time.monotonic() + wait >= end:
+                        raise
+                    attempt += 1
+                    await asyncio.sleep(wait)
+            left = end - time.monotonic()
+            if left <= 0:
+                raise TransportError(f"{self._named(ask)}: no answer within {limit:g} s")
+
+    async def _ask_once(self, ask: _Ask, left: float) -> bytes:
+        if self._gate is not None and ask.is_write:
+            self._gate(left)
+        limits = self._limits if left == self.timeout else _limits(left)
+        began = time.monotonic()
+        code = "<error>"
+        try:
+            response = await self._send(ask, limits)
+            body = await response.read()
+            code = str(response.status)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._no_answer(ask, error) from error
+        finally:
+            self._observe(ask, code, began)
+        if 200 <= response.status < 300:
+            return body
+        error = refusal(response.status, response.headers, body, request=str(ask))
+        if ask.is_write and response.status >= 500:
+            raise Unconfirmed(error.status, request=error.request, retry_after=error.retry_after)
+        raise error
+
+    async def _open(self, ask: _Ask, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+        began = time.monotonic()
+        code = "<error>"
+        try:
+            # The stream itself has no total time, but its beginning must come in the time of any other request.
+            async with asyncio.timeout(self.timeout):
+                response = await self._send(ask, limits)
+                code = str(response.status)
+                if response.status == 200:
+                    return response
+                body = await response.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._no_answer(ask, error) from error
+        finally:
+            self._observe(ask, code, began)
+        raise refusal(response.status, response.headers, body, request=str(ask))
+
+    async def _pieces(
+        self, ask: _Ask, response: aiohttp.ClientResponse, inactivity: float
+    ) -> AsyncGenerator[bytes, None]:
+        try:
+            async for piece in response.content.iter_any():
+                yield piece
+        except TimeoutError as error:
+            raise TransportError(f"{self._named(ask)}: silent for {inactivity:g} s, taken for dead") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise self._no_answer(ask, error) from error
+
+    async def _send(self, ask: _Ask, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+        session = self._session
+        if session is None:
+            session = self._session = self._connect()
+        return await session.request(
+            ask.method,
+            URL(self.config.server + ask.path, encoded=True),
+            data=ask.body,
+            headers=self._headers.get((ask.accept, ask.content_type)) or self._compose(ask),
+            ssl=self._ssl,
+            server_hostname=self.config.tls.server_name,
+            timeout=limits,
+            allow_redirects=False,
+        )
+
+    def _connect(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=self._connections, keepalive_timeout=KEEPALIVE_SECONDS, socket_factory=_socket
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
+            middlewares=(_tell_severed,),
+            proxy=self.config.proxy,
+            read_bufsize=2**18,
+        )
+
+    def _compose(self, ask: _Ask) -> CIMultiDict[str]:
+        headers = CIMultiDict(self.config.impersonate.headers())
+        headers["User-Agent"] = self._user_agent
+        headers["Accept"] = ask.accept
+        # Compressing a list costs the API server more time than a cluster's network needs to carry it.
+        headers["Accept-Encoding"] = "identity"
+        if ask.content_type:
+            headers["Content-Type"] = ask.content_type
+        if self._credential is not None and self._credential.authorization:
+            headers["Authorization"] = self._credential.authorization
+        self._headers[ask.accept, ask.content_type] = headers
+        return headers
+
+    async def _authenticate(self) -> Credential:
+        """Take on the current credential. A new client certificate means new connections: they are pooled by it."""
+        credential = await self.config.credentials.current()
+        before = self._credential
+        if credential is not before:
+            if before is None or credential.certificate is not before.certificate:
+                encrypted = self.config.server.startswith("https:")
+                self._ssl = self.config.tls.context(credential.certificate) if encrypted else True
+            self._credential = credential
+            self._headers.clear()
+        return credential
+
+    def _no_answer(self, ask: _Ask, error: BaseException) -> TransportError:
+        unsent = isinstance(error, _UNSENT)
+        if ask.is_write and not unsent:
+            return OutcomeUnknown(f"{self._named(ask)}: sent, but no answer came: {self._say(error)}")
+        return TransportError(f"{self._named(ask)}: no answer: {self._say(error)}")
+
+    def _say(self, error: BaseException) -> str:
+        match error:
+            case aiohttp.ClientConnectorCertificateError():
+                return (
+                    f"the server's certificate is not trusted: {error.certificate_error}; "
+                    f"see certificate-authority and tls-server-name in {self.config.origin or 'the configuration'}"
+                )
+            case aiohttp.ClientHttpProxyError():
+                return f"the proxy refused the connection: {error.status} {error.message}"
+            case aiohttp.ClientConnectorError():
+                return f"cannot connect: {error.os_error.strerror or error.os_error}"
+            case aiohttp.ConnectionTimeoutError():
+                return "no connection came about in time"
+            case TimeoutError():
+                return "timed out"
+            case aiohttp.ServerDisconnectedError():
+                return "the connection was closed"
+        return f"{type(error).__name__}: {error}"
+
+    def _named(self, ask: _Ask) -> str:
+        return f"{ask.method} {self.config.server}{ask.path}"
+
+    def _observe(self, ask: _Ask, code: str, began: float) -> None:
+        if self._observer is not None:
+            self._observer(ask.method, ask.kind, code, time.monotonic() - began)
+
+
+_UNSENT = (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError, aiohttp.ConnectionTimeoutError)
+
+
+def _limits(seconds: float) -> aiohttp.ClientTimeout:
+    # Above a threshold aiohttp rounds deadlines up to whole seconds; the gate counts on them being exact. Waiting for a
+    # connection is bounded apart, because a request that ran out of time there was certainly not sent.
+    return aiohttp.ClientTimeout(total=seconds, connect=min(CONNECT_SECONDS, seconds / 2), ceil_threshold=math.inf)
+
+
+async def _tell_severed(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    # aiohttp silently repeats GET, PUT and DELETE after these errors. A DELETE that was carried out would be sent
+    # again, past the gate, and be answered with NotFound. An error of our own keeps the decision here.
+    try:
+        return await handler(request)
+    except _UNSENT:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise _Severed from error
+
+
+def _socket(address: AddrInfoType) -> socket.socket:
+    """A socket that does not go on delivering what was given up.
+
+    A write must not land when its time is over: somebody else may be the leader by then. By default the kernel keeps
+    sending what a closed socket still holds, for minutes, as soon as a broken network heals.
+    """
+    made = socket.socket(address[0], address[1], address[2])
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+    # What the kernel does not take at once waits in asyncio, which closes only after having sent it. Most kernels grant
+    # about 400 KB of this, more than any patch.
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+    return made

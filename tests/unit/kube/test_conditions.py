@@ -1,0 +1,150 @@
+"""The algebra of conditions: examples, and its laws as properties over Structs and trees alike."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windlass.api import mapi
+from windlass.api.meta import Condition, tree
+from windlass.kube.conditions import (
+    condition,
+    drop,
+    find,
+    is_false,
+    is_true,
+    is_unknown,
+    merge,
+    mirror,
+    put,
+    summarise,
+)
+
+EARLY = datetime(2026, 1, 1, tzinfo=UTC)
+LATE = datetime(2026, 6, 1, tzinfo=UTC)
+EARLY_TEXT, LATE_TEXT = "2026-01-01T00:00:00Z", "2026-06-01T00:00:00Z"
+
+READY = Condition(type="Ready", status="True", reason="Up", message="", last_transition_time=EARLY_TEXT)
+
+
+def test_a_new_condition_is_put_at_the_end_and_stamped() -> None:
+    after = put([READY], condition("Synced", True, "Done"), now=LATE)
+    assert [each.type for each in after] == ["Ready", "Synced"]
+    assert after[1].last_transition_time == LATE_TEXT
+
+
+def test_the_time_moves_with_the_status() -> None:
+    after = put([READY], condition("Ready", False, "Down"), now=LATE)
+    assert after == [Condition(type="Ready", status="False", reason="Down", last_transition_time=LATE_TEXT)]
+
+
+def test_the_time_stays_when_only_words_change() -> None:
+    (after,) = put([READY], condition("Ready", True, "StillUp", "for a while"), now=LATE)
+    assert (after.reason, after.last_transition_time) == ("StillUp", EARLY_TEXT)
+
+
+def test_a_condition_in_which_nothing_changed_is_returned_as_it_is() -> None:
+    assert put([READY], condition("Ready", True, "Up"), now=LATE)[0] is READY
+
+
+def test_a_reason_is_required() -> None:
+    with pytest.raises(ValueError, match="condition Ready has no reason"):
+        condition("Ready", True, "")
+    with pytest.raises(ValueError, match="condition Ready has no reason"):
+        put([READY], Condition(type="Ready", status="True"), now=LATE)
+
+
+def test_trees_stay_trees_and_structs_of_another_api_stay_theirs() -> None:
+    trees = put([tree(READY)], condition("Ready", False, "Down", "m"), now=LATE)
+    assert trees == [
+        {"type": "Ready", "status": "False", "reason": "Down", "message": "m", "lastTransitionTime": LATE_TEXT}
+    ]
+    old = mapi.Condition(type="Ready", status="False", severity="Error", reason="Down")
+    (other,) = put([old], condition("Ready", True, "Up"), now=LATE)
+    assert other == mapi.Condition(type="Ready", status="True", reason="Up", last_transition_time=LATE_TEXT)
+
+
+def test_missing_conditions_are_unknown() -> None:
+    conditions = [READY, Condition(type="Odd", status="maybe")]
+    assert is_true(conditions, "Ready")
+    assert not is_false(conditions, "Ready")
+    assert is_unknown(conditions, "Odd")
+    assert is_unknown(conditions, "Missing")
+
+
+def test_a_mirrored_condition_keeps_the_time_of_its_source() -> None:
+    fallback = condition("InfrastructureReady", None, "NotReported", "the machine does not exist yet")
+    mirrored = mirror(READY, as_type="InfrastructureReady", fallback=fallback)
+    after: list[Condition] = put([], mirrored, now=LATE)
+    assert after == [Condition(type="InfrastructureReady", status="True", reason="Up", last_transition_time=EARLY_TEXT)]
+    assert mirror(None, as_type="InfrastructureReady", fallback=fallback) == fallback
+    unexplained = {"type": "Ready", "status": "True"}
+    assert mirror(unexplained, as_type="X", fallback=fallback).reason == "NotReported"
+
+
+def test_a_summary_of_what_is_well_is_true() -> None:
+    degraded = condition("Degraded", False, "AsExpected")
+    summary = summarise([READY, degraded], of=["Ready", "Degraded"], negative=["Degraded"], as_type="Available")
+    assert (summary.status, summary.reason, summary.message) == ("True", "AllWell", "")
+
+
+def test_a_summary_names_what_is_unwell_before_what_is_unclear() -> None:
+    conditions = [
+        condition("Ready", False, "NodeDown", "the node does not answer"),
+        condition("Paused", None, "Unsure"),
+    ]
+    summary = summarise(conditions, of=["Paused", "Synced", "Ready"], as_type="Available")
+    assert summary.status == "False"
+    assert summary.reason == "NodeDown"
+    assert summary.message == "* Ready: the node does not answer\n* Paused: Unsure\n* Synced: not reported"
+
+
+def test_a_summary_of_what_nobody_reported_is_unknown() -> None:
+    summary = summarise([], of=["Ready", "Synced"], as_type="Available")
+    assert (summary.status, summary.reason) == ("Unknown", "Unclear")
+
+
+TYPES = st.sampled_from(["Ready", "Synced", "Paused"])
+CONDITIONS = st.builds(
+    condition, TYPES, st.sampled_from([True, False, None]), st.sampled_from(["A", "B"]), st.sampled_from(["", "m"])
+)
+
+
+@given(news=st.lists(CONDITIONS, max_size=12), as_trees=st.booleans())
+def test_a_list_has_one_condition_of_a_type_and_the_last_word_counts(news: list[Condition], as_trees: bool) -> None:
+    start: list[Any] = [tree(READY)] if as_trees else [READY]
+    after = merge(start, *news, now=LATE)
+    types = [kind(each) for each in after]
+    assert len(types) == len(set(types))
+    last = {"Ready": READY, **{each.type: each for each in news}}
+    for each in after:
+        assert is_true([each], kind(each)) == (last[kind(each)].status == "True")
+        assert isinstance(each, dict) == as_trees
+
+
+@given(news=st.lists(CONDITIONS, max_size=12))
+def test_putting_twice_is_putting_once(news: list[Condition]) -> None:
+    once = merge([READY], *news, now=EARLY)
+    last = list({each.type: each for each in news}.values())
+    assert merge(once, *last, now=LATE) == once
+
+
+@given(before=CONDITIONS, after=CONDITIONS)
+def test_the_time_moves_exactly_when_the_status_does(before: Condition, after: Condition) -> None:
+    old: list[Condition] = put([], before, now=EARLY)
+    new = find(put(old, after, now=LATE), after.type)
+    assert new is not None
+    stays = before.type == after.type and before.status == after.status
+    assert new.last_transition_time == (EARLY_TEXT if stays else LATE_TEXT)
+
+
+@given(news=st.lists(CONDITIONS), gone=TYPES)
+def test_what_is_dropped_is_unknown(news: list[Condition], gone: str) -> None:
+    assert is_unknown(drop(merge([READY], *news, now=LATE), gone), gone)
+
+
+def kind(one: Condition | Mapping[str, Any]) -> str:
+    return one.type if isinstance(one, Condition) else one["type"]

@@ -1,0 +1,265 @@
+"""What the executor sends, what it drops, and what it tells others."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from windlass.api.core import Event
+from windlass.api.meta import KubernetesObject
+from windlass.kube.errors import Conflict, NotFound, OutcomeUnknown, Undeclared
+from windlass.kube.executor import NOTE_LIMIT, Executor, event_name
+from windlass.kube.object import Object
+from windlass.kube.plan import (
+    Action,
+    AddFinalizer,
+    Apply,
+    Create,
+    Delete,
+    Emit,
+    Merge,
+    Outcome,
+    Plan,
+    RemoveFinalizers,
+    Target,
+)
+from windlass.kube.verbs import PatchType
+from windlass.testing.memory import MemoryApi
+
+from .widgets import NAMESPACE, Widget, widget
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+class Recorder:
+    """A ledger that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+        self.latest: dict[str, Object[Any]] = {}
+
+    def wrote(self, written: Object[Any]) -> None:
+        self.told.append(("wrote", written.name))
+        self.latest[written.name] = written
+
+    def removed(self, target: Target) -> None:
+        self.told.append(("removed", target.name))
+
+    def doubt(self, target: Target) -> None:
+        self.told.append(("doubt", target.name))
+
+
+@pytest.fixture
+def api() -> MemoryApi:
+    return MemoryApi(Widget, Event)
+
+
+@pytest.fixture
+def ledger() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def executor(api: MemoryApi, ledger: Recorder) -> Executor:
+    return Executor(api, ledger=ledger, now=lambda: NOW)
+
+
+async def stored(api: MemoryApi, **spec: Any) -> Object[Widget]:
+    return await api.create(Widget, widget("w", **spec), namespace=NAMESPACE)
+
+
+def at(found: Object[Widget]) -> Target:
+    return Target(Widget, found.name, found.namespace, found.uid, found.resource_version)
+
+
+async def apply(executor: Executor, *actions: Action) -> Outcome:
+    return await executor.apply(Plan.of(*actions))
+
+
+def tree(api: MemoryApi, name: str = "w") -> dict[str, Any]:
+    found = api.peek(Widget, name, namespace=NAMESPACE)
+    assert found is not None
+    return found.tree()
+
+
+async def test_a_create_fills_in_what_the_target_says(executor: Executor, api: MemoryApi) -> None:
+    await apply(executor, Create(target=Target(Widget, "new", NAMESPACE), body={"spec": {"size": 1}}))
+    assert tree(api, "new")["spec"] == {"size": 1}
+
+
+async def test_a_merge_changes_what_differs_and_leaves_the_rest(executor: Executor, api: MemoryApi) -> None:
+    found = await stored(api, size=1, color="red", other="kept")
+    observed, desired = {"spec": {"size": 1, "color": "red"}}, {"spec": {"size": 2}}
+    await apply(executor, Merge(target=at(found), observed=observed, desired=desired))
+    assert tree(api)["spec"] == {"size": 2, "other": "kept"}
+
+
+async def test_a_merge_of_what_somebody_else_changed_is_a_conflict(
+    executor: Executor, api: MemoryApi, ledger: Recorder
+) -> None:
+    found = await stored(api, size=1)
+    newer = await api.patch(Widget, "w", {"spec": {"size": 5}}, type=PatchType.MERGE, namespace=NAMESPACE)
+    outcome = await apply(
+        executor, Merge(target=at(found), observed={"spec": {"size": 1}}, desired={"spec": {"size": 2}})
+    )
+    assert isinstance(outcome.error, Conflict)
+    assert tree(api)["spec"] == {"size": 5}
+    assert ledger.latest["w"].resource_version == newer.resource_version
+
+
+async def test_writes_to_one_object_build_on_each_other(executor: Executor, api: MemoryApi) -> None:
+    found = await stored(api, size=1)
+    outcome = await apply(
+        executor,
+        AddFinalizer(target=at(found), observed=(), finalizer="example.com/f"),
+        Merge(target=at(found), observed={"spec": {"size": 1}}, desired={"spec": {"size": 2}}),
+        Merge(target=at(found), part="status", observed={}, desired={"status": {"phase": "Ready"}}),
+    )
+    assert outcome.error is None
+    assert tree(api)["metadata"]["finalizers"] == ["example.com/f"]
+    assert (tree(api)["spec"], tree(api)["status"]) == ({"size": 2}, {"phase": "Ready"})
+
+
+async def test_nothing_after_an_error_is_sent(executor: Executor, api: MemoryApi) -> None:
+    found = await stored(api, size=1)
+    missing = Target(Widget, "missing", NAMESPACE, uid="u", resource_version="1")
+    outcome = await apply(
+        executor,
+        Merge(target=missing, observed={}, desired={"spec": {"size": 1}}),
+        Merge(target=at(found), observed={"spec": {"size": 1}}, desired={"spec": {"size": 2}}),
+    )
+    assert isinstance(outcome.error, NotFound)
+    assert len(outcome.results) == 1
+    assert tree(api)["spec"] == {"size": 1}
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        Merge(target=Target(Widget, "w", NAMESPACE), observed={"a": 1}, desired={"a": 1, "b": None}),
+        AddFinalizer(target=Target(Widget, "w", NAMESPACE), observed=("f",), finalizer="f"),
+        RemoveFinalizers(target=Target(Widget, "w", NAMESPACE), observed=("f",), finalizers=("g",)),
+        Delete(target=Target(Widget, "w", NAMESPACE, uid="u"), deleting=True),
+    ],
+)
+async def test_what_is_so_already_is_not_sent(executor: Executor, api: MemoryApi, action: Action) -> None:
+    before = api.version
+    assert executor.pending(Plan.of(action)) == ()
+    assert await apply(executor, action) == Outcome()
+    assert api.version == before
+
+
+async def test_an_apply_owns_its_fields_and_drops_those_it_does_not_send(executor: Executor, api: MemoryApi) -> None:
+    found = await stored(api, size=1)
+    await apply(executor, Apply(target=at(found), fields={"spec": {"color": "red", "tag": "t"}}, manager="windlass-x"))
+    await apply(executor, Apply(target=at(found), fields={"spec": {"color": "blue"}}, manager="windlass-x"))
+    assert tree(api)["spec"] == {"size": 1, "color": "blue"}
+
+
+async def test_an_apply_is_not_needed_when_its_fields_are_so_and_ours(executor: Executor, api: MemoryApi) -> None:
+    found = await stored(api, size=1)
+    action = Apply(target=at(found), fields={"spec": {"color": "red"}}, manager="windlass-x", observed=tree(api))
+    assert action.needed
+    await apply(executor, action)
+    again = Apply(target=at(found), fields={"spec": {"color": "red"}}, manager="windlass-x", observed=tree(api))
+    assert not again.needed
+    less = Apply(target=at(found), fields={"spec": {}}, manager="windlass-x", observed=tree(api))
+    assert less.needed
+
+
+async def test_an_apply_to_an_object_that_is_gone_does_not_make_it_anew(executor: Executor, api: MemoryApi) -> None:
+    found = await stored(api, size=1)
+    await api.delete(Widget, "w", namespace=NAMESPACE)
+    outcome = await apply(executor, Apply(target=at(found), fields={"spec": {"size": 2}}, manager="windlass-x"))
+    assert outcome.error is not None
+    assert api.peek(Widget, "w", namespace=NAMESPACE) is None
+
+
+async def test_a_delete_is_of_the_object_that_was_seen(executor: Executor, api: MemoryApi) -> None:
+    found = await stored(api, size=1)
+    await api.delete(Widget, "w", namespace=NAMESPACE)
+    await stored(api, size=2)
+    outcome = await apply(executor, Delete(target=at(found)))
+    assert isinstance(outcome.error, Conflict)
+    assert tree(api)["spec"] == {"size": 2}
+
+
+async def test_a_pinned_delete_is_of_the_content_that_was_seen(executor: Executor, api: MemoryApi) -> None:
+    found = await stored(api, size=1)
+    await api.patch(Widget, "w", {"spec": {"size": 5}}, type=PatchType.MERGE, namespace=NAMESPACE)
+    assert isinstance((await apply(executor, Delete(target=at(found), pin=True))).error, Conflict)
+    assert (await apply(executor, Delete(target=at(found)))).error is None
+
+
+async def test_deleting_what_is_gone_is_a_success(executor: Executor, ledger: Recorder) -> None:
+    outcome = await apply(executor, Delete(target=Target(Widget, "gone", NAMESPACE, uid="u")))
+    assert outcome.error is None
+    assert ledger.told == [("removed", "gone")]
+
+
+async def test_a_write_of_unknown_outcome_is_doubted_and_not_repeated(
+    executor: Executor, api: MemoryApi, ledger: Recorder
+) -> None:
+    api.lose_answer_next("create", Widget)
+    outcome = await apply(executor, Create(target=Target(Widget, "w", NAMESPACE), body=widget("w")))
+    assert isinstance(outcome.error, OutcomeUnknown)
+    assert ledger.told == [("doubt", "w")]
+    assert api.peek(Widget, "w", namespace=NAMESPACE) is not None
+
+
+async def test_what_the_controller_did_not_declare_is_not_sent(api: MemoryApi) -> None:
+    def permits(kind: type[KubernetesObject], verb: str, subresource: str) -> bool:
+        return (verb, subresource) == ("patch", "")
+
+    found = await stored(api, size=1)
+    executor = Executor(api, permits=permits)
+    outcome = await apply(executor, Delete(target=at(found)))
+    assert isinstance(outcome.error, Undeclared)
+    assert "may delete widgets.example.com" in str(outcome.error)
+    assert (await apply(executor, AddFinalizer(target=at(found), observed=(), finalizer="a/b"))).error is None
+
+
+class TestEvents:
+    def event(self, found: Object[Widget], note: str = "it broke") -> Emit:
+        return Emit(target=at(found), type="Warning", reason="Broken", note=note, source="test")
+
+    async def test_an_event_is_about_its_object(self, executor: Executor, api: MemoryApi) -> None:
+        found = await stored(api)
+        await apply(executor, self.event(found))
+        (event,) = (each.tree() for each in api.listing(Event))
+        assert event["involvedObject"]["uid"] == found.uid
+        assert (event["type"], event["reason"], event["message"]) == ("Warning", "Broken", "it broke")
+        assert event["metadata"]["namespace"] == NAMESPACE
+
+    async def test_the_same_event_is_sent_once(self, executor: Executor, api: MemoryApi) -> None:
+        found = await stored(api)
+        await apply(executor, self.event(found))
+        assert executor.pending(Plan.of(self.event(found))) == ()
+        assert len(executor.pending(Plan.of(self.event(found, "again")))) == 1
+
+    async def test_a_successor_that_repeats_it_changes_nothing(self, executor: Executor, api: MemoryApi) -> None:
+        found = await stored(api)
+        await apply(executor, self.event(found))
+        outcome = await Executor(api).apply(Plan.of(self.event(found)))
+        assert outcome.error is None
+        assert len(api.listing(Event)) == 1
+
+    async def test_an_event_that_is_refused_stops_nothing(self, executor: Executor, api: MemoryApi) -> None:
+        found = await stored(api, size=1)
+        api.uninstall(Event)
+        write = Merge(target=at(found), observed={"spec": {"size": 1}}, desired={"spec": {"size": 2}})
+        outcome = await apply(executor, self.event(found), write)
+        assert outcome.error is None
+        assert tree(api)["spec"] == {"size": 2}
+
+    async def test_a_long_note_is_cut_to_what_the_api_admits(self, executor: Executor, api: MemoryApi) -> None:
+        found = await stored(api)
+        await apply(executor, self.event(found, "x" * 5000))
+        (event,) = api.listing(Event)
+        assert len(event.tree()["message"]) == NOTE_LIMIT
+
+    async def test_a_long_name_leaves_room_for_the_hash(self, api: MemoryApi) -> None:
+        aim = Target(Widget, "n" * 253, NAMESPACE, uid="u")
+        names = {event_name(Emit(target=aim, type="Normal", reason="R", note=n, source="s")) for n in "ab"}
+        assert len(names) == 2
+        assert max(map(len, names)) == 253

@@ -1,0 +1,179 @@
+"""How `observe` sees objects, through caches and past them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any
+
+import pytest
+
+from windlass.kube.cache import Cache
+from windlass.kube.errors import DecodeError, NotServed, Status, TransportError
+from windlass.kube.object import Object
+from windlass.kube.plan import Target
+from windlass.kube.reader import CacheReader
+from windlass.kube.seen import Absent, NotServedKind, Present, Unreadable
+from windlass.testing.clock import VirtualLoop, run
+from windlass.testing.scripted import ScriptedServer, Widget
+
+UNKNOWN = NotServed(Status("Failure", "the server could not find the requested resource", "NotFound", 404))
+
+
+class World:
+    """A server, a synced cache of it, and a reader over both."""
+
+    def __init__(self, server: ScriptedServer) -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        api: Any = server  # speaks the reading verbs, which is all a reader uses
+        self.server = server
+        self.cache = Cache(server, Widget, namespace="default", clock=loop.clock, random=Random(1))
+        self.cache.add_index("size", lambda item: [str(item.decode().spec["size"])])
+        self.reader = CacheReader(api, [self.cache])
+
+    async def see(self, name: str, *, confirm: bool = False) -> Any:
+        return await self.reader.see(Widget, name, namespace="default", confirm=confirm)
+
+    def gets(self) -> int:
+        return self.server.requests["get"]
+
+
+@asynccontextmanager
+async def following(world: World) -> AsyncIterator[None]:
+    task = asyncio.create_task(world.cache.run())
+    try:
+        await world.cache.wait_settled()
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def scenario(test: Callable[[World], Awaitable[None]]) -> Callable[[], None]:
+    async def main() -> None:
+        server = ScriptedServer(Widget)
+        server.put("a", {"size": 1})
+        await test(World(server))
+
+    def synchronous() -> None:
+        run(main())
+
+    synchronous.__name__ = test.__name__
+    return synchronous
+
+
+@scenario
+async def test_what_the_cache_holds_costs_no_request(world: World) -> None:
+    async with following(world):
+        found = await world.see("a", confirm=True)
+        assert isinstance(found, Present)
+        assert found.object.spec == {"size": 1}
+        assert found.tree["metadata"]["name"] == "a"
+        assert await world.see("b") == Absent(confirmed=False)
+    assert world.gets() == 0
+
+
+@scenario
+async def test_an_absence_is_confirmed_by_one_look_whose_find_is_kept(world: World) -> None:
+    async with following(world):
+        assert await world.see("b", confirm=True) == Absent(confirmed=True)
+        world.server.mute()
+        world.server.put("b", {"size": 2})
+        assert isinstance(await world.see("b", confirm=True), Present)
+        assert isinstance(await world.see("b", confirm=True), Present)
+    assert world.gets() == 2
+
+
+@scenario
+async def test_without_a_cache_or_before_it_is_synced_the_server_is_asked(world: World) -> None:
+    assert isinstance(await world.see("a"), Present)
+    assert await world.see("b") == Absent(confirmed=True)
+    world.reader.remove(world.cache)
+    world.reader.remove(world.cache)
+    assert isinstance(await world.see("a"), Present)
+    assert await world.see("b") == Absent(confirmed=True)
+    assert world.gets() == 4
+
+
+@scenario
+async def test_other_namespaces_than_the_cache_has_are_read_from_the_server(world: World) -> None:
+    async with following(world):
+        await world.reader.see(Widget, "a", namespace="elsewhere")
+    assert world.gets() == 1
+
+
+@scenario
+async def test_after_a_write_of_unknown_outcome_the_next_look_asks_the_server_once(world: World) -> None:
+    async with following(world):
+        world.server.mute()
+        world.server.put("a", {"size": 9})
+        world.reader.doubt(Target(Widget, "a", "default"))
+        found = await world.see("a")
+        assert found.object.spec == {"size": 9}
+        await world.see("a")
+    assert world.gets() == 1
+
+
+@scenario
+async def test_what_became_of_writes_is_seen_at_once(world: World) -> None:
+    async with following(world):
+        world.server.mute()
+        world.reader.wrote(world.server.put("a", {"size": 5}))
+        assert (await world.see("a")).object.spec == {"size": 5}
+        gone = world.server.delete("a")
+        world.reader.removed(Target(Widget, "a", "default", gone.uid, "101"))
+        assert await world.see("a") == Absent()
+    assert world.gets() == 0
+
+
+@scenario
+async def test_content_of_another_shape_is_unreadable_and_says_why(world: World) -> None:
+    world.server.put("a", {"size": "large"})
+    async with following(world):
+        found = await world.see("a")
+        assert isinstance(found, Unreadable)
+        assert found.metadata.name == "a"
+        assert "Widget default/a" in found.why
+        assert "spec" in found.why
+
+
+@scenario
+async def test_metadata_of_another_shape_is_unreadable_too(world: World) -> None:
+    world.server.fail(DecodeError("Widget.example.com/v1: not a Kubernetes object: labels"))
+    found = await world.see("a")
+    assert isinstance(found, Unreadable)
+    assert found.metadata.name == "a"
+
+
+@scenario
+async def test_a_kind_that_is_not_served_is_a_state_with_or_without_a_cache(world: World) -> None:
+    world.server.fail(UNKNOWN)
+    async with following(world):
+        assert isinstance(await world.see("a", confirm=True), NotServedKind)
+        assert world.gets() == 0
+    world.reader.remove(world.cache)
+    world.server.fail(UNKNOWN)
+    found = await world.see("a")
+    assert isinstance(found, NotServedKind)
+    assert found.why.startswith("Widget.example.com/v1 is not served")
+
+
+@scenario
+async def test_a_server_that_does_not_answer_is_an_error_and_not_an_absence(world: World) -> None:
+    async with following(world):
+        world.server.fail(TransportError("timed out"))
+        with pytest.raises(TransportError):
+            await world.see("b", confirm=True)
+
+
+@scenario
+async def test_indexes_are_those_of_all_caches_of_the_kind(world: World) -> None:
+    async with following(world):
+        found: list[Object[Widget]] = world.reader.indexed(Widget, "size", "1")
+        assert [item.name for item in found] == ["a"]
+        with pytest.raises(KeyError, match="no index"):
+            world.reader.indexed(Widget, "colour", "1")
+    world.reader.remove(world.cache)
+    with pytest.raises(KeyError, match="no cache of Widget"):
+        world.reader.indexed(Widget, "size", "1")
