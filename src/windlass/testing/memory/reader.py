@@ -1,0 +1,118 @@
+"""Looking at the in-memory API server the way `observe` looks at caches: always fresh, or lagging on purpose.
+
+`MemoryReader` has the reading contract of `windlass.kube.reader.CacheReader` (`see`, `indexed`, and the executor's
+`Ledger`). `LaggingReader` is a cache that lags: kinds are frozen and released, own writes show through the ice, and a
+confirmed absence is looked up live.
+
+    reader = LaggingReader(api)
+    reader.freeze(OpenStackMachine)          # from here on its changes are not seen
+    ...
+    reader.release(OpenStackMachine)
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from windlass.api.meta import K, KubernetesObject, ObjectMeta, Resource
+from windlass.kube.errors import DecodeError, NotFound
+from windlass.kube.object import Object
+from windlass.kube.plan import Target
+from windlass.kube.seen import Absent, NotServedKind, Seen, Unreadable, seen
+from windlass.testing.memory import MemoryApi
+
+Index = Callable[[Object[Any]], Iterable[str]]
+
+
+class MemoryReader:
+    """A cache without lag over `api`."""
+
+    def __init__(self, api: MemoryApi) -> None:
+        self.api = api
+        self._indexes: dict[tuple[Resource, str], Index] = {}
+
+    async def see(self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False) -> Seen[K]:
+        """What there is under this name. An absence is confirmed by a GET if asked for, so faults of gets show."""
+        if kind.RESOURCE not in {served.RESOURCE for served in self.api.kinds}:
+            return NotServedKind(f"{kind.RESOURCE} is not served")
+        try:
+            found = self.cached(kind, name, namespace=namespace)
+            if found is not None or not confirm:
+                return seen(found)
+            return seen(await self.api.get(kind, name, namespace=namespace), confirmed=True)
+        except NotFound:
+            return Absent(confirmed=True)
+        except DecodeError as error:
+            return Unreadable(ObjectMeta(name=name, namespace=namespace or ""), str(error))
+
+    def cached(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K] | None:
+        """What the cache holds."""
+        return self.api.peek(kind, name, namespace=namespace)
+
+    def listing(self, kind: type[K], namespace: str | None = None) -> list[Object[K]]:
+        """All objects of a kind that the cache holds, by namespace and name."""
+        return self.api.listing(kind, namespace)
+
+    def add_index(self, kind: type[KubernetesObject], name: str, values: Index) -> None:
+        """Make objects findable by what `values` gives for them."""
+        self._indexes[kind.RESOURCE, name] = values
+
+    def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """The objects for which `index` gives `value`. KeyError without that index."""
+        values = self._indexes[kind.RESOURCE, index]
+        return [found for found in self.listing(kind) if value in values(found)]
+
+    def wrote(self, written: Object[Any]) -> None:
+        """Nothing to do: the store has it."""
+
+    def removed(self, target: Target) -> None:
+        """Nothing to do."""
+
+    def doubt(self, target: Target) -> None:
+        """Nothing to do: every look is fresh."""
+
+
+class LaggingReader(MemoryReader):
+    """A cache whose view of chosen kinds stands still until it is released."""
+
+    def __init__(self, api: MemoryApi) -> None:
+        super().__init__(api)
+        self._frozen: dict[Resource, dict[tuple[str, str], Object[Any]]] = {}
+
+    def freeze(self, *kinds: type[KubernetesObject]) -> None:
+        """See these kinds as they are now, until `release`. A kind that is frozen already stays as it was."""
+        for kind in kinds:
+            held = {(found.namespace or "", found.name): found for found in self.api.listing(kind)}
+            self._frozen.setdefault(kind.RESOURCE, held)
+
+    def release(self, *kinds: type[KubernetesObject]) -> None:
+        """See these kinds (all, if none is named) as they are."""
+        for resource in [kind.RESOURCE for kind in kinds] or list(self._frozen):
+            self._frozen.pop(resource, None)
+
+    def cached(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K] | None:
+        held = self._frozen.get(kind.RESOURCE)
+        if held is None:
+            return super().cached(kind, name, namespace=namespace)
+        return held.get((namespace or "", name))
+
+    def listing(self, kind: type[K], namespace: str | None = None) -> list[Object[K]]:
+        held = self._frozen.get(kind.RESOURCE)
+        if held is None:
+            return super().listing(kind, namespace)
+        return [found for key, found in sorted(held.items()) if namespace in (None, key[0])]
+
+    def wrote(self, written: Object[Any]) -> None:
+        held = self._frozen.get(written.kind.RESOURCE)
+        if held is not None:
+            held[written.namespace or "", written.name] = written
+
+    def removed(self, target: Target) -> None:
+        self._frozen.get(target.kind.RESOURCE, {}).pop((target.namespace or "", target.name), None)
+
+    def doubt(self, target: Target) -> None:
+        """Look at this object live, once: what is there now is seen from here on."""
+        live = self.api.peek(target.kind, target.name, namespace=target.namespace)
+        if live is not None:
+            self.wrote(live)
+        else:
+            self.removed(target)

@@ -1,0 +1,188 @@
+"""What one can do with a running plane without owning it: kubeconfigs, set-up of objects and CRDs, the audit log.
+
+Blocking; `windlass.testing.ControlPlane` offers the same to asyncio.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from windlass.testing.plane import foreign
+from windlass.testing.plane.audit import AuditLog
+from windlass.testing.plane.connection import ADMIN, Connection
+from windlass.testing.plane.errors import NotRunning, NotServed, PlaneError, Refused
+from windlass.testing.plane.manifests import read_manifests
+from windlass.testing.plane.rest import APPLY_PATCH, Rest
+from windlass.testing.plane.waiting import wait_for
+
+FIELD_MANAGER = "windlass-testing"
+SERVED_SECONDS = 30.0
+"""How long a kind may take to be served after its CRD was applied."""
+
+Document = Mapping[str, Any]
+"""A Kubernetes object as JSON or YAML holds it."""
+
+
+class BlockingAccess:
+    """A running plane that somebody else owns."""
+
+    def __init__(self, connection: Connection | None) -> None:
+        self._connection = connection
+
+    @property
+    def connection(self) -> Connection:
+        """How to reach the plane; NotRunning if it is not there."""
+        if self._connection is None:
+            raise NotRunning("the control plane is not running: use it inside `with`, or call start() first")
+        return self._connection
+
+    @property
+    def url(self) -> str:
+        """`https://127.0.0.1:<port>`."""
+        return self.connection.url
+
+    @property
+    def audit(self) -> AuditLog:
+        """What the API server was asked so far."""
+        return AuditLog(self.connection.logs / "audit.log")
+
+    def kubeconfig(self, user: str = ADMIN) -> Path:
+        """A kubeconfig file for one of the users that the plane was started with."""
+        tokens = self.connection.tokens
+        if user not in tokens:
+            raise PlaneError(
+                f"this plane has no user {user!r}, only {', '.join(sorted(tokens))}: name it when the plane is made, "
+                f"ControlPlane(users={{{user!r}: ['some-group']}}), or use a service account"
+            )
+        return self.connection.write_kubeconfig(user, token=tokens[user])
+
+    def service_account_kubeconfig(self, namespace: str, name: str, *, seconds: int = 3600) -> Path:
+        """A kubeconfig file for an existing ServiceAccount, with a token (TokenRequest) valid for `seconds`.
+
+        A controller that runs with it is subject to RBAC exactly as it would be in a cluster.
+        """
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        body = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": seconds},
+        }
+        token: str = self.rest.request("POST", path, body)["status"]["token"]
+        return self.connection.write_kubeconfig(f"system:serviceaccount:{namespace}:{name}", token=token)
+
+    @property
+    def rest(self) -> Rest:
+        """Plain requests as admin, for what the methods here do not cover."""
+        connection = self.connection
+        return Rest(connection.url, ca_file=connection.ca_file, token=connection.tokens[ADMIN])
+
+    def apply(self, *documents: Document) -> list[dict[str, Any]]:
+        """Server-side apply each document in order and return what the server made of it.
+
+        Waits for the kinds to be served. A namespaced object without a namespace goes to `default`.
+        """
+        return [self._apply(document) for document in documents]
+
+    def apply_files(self, *paths: Path) -> list[dict[str, Any]]:
+        """`apply` the documents of YAML files and of the `*.yaml` files in folders, CRDs first and waited for."""
+        documents = list(read_manifests(paths))
+        crds = [document for document in documents if document["kind"] == "CustomResourceDefinition"]
+        rest = [document for document in documents if document["kind"] != "CustomResourceDefinition"]
+        return [*self.apply_crds(*crds), *self.apply(*rest)]
+
+    def apply_crds(self, *crds: Path | Document) -> list[dict[str, Any]]:
+        """Apply CRDs, given as documents, files or folders, and wait until each is established and served."""
+        documents: list[Document] = []
+        for crd in crds:
+            documents.extend(read_manifests([crd]) if isinstance(crd, Path) else [crd])
+        applied = self.apply(*documents)
+        for crd_object in applied:
+            self._wait_until_established(crd_object["metadata"]["name"])
+        for crd_object in applied:
+            self._wait_until_served(crd_object)
+        return applied
+
+    def install_foreign_crds(self, *groups: str) -> list[dict[str, Any]]:
+        """Apply CRDs that Windlass works with but does not own: Cluster API, its providers, OpenShift.
+
+        `groups` limits them to API groups, for example `machine.openshift.io`. Builds or loads the parts of Cluster
+        API on first use. See `foreign.documents` for where they come from and what is changed.
+        """
+        return self.apply_crds(*foreign.documents(*groups))
+
+    def create_namespace(self, prefix: str = "test-") -> str:
+        """Make a namespace with a generated name; returns the name once its default ServiceAccount exists."""
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": prefix}}
+        rest = self.rest
+        name: str = rest.request("POST", "/api/v1/namespaces", body)["metadata"]["name"]
+        if wait_for(lambda: found(rest, f"/api/v1/namespaces/{name}/serviceaccounts/default"), seconds=30) is None:
+            raise PlaneError(f"namespace {name} got no ServiceAccount: is kube-controller-manager running?")
+        return name
+
+    def delete_namespace(self, name: str) -> None:
+        """Start the deletion of a namespace; kube-controller-manager empties it in the background."""
+        self.rest.request("DELETE", f"/api/v1/namespaces/{name}")
+
+    def _apply(self, document: Document) -> dict[str, Any]:
+        metadata = document["metadata"]
+        path, namespaced = self._collection(document["apiVersion"], document["kind"])
+        if namespaced:
+            prefix, _, plural = path.rpartition("/")
+            path = f"{prefix}/namespaces/{metadata.get('namespace', 'default')}/{plural}"
+        applied: dict[str, Any] = self.rest.request(
+            "PATCH",
+            f"{path}/{metadata['name']}?fieldManager={FIELD_MANAGER}&force=true",
+            document,
+            content_type=APPLY_PATCH,
+        )
+        return applied
+
+    def _collection(self, api_version: str, kind: str) -> tuple[str, bool]:
+        """The path of a kind's collection and whether it is namespaced, from discovery."""
+        root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+        rest = self.rest
+
+        def look() -> tuple[str, bool] | None:
+            for resource in (found(rest, root) or {}).get("resources", ()):
+                if resource["kind"] == kind and "/" not in resource["name"]:
+                    return f"{root}/{resource['name']}", resource["namespaced"]
+            return None
+
+        if (collection := wait_for(look, seconds=SERVED_SECONDS)) is None:
+            raise NotServed(f"{kind} of {api_version} is not served: apply its CRD first, or correct the apiVersion")
+        return collection
+
+    def _wait_until_established(self, name: str) -> None:
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+        last: dict[str, Any] = {}
+
+        def look() -> bool | None:
+            last.update(self.rest.request("GET", path))
+            conditions = {one["type"]: one for one in (last.get("status") or {}).get("conditions") or ()}
+            accepted = conditions.get("NamesAccepted", {})
+            if accepted.get("status") == "False":
+                raise NotServed(f"CRD {name} is refused: {accepted['reason']}: {accepted['message']}")
+            return True if conditions.get("Established", {}).get("status") == "True" else None
+
+        if wait_for(look, seconds=SERVED_SECONDS) is None:
+            raise NotServed(f"CRD {name} was not established within {SERVED_SECONDS:.0f} s: {last.get('status')}")
+
+    def _wait_until_served(self, crd: Document) -> None:
+        """Established comes a moment before the first request is answered; ask until one is."""
+        spec = crd["spec"]
+        for version in (version["name"] for version in spec["versions"] if version["served"]):
+            path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}?limit=1"
+            if wait_for(partial(found, self.rest, path), seconds=SERVED_SECONDS) is None:
+                raise NotServed(f"CRD {crd['metadata']['name']} is established, but GET {path} says 404")
+
+
+def found(rest: Rest, path: str) -> dict[str, Any] | None:
+    """The answer to a GET, None if it is 404 (not there yet) or 503 (its handler is still being made)."""
+    try:
+        answer: dict[str, Any] = rest.request("GET", path)
+    except Refused as refused:
+        if refused.status in (404, 503):
+            return None
+        raise
+    return answer

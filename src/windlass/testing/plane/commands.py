@@ -1,0 +1,146 @@
+"""The command lines of the plane's processes: what a small, honest API server for tests needs and nothing else.
+
+The API server makes its own serving certificate in `pki/` (there is no openssl and no cryptography library here). Its
+private key is at hand before anything else needs one, so it also signs service account tokens and serves the webhook
+port of Cluster API core, which nothing calls. One key for everything is fine on a loopback that lives for minutes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from windlass.testing.binaries import Assets
+
+ETCD = "etcd"
+APISERVER = "kube-apiserver"
+CONTROLLER_MANAGER = "kube-controller-manager"
+CLUSTER_API_CORE = "cluster-api-core"
+
+CONTROLLERS = (
+    "garbage-collector-controller",
+    "namespace-controller",
+    "serviceaccount-controller",
+    "validatingadmissionpolicy-status-controller",
+    "clusterrole-aggregation-controller",
+)
+"""The controllers that run: those whose absence a user would notice as the API server not working. No workloads."""
+
+CLUSTER_API_GROUPS = (
+    "addons.cluster.x-k8s.io",
+    "cluster.x-k8s.io",
+    "ipam.cluster.x-k8s.io",
+    "runtime.cluster.x-k8s.io",
+)
+"""The API groups whose kinds the core manager watches; it does not start without them."""
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Loopback ports of one plane."""
+
+    etcd: int
+    etcd_peer: int
+    apiserver: int
+    controller_manager: int
+    core_health: int
+    core_diagnostics: int
+    core_webhook: int
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Builds the command lines from where things lie."""
+
+    assets: Assets
+    ports: Ports
+    directory: Path
+    data: Path
+
+    @property
+    def pki(self) -> Path:
+        """The folder of keys; the API server fills it when it first starts."""
+        return self.directory / "pki"
+
+    @property
+    def ca_file(self) -> Path:
+        """The certificate that clients verify the API server with."""
+        return self.pki / "apiserver.crt"
+
+    @property
+    def key_file(self) -> Path:
+        """The one private key of the plane."""
+        return self.pki / "apiserver.key"
+
+    @property
+    def etcd_url(self) -> str:
+        return f"http://127.0.0.1:{self.ports.etcd}"
+
+    def etcd(self) -> list[str | Path]:
+        """etcd without fsync: what it holds need not survive the machine."""
+        peer = f"http://127.0.0.1:{self.ports.etcd_peer}"
+        return [
+            self.assets.program(ETCD),
+            "--name=windlass",
+            f"--data-dir={self.data}",
+            "--unsafe-no-fsync",
+            f"--listen-client-urls={self.etcd_url}",
+            f"--advertise-client-urls={self.etcd_url}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=windlass={peer}",
+            "--log-level=warn",
+        ]
+
+    def apiserver(self, *, token_file: Path, audit_policy: Path, flags: Sequence[str]) -> list[str | Path]:
+        """kube-apiserver with RBAC and the admission plugin that OpenShift adds; `flags` come last and so win."""
+        return [
+            self.assets.program(APISERVER),
+            f"--etcd-servers={self.etcd_url}",
+            f"--secure-port={self.ports.apiserver}",
+            "--bind-address=127.0.0.1",
+            "--advertise-address=127.0.0.1",
+            # It would write its loopback address into an Endpoints object, which validation forbids.
+            "--endpoint-reconciler-type=none",
+            f"--cert-dir={self.pki}",
+            "--authorization-mode=RBAC",
+            "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+            f"--token-auth-file={token_file}",
+            f"--service-account-key-file={self.ca_file}",
+            f"--service-account-signing-key-file={self.key_file}",
+            "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+            "--service-cluster-ip-range=10.0.0.0/24",
+            f"--audit-policy-file={audit_policy}",
+            f"--audit-log-path={self.directory / 'logs' / 'audit.log'}",
+            # In MB. At the default of 100 it would be rotated away under a reader.
+            "--audit-log-maxsize=4096",
+            *flags,
+        ]
+
+    def controller_manager(self, *, kubeconfig: Path) -> list[str | Path]:
+        """kube-controller-manager with CONTROLLERS, each under its own service account as in a cluster."""
+        return [
+            self.assets.program(CONTROLLER_MANAGER),
+            f"--kubeconfig={kubeconfig}",
+            f"--authentication-kubeconfig={kubeconfig}",
+            f"--authorization-kubeconfig={kubeconfig}",
+            f"--service-account-private-key-file={self.key_file}",
+            f"--root-ca-file={self.ca_file}",
+            "--use-service-account-credentials",
+            "--leader-elect=false",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={self.ports.controller_manager}",
+            f"--cert-dir={self.pki / 'controller-manager'}",
+            f"--controllers={','.join(CONTROLLERS)}",
+        ]
+
+    def cluster_api_core(self, *, kubeconfig: Path, webhook_certificates: Path) -> list[str | Path]:
+        """The Cluster API core manager; its admission webhooks are served but nobody is told of them."""
+        return [
+            self.assets.program(CLUSTER_API_CORE),
+            f"--kubeconfig={kubeconfig}",
+            "--insecure-diagnostics",
+            f"--diagnostics-address=127.0.0.1:{self.ports.core_diagnostics}",
+            f"--health-addr=127.0.0.1:{self.ports.core_health}",
+            f"--webhook-port={self.ports.core_webhook}",
+            f"--webhook-cert-dir={webhook_certificates}",
+        ]

@@ -1,0 +1,264 @@
+"""Start, disturb and stop the real etcd, kube-apiserver, kube-controller-manager and, if wanted, Cluster API core.
+
+Blocking; `windlass.testing.ControlPlane` offers the same to asyncio.
+"""
+
+import base64
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from windlass.testing.binaries import CLUSTER_API, CORE_PARTS, Assets, Report, obtain, to_stderr
+from windlass.testing.plane import audit, commands, scratch
+from windlass.testing.plane.access import BlockingAccess, found
+from windlass.testing.plane.commands import APISERVER, CLUSTER_API_CORE, CONTROLLER_MANAGER, ETCD, Commands, Ports
+from windlass.testing.plane.connection import ADMIN, Connection
+from windlass.testing.plane.errors import NotRunning, PlaneError, StartFailed
+from windlass.testing.plane.ports import free_ports
+from windlass.testing.plane.processes import Processes
+from windlass.testing.plane.rest import Rest
+from windlass.testing.plane.waiting import wait_for
+
+START_SECONDS = 60.0
+"""How long one process may take to get ready. On an idle machine it is 2 s; test machines are not idle."""
+
+_START_ATTEMPTS = 3
+_MASTERS = "system:masters"
+_SYSTEM_USERS: Mapping[str, Sequence[str]] = {
+    ADMIN: [_MASTERS],
+    # The name that the API server's built-in roles are bound to.
+    "system:kube-controller-manager": [],
+    CLUSTER_API_CORE: [_MASTERS],
+}
+
+
+class BlockingControlPlane(BlockingAccess):
+    """A control plane of our own, from `start` to `stop` or within a `with` block.
+
+    cluster_api      also install the CRDs of Cluster API core and run its manager
+    users            names and groups of users that get a token, beside `admin`; see `kubeconfig`
+    apiserver_flags  appended to kube-apiserver's command line, for example `--feature-gates=...`
+    assets           a folder with etcd and kube-apiserver, instead of KUBEBUILDER_ASSETS or what we build
+    directory        where logs and kubeconfigs go, kept after the end; without it a temporary folder that is removed
+    keep             keep the temporary folder
+    report           takes the lines that tell of a first-time build
+    """
+
+    def __init__(
+        self,
+        *,
+        cluster_api: bool = False,
+        users: Mapping[str, Sequence[str]] | None = None,
+        apiserver_flags: Sequence[str] = (),
+        assets: str | os.PathLike[str] | None = None,
+        directory: Path | None = None,
+        keep: bool = False,
+        report: Report = to_stderr,
+    ) -> None:
+        super().__init__(None)
+        self._cluster_api = cluster_api
+        self._users = {**(users or {}), **_SYSTEM_USERS}
+        self._apiserver_flags = tuple(apiserver_flags)
+        self._assets = assets
+        self._directory = directory
+        self._keep = keep
+        self._report = report
+        self._processes: Processes | None = None
+        self._commands: Commands | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Bring everything up; returns when the API server and the managers are ready, about 4 s when cached.
+
+        Raises StartFailed with the end of the failing process's log; a BinariesError if programs cannot be obtained.
+        """
+        if self._processes is not None:
+            raise PlaneError("the control plane is running already: make another ControlPlane for a second one")
+        parts = [*CORE_PARTS, CLUSTER_API] if self._cluster_api else CORE_PARTS
+        assets = obtain(parts, assets=self._assets, report=self._report)
+        for attempt in range(1, _START_ATTEMPTS + 1):
+            try:
+                return self._start(assets)
+            except _PortTaken as taken:
+                # Somebody bound the port between our look and the start. Try others.
+                if attempt == _START_ATTEMPTS:
+                    raise StartFailed(str(taken)) from None
+        raise AssertionError("unreachable")
+
+    def stop(self) -> None:
+        """End all processes in order, politely and then not, and remove the folders. Does nothing if not running."""
+        processes, self._processes = self._processes, None
+        if processes is None:
+            return
+        self._connection, self._commands = None, None
+        try:
+            processes.stop(CLUSTER_API_CORE, CONTROLLER_MANAGER)
+            processes.stop(APISERVER)
+            processes.stop(ETCD)
+        finally:
+            processes.close()
+
+    def kill_apiserver(self) -> None:
+        """SIGKILL the API server. Everybody's connections break; etcd keeps the objects."""
+        self._running.kill(APISERVER)
+
+    def restart_apiserver(self) -> None:
+        """Start the API server again, on the same port with the same keys; kill it first if it runs. Waits until ready.
+
+        Its watch cache starts empty: it answers 410 to a watch from a resource version that etcd has compacted away.
+        """
+        self.kill_apiserver()
+        self._start_apiserver(self._built)
+        self._wait_until_api_ready(self._built)
+
+    def compact(self) -> int:
+        """Make etcd forget every revision but the present one; returns that revision.
+
+        By itself clients notice nothing: watches, continue tokens and exact resource versions are served from the API
+        server's memory. Once it restarts, all of them get 410; `forget_history` does both.
+        """
+        etcd = Rest(self._built.etcd_url)
+        any_key = base64.b64encode(b"\0").decode()
+        revision = int(etcd.request("POST", "/v3/kv/range", {"key": any_key, "count_only": True})["header"]["revision"])
+        etcd.request("POST", "/v3/kv/compaction", {"revision": str(revision), "physical": True})
+        return revision
+
+    def forget_history(self) -> None:
+        """Compact etcd and restart the API server, so that watches and lists from before this moment get 410."""
+        self.compact()
+        self.restart_apiserver()
+
+    @property
+    def _running(self) -> Processes:
+        if self._processes is None:
+            raise NotRunning("the control plane is not running: use it inside `with`, or call start() first")
+        return self._processes
+
+    @property
+    def _built(self) -> Commands:
+        if self._commands is None:
+            raise NotRunning("the control plane is not running: use it inside `with`, or call start() first")
+        return self._commands
+
+    def _start(self, assets: Assets) -> None:
+        data = scratch.data_folder()
+        directory = self._directory.absolute() if self._directory else scratch.plane_folder()
+        temporary = [data] if self._directory or self._keep else [data, directory]
+        for folder in ("logs", "pki"):
+            (directory / folder).mkdir(parents=True, exist_ok=True)
+        self._processes = Processes(folders=temporary, log=directory / "logs" / "supervisor.log")
+        ports = Ports(*free_ports(len(fields(Ports))))
+        built = self._commands = Commands(assets, ports, directory, data)
+        try:
+            self._start_etcd(built)
+            tokens = {user: secrets.token_urlsafe(24) for user in self._users}
+            self._write_apiserver_files(built, tokens)
+            self._start_apiserver(built)
+            self._connection = Connection(
+                f"https://127.0.0.1:{ports.apiserver}", built.ca_file, tokens, built.directory
+            )
+            self._wait_until_api_ready(built)
+            self._start_controller_manager(built)
+            if self._cluster_api:
+                self._start_cluster_api(built)
+        except BaseException as problem:
+            if isinstance(problem, StartFailed) and self._directory is None:
+                # The message points at the logs.
+                self._processes.keep_folders()
+                shutil.rmtree(data, ignore_errors=True)
+            self.stop()
+            raise
+
+    def _start_etcd(self, built: Commands) -> None:
+        self._run(ETCD, built.etcd(), built)
+        health = Rest(built.etcd_url)
+        self._wait_until_ready(ETCD, lambda: _answers(health, "/readyz"), built)
+
+    def _write_apiserver_files(self, built: Commands, tokens: Mapping[str, str]) -> None:
+        lines = []
+        for number, (user, token) in enumerate(tokens.items()):
+            groups = ",".join(self._users[user])
+            lines.append(f'{token},"{user}",{number},"{groups}"\n')
+        (built.pki / "tokens.csv").write_text("".join(lines), encoding="utf-8")
+        (built.pki / "audit-policy.json").write_text(json.dumps(audit.POLICY), encoding="utf-8")
+
+    def _start_apiserver(self, built: Commands) -> None:
+        argv = built.apiserver(
+            token_file=built.pki / "tokens.csv",
+            audit_policy=built.pki / "audit-policy.json",
+            flags=self._apiserver_flags,
+        )
+        self._run(APISERVER, argv, built)
+
+    def _wait_until_api_ready(self, built: Commands) -> None:
+        def ready() -> bool:
+            # The certificate is written a moment after the start.
+            return built.ca_file.exists() and _answers(self.rest, "/readyz")
+
+        self._wait_until_ready(APISERVER, ready, built)
+
+    def _start_controller_manager(self, built: Commands) -> None:
+        kubeconfig = self.kubeconfig("system:kube-controller-manager")
+        self._run(CONTROLLER_MANAGER, built.controller_manager(kubeconfig=kubeconfig), built)
+        # Its health is good before its controllers work; an object that one of them makes tells the truth.
+        account, rest = "/api/v1/namespaces/default/serviceaccounts/default", self.rest
+        self._wait_until_ready(CONTROLLER_MANAGER, lambda: found(rest, account) is not None, built)
+
+    def _start_cluster_api(self, built: Commands) -> None:
+        self.install_foreign_crds(*commands.CLUSTER_API_GROUPS)
+        certificates = built.pki / "webhook"
+        certificates.mkdir(exist_ok=True)
+        shutil.copyfile(built.ca_file, certificates / "tls.crt")
+        shutil.copyfile(built.key_file, certificates / "tls.key")
+        argv = built.cluster_api_core(kubeconfig=self.kubeconfig(CLUSTER_API_CORE), webhook_certificates=certificates)
+        self._run(CLUSTER_API_CORE, argv, built)
+        health = Rest(f"http://127.0.0.1:{built.ports.core_health}")
+        self._wait_until_ready(CLUSTER_API_CORE, lambda: _answers(health, "/readyz"), built)
+
+    def _run(self, name: str, argv: Sequence[str | Path], built: Commands) -> None:
+        self._running.start(name, argv, log=built.directory / "logs" / f"{name}.log")
+
+    def _wait_until_ready(self, name: str, ready: Callable[[], bool], built: Commands) -> None:
+        log = built.directory / "logs" / f"{name}.log"
+
+        def look() -> bool | None:
+            if (code := self._running.exit_code(name)) is not None:
+                problem = f"{name} ended with code {code} before it was ready"
+                raise _diagnosis(problem, log)
+            return True if ready() else None
+
+        if wait_for(look, seconds=START_SECONDS) is None:
+            raise _diagnosis(f"{name} was not ready within {START_SECONDS:.0f} s", log)
+
+
+class _PortTaken(StartFailed):
+    """Another process has one of our ports."""
+
+
+def _answers(rest: Rest, path: str) -> bool:
+    try:
+        rest.text("GET", path, seconds=5.0)
+    except PlaneError:
+        return False
+    return True
+
+
+def _diagnosis(problem: str, log: Path) -> StartFailed:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    tail = "\n".join(f"    {line[:500]}" for line in lines[-20:]) or "    (it wrote nothing)"
+    kind = _PortTaken if "address already in use" in tail else StartFailed
+    return kind(f"{problem}. The end of its log, {log}:\n{tail}")

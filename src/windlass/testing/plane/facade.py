@@ -1,0 +1,177 @@
+"""The control plane for asyncio: each method runs its blocking twin in a thread, so objects belong to no event loop."""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from windlass.testing.binaries import Report, to_stderr
+from windlass.testing.plane.access import BlockingAccess, Document
+from windlass.testing.plane.audit import AuditLog
+from windlass.testing.plane.connection import ADMIN, Connection
+from windlass.testing.plane.control_plane import BlockingControlPlane
+
+
+class PlaneAccess:
+    """A running plane, as a test sees it; somebody else starts and stops it.
+
+    `blocking` is the same plane for code without an event loop.
+    """
+
+    def __init__(self, blocking: BlockingAccess) -> None:
+        self._access = blocking
+
+    @property
+    def blocking(self) -> BlockingAccess:
+        """The same plane with methods that block."""
+        return self._access
+
+    @property
+    def connection(self) -> Connection:
+        """Address, CA file, tokens and folders, as a value. Raises NotRunning if the plane is not there."""
+        return self._access.connection
+
+    @property
+    def url(self) -> str:
+        """`https://127.0.0.1:<port>` of the API server."""
+        return self._access.url
+
+    @property
+    def logs(self) -> Path:
+        """The folder with a log for each process, and `audit.log`."""
+        return self.connection.logs
+
+    @property
+    def audit(self) -> AuditLog:
+        """What the API server was asked so far, and by whom."""
+        return self._access.audit
+
+    def kubeconfig(self, user: str = ADMIN) -> Path:
+        """A kubeconfig file for `admin` (may do everything) or one of the `users` that the plane was made with."""
+        return self._access.kubeconfig(user)
+
+    async def service_account_kubeconfig(self, namespace: str, name: str, *, seconds: int = 3600) -> Path:
+        """A kubeconfig file for an existing ServiceAccount, with a token valid for `seconds`; RBAC applies to it."""
+        return await asyncio.to_thread(
+            self._access.service_account_kubeconfig, namespace, name, seconds=seconds
+        )  # fmt: skip
+
+    async def apply(self, *documents: Document) -> list[dict[str, Any]]:
+        """Server-side apply documents in order, waiting for their kinds to be served; returns the objects."""
+        return await asyncio.to_thread(self._access.apply, *documents)
+
+    async def apply_files(self, *paths: Path) -> list[dict[str, Any]]:
+        """Apply YAML files and the `*.yaml` files in folders, CRDs first and waited for."""
+        return await asyncio.to_thread(self._access.apply_files, *paths)
+
+    async def apply_crds(self, *crds: Path | Document) -> list[dict[str, Any]]:
+        """Apply CRDs, given as documents, files or folders, and wait until each is established and served."""
+        return await asyncio.to_thread(self._access.apply_crds, *crds)
+
+    async def install_foreign_crds(self, *groups: str) -> list[dict[str, Any]]:
+        """Apply the CRDs of Cluster API, its providers and OpenShift; `groups` limits them to API groups."""
+        return await asyncio.to_thread(self._access.install_foreign_crds, *groups)
+
+    async def create_namespace(self, prefix: str = "test-") -> str:
+        """Make a namespace with a generated name; returns the name once its default ServiceAccount exists."""
+        return await asyncio.to_thread(self._access.create_namespace, prefix)
+
+    async def delete_namespace(self, name: str) -> None:
+        """Start the deletion of a namespace."""
+        await asyncio.to_thread(self._access.delete_namespace, name)
+
+
+class ControlPlane(PlaneAccess):
+    """A real control plane of your own, for as long as an `async with` block lasts.
+
+        async with ControlPlane() as plane:
+            await plane.apply_crds(Path("crds"))
+            client = my_client(plane.kubeconfig())
+
+    cluster_api      also install the CRDs of Cluster API core and run its manager
+    users            names and groups of users that get a token, beside `admin`; see `kubeconfig`
+    apiserver_flags  appended to kube-apiserver's command line, for example `--feature-gates=...`
+    assets           a folder with etcd and kube-apiserver, instead of KUBEBUILDER_ASSETS or what we build
+    directory        where logs and kubeconfigs go, kept after the end; without it a temporary folder that is removed
+    keep             keep the temporary folder
+    report           takes the lines that tell of a first-time build
+
+    Code without an event loop uses `BlockingControlPlane`, which takes the same arguments.
+    """
+
+    def __init__(
+        self,
+        *,
+        cluster_api: bool = False,
+        users: Mapping[str, Sequence[str]] | None = None,
+        apiserver_flags: Sequence[str] = (),
+        assets: str | os.PathLike[str] | None = None,
+        directory: Path | None = None,
+        keep: bool = False,
+        report: Report = to_stderr,
+    ) -> None:
+        self._plane = BlockingControlPlane(
+            cluster_api=cluster_api,
+            users=users,
+            apiserver_flags=apiserver_flags,
+            assets=assets,
+            directory=directory,
+            keep=keep,
+            report=report,
+        )
+        super().__init__(self._plane)
+
+    @classmethod
+    def around(cls, plane: BlockingControlPlane) -> Self:
+        """The asyncio view of a blocking plane."""
+        view = cls.__new__(cls)
+        PlaneAccess.__init__(view, plane)
+        view._plane = plane
+        return view
+
+    @property
+    def blocking(self) -> BlockingControlPlane:
+        """The same plane with methods that block."""
+        return self._plane
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Bring everything up, about 4 s when cached. Raises StartFailed or a BinariesError; both say what to do."""
+        starting = asyncio.ensure_future(asyncio.to_thread(self._plane.start))
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # The thread cannot be interrupted; let it end and then take down what it started.
+            await asyncio.wait([starting])
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """End all processes and remove the folders. Does nothing if not running."""
+        await asyncio.to_thread(self._plane.stop)
+
+    async def kill_apiserver(self) -> None:
+        """SIGKILL the API server. Everybody's connections break; etcd keeps the objects."""
+        await asyncio.to_thread(self._plane.kill_apiserver)
+
+    async def restart_apiserver(self) -> None:
+        """Start the API server again on the same port with the same keys, killing it first; waits until ready."""
+        await asyncio.to_thread(self._plane.restart_apiserver)
+
+    async def compact(self) -> int:
+        """Make etcd forget all revisions but the present one; returns it. Clients notice after restart_apiserver()."""
+        return await asyncio.to_thread(self._plane.compact)
+
+    async def forget_history(self) -> None:
+        """Compact etcd and restart the API server: watches and lists from before this moment get 410."""
+        await asyncio.to_thread(self._plane.forget_history)

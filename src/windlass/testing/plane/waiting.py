@@ -1,0 +1,19 @@
+"""Wait for a condition with a deadline; the one way in which anything here waits."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+POLL_SECONDS = 0.05
+
+
+def wait_for(look: Callable[[], T | None], *, seconds: float) -> T | None:
+    """The first value of `look` that is not None, or None if `seconds` go by. `look` may raise to give up early."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = look()
+        if found is not None or time.monotonic() >= deadline:
+            return found
+        time.sleep(POLL_SECONDS)

@@ -1,0 +1,77 @@
+"""All simulators as one process: `python -m windlass.testing.simulators --help`."""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from windlass.kube import config, logs
+from windlass.kube.client import Client
+from windlass.kube.manager import Manager
+from windlass.testing.simulators import (
+    cluster_bootstrap_simulator,
+    infrastructure_cluster_simulator,
+    infrastructure_machine_simulator,
+    machine_api_set_simulator,
+    machine_api_simulator,
+)
+from windlass.testing.simulators.infrastructure_clusters import Endpoint
+from windlass.testing.simulators.infrastructure_machines import NAMESPACE as CLUSTER_API_NAMESPACE
+from windlass.testing.simulators.machine_api import NAMESPACE as MACHINE_API_NAMESPACE
+from windlass.testing.simulators.platforms import PLATFORMS
+
+FIELD_MANAGER = "simulators"
+
+
+async def simulate(settings: argparse.Namespace) -> None:
+    """Run until SIGTERM or SIGINT."""
+    cluster = config.load(kubeconfig=settings.kubeconfig)
+    server = urlsplit(cluster.server)
+    endpoint = Endpoint(server.hostname or "localhost", server.port or 443)
+    platform = PLATFORMS[settings.platform]
+    there, here = settings.cluster_api_namespace, settings.machine_api_namespace
+    async with (
+        Client(cluster, field_manager=FIELD_MANAGER) as client,
+        Manager(client, field_manager=FIELD_MANAGER) as manager,
+    ):
+        reader = manager.reader
+        await manager.start(machine_api_simulator(reader, namespace=here, boot_seconds=settings.boot_seconds))
+        await manager.start(machine_api_set_simulator(reader, namespace=here))
+        await manager.start(
+            infrastructure_machine_simulator(
+                reader, platform=platform, namespace=there, boot_seconds=settings.boot_seconds
+            )
+        )
+        await manager.start(
+            infrastructure_cluster_simulator(reader, platform=platform, endpoint=endpoint, namespace=there)
+        )
+        kubeconfig = settings.workload_kubeconfig.read_bytes()
+        await manager.start(cluster_bootstrap_simulator(reader, kubeconfig=kubeconfig, namespace=there))
+        await manager.run()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The program; returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m windlass.testing.simulators",
+        description="Play the Machine API operator, an infrastructure provider and an installer. For tests only: it "
+        "claims machines that do not exist, so it must never see a cluster that people use.",
+    )
+    parser.add_argument("--kubeconfig", required=True, help="where to play; there is no default, on purpose")
+    parser.add_argument(
+        "--workload-kubeconfig", required=True, type=Path, help="what Cluster API core is given to find Nodes"
+    )
+    parser.add_argument("--platform", choices=sorted(PLATFORMS), default="OpenStack")
+    parser.add_argument("--machine-api-namespace", default=MACHINE_API_NAMESPACE)
+    parser.add_argument("--cluster-api-namespace", default=CLUSTER_API_NAMESPACE)
+    parser.add_argument("--boot-seconds", type=float, default=2.0, help="from a machine's creation until it runs")
+    parser.add_argument("--log-level", default="info")
+    settings = parser.parse_args(arguments)
+    logs.configure(level=settings.log_level)
+    asyncio.run(simulate(settings))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,16 @@
+"""How old an object is: simulated instances take their time, and time is a property of the object, not of a process."""
+
+from datetime import datetime
+
+from windlass.api.meta import ObjectMeta
+
+
+def seconds_left(metadata: ObjectMeta, seconds: float, *, now: datetime) -> float:
+    """How long until the object has existed for `seconds`; 0 if it has.
+
+    The API server keeps creation times in whole seconds, so an object may seem up to a second older than it is.
+    """
+    if metadata.creation_timestamp is None:
+        return seconds
+    born = datetime.fromisoformat(metadata.creation_timestamp)
+    return max(0.0, seconds - (now - born).total_seconds())

@@ -1,0 +1,89 @@
+"""Play the infrastructure provider for a cluster: an endpoint for its control plane, and that it is ready.
+
+| infrastructure cluster | what the simulator does |
+|---|---|
+| has the annotation cluster.x-k8s.io/paused | nothing |
+| else | its finalizer, spec.controlPlaneEndpoint if nobody has set one, status ready |
+| being deleted | its finalizer comes off |
+"""
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from windlass.kube.controller import Controller, Watch
+from windlass.kube.permissions import writes
+from windlass.kube.plan import AddFinalizer, Merge, Outcome, Plan, RemoveFinalizers, target
+from windlass.kube.seen import Present, Reader, Seen
+from windlass.testing.simulators.infrastructure_machines import NAMESPACE, PAUSED
+from windlass.testing.simulators.platforms import SimulatedPlatform
+
+
+class Endpoint(NamedTuple):
+    """Where the API server of the workload cluster is."""
+
+    host: str
+    port: int
+
+
+class InfrastructureClusterSnapshot(Struct, frozen=True):
+    """An infrastructure cluster, and the endpoint that it shall have."""
+
+    platform: SimulatedPlatform
+    cluster: Seen[Any]
+    endpoint: Endpoint
+
+
+def infrastructure_cluster_simulator(
+    reader: Reader, *, platform: SimulatedPlatform, endpoint: Endpoint, namespace: str = NAMESPACE
+) -> Controller[str, InfrastructureClusterSnapshot]:
+    """The controller; keys are names of infrastructure clusters."""
+
+    async def observe(name: str, _: Outcome) -> InfrastructureClusterSnapshot:
+        found = await reader.see(platform.cluster, name, namespace=namespace)
+        return InfrastructureClusterSnapshot(platform, found, endpoint)
+
+    return Controller(
+        name=f"{platform.name.lower()}-cluster-simulator",
+        watches=(Watch(platform.cluster, lambda cluster: [cluster.name], namespace=namespace),),
+        permissions=(
+            writes(platform.cluster, "patch", namespace=namespace),
+            writes(platform.cluster, "patch", subresource="status", namespace=namespace),
+        ),
+        observe=observe,
+        decide=decide_infrastructure_cluster,
+    )
+
+
+def decide_infrastructure_cluster(seen: InfrastructureClusterSnapshot, *, now: datetime) -> Plan:
+    """What the provider would do about one cluster."""
+    cluster = seen.cluster
+    if not isinstance(cluster, Present):
+        return Plan.nothing("no cluster to look after")
+    if PAUSED in cluster.metadata.annotations:
+        return Plan.nothing("the cluster is paused")
+    finalizers, finalizer = tuple(cluster.metadata.finalizers), seen.platform.cluster_finalizer
+    if cluster.deleting:
+        why = "there is nothing left to delete"
+        return Plan.of(RemoveFinalizers(target=target(cluster), observed=finalizers, finalizers=(finalizer,), why=why))
+    spec: dict[str, Any] = dict(cluster.tree.get("spec") or {})
+    status: dict[str, Any] = dict(cluster.tree.get("status") or {})
+    has_endpoint = bool((spec.get("controlPlaneEndpoint") or {}).get("host"))
+    endpoint = spec.get("controlPlaneEndpoint") if has_endpoint else seen.endpoint._asdict()
+    return Plan.of(
+        AddFinalizer(target=target(cluster), observed=finalizers, finalizer=finalizer),
+        Merge(
+            target=target(cluster),
+            observed={"spec": spec},
+            desired={"spec": {**spec, "controlPlaneEndpoint": endpoint}},
+            why="the simulated load balancer exists",
+        ),
+        Merge(
+            target=target(cluster),
+            part="status",
+            observed={"status": status},
+            desired={"status": {**status, **seen.platform.cluster_status}},
+            why="the simulated network is ready",
+        ),
+    )

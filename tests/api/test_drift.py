@@ -1,0 +1,88 @@
+"""The drift alarm: what our types declare, the real schemas of Cluster API, its AWS provider and Kubernetes have."""
+
+from typing import Any, cast
+
+import pytest
+
+from windlass.api import authentication, authorization, capa, capi, coordination, core
+from windlass.api.meta import KubernetesObject
+from windlass.testing.crds.drift import differences
+from windlass.testing.plane import foreign
+from windlass.testing.plane.facade import PlaneAccess
+
+pytestmark = pytest.mark.plane
+
+CUSTOM: list[type[KubernetesObject]] = [
+    capi.Cluster,
+    capi.Machine,
+    capi.MachineSet,
+    capa.AWSCluster,
+    capa.AWSMachine,
+    capa.AWSMachineTemplate,
+]
+BUILT_IN: list[type[KubernetesObject]] = [
+    core.Event,
+    core.Namespace,
+    core.Node,
+    core.Secret,
+    coordination.Lease,
+    authentication.TokenReview,
+    authorization.SubjectAccessReview,
+    authorization.SelfSubjectAccessReview,
+]
+
+
+@pytest.fixture(scope="module")
+def published() -> dict[str, dict[str, Any]]:
+    """CRDs by name, as the projects publish them in their Go modules."""
+    return {
+        crd["metadata"]["name"]: crd for crd in foreign.documents("cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io")
+    }
+
+
+@pytest.mark.parametrize("kind", CUSTOM, ids=lambda kind: kind.RESOURCE.name)
+def test_the_published_crd_has_each_field_that_we_declare(
+    published: dict[str, dict[str, Any]], kind: type[KubernetesObject]
+) -> None:
+    assert differences(kind, published[kind.RESOURCE.name]) == []
+
+
+@pytest.mark.parametrize("kind", BUILT_IN, ids=lambda kind: kind.RESOURCE.name)
+def test_the_api_server_has_each_field_that_we_declare(
+    windlass_plane: PlaneAccess, kind: type[KubernetesObject]
+) -> None:
+    assert differences(kind, _as_crd(windlass_plane, kind)) == []
+
+
+def _as_crd(plane: PlaneAccess, kind: type[KubernetesObject]) -> dict[str, Any]:
+    """What the API server's OpenAPI document says of a built-in kind, in the form of a CRD."""
+    resource = kind.RESOURCE
+    root = f"apis/{resource.api_version}" if resource.group else f"api/{resource.version}"
+    schemas = plane.blocking.rest.request("GET", f"/openapi/v3/{root}")["components"]["schemas"]
+    named = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    [schema] = [schema for schema in schemas.values() if named in schema.get("x-kubernetes-group-version-kind", ())]
+    discovered = plane.blocking.rest.request("GET", f"/{root}")["resources"]
+    [found] = [one for one in discovered if one["kind"] == resource.kind and "/" not in one["name"]]
+    version = {"name": resource.version, "served": True, "schema": {"openAPIV3Schema": _inlined(schema, schemas)}}
+    return {
+        "spec": {
+            "group": resource.group,
+            "names": {"kind": found["kind"], "plural": found["name"]},
+            "scope": "Namespaced" if found["namespaced"] else "Cluster",
+            "versions": [version],
+        }
+    }
+
+
+def _inlined(schema: Any, schemas: dict[str, Any]) -> Any:
+    """`schema` without references: OpenAPI v3 writes them as `{"allOf": [{"$ref": ...}], ...}` or bare."""
+    if isinstance(schema, list):
+        return [_inlined(item, schemas) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(schemas[cast(str, schema["$ref"]).rpartition("/")[2]], schemas)
+    merged = {key: _inlined(value, schemas) for key, value in schema.items() if key != "allOf"}
+    for part in schema.get("allOf", ()):
+        merged |= _inlined(part, schemas)
+    return merged

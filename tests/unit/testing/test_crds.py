@@ -1,0 +1,129 @@
+"""The CRDs of foreign kinds as files, and the alarm for types that drift away from them. Enforcement: tests/api."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from windlass.api import capibm, capo, config, mapi
+from windlass.api.meta import KubernetesObject
+from windlass.testing.crds import Foreign, foreign, lax
+from windlass.testing.crds.drift import differences
+
+OURS: list[type[KubernetesObject]] = [
+    mapi.Machine,
+    mapi.MachineSet,
+    config.Infrastructure,
+    config.FeatureGate,
+    config.ClusterVersion,
+    capo.OpenStackMachine,
+    capo.OpenStackMachineTemplate,
+    capo.OpenStackCluster,
+    capibm.IBMPowerVSMachine,
+    capibm.IBMPowerVSMachineTemplate,
+    capibm.IBMPowerVSCluster,
+]
+
+
+def _crd(kind: type[KubernetesObject]) -> dict[str, Any]:
+    return next(crd for crd in foreign() if crd["metadata"]["name"] == kind.RESOURCE.name)
+
+
+def _properties(crd: dict[str, Any], *path: str) -> dict[str, Any]:
+    found: dict[str, Any] = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    for name in path:
+        found = found[name]["properties"]
+    return found
+
+
+def test_each_foreign_kind_is_there_once() -> None:
+    assert sorted(crd["metadata"]["name"] for crd in foreign()) == sorted(kind.RESOURCE.name for kind in OURS)
+
+
+def test_sets_are_chosen_by_name() -> None:
+    names = [crd["metadata"]["name"] for crd in foreign(Foreign.MACHINE_API)]
+    assert names == ["machines.machine.openshift.io", "machinesets.machine.openshift.io"]
+
+
+def test_what_is_handed_out_may_be_changed() -> None:
+    changed = _crd(mapi.Machine)
+    hooks = _properties(changed, "spec", "lifecycleHooks")
+    hooks["preDrain"]["items"].clear()
+    assert hooks["preTerminate"]["items"]
+    assert _properties(_crd(mapi.Machine), "spec", "lifecycleHooks")["preDrain"]["items"]
+
+
+@pytest.mark.parametrize("crd", foreign(), ids=lambda crd: crd["metadata"]["name"])
+def test_names_are_consistent(crd: dict[str, Any]) -> None:
+    names = crd["spec"]["names"]
+    assert crd["metadata"]["name"] == f"{names['plural']}.{crd['spec']['group']}"
+    assert names["singular"] == names["kind"].lower()
+    assert names["listKind"] == f"{names['kind']}List"
+
+
+@pytest.mark.parametrize("crd", foreign(Foreign.OPENSTACK, Foreign.POWERVS), ids=lambda crd: crd["metadata"]["name"])
+def test_infrastructure_kinds_tell_cluster_api_their_version(crd: dict[str, Any]) -> None:
+    version = crd["spec"]["versions"][0]["name"]
+    assert crd["metadata"]["labels"] == {"cluster.x-k8s.io/v1beta1": version, "cluster.x-k8s.io/v1beta2": version}
+
+
+def test_machine_sets_obey_the_rules_that_machines_obey() -> None:
+    machine, machine_set = (_crd(kind) for kind in (mapi.Machine, mapi.MachineSet))
+    of_machine, of_set = (
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
+        for crd in (machine, machine_set)
+    )
+    assert of_machine["x-kubernetes-validations"] == of_set["x-kubernetes-validations"]
+    for field in ("authoritativeAPI", "synchronizedAPI", "synchronizedGeneration", "conditions"):
+        theirs = {k: v for k, v in of_set["properties"][field].items() if k != "description"}
+        assert {k: v for k, v in of_machine["properties"][field].items() if k != "description"} == theirs
+
+
+@pytest.mark.parametrize("crd", foreign(), ids=lambda crd: crd["metadata"]["name"])
+def test_lax_changes_nothing_but_the_schema(crd: dict[str, Any]) -> None:
+    before = copy.deepcopy(crd)
+    relaxed = lax(crd)
+    assert crd == before
+    for version in relaxed["spec"]["versions"]:
+        assert version.pop("schema") == {
+            "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        }
+    for version in before["spec"]["versions"]:
+        del version["schema"]
+    assert relaxed == before
+
+
+@pytest.mark.parametrize("kind", OURS, ids=lambda kind: kind.RESOURCE.name)
+def test_our_types_agree_with_our_crds(kind: type[KubernetesObject]) -> None:
+    assert differences(kind, _crd(kind)) == []
+
+
+def test_a_renamed_field_is_noticed() -> None:
+    crd = _crd(mapi.Machine)
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"].pop(
+        "x-kubernetes-preserve-unknown-fields"
+    )
+    _properties(crd, "status")["machinePhase"] = _properties(crd, "status").pop("phase")
+    assert differences(mapi.Machine, crd) == ["Machine.status.phase: not in the CRD"]
+
+
+def test_a_retyped_field_is_noticed_also_inside_lists() -> None:
+    crd = _crd(mapi.Machine)
+    _properties(crd, "status")["addresses"]["items"]["properties"]["address"] = {"type": "integer"}
+    assert differences(mapi.Machine, crd) == [
+        "Machine.status.addresses[].address: declared as string, the CRD says integer"
+    ]
+
+
+def test_a_version_that_is_no_longer_served_is_noticed() -> None:
+    crd = _crd(mapi.Machine)
+    crd["spec"]["versions"][0]["served"] = False
+    crd["spec"]["versions"].append({"name": "v1", "served": True})
+    assert differences(mapi.Machine, crd) == ["Machine: version v1beta1 is not served, only v1"]
+
+
+def test_a_kind_that_moved_is_noticed() -> None:
+    crd = _crd(mapi.Machine)
+    crd["spec"]["scope"] = "Cluster"
+    [difference] = differences(mapi.Machine, crd)
+    assert difference.startswith("Machine: RESOURCE is")
