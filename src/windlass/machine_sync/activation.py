@@ -1,0 +1,168 @@
+"""Whether Machine sync should run on this cluster, and for which platform.
+
+It runs when the feature gate `MachineAPIMigration` is enabled for the release the cluster is at, and the platform is
+one that Machine sync serves. Everything else is a reason to idle: ready, waiting, and saying why.
+
+| seen | verdict |
+|---|---|
+| FeatureGate `cluster` missing, or its kind not served | idle |
+| no entry of status.featureGates for the desired version, and more or fewer than one entry | idle |
+| MachineAPIMigration not among the enabled gates of that entry | idle |
+| Infrastructure `cluster` missing, or without a platform type | idle |
+| platform is not AWS or OpenStack | idle |
+| else | run |
+
+Source: github.com/openshift/api config/v1 (the entry is per release, and during an update there are two).
+
+`Activation` keeps asking: it starts and stops the controllers when the answer changes, without a restart.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+from msgspec import Struct
+
+from windlass.api.config import ClusterVersion, FeatureGate, FeatureGateDetails, Infrastructure
+from windlass.api.meta import K, KubernetesObject
+from windlass.kube.cache import Cache
+from windlass.kube.controller import Watch
+from windlass.kube.permissions import Permission, permission
+from windlass.kube.pool import CachePool
+from windlass.kube.seen import NotServedKind, Present, Seen, Unreadable, seen
+from windlass.machine_sync.platforms import PLATFORMS, Platform
+
+FEATURE_GATE = "MachineAPIMigration"
+
+SERVED = ("AWS", "OpenStack")
+"""Platforms whose machines are synchronized. PowerVS converts, and idles here, as OpenShift's own controller does."""
+
+
+class Run(Struct, frozen=True):
+    """Machine sync runs for `platform`."""
+
+    platform: Platform
+
+    def __str__(self) -> str:
+        return f"Machine sync runs: platform {self.platform.name}"
+
+
+class Idle(Struct, frozen=True):
+    """Machine sync does nothing, because of `why`."""
+
+    why: str
+
+    def __str__(self) -> str:
+        return f"Machine sync idles: {self.why}"
+
+
+def verdict(
+    *, infrastructure: Seen[Infrastructure], gate: Seen[FeatureGate], version: Seen[ClusterVersion]
+) -> Run | Idle:
+    """Run or idle, from the three objects that say so (Infrastructure and FeatureGate `cluster`, ClusterVersion)."""
+    if not isinstance(gate, Present):
+        return Idle(_cannot_read("FeatureGate cluster", gate))
+    entry = _entry(gate.object, version)
+    if isinstance(entry, str):
+        return Idle(entry)
+    if not any(enabled.name == FEATURE_GATE for enabled in entry.enabled):
+        return Idle(f"feature gate {FEATURE_GATE} is not enabled for version {entry.version or '(none)'}")
+    if not isinstance(infrastructure, Present):
+        return Idle(_cannot_read("Infrastructure cluster", infrastructure))
+    status = infrastructure.object.status.platform_status
+    if status is None or not status.type:
+        return Idle(
+            "Infrastructure cluster does not say on which platform the cluster runs (status.platformStatus.type)"
+        )
+    if status.type not in SERVED:
+        return Idle(f"not implemented for platform {status.type}, nothing to do")
+    return Run(PLATFORMS[status.type])
+
+
+def _entry(gate: FeatureGate, version: Seen[ClusterVersion]) -> FeatureGateDetails | str:
+    entries = gate.status.feature_gates
+    desired = version.object.status.desired.version if isinstance(version, Present) else ""
+    matching = next((entry for entry in entries if desired and entry.version == desired), None)
+    if matching is not None:
+        return matching
+    if len(entries) == 1:
+        return entries[0]
+    listed = ", ".join(entry.version for entry in entries) or "none"
+    return f"FeatureGate cluster has no entry for version {desired or '(unknown)'}; it has: {listed}"
+
+
+def _cannot_read(what: str, found: object) -> str:
+    if isinstance(found, NotServedKind | Unreadable):
+        return f"{what} cannot be read: {found.why}"
+    return f"{what} does not exist"
+
+
+WATCHED = (FeatureGate, ClusterVersion, Infrastructure)
+
+
+def activation_permissions() -> tuple[Permission, ...]:
+    """What asking needs to read: caches, and nothing beside them."""
+    return tuple(permission(kind, "list", "watch") for kind in WATCHED)
+
+
+class Activation:
+    """Follows the three objects and calls `start(platform)` and `stop()` as the verdict changes.
+
+    A change of platform is a stop and a start. `latest` is the last verdict, None before the first.
+    """
+
+    def __init__(
+        self,
+        pool: CachePool,
+        *,
+        start: Callable[[Platform], Awaitable[None]],
+        stop: Callable[[], Awaitable[None]],
+    ) -> None:
+        self.latest: Run | Idle | None = None
+        self._pool = pool
+        self._caches: dict[type[KubernetesObject], Cache[Any]] = {}
+        self._start = start
+        self._stop = stop
+        self._changed = asyncio.Event()
+        self._log = structlog.stdlib.get_logger(__name__)
+
+    async def run(self) -> None:
+        """Follow until cancelled. The caches are the pool's, which its owner closes."""
+        for kind in WATCHED:
+            self._caches[kind] = self._pool.acquire(Watch(kind, lambda found: (found.name,)))
+            self._caches[kind].subscribe(lambda _: self._changed.set())
+        for cache in self._caches.values():
+            await cache.wait_settled()
+        while True:
+            self._changed.clear()
+            await self._follow(self._ask())
+            await self._changed.wait()
+
+    def report(self) -> dict[str, str]:
+        """For readiness: until there is a verdict, nobody knows whether this process does its work."""
+        return {"activation": "" if self.latest else "the feature gate has not been read yet"}
+
+    def _ask(self) -> Run | Idle:
+        return verdict(
+            infrastructure=self._look(Infrastructure, "cluster"),
+            gate=self._look(FeatureGate, "cluster"),
+            version=self._look(ClusterVersion, "version"),
+        )
+
+    def _look(self, kind: type[K], name: str) -> Seen[K]:
+        cache: Cache[K] = self._caches[kind]
+        if not cache.served:
+            return NotServedKind(f"{kind.RESOURCE} is not served: {cache.health.pulse.error}")
+        return seen(cache.get(name))
+
+    async def _follow(self, now: Run | Idle) -> None:
+        before: Any = self.latest
+        self.latest = now
+        if now == before:
+            return
+        self._log.info(str(now))
+        if isinstance(before, Run):
+            await self._stop()
+        if isinstance(now, Run):
+            await self._start(now.platform)

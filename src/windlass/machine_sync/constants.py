@@ -1,0 +1,41 @@
+"""Names that Machine sync shares with the Machine API, Cluster API and their users.
+
+They are a contract with what is already on clusters: finalizers, labels, reasons and messages are the ones that
+OpenShift's own sync controller writes, so that runbooks, dashboards and a change of controller keep working.
+"""
+
+from typing import NamedTuple
+
+MACHINE_API_NAMESPACE = "openshift-machine-api"
+CLUSTER_API_NAMESPACE = "openshift-cluster-api"
+
+
+class Namespaces(NamedTuple):
+    """Where the Machines of each API live. Both mirrors of a machine have the same name."""
+
+    machine_api: str = MACHINE_API_NAMESPACE
+    cluster_api: str = CLUSTER_API_NAMESPACE
+
+
+
+MACHINE_API = "MachineAPI"
+CLUSTER_API = "ClusterAPI"
+MIGRATING = "Migrating"
+"""Values of spec.authoritativeAPI (the first two) and status.authoritativeAPI."""
+
+SYNC_FINALIZER = "sync.machine.openshift.io/finalizer"
+"""Held on the MAPI Machine, the CAPI Machine and the infra machine while they mirror each other."""
+MACHINE_API_FINALIZER = "machine.machine.openshift.io"
+"""The Machine API machine controller's own; taken off a mirror by the side that is authoritative."""
+CLUSTER_API_FINALIZER = "machine.cluster.x-k8s.io"
+"""The Cluster API core controller's own."""
+INFRA_FINALIZER_SUFFIX = ".cluster.x-k8s.io"
+"""How finalizers of infrastructure providers end (before a slash, if any, comes their name)."""
+
+PAUSED_ANNOTATION = "cluster.x-k8s.io/paused"
+
+EVENT_SOURCE = "machine-sync-controller"
+
+LEASE_NAME = "windlass-machine-sync"
+UPSTREAM_LEASE_NAME = "machine-api-migration-leader"
+"""Held by OpenShift's own migration operator while it runs; the two must never run together."""

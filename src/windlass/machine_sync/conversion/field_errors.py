@@ -1,0 +1,79 @@
+"""Field errors: what is wrong with one field of an object, as a value with a text.
+
+The text is that of Kubernetes' `field.Error`:
+
+    <path>: Invalid value: <value>: <detail>
+    <path>: Required value: <detail>
+    <path>: Too many: <actual>: must have at most <most> items
+    <path>: Internal error: <detail>
+
+A path is a plain string such as `spec.ports[0].network`. How the value of an invalid field is shown depends on its Go
+type, so there are two constructors: `invalid` for strings (quoted) and numbers, `invalid_json` for all that Go shows as
+JSON: structs, lists, maps, pointers and strings of a named type.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from windlass.machine_sync.conversion.gojson import compact, quote
+
+
+class FieldError(Struct, frozen=True):
+    """One wrong field. `problem` includes the value, if it is shown; `detail` says what would be right."""
+
+    path: str
+    problem: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}: {self.detail}" if self.detail else f"{self.path}: {self.problem}"
+
+
+def invalid(path: str, value: str | int, detail: str) -> FieldError:
+    """The field has a plain value (a string or a number) that cannot be accepted.
+
+    >>> str(invalid("spec.tenancy", "odd", "unknown value"))
+    'spec.tenancy: Invalid value: "odd": unknown value'
+    """
+    shown = quote(value) if isinstance(value, str) else compact(value)
+    return FieldError(path, f"Invalid value: {shown}", detail)
+
+
+def invalid_json(path: str, value: Any, detail: str) -> FieldError:
+    """The field has a value, shown as JSON, that cannot be accepted; None is shown as `null`.
+
+    >>> str(invalid_json("spec.ports[0].network", {}, "needs an id"))
+    'spec.ports[0].network: Invalid value: {}: needs an id'
+    """
+    return FieldError(path, f"Invalid value: {compact(value)}", detail)
+
+
+def required(path: str, detail: str) -> FieldError:
+    """The field must be set and is not."""
+    return FieldError(path, "Required value", detail)
+
+
+def too_many(path: str, actual: int, most: int) -> FieldError:
+    """The list has `actual` items where at most `most` are allowed.
+
+    >>> str(too_many("metadata.ownerReferences", 2, 1))
+    'metadata.ownerReferences: Too many: 2: must have at most 1 item'
+    """
+    return FieldError(path, f"Too many: {actual}", f"must have at most {most} item{'' if most == 1 else 's'}")
+
+
+def internal(path: str, detail: str) -> FieldError:
+    """The field could not be examined."""
+    return FieldError(path, "Internal error", detail)
+
+
+def aggregate(texts: Iterable[str]) -> str:
+    """All `texts` as one: empty for none, the text itself for one, else `[a, b]`; repeated texts are shown once.
+
+    >>> aggregate(["a", "b", "a"])
+    '[a, b]'
+    """
+    distinct = list(dict.fromkeys(texts))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""

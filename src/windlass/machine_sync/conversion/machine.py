@@ -1,0 +1,222 @@
+"""The platform-independent part of a Machine, from Cluster API to the Machine API.
+
+A platform converts its infrastructure machine into a provider spec, then calls `machine_api_machine` for the rest:
+metadata, lifecycle hooks, status, and the errors of what the Machine API cannot express.
+"""
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from msgspec import Struct
+
+from windlass.api import capi, mapi
+from windlass.api.meta import ObjectMeta
+from windlass.machine_sync.constants import MACHINE_API_FINALIZER, MACHINE_API_NAMESPACE
+from windlass.machine_sync.conversion.field_errors import FieldError, aggregate, invalid
+
+CONTROL_PLANE_LABEL: Final = "cluster.x-k8s.io/control-plane"
+
+# Keys that contain this, anywhere, belong to Cluster API and are not mirrored.
+_CLUSTER_API: Final = "cluster.x-k8s.io/"
+
+_ROLE_PREFIX: Final = "node-role.kubernetes.io"
+_ROLE_LABEL: Final = "machine.openshift.io/cluster-api-machine-role"
+_TYPE_LABEL: Final = "machine.openshift.io/cluster-api-machine-type"
+
+_PRE_DRAIN: Final = "pre-drain.delete.hook.machine.cluster.x-k8s.io/"
+_PRE_TERMINATE: Final = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/"
+_DELETE_MACHINE: Final = "cluster.x-k8s.io/delete-machine"
+_MACHINE_API_DELETE_MACHINE: Final = "machine.openshift.io/delete-machine"
+_INSTANCE_STATE: Final = "machine.openshift.io/instance-state"
+
+_PHASES: Final = {
+    "Deleted": "Deleting",
+    **{phase: phase for phase in ("Provisioning", "Provisioned", "Running", "Deleting", "Failed")},
+}
+_ADDRESS_TYPES: Final = frozenset({"Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS"})
+_DEFAULT_DELETION_TIMEOUT: Final = 10
+_ZERO_TIME: Final = "0001-01-01T00:00:00Z"
+
+# Immutable and equal for most machines, so one of each serves them all.
+_NO_HOOKS: Final = mapi.LifecycleHooks()
+_NO_NESTED_META: Final = mapi.NestedMeta()
+
+
+class Converted(Struct, frozen=True, gc=False):
+    """The outcome of a conversion: the machine, or why there is none.
+
+    `errors` are all that were found, in the order of the fields that they concern, repetitions included; if there are
+    any, `machine` is None. `warnings` do not prevent a conversion, and are given with errors too.
+    """
+
+    machine: mapi.Machine | None = None
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def error(self) -> str:
+        """All errors as one text, each once: the message of a condition. Empty if there are none."""
+        return aggregate(self.errors)
+
+
+class ProviderPart(Struct, frozen=True, gc=False):
+    """What a platform contributes to a Machine.
+
+    `labels` are added to those of the Machine unless empty; `instance_state` becomes an annotation unless empty.
+    """
+
+    spec: Any
+    status: Any = None
+    labels: tuple[tuple[str, str], ...] = ()
+    instance_state: str = ""
+    errors: list[FieldError] = []
+    warnings: list[FieldError] = []
+
+
+def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Converted:
+    """The Machine API's Machine for `source`, with what the platform contributes.
+
+    >>> machine = capi.Machine(metadata=ObjectMeta(name="worker-0"), spec=capi.MachineSpec(version="v1.31.0"))
+    >>> machine_api_machine(machine, ProviderPart(spec={})).error
+    'spec.version: Invalid value: "v1.31.0": version is not supported'
+    """
+    errors = provider.errors
+    status, address_errors = _status(source.status, provider.status)
+    unsupported = _unsupported(source.spec)
+    warnings = tuple(map(str, provider.warnings))
+    if errors or address_errors or unsupported:
+        return Converted(errors=tuple(map(str, [*errors, *address_errors, *unsupported])), warnings=warnings)
+
+    metadata = source.metadata
+    labels, nested_labels = _labels(metadata.labels)
+    for key, value in provider.labels:
+        if value:
+            labels[key] = value
+    annotations, nested_annotations, hooks = _annotations(metadata.annotations)
+    if provider.instance_state:
+        annotations[_INSTANCE_STATE] = provider.instance_state
+
+    machine = mapi.Machine(
+        metadata=ObjectMeta(
+            name=metadata.name,
+            namespace=MACHINE_API_NAMESPACE,
+            labels=labels,
+            annotations=annotations,
+            finalizers=[MACHINE_API_FINALIZER],
+        ),
+        spec=mapi.MachineSpec(
+            metadata=mapi.NestedMeta(labels=nested_labels, annotations=nested_annotations)
+            if nested_labels or nested_annotations
+            else _NO_NESTED_META,
+            lifecycle_hooks=hooks,
+            provider_spec=mapi.ProviderSpec(value=provider.spec),
+            provider_id=source.spec.provider_id or None,
+        ),
+        status=status,
+    )
+    return Converted(machine, (), warnings)
+
+
+def _labels(labels: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The labels of the Machine, and those of its Node (`spec.metadata`).
+
+    A `node-role.kubernetes.io/<role>` label becomes the role and type labels. The Machine API has room for one role: of
+    several, the one with the smallest key is taken, so that the result does not depend on the order of a map.
+    """
+    mirrored: dict[str, str] = {}
+    nested: dict[str, str] = {}
+    role_key: str | None = None
+    for key, value in labels.items():
+        if key.startswith(_ROLE_PREFIX) and "/" in key:
+            role_key = key if role_key is None else min(role_key, key)
+            if _CLUSTER_API not in key:
+                nested[key] = value
+        elif _CLUSTER_API not in key:
+            mirrored[key] = nested[key] = value
+    if role_key is not None:
+        mirrored[_ROLE_LABEL] = mirrored[_TYPE_LABEL] = role_key.partition("/")[2]
+    return mirrored, nested
+
+
+def _annotations(annotations: dict[str, str]) -> tuple[dict[str, str], dict[str, str], mapi.LifecycleHooks]:
+    """The annotations of the Machine, those of its Node (`spec.metadata`), and the hooks that were annotations."""
+    mirrored: dict[str, str] = {}
+    nested: dict[str, str] = {}
+    pre_drain: list[mapi.LifecycleHook] = []
+    pre_terminate: list[mapi.LifecycleHook] = []
+    for key, value in annotations.items():
+        if _CLUSTER_API not in key:
+            mirrored[key] = nested[key] = value
+        elif key.startswith(_PRE_DRAIN):
+            pre_drain.append(mapi.LifecycleHook(name=key.removeprefix(_PRE_DRAIN), owner=value))
+        elif key.startswith(_PRE_TERMINATE):
+            pre_terminate.append(mapi.LifecycleHook(name=key.removeprefix(_PRE_TERMINATE), owner=value))
+    if _DELETE_MACHINE in annotations:
+        mirrored[_MACHINE_API_DELETE_MACHINE] = annotations[_DELETE_MACHINE]
+    if not pre_drain and not pre_terminate:
+        return mirrored, nested, _NO_HOOKS
+    pre_drain.sort(key=_hook_name)
+    pre_terminate.sort(key=_hook_name)
+    return mirrored, nested, mapi.LifecycleHooks(pre_drain=pre_drain, pre_terminate=pre_terminate)
+
+
+def _hook_name(hook: mapi.LifecycleHook) -> str:
+    return hook.name
+
+
+def _status(status: capi.MachineStatus, provider_status: Any) -> tuple[mapi.MachineStatus, list[FieldError]]:
+    addresses: list[mapi.Address] = []
+    errors: list[FieldError] = []
+    for address in status.addresses:
+        if address.type in _ADDRESS_TYPES:
+            addresses.append(mapi.Address(type=address.type, address=address.address))
+        else:
+            errors.append(invalid("status.addresses", address.type, f"{address.type} unrecognized address type"))
+
+    deprecated = status.deprecated.v1beta1 if status.deprecated else None
+    node = status.node_ref.name
+    converted = mapi.MachineStatus(
+        node_ref=mapi.NodeReference(api_version="v1", kind="Node", name=node) if node else None,
+        last_updated=_time(status.last_updated) if status.last_updated else None,
+        error_reason=deprecated.failure_reason if deprecated else None,
+        error_message=deprecated.failure_message if deprecated else None,
+        provider_status=provider_status,
+        addresses=addresses,
+        phase=_PHASES.get(status.phase),
+    )
+    return converted, errors
+
+
+def _time(text: str) -> str | None:
+    """`text` as the API server prints times: in UTC, whole seconds. The zero time is no time."""
+    if len(text) != len(_ZERO_TIME) or text[-1] != "Z":
+        try:
+            moment = datetime.fromisoformat(text)
+            if moment.tzinfo is None:
+                return text
+            text = f"{moment.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat()}Z"
+        except (ValueError, OverflowError):
+            return text
+    return None if text == _ZERO_TIME else text
+
+
+def _unsupported(spec: capi.MachineSpec) -> list[FieldError]:
+    """An error for each field that the Machine API cannot express. 10 s is what every mirrored Machine carries."""
+    deletion = spec.deletion
+    drain = deletion.node_drain_timeout_seconds
+    detach = deletion.node_volume_detach_timeout_seconds
+    delete = deletion.node_deletion_timeout_seconds
+    errors: list[FieldError] = []
+    if spec.version:
+        errors.append(invalid("spec.version", spec.version, "version is not supported"))
+    if drain is not None:
+        errors.append(_unsupported_timeout("nodeDrainTimeoutSeconds", drain))
+    if detach is not None:
+        errors.append(_unsupported_timeout("nodeVolumeDetachTimeoutSeconds", detach))
+    if delete is not None and delete != _DEFAULT_DELETION_TIMEOUT:
+        errors.append(_unsupported_timeout("nodeDeletionTimeoutSeconds", delete))
+    return errors
+
+
+def _unsupported_timeout(name: str, seconds: int) -> FieldError:
+    return invalid(f"spec.deletion.{name}", seconds, f"{name} is not supported")

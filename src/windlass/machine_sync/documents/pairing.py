@@ -1,0 +1,87 @@
+"""Which infrastructure machine and cluster belong to a Machine, among documents.
+
+In a cluster a Machine's references name objects in its own namespace. Among files two things are different: namespaces
+are often left out, and several files may hold objects of the same names. So
+
+* a document without a namespace fits any, if it is the only one of its kind and name;
+* of several that fit, one from the Machine's own file or stream is preferred, and of those the last;
+* the cluster is found through the Cluster, if that is there; else by the Machine's clusterName; else, if there is just
+  one of the platform (first in the Machine's own file), that one is taken, and said.
+"""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from windlass.api import capi
+from windlass.machine_sync.documents.reading import Document, Undecodable
+
+
+class Found(Struct, frozen=True):
+    """The document that was looked for, or None; `note` says what a person should know about the choice."""
+
+    document: Document | None
+    note: str = ""
+
+
+class Inventory:
+    """Documents, to be asked for by what refers to them."""
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self._of_kind: dict[str, list[Document]] = {}
+        self._named: dict[tuple[str, str], list[Document]] = {}
+        for document in documents:
+            self._of_kind.setdefault(document.kind, []).append(document)
+            self._named.setdefault((document.kind, document.name), []).append(document)
+
+    def infra_machine(self, machine: Document, reference: capi.ContractReference) -> Found:
+        """What the Machine's spec.infrastructureRef refers to."""
+        if fitting := self._fitting(machine, reference.kind, reference.name):
+            return _last(fitting)
+        return Found(None, _missing(reference.kind, machine.namespace, reference.name))
+
+    def infra_cluster(self, machine: Document, cluster_name: str, kind: str) -> Found:
+        """The cluster of the Machine, of the platform's `kind`."""
+        name = self._infra_cluster_name(machine, cluster_name, kind)
+        if fitting := self._fitting(machine, kind, name) or self._fitting(machine, kind, cluster_name):
+            return _last(fitting)
+        candidates = self._of_kind.get(kind, [])
+        local = [one for one in candidates if one.source == machine.source]
+        for only in (local, candidates):
+            if len(only) == 1:
+                shown = f"{kind}/{only[0].name}" if only[0].name else f"the {kind} without a name"
+                return Found(only[0], f'uses {shown}, the only one given; the cluster of the Machine is "{name}"')
+        return Found(None, _missing(kind, machine.namespace, name))
+
+    def _infra_cluster_name(self, machine: Document, cluster_name: str, kind: str) -> str:
+        resource = capi.Cluster.RESOURCE
+        for cluster in reversed(self._fitting(machine, resource.kind, cluster_name)):
+            if cluster.group != resource.group:
+                continue
+            try:
+                reference = cluster.decode(capi.Cluster).spec.infrastructure_ref
+            except Undecodable:
+                continue
+            if reference.kind == kind:
+                return reference.name
+        return cluster_name
+
+    def _fitting(self, machine: Document, kind: str, name: str) -> list[Document]:
+        """All documents that a reference from `machine` to this kind and name may mean."""
+        named = self._named.get((kind, name), [])
+        fitting = [one for one in named if one.namespace == machine.namespace]
+        if not fitting and len(named) == 1 and not (machine.namespace and named[0].namespace):
+            fitting = named
+        return [one for one in fitting if one.source == machine.source] or fitting
+
+
+def _last(fitting: list[Document]) -> Found:
+    last = fitting[-1]
+    if len(fitting) == 1:
+        return Found(last)
+    return Found(last, f"{last.kind}/{last.name} is there {len(fitting)} times: the last counts, line {last.line}")
+
+
+def _missing(kind: str, namespace: str, name: str) -> str:
+    where = f" in namespace {namespace}" if namespace else ""
+    return f'there is no {kind} named "{name}"{where} among the documents'

@@ -1,0 +1,267 @@
+"""Files and streams of Kubernetes objects, read into documents: YAML or JSON, many in one, lists unpacked.
+
+A `Document` knows its kind, name and place, and is decoded only when somebody needs it. JSON is never turned into
+Python objects before that; YAML is, in the dialect of kubectl.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import msgspec
+import yaml
+from msgspec import Struct
+
+from windlass.api.meta import without_nulls
+from windlass.machine_sync.documents.yaml_dialect import load_all
+
+T = TypeVar("T")
+
+SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+"""The files that are read from a directory."""
+
+
+class Unreadable(Exception):
+    """Input that is no YAML or JSON, or not there: `source:line: problem`."""
+
+    def __init__(self, source: str, line: int, problem: str) -> None:
+        super().__init__(f"{source}:{line}: {problem}" if line else f"{source}: {problem}")
+
+
+class Undecodable(Exception):
+    """A document that is no valid object of its kind; the text names the field and what was expected."""
+
+
+class Document(Struct, frozen=True, eq=False):
+    """One object. `body` is JSON text, or a tree of dicts and lists; `line` counts from 1 in `source`."""
+
+    source: str
+    line: int
+    kind: str
+    api_version: str
+    name: str
+    namespace: str
+    body: bytes | dict[str, Any]
+
+    @property
+    def group(self) -> str:
+        """The API group, empty for the core group or if there is no apiVersion."""
+        return self.api_version.rpartition("/")[0]
+
+    def decode(self, kind: type[T]) -> T:
+        """The object as `kind`. Explicit nulls are taken as absent. Raises Undecodable."""
+        try:
+            if isinstance(self.body, bytes):
+                return msgspec.json.decode(self.body, type=kind)
+            return msgspec.convert(self.body, kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            pass
+        try:
+            tree = json.loads(self.body) if isinstance(self.body, bytes) else self.body
+            return msgspec.convert(without_nulls(_as_json(tree)), kind)
+        except msgspec.ValidationError as error:
+            raise Undecodable(_explained(error)) from None
+        except RecursionError:
+            raise Undecodable("object: nested too deeply") from None
+        except ValueError as error:
+            # Where nobody had to look before: bytes that are no UTF-8, a number of thousands of digits.
+            raise Undecodable(f"object: {error}") from None
+
+
+class _Meta(Struct, frozen=True, gc=False):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Envelope(Struct, rename="camel", frozen=True, gc=False):
+    """As much of an object as says what it is."""
+
+    kind: str = ""
+    api_version: str = ""
+    metadata: _Meta = _Meta()
+    items: list[msgspec.Raw] | None = None
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_BETWEEN = re.compile(r"(?:\s|^---(?=\s|$))*", re.MULTILINE)
+# Braces or brackets, then something that JSON cannot have there: a plain or single-quoted scalar of YAML.
+_YAML_FLOW = re.compile(r"\s*[\[{]+\s*[^\s\[{\"\]}]")
+
+_ENVELOPE = msgspec.json.Decoder(_Envelope)
+
+
+def read_path(path: Path) -> Iterator[Document]:
+    """The documents of a file, or of all files of a directory and those below it, in the order of their names."""
+    if path.is_dir():
+        for file in sorted(path.rglob("*")):
+            if file.suffix.lower() in SUFFIXES and file.is_file():
+                yield from read_path(file)
+        return
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Unreadable(str(path), 0, error.strerror or str(error)) from None
+    yield from read(str(path), data)
+
+
+def read_stream(stream: BinaryIO, source: str = "stdin") -> Iterator[Document]:
+    """The documents of an open stream."""
+    yield from read(source, stream.read())
+
+
+def read(source: str, data: bytes) -> Iterator[Document]:
+    """The documents in `data`; `source` names it in errors. Raises Unreadable.
+
+    >>> [document.name for document in read("two.yaml", b"kind: A\\nmetadata: {name: x}\\n---\\nkind: B\\n")]
+    ['x', '']
+    """
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    start = data.lstrip()
+    if start[:1] in (b"{", b"["):
+        try:
+            documents = list(_unpacked(source, 1 + data[: len(data) - len(start)].count(b"\n"), data))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            documents = list(_slowly(source, data))
+        yield from documents
+    else:
+        yield from _from_yaml(source, _text(source, data))
+
+
+def _unpacked(source: str, line: int, body: bytes | msgspec.Raw) -> Iterator[Document]:
+    """The one object that `body` (JSON) is, or the items of a list. Raises msgspec's errors."""
+    envelope = _ENVELOPE.decode(body)
+    if envelope.items is not None and envelope.kind.endswith("List"):
+        for item in envelope.items:
+            yield from _unpacked(source, line, item)
+        return
+    yield Document(
+        source=source,
+        line=line,
+        kind=envelope.kind,
+        api_version=envelope.api_version,
+        name=envelope.metadata.name,
+        namespace=envelope.metadata.namespace,
+        body=bytes(body),
+    )
+
+
+def _slowly(source: str, data: bytes) -> Iterator[Document]:
+    """What starts like JSON but is not one well-formed object: several in a row, an array, YAML, or an error."""
+    text = _text(source, data)
+    if _YAML_FLOW.match(text):
+        return _from_yaml(source, text)
+    return _from_json(source, text)
+
+
+def _from_json(source: str, text: str) -> Iterator[Document]:
+    decoder = json.JSONDecoder()
+    at = _between(text, 0)
+    while at < len(text):
+        line = text.count("\n", 0, at) + 1
+        try:
+            tree, end = decoder.raw_decode(text, at)
+        except RecursionError:
+            raise Unreadable(source, line, "nested too deeply") from None
+        except json.JSONDecodeError as error:
+            raise Unreadable(source, error.lineno, f"invalid JSON: {error.msg} (column {error.colno})") from None
+        except ValueError as error:
+            raise Unreadable(source, line, f"invalid JSON: {error}") from None
+        yield from _from_tree(source, line, tree)
+        at = _between(text, end)
+
+
+def _from_yaml(source: str, text: str) -> Iterator[Document]:
+    line = 1
+    try:
+        for line, tree in load_all(text):
+            if tree is not None:
+                yield from _from_tree(source, line, tree)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise Unreadable(source, line, f"invalid YAML: {error.reason}") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = line if mark is None else mark.line + 1
+        raise Unreadable(source, where, f"invalid YAML: {error.problem or error.context}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise Unreadable(source, line, f"invalid YAML: {error}") from None
+    except RecursionError:
+        raise Unreadable(source, line, "nested too deeply") from None
+
+
+def _from_tree(source: str, line: int, tree: Any) -> Iterator[Document]:
+    if isinstance(tree, list):
+        for item in tree:
+            yield from _from_tree(source, line, item)
+        return
+    if not isinstance(tree, dict):
+        raise Unreadable(source, line, f"expected a Kubernetes object, found {_shown(tree)}")
+    tree = _as_json(tree)
+    kind, items = _string(tree, "kind"), tree.get("items")
+    if kind.endswith("List") and isinstance(items, list):
+        yield from _from_tree(source, line, items)
+        return
+    metadata = tree.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    yield Document(
+        source=source,
+        line=line,
+        kind=kind,
+        api_version=_string(tree, "apiVersion"),
+        name=_string(metadata, "name"),
+        namespace=_string(metadata, "namespace"),
+        body=tree,
+    )
+
+
+def _as_json(tree: Any) -> Any:
+    """`tree` as JSON can say it: string keys, and no half of a surrogate pair."""
+    if isinstance(tree, dict):
+        return {_as_json(_key(key)): _as_json(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_as_json(item) for item in tree]
+    if isinstance(tree, str):
+        return _SURROGATE.sub("\ufffd", tree)
+    return tree
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    return "null" if key is None else str(key)
+
+
+def _string(tree: dict[str, Any], key: str) -> str:
+    value = tree.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _text(source: str, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Unreadable(source, line, f"not UTF-8 text: {error.reason} 0x{data[error.start]:02x}") from None
+
+
+def _between(text: str, at: int) -> int:
+    """Where the next JSON value starts: after space and, as YAML has them, lines of `---`."""
+    between = _BETWEEN.match(text, at)
+    return between.end() if between else at
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _explained(error: msgspec.ValidationError) -> str:
+    """msgspec's `Expected `int`, got `str` - at `$.spec.replicas`` as `spec.replicas: expected int, got str`."""
+    problem, _, path = str(error).replace("`", "").partition(" - at ")
+    text = f"{problem[:1].lower()}{problem[1:]}"
+    if "expected str" in text and text.endswith(("got int", "got float", "got bool")):
+        text += " (in YAML, quote it)"
+    return f"{path.removeprefix('$').removeprefix('.') or 'object'}: {text}"

@@ -1,0 +1,86 @@
+"""The YAML of kubectl, read and written.
+
+kubectl turns YAML into JSON by YAML 1.1, but with numbers as Go reads them and with times left alone. PyYAML differs in
+the two: `2024-01-01T00:00:00Z` is a date to it, `1:30` is ninety and `1e3` a string. Its dumper leaves plain what it
+would not misread itself; ours quotes what kubectl would misread.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import yaml
+
+try:
+    from yaml import CSafeDumper as _SafeDumper
+    from yaml import CSafeLoader as _SafeLoader
+except ImportError:  # PyYAML was built without libyaml: ten times slower, otherwise the same
+    from yaml import SafeDumper as _SafeDumper  # type: ignore[assignment]
+    from yaml import SafeLoader as _SafeLoader  # type: ignore[assignment]
+
+_INT = re.compile(r"^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|0|[1-9][0-9_]*)$")
+_FLOAT = re.compile(
+    r"""^(?:[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?
+    |[-+]?[0-9]+[eE][-+]?[0-9]+
+    |[-+]?\.(?:inf|Inf|INF)
+    |\.(?:nan|NaN|NAN))$""",
+    re.VERBOSE,
+)
+_SHORT_BOOL = re.compile(r"^[yYnN]$")
+
+# Resolved by other patterns, or (`=`, a value of YAML 1.1 that nobody constructs) not at all.
+_DROPPED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "timestamp", "value"))
+
+
+class _Loader(_SafeLoader):
+    """Scalars resolve as for kubectl."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's protocol
+        first: [(tag, pattern) for tag, pattern in resolvers if tag not in _DROPPED]
+        for first, resolvers in _SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
+
+
+class _Dumper(_SafeDumper):
+    """Strings are quoted if PyYAML or kubectl would take them for something else."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        # Anchors are correct YAML, but nobody expects them in a Kubernetes object.
+        return True
+
+
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:bool", _SHORT_BOOL, list("yYnN"))
+
+
+def load_all(text: str) -> Iterator[tuple[int, Any]]:
+    """Every document in `text` with the line that it starts on, counted from 1. Raises yaml.YAMLError.
+
+    >>> list(load_all("when: 2024-01-01\\n---\\n[yes, 1e3]\\n"))
+    [(1, {'when': '2024-01-01'}), (3, [True, 1000.0])]
+    """
+    loader = _Loader(text)
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            assert node is not None
+            yield node.start_mark.line + 1, loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def dump_all(trees: Iterable[Any]) -> str:
+    """`trees` as a stream of documents, keys in their order.
+
+    >>> print(dump_all([{"b": "yes", "a": None}, {"c": "1e3"}]), end="")
+    b: 'yes'
+    a: null
+    ---
+    c: '1e3'
+    """
+    return yaml.dump_all(trees, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**20)

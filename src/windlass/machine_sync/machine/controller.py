@@ -1,0 +1,140 @@
+"""The Machine controller: what wakes a machine, and what it may read and write."""
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct, field
+
+from windlass.api import capi, mapi
+from windlass.api.meta import K
+from windlass.kube.controller import Controller, Watch
+from windlass.kube.object import Object
+from windlass.kube.permissions import (
+    Permission,
+    blocks_deletion_of,
+    changes_owners_of,
+    emits_events,
+    writes,
+)
+from windlass.kube.seen import Reader
+from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.machine.decide import decide
+from windlass.machine_sync.machine.observe import Observer
+from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
+from windlass.machine_sync.platforms import Platform
+
+NAME = "machine-sync"
+
+BY_INFRA_MACHINE = "infra-machine"
+BY_CLUSTER = "cluster"
+BY_SET = "machine-set"
+"""Indexes of Cluster API Machines: by the infra machine they refer to, by cluster name, by owning MachineSet."""
+
+
+class IndexedReader(Reader, Protocol):
+    """Looks at objects, and finds cached ones by an index."""
+
+    def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]: ...
+
+
+def machine_controller(
+    reader: IndexedReader,
+    *,
+    platform: Platform,
+    namespaces: Namespaces,
+    workers: int = 16,
+    resync: float = 600.0,
+) -> Controller[str, MachineSnapshot]:
+    """Keys are names of machines. `resync` seconds apart everything is looked at again, which in sync costs nothing."""
+
+    def indexed_by(index: str) -> Any:
+        return lambda found: [machine.name for machine in reader.indexed(capi.Machine, index, found.name)]
+
+    def of_infra(infra: Object[Any]) -> Iterable[str]:
+        return {*_owning_machines(infra), *indexed_by(BY_INFRA_MACHINE)(infra)}
+
+    ours, theirs = namespaces.machine_api, namespaces.cluster_api
+    indexes = {BY_INFRA_MACHINE: _infra_machine, BY_CLUSTER: _cluster, BY_SET: _owning_sets}
+    return Controller(
+        name=NAME,
+        watches=(
+            Watch(capi.Machine, _own_name, namespace=theirs, indexes=indexes),
+            Watch(mapi.Machine, _own_name, namespace=ours),
+            Watch(platform.infra_machine, of_infra, namespace=theirs),
+            Watch(platform.infra_cluster, indexed_by(BY_CLUSTER), namespace=theirs),
+            Watch(capi.MachineSet, indexed_by(BY_SET), namespace=theirs),
+            Watch(mapi.MachineSet, indexed_by(BY_SET), namespace=ours),
+        ),
+        permissions=permissions(platform, namespaces),
+        observe=Observer(reader, platform=platform, namespaces=namespaces),
+        decide=decide,
+        workers=workers,
+        resync=resync,
+    )
+
+
+def permissions(platform: Platform, namespaces: Namespaces) -> tuple[Permission, ...]:
+    """What the controller writes."""
+    ours, theirs = namespaces.machine_api, namespaces.cluster_api
+    return (
+        writes(mapi.Machine, "create", "patch", "delete", namespace=ours),
+        writes(mapi.Machine, "patch", subresource="status", namespace=ours),
+        writes(capi.Machine, "patch", "delete", namespace=theirs),
+        writes(platform.infra_machine, "patch", namespace=theirs),
+        emits_events(namespace=ours),
+        emits_events(namespace=theirs),
+        blocks_deletion_of(mapi.MachineSet, namespace=ours),
+        changes_owners_of(mapi.Machine, namespace=ours),
+    )
+
+
+def _own_name(found: Object[Any]) -> Iterable[str]:
+    return (found.name,)
+
+
+def _owning_machines(infra: Object[Any]) -> Iterable[str]:
+    group = capi.Machine.RESOURCE.group
+    return (
+        owner.name
+        for owner in infra.metadata.owner_references
+        if owner.kind == "Machine" and owner.api_version.split("/")[0] == group
+    )
+
+
+class _Reference(Struct, rename="camel", gc=False):
+    name: str = ""
+
+
+class _Spec(Struct, rename="camel", gc=False):
+    cluster_name: str = ""
+    infrastructure_ref: _Reference = field(default_factory=_Reference)
+
+
+class _References(Struct, gc=False):
+    """The little of a Machine that indexes need, so that one whose other fields are unreadable is found too."""
+
+    spec: _Spec = field(default_factory=_Spec)
+
+
+_REFERENCES = msgspec.json.Decoder(_References)
+
+
+def _spec(machine: Object[capi.Machine]) -> _Spec:
+    try:
+        return _REFERENCES.decode(machine.raw).spec
+    except msgspec.ValidationError:
+        return _Spec()
+
+
+def _infra_machine(machine: Object[capi.Machine]) -> Iterable[str]:
+    return (_spec(machine).infrastructure_ref.name,)
+
+
+def _cluster(machine: Object[capi.Machine]) -> Iterable[str]:
+    return (_spec(machine).cluster_name,)
+
+
+def _owning_sets(machine: Object[capi.Machine]) -> Iterable[str]:
+    owner = set_owner(machine.metadata, capi.MachineSet.RESOURCE.api_version)
+    return (owner.name,) if owner else ()

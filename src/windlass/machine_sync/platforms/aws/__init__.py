@@ -1,0 +1,1 @@
+"""AWS: AWSMachine and AWSCluster of Cluster API, AWSMachineProviderConfig of the Machine API."""

@@ -1,0 +1,8 @@
+"""AWS tags: a map in Cluster API, a list in the Machine API."""
+
+from windlass.api import mapi_aws
+
+
+def tag_list(tags: dict[str, str]) -> list[mapi_aws.Tag]:
+    """`tags` as a list sorted by name, so that equal maps give equal lists."""
+    return [mapi_aws.Tag(name=name, value=tags[name]) for name in sorted(tags)] if tags else []

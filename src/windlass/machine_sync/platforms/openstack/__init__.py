@@ -1,0 +1,1 @@
+"""OpenStack: OpenStackMachine and OpenStackCluster of Cluster API, OpenstackProviderSpec of the Machine API."""

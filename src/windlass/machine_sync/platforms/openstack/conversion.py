@@ -1,0 +1,177 @@
+"""An OpenStackMachine and its OpenStackCluster as a Machine API Machine with an OpenstackProviderSpec.
+
+The Machine API's provider finds flavors and images by name only, so a reference by ID is an error. Dropped without a
+word are floatingIPPoolRef, schedulerHintAdditionalProperties, the region of identityRef, and the spec's providerID
+(that of the Machine counts).
+"""
+
+from typing import Any, Final
+
+from windlass.api import capi, capo, mapi_openstack
+from windlass.api.meta import ObjectMeta
+from windlass.machine_sync.conversion.field_errors import FieldError, invalid, invalid_json, required
+from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
+from windlass.machine_sync.platforms.openstack.ports import networks_and_ports
+
+_BY_NAME: Final = "MAPO only supports defining images by names"
+_NO_METADATA: Final = ObjectMeta()
+_NO_GROUP_FILTER: Final = mapi_openstack.SecurityGroupFilter()
+
+
+def to_machine_api(
+    machine: capi.Machine | None,
+    infra_machine: capo.OpenStackMachine | None,
+    infra_cluster: capo.OpenStackCluster | None,
+) -> Converted:
+    """The Machine API Machine for a Cluster API Machine on OpenStack; pure, and never raises.
+
+    Of the cluster nothing is used; it only has to exist.
+    """
+    if machine is None or infra_machine is None or infra_cluster is None:
+        return Converted(errors=("provided Machine, OpenStackMachine and OpenStackCluster can not be nil",))
+    errors: list[FieldError] = []
+    warnings: list[FieldError] = []
+    spec = infra_machine.spec
+    return machine_api_machine(
+        machine,
+        ProviderPart(
+            spec=_provider_spec(machine.spec, spec, errors, warnings=warnings),
+            labels=(
+                ("machine.openshift.io/instance-type", spec.flavor or ""),
+                ("machine.openshift.io/zone", machine.spec.failure_domain),
+            ),
+            instance_state=infra_machine.status.instance_state or "",
+            errors=errors,
+            warnings=warnings,
+        ),
+    )
+
+
+def canonical_provider_spec(tree: Any) -> Any:
+    """`tree` as it is: all lists of an OpenStack provider spec are ordered."""
+    return tree
+
+
+def _provider_spec(
+    machine: capi.MachineSpec,
+    spec: capo.OpenStackMachineSpec,
+    errors: list[FieldError],
+    *,
+    warnings: list[FieldError],
+) -> mapi_openstack.OpenstackProviderSpec:
+    # The order of these calls is the order in which errors and warnings are reported.
+    devices = [_block_device(index, device, errors) for index, device in enumerate(spec.additional_block_devices)]
+    image = _image(spec.image, errors, warnings=warnings)
+    networks, ports = networks_and_ports(spec.ports, errors, warnings=warnings)
+    groups = [_security_group(index, group, errors) for index, group in enumerate(spec.security_groups)]
+    group_id, group_name = _server_group(spec.server_group, errors)
+    if spec.flavor_id is not None:
+        detail = "MAPO only supports defining flavors via names"
+        errors.append(invalid_json("spec.flavorID", spec.flavor_id, detail))
+
+    identity = spec.identity_ref if spec.identity_ref is not None and spec.identity_ref.name else None
+    user_data = machine.bootstrap.data_secret_name
+    return mapi_openstack.OpenstackProviderSpec(
+        kind="OpenstackProviderSpec",
+        api_version="machine.openshift.io/v1alpha1",
+        metadata=_NO_METADATA,
+        clouds_secret=None if identity is None else mapi_openstack.SecretReference(name=identity.name),
+        cloud_name="" if identity is None else identity.cloud_name,
+        flavor=spec.flavor or "",
+        image=image,
+        key_name=spec.ssh_key_name,
+        networks=networks,
+        ports=ports,
+        availability_zone=machine.failure_domain,
+        security_groups=groups,
+        user_data_secret=None if user_data is None else mapi_openstack.SecretReference(name=user_data),
+        trunk=spec.trunk,
+        tags=spec.tags,
+        server_metadata={item.key: item.value for item in spec.server_metadata},
+        config_drive=spec.config_drive,
+        root_volume=None if spec.root_volume is None else _root_volume(spec.root_volume),
+        additional_block_devices=devices,
+        server_group_id=group_id,
+        server_group_name=group_name,
+    )
+
+
+def _block_device(
+    index: int, device: capo.AdditionalBlockDevice, errors: list[FieldError]
+) -> mapi_openstack.AdditionalBlockDevice:
+    """The volume's zone is converted if it is given by name; zone `Machine` cannot be expressed and is dropped."""
+    volume = None
+    if device.storage.type == "Volume":
+        source = device.storage.volume
+        if source is None:
+            detail = "The volume field must be populated if type is volume"
+            errors.append(invalid_json(f"spec.additionalBlockDevices[{index}]", device, detail))
+        else:
+            zone = source.availability_zone
+            volume = mapi_openstack.BlockDeviceVolume(
+                type=source.type,
+                availability_zone=(zone.name or "") if zone is not None and zone.from_ == "Name" else "",
+            )
+    return mapi_openstack.AdditionalBlockDevice(
+        name=device.name,
+        size_gib=device.size_gib,
+        storage=mapi_openstack.BlockDeviceStorage(type=device.storage.type, volume=volume),
+    )
+
+
+def _image(image: capo.Image, errors: list[FieldError], *, warnings: list[FieldError]) -> str:
+    """The name of the image."""
+    if image.id is not None:
+        errors.append(invalid("spec.image.id", image.id, _BY_NAME))
+    elif image.image_ref is not None:
+        errors.append(invalid_json("spec.image.imageRef", image.image_ref, _BY_NAME))
+    elif image.filter is None or image.filter.name is None:
+        errors.append(required("spec.image.filter", _BY_NAME))
+    else:
+        if image.filter.tags is not None:
+            detail = "MAPO does not support filtering image by tags"
+            warnings.append(invalid_json("spec.image.filter.tags", image.filter.tags, detail))
+        return image.filter.name
+    return ""
+
+
+def _security_group(index: int, group: capo.SecurityGroup, errors: list[FieldError]) -> mapi_openstack.SecurityGroup:
+    source = group.filter
+    if source is None:
+        if group.id is None:
+            detail = "A security group must be referenced by a UUID or filter"
+            errors.append(invalid_json(f"spec.securityGroups[{index}]", group, detail))
+        return mapi_openstack.SecurityGroup(uuid=group.id or "", filter=_NO_GROUP_FILTER)
+    return mapi_openstack.SecurityGroup(
+        uuid=group.id or "",
+        name=source.name,
+        filter=mapi_openstack.SecurityGroupFilter(
+            description=source.description,
+            project_id=source.project_id,
+            tags=",".join(source.tags),
+            tags_any=",".join(source.tags_any),
+            not_tags=",".join(source.not_tags),
+            not_tags_any=",".join(source.not_tags_any),
+        ),
+    )
+
+
+def _server_group(group: capo.ServerGroup | None, errors: list[FieldError]) -> tuple[str, str]:
+    """ID and name of the server group; of the two only one is set."""
+    if group is None:
+        return "", ""
+    if group.id is not None:
+        return group.id, ""
+    if group.filter is not None and group.filter.name is not None:
+        return "", group.filter.name
+    errors.append(invalid_json("spec.serverGroup", group, "A server group must be referenced by a UUID or filter"))
+    return "", ""
+
+
+def _root_volume(volume: capo.RootVolume) -> mapi_openstack.RootVolume:
+    zone = volume.availability_zone
+    return mapi_openstack.RootVolume(
+        volume_type=volume.type,
+        disk_size=volume.size_gib,
+        availability_zone=(zone.name or "") if zone is not None else "",
+    )

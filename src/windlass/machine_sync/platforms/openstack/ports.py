@@ -1,0 +1,162 @@
+"""Ports: one list in Cluster API, `networks` and `ports` in the Machine API.
+
+The Machine API's `ports` name their network and subnets by ID only; its `networks` may use filters. So a port goes to
+`networks` if its network is a filter, or if it has no network but its first fixed IP names a subnet; else to `ports`.
+Both lists keep the order of the source.
+"""
+
+from typing import Final
+
+from windlass.api import capo, mapi_openstack
+from windlass.machine_sync.conversion.field_errors import FieldError, invalid_json, required
+
+_BY_ID: Final = "MAPO only supports defining subnets via IDs"
+_NO_NETWORK_FILTER: Final = mapi_openstack.NetworkFilter()
+_NO_SUBNET: Final = mapi_openstack.Subnet()
+_NO_SUBNET_FILTER: Final = mapi_openstack.SubnetFilter()
+
+
+def networks_and_ports(
+    ports: list[capo.Port], errors: list[FieldError], *, warnings: list[FieldError]
+) -> tuple[list[mapi_openstack.Network], list[mapi_openstack.Port]]:
+    """`ports` as networks and ports of the Machine API. Adds to `errors` and `warnings`."""
+    networks: list[mapi_openstack.Network] = []
+    converted: list[mapi_openstack.Port] = []
+    for index, port in enumerate(ports):
+        if _is_network(port):
+            networks.append(_network(port))
+        else:
+            one = _port(f"spec.ports[{index}]", port, errors, warnings=warnings)
+            if one is not None:
+                converted.append(one)
+    return networks, converted
+
+
+def _is_network(port: capo.Port) -> bool:
+    if port.network is not None:
+        return port.network.filter is not None
+    return bool(port.fixed_ips) and port.fixed_ips[0].subnet is not None
+
+
+def _network(port: capo.Port) -> mapi_openstack.Network:
+    """Dropped: description, nameSuffix, trunk, adminStateUp, macAddress, securityGroups, non-empty allowedAddressPairs,
+    the IP addresses of fixedIPs, hostID, propagateUplinkStatus and valueSpecs."""
+    network_id = port.network.id if port.network is not None else None
+    source = port.network.filter if port.network is not None and network_id is None else None
+    return mapi_openstack.Network(
+        uuid=network_id or "",
+        filter=_NO_NETWORK_FILTER
+        if source is None
+        else mapi_openstack.NetworkFilter(
+            name=source.name,
+            description=source.description,
+            project_id=source.project_id,
+            tags=",".join(source.tags),
+            tags_any=",".join(source.tags_any),
+            not_tags=",".join(source.not_tags),
+            not_tags_any=",".join(source.not_tags_any),
+        ),
+        subnets=[_NO_SUBNET if one.subnet is None else _subnet(one.subnet, port.tags) for one in port.fixed_ips],
+        no_allowed_address_pairs=port.allowed_address_pairs == [],
+        port_tags=port.tags,
+        vnic_type=port.vnic_type or "",
+        profile=_profile(port.profile),
+        port_security=_port_security(port),
+    )
+
+
+def _subnet(subnet: capo.Subnet, port_tags: list[str]) -> mapi_openstack.Subnet:
+    source = subnet.filter
+    return mapi_openstack.Subnet(
+        uuid=subnet.id or "",
+        filter=_NO_SUBNET_FILTER
+        if source is None
+        else mapi_openstack.SubnetFilter(
+            name=source.name,
+            description=source.description,
+            project_id=source.project_id,
+            ip_version=source.ip_version,
+            gateway_ip=source.gateway_ip,
+            cidr=source.cidr,
+            ipv6_address_mode=source.ipv6_address_mode,
+            ipv6_ra_mode=source.ipv6_ra_mode,
+            tags=",".join(source.tags),
+            tags_any=",".join(source.tags_any),
+            not_tags=",".join(source.not_tags),
+            not_tags_any=",".join(source.not_tags_any),
+        ),
+        port_tags=port_tags,
+    )
+
+
+def _port(
+    path: str, port: capo.Port, errors: list[FieldError], *, warnings: list[FieldError]
+) -> mapi_openstack.Port | None:
+    if port.network is None or port.network.id is None:
+        errors.append(required(f"{path}.network", "A port must have a reference to a network"))
+        return None
+    fixed_ips = _fixed_ips(f"{path}.fixedIPs", port.fixed_ips, errors)
+    for name, value in (
+        ("hostID", port.host_id),
+        ("propagateUplinkStatus", port.propagate_uplink_status),
+        ("valueSpecs", port.value_specs),
+    ):
+        if value is not None:
+            detail = f"The {name} field has no equivalent in MAPO and is not supported"
+            warnings.append(invalid_json(f"{path}.{name}", value, detail))
+    return mapi_openstack.Port(
+        network_id=port.network.id,
+        name_suffix=port.name_suffix or "",
+        description=port.description or "",
+        admin_state_up=port.admin_state_up,
+        mac_address=port.mac_address or "",
+        fixed_ips=fixed_ips,
+        security_groups=_port_security_groups(f"{path}.securityGroups", port.security_groups, errors),
+        allowed_address_pairs=[
+            mapi_openstack.AddressPair(ip_address=pair.ip_address, mac_address=pair.mac_address or "")
+            for pair in port.allowed_address_pairs or ()
+        ],
+        tags=port.tags,
+        vnic_type=port.vnic_type or "",
+        profile=_profile(port.profile),
+        port_security=_port_security(port),
+        trunk=port.trunk,
+    )
+
+
+def _fixed_ips(path: str, fixed_ips: list[capo.FixedIP], errors: list[FieldError]) -> list[mapi_openstack.FixedIP]:
+    converted: list[mapi_openstack.FixedIP] = []
+    for index, one in enumerate(fixed_ips):
+        subnet = one.subnet
+        if subnet is None or subnet.id is None:
+            errors.append(required(f"{path}[{index}].subnet.id", _BY_ID))
+        elif subnet.filter is not None and subnet.filter.name:
+            errors.append(invalid_json(f"{path}[{index}].subnet.filter", subnet.filter, _BY_ID))
+        else:
+            converted.append(mapi_openstack.FixedIP(subnet_id=subnet.id, ip_address=one.ip_address or ""))
+    return converted
+
+
+def _port_security_groups(path: str, groups: list[capo.SecurityGroup], errors: list[FieldError]) -> list[str] | None:
+    """The IDs of the port's security groups; None for a single one: OpenShift drops it, and so do we."""
+    ids: list[str] = []
+    for index, group in enumerate(groups):
+        if group.id is None or group.filter is not None:
+            detail = "MAPO only supports defining port security groups by ID"
+            errors.append(invalid_json(f"{path}[{index}]", group, detail))
+        else:
+            ids.append(group.id)
+    return ids if len(ids) > 1 else None
+
+
+def _profile(profile: capo.BindingProfile | None) -> dict[str, str]:
+    converted: dict[str, str] = {}
+    if profile is not None and profile.ovs_hw_offload:
+        converted["capabilities"] = "switchdev"
+    if profile is not None and profile.trusted_vf:
+        converted["trusted"] = "true"
+    return converted
+
+
+def _port_security(port: capo.Port) -> bool | None:
+    return None if port.disable_port_security is None else not port.disable_port_security

@@ -1,0 +1,1 @@
+"""PowerVS: IBMPowerVSMachine and IBMPowerVSCluster of Cluster API, PowerVSMachineProviderConfig of the Machine API."""

@@ -1,0 +1,110 @@
+"""An IBMPowerVSMachine and its IBMPowerVSCluster as a Machine API Machine with a PowerVSMachineProviderConfig."""
+
+from typing import Any, Final
+
+from windlass.api import capi, capibm, mapi_powervs
+from windlass.api.meta import LocalReference, ObjectMeta
+from windlass.machine_sync.conversion.field_errors import FieldError, invalid_json
+from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
+
+_NO_METADATA: Final = ObjectMeta()
+_NO_RESOURCE: Final = mapi_powervs.PowerVSResource()
+
+
+def to_machine_api(
+    machine: capi.Machine | None,
+    infra_machine: capibm.IBMPowerVSMachine | None,
+    infra_cluster: capibm.IBMPowerVSCluster | None,
+) -> Converted:
+    """The Machine API Machine for a Cluster API Machine on PowerVS; pure, and never raises.
+
+    Of the cluster nothing is used; it only has to exist.
+    """
+    if machine is None or infra_machine is None or infra_cluster is None:
+        return Converted(errors=("provided Machine, IBMPowerVSMachine and IBMPowerVSCluster can not be nil",))
+    errors: list[FieldError] = []
+    spec, status = infra_machine.spec, infra_machine.status
+    return machine_api_machine(
+        machine,
+        ProviderPart(
+            spec=_provider_spec(machine.spec, spec, errors),
+            labels=(
+                ("machine.openshift.io/instance-type", spec.system_type),
+                ("machine.openshift.io/region", status.region or ""),
+                ("machine.openshift.io/zone", machine.spec.failure_domain),
+            ),
+            instance_state=status.instance_state,
+            errors=errors,
+        ),
+    )
+
+
+def canonical_provider_spec(tree: Any) -> Any:
+    """`tree` as it is: a PowerVS provider spec has no unordered lists."""
+    return tree
+
+
+def _provider_spec(
+    machine: capi.MachineSpec, spec: capibm.IBMPowerVSMachineSpec, errors: list[FieldError]
+) -> mapi_powervs.PowerVSMachineProviderConfig:
+    # The order of these calls is the order in which errors are reported.
+    service_instance = _service_instance(spec, errors)
+    image = _image(spec, errors)
+    network = _resource(spec.network)
+    if network is None:
+        errors.append(invalid_json("spec.network", spec.network, "unable to convert network to MAPI"))
+    user_data = machine.bootstrap.data_secret_name
+    return mapi_powervs.PowerVSMachineProviderConfig(
+        kind="PowerVSMachineProviderConfig",
+        api_version="machine.openshift.io/v1",
+        metadata=_NO_METADATA,
+        user_data_secret=LocalReference(name=user_data) if user_data else None,
+        service_instance=service_instance,
+        image=image,
+        network=network or _NO_RESOURCE,
+        key_pair_name=spec.ssh_key,
+        system_type=spec.system_type,
+        processor_type=spec.processor_type,
+        processors=spec.processors,
+        memory_gib=spec.memory_gib,
+    )
+
+
+def _service_instance(spec: capibm.IBMPowerVSMachineSpec, errors: list[FieldError]) -> mapi_powervs.PowerVSResource:
+    """The deprecated serviceInstanceID wins over serviceInstance."""
+    if spec.service_instance_id:
+        return mapi_powervs.PowerVSResource(type="ID", id=spec.service_instance_id)
+    if spec.service_instance is None:
+        detail = "unable to convert service instance, service instance is nil"
+        errors.append(invalid_json("spec.serviceInstance", None, detail))
+        return _NO_RESOURCE
+    resource = _resource(spec.service_instance)
+    if resource is None:
+        detail = "unable to convert service instance to MAPI"
+        errors.append(invalid_json("spec.serviceInstance", spec.service_instance, detail))
+    return resource or _NO_RESOURCE
+
+
+def _image(spec: capibm.IBMPowerVSMachineSpec, errors: list[FieldError]) -> mapi_powervs.PowerVSResource:
+    """An image wins over an imageRef, which becomes an image by name."""
+    if spec.image is None and spec.image_ref is not None:
+        return mapi_powervs.PowerVSResource(type="Name", name=spec.image_ref.name)
+    if spec.image is None:
+        errors.append(invalid_json("spec.image", None, "unable to convert image, image and imageref is nil"))
+        return _NO_RESOURCE
+    resource = _resource(spec.image)
+    if resource is None:
+        detail = "unable to convert image, image id, name and regex all are nil"
+        errors.append(invalid_json("spec.image", spec.image, detail))
+    return resource or _NO_RESOURCE
+
+
+def _resource(reference: capibm.PowerVSReference) -> mapi_powervs.PowerVSResource | None:
+    """The first of ID, name and regular expression that is given; None if none is."""
+    if reference.id is not None:
+        return mapi_powervs.PowerVSResource(type="ID", id=reference.id)
+    if reference.name is not None:
+        return mapi_powervs.PowerVSResource(type="Name", name=reference.name)
+    if reference.regex is not None:
+        return mapi_powervs.PowerVSResource(type="RegEx", regex=reference.regex)
+    return None

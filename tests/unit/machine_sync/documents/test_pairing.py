@@ -1,0 +1,223 @@
+"""Which documents belong together: by reference, with and without namespaces, across files."""
+
+from typing import Any
+
+from windlass.machine_sync.documents import Document, Outcome, convert_to_machine_api, read
+
+
+def machine(name: str = "w-0", *, cluster: str = "c", namespace: str = "ns", **changes: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "Machine",
+        "metadata": meta(name, namespace),
+        "spec": {
+            "clusterName": cluster,
+            "infrastructureRef": {"kind": "OpenStackMachine", "name": f"{name}-infra"},
+            **changes,
+        },
+    }
+
+
+def infra(name: str = "w-0-infra", namespace: str = "ns", *, flavor: Any = "m1") -> dict[str, Any]:
+    return {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "kind": "OpenStackMachine",
+        "metadata": meta(name, namespace),
+        "spec": {"flavor": flavor, "image": {"filter": {"name": "rhcos"}}},
+    }
+
+
+def infra_cluster(name: str = "c", namespace: str = "ns", kind: str = "OpenStackCluster") -> dict[str, Any]:
+    return {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "kind": kind,
+        "metadata": meta(name, namespace),
+        "spec": {},
+    }
+
+
+def cluster(
+    reference: dict[str, Any], name: str = "c", api_version: str = "cluster.x-k8s.io/v1beta2"
+) -> dict[str, Any]:
+    return {
+        "apiVersion": api_version,
+        "kind": "Cluster",
+        "metadata": meta(name, "ns"),
+        "spec": {"infrastructureRef": reference},
+    }
+
+
+def meta(name: str, namespace: str) -> dict[str, str]:
+    return {"name": name, "namespace": namespace} if namespace else {"name": name}
+
+
+def documents(*trees: dict[str, Any], source: str = "input") -> list[Document]:
+    import json
+
+    return list(read(source, "\n".join(map(json.dumps, trees)).encode()))
+
+
+def outcome(*trees: dict[str, Any]) -> Outcome:
+    [only] = convert_to_machine_api(documents(*trees))
+    return only
+
+
+def flavor(outcome: Outcome) -> str:
+    assert outcome.machine is not None, outcome.errors
+    return str(outcome.machine.spec.provider_spec.value.flavor)
+
+
+NIL = ("provided Machine, OpenStackMachine and OpenStackCluster can not be nil",)
+
+
+def test_references_are_followed_in_the_namespace_of_the_machine() -> None:
+    result = outcome(
+        infra(namespace="other", flavor="wrong"),
+        infra_cluster(),
+        infra("another", flavor="wrong"),
+        machine(),
+        infra(),
+    )
+    assert (result.object, flavor(result), result.notes) == ("Machine/w-0", "m1", ())
+
+
+def test_documents_without_a_namespace_fit_any() -> None:
+    assert outcome(machine(), infra(namespace=""), infra_cluster(namespace="")).notes == ()
+    assert outcome(machine(namespace=""), infra(), infra_cluster()).notes == ()
+    assert outcome(machine(namespace=""), infra(namespace=""), infra_cluster(namespace="")).notes == ()
+
+
+def test_an_infra_machine_of_another_namespace_does_not_fit() -> None:
+    result = outcome(machine(), infra(namespace="other"), infra_cluster())
+    assert result.errors == NIL
+    assert result.notes == ('there is no OpenStackMachine named "w-0-infra" in namespace ns among the documents',)
+
+
+def test_two_that_fit_a_machine_without_a_namespace_are_none() -> None:
+    result = outcome(machine(namespace=""), infra(namespace="a"), infra(namespace="b"), infra_cluster())
+    assert result.errors == NIL
+    assert result.notes == ('there is no OpenStackMachine named "w-0-infra" among the documents',)
+
+
+def test_missing_documents_are_named_and_the_error_is_that_of_conversion() -> None:
+    result = outcome(machine())
+    assert (result.machine, result.errors) == (None, NIL)
+    assert result.notes == (
+        'there is no OpenStackMachine named "w-0-infra" in namespace ns among the documents',
+        'there is no OpenStackCluster named "c" in namespace ns among the documents',
+    )
+
+
+def test_the_infra_cluster_is_found_through_the_cluster() -> None:
+    reference = {"kind": "OpenStackCluster", "name": "differently"}
+    result = outcome(machine(), infra(), infra_cluster("differently"), infra_cluster("x"), cluster(reference))
+    assert (result.errors, result.notes) == ((), ())
+
+
+def test_a_cluster_of_another_group_or_platform_or_shape_is_no_help() -> None:
+    for misleading in (
+        cluster({"kind": "OpenStackCluster", "name": "x"}, api_version="management.example.com/v1"),
+        cluster({"kind": "AWSCluster", "name": "x"}),
+        cluster({"kind": 5}),
+    ):
+        result = outcome(machine(), infra(), infra_cluster(), infra_cluster("x"), misleading)
+        assert (result.errors, result.notes) == ((), ())
+
+
+def test_the_only_infra_cluster_is_taken_and_said() -> None:
+    result = outcome(machine(), infra(), infra_cluster("other"), infra_cluster(kind="AWSCluster"))
+    assert result.errors == ()
+    assert result.notes == ('uses OpenStackCluster/other, the only one given; the cluster of the Machine is "c"',)
+
+
+def test_the_only_infra_cluster_may_have_no_name() -> None:
+    unnamed = {"kind": "OpenStackCluster", "metadata": {}, "spec": {}}
+    result = outcome(machine(), infra(), unnamed)
+    assert result.errors == ()
+    assert result.notes == (
+        'uses the OpenStackCluster without a name, the only one given; the cluster of the Machine is "c"',
+    )
+
+
+def test_of_two_other_infra_clusters_none_is_taken() -> None:
+    result = outcome(machine(), infra(), infra_cluster("x"), infra_cluster("y"))
+    assert result.errors == NIL
+
+
+def test_of_equal_names_the_one_in_the_same_file_counts() -> None:
+    files = [
+        *documents(machine(), infra(flavor="first"), infra_cluster("x"), source="1.yaml"),
+        *documents(machine(), infra(flavor="second"), infra_cluster("y"), source="2.yaml"),
+    ]
+    outcomes = list(convert_to_machine_api(files))
+    assert [flavor(one) for one in outcomes] == ["first", "second"]
+    assert [one.notes[0].split(",")[0] for one in outcomes] == [
+        "uses OpenStackCluster/x",
+        "uses OpenStackCluster/y",
+    ]
+
+
+def test_parts_may_come_from_several_files() -> None:
+    files = [
+        *documents(infra_cluster(), source="cluster.yaml"),
+        *documents(machine(), source="machine.yaml"),
+        *documents(infra(), source="infra.yaml"),
+    ]
+    [result] = convert_to_machine_api(files)
+    assert (result.errors, result.notes) == ((), ())
+
+
+def test_of_repeated_documents_the_last_counts_and_that_is_said() -> None:
+    result = outcome(machine(), infra(flavor="first"), infra_cluster(), infra(flavor="last"))
+    assert flavor(result) == "last"
+    assert result.notes == ("OpenStackMachine/w-0-infra is there 2 times: the last counts, line 4",)
+
+
+def test_empty_names_match_empty_names() -> None:
+    source = machine("", cluster="")
+    source["spec"]["infrastructureRef"]["name"] = ""
+    assert outcome(source, infra(""), infra_cluster("")).errors == ()
+
+
+def test_each_machine_fails_or_succeeds_by_itself() -> None:
+    good, bad = machine("good"), machine("bad", version="v1")
+    broken = machine("broken", version=1)
+    unknown = machine("unknown", infrastructureRef={"kind": "MetalMachine", "name": "x"})
+    poisoned = machine("poisoned")
+    parts = [infra(f"{name}-infra") for name in ("good", "bad")]
+    trees = [bad, broken, unknown, poisoned, good, *parts, infra("poisoned-infra", flavor=[]), infra_cluster()]
+    outcomes = {one.object: one for one in convert_to_machine_api(documents(*trees))}
+    assert {name: one.errors for name, one in outcomes.items()} == {
+        "Machine/bad": ('spec.version: Invalid value: "v1": version is not supported',),
+        "Machine/broken": ("spec.version: expected str, got int (in YAML, quote it) (input:2)",),
+        "Machine/unknown": (
+            'spec.infrastructureRef.kind: "MetalMachine" is not supported, '
+            "only AWSMachine, OpenStackMachine, IBMPowerVSMachine",
+        ),
+        "Machine/poisoned": ("OpenStackMachine/poisoned-infra: spec.flavor: expected str | null, got array (input:8)",),
+        "Machine/good": (),
+    }
+    assert flavor(outcomes["Machine/good"]) == "m1"
+
+
+def test_a_reference_to_a_cluster_kind_is_not_supported() -> None:
+    result = outcome(machine(infrastructureRef={"kind": "OpenStackCluster", "name": "c"}), infra_cluster())
+    assert result.errors[0].startswith('spec.infrastructureRef.kind: "OpenStackCluster" is not supported')
+
+
+def test_machines_of_other_versions_are_errors_and_of_other_groups_ignored() -> None:
+    old, mirror = machine("old"), machine("mirror")
+    old["apiVersion"] = "cluster.x-k8s.io/v1beta1"
+    mirror["apiVersion"] = "machine.openshift.io/v1beta1"
+    assert outcome(old, mirror).errors == (
+        "apiVersion: cluster.x-k8s.io/v1beta1 is not supported, only cluster.x-k8s.io/v1beta2: get it in that version",
+    )
+
+
+def test_a_machine_without_a_version_is_taken_by_its_content() -> None:
+    unversioned = {**machine(), "apiVersion": ""}
+    result = outcome(unversioned, infra(), infra_cluster())
+    assert (result.errors, result.notes) == ((), ("has no apiVersion, taken as cluster.x-k8s.io/v1beta2",))
+
+    [error] = outcome({"kind": "Machine", "metadata": {"name": "m"}, "spec": {"providerSpec": {}}}).errors
+    assert error.startswith("apiVersion: missing")

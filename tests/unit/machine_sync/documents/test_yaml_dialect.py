@@ -1,0 +1,83 @@
+"""YAML is read as kubectl reads it, and written so that kubectl and PyYAML read back what was meant."""
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windlass.machine_sync.documents.yaml_dialect import dump_all, load_all
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2024-01-01", "2024-01-01"),
+        ("2024-01-01T00:00:00Z", "2024-01-01T00:00:00Z"),
+        ("12:34:56", "12:34:56"),
+        ("1:30", "1:30"),
+        ("=", "="),
+        ("1e3", 1000.0),
+        ("1.5", 1.5),
+        (".5", 0.5),
+        ("-12", -12),
+        ("0x1f", 31),
+        ("017", 15),
+        ("1_000", 1000),
+        ("9223372036854775808", 9223372036854775808),
+        ("08", "08"),
+        ("1.2.3", "1.2.3"),
+        ("v1", "v1"),
+        ("yes", True),
+        ("off", False),
+        ("True", True),
+        ("~", None),
+        ("null", None),
+        ("''", ""),
+        ("'1'", "1"),
+        ("!!str 1", "1"),
+    ],
+)
+def test_scalars_are_what_they_are_to_kubectl(text: str, value: Any) -> None:
+    [(_, read)] = load_all(f"a: {text}")
+    assert read == {"a": value}
+    assert type(read["a"]) is type(value)
+
+
+def test_documents_know_their_line() -> None:
+    assert list(load_all("# a comment\n\na: 1\n---\n\n# another\nb: 2\n---\n---\nc: 3")) == [
+        (3, {"a": 1}),
+        (7, {"b": 2}),
+        (9, None),
+        (10, {"c": 3}),
+    ]
+
+
+def test_anchors_and_merges_are_followed() -> None:
+    [(_, tree)] = load_all("base: &base {a: 1}\nderived:\n  <<: *base\n  b: 2\n")
+    assert tree["derived"] == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("text", ["y", "N", "yes", "1", "0x1f", "017", "1e3", ".5", "null", "~", "2024-01-01", "", "="])
+def test_strings_that_could_be_misread_are_quoted(text: str) -> None:
+    assert dump_all([text]).strip().strip("-").strip()[:1] in ("'", '"')
+
+
+def test_equal_parts_are_written_out_each_time() -> None:
+    shared = {"x": [1]}
+    assert dump_all([{"a": shared, "b": shared}]) == "a:\n  x:\n  - 1\nb:\n  x:\n  - 1\n"
+
+
+TREES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.lists(TREES, min_size=1, max_size=3))
+def test_what_is_written_is_read_back(trees: list[Any]) -> None:
+    text = dump_all(trees)
+    assert [tree for _, tree in load_all(text)] == trees
+    assert list(yaml.safe_load_all(text)) == trees

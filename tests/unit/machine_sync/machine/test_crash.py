@@ -1,0 +1,234 @@
+"""A crash between any two writes of the machine controller is harmless: every scenario, at every write."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from weakref import WeakSet
+
+import pytest
+
+from windlass.api import capi, capo, mapi
+from windlass.kube.errors import AlreadyExists, Conflict
+from windlass.kube.verbs import Api, PatchType
+from windlass.testing.crash import Actor, Scenario, crash_everywhere
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.garbage import collect_garbage
+from windlass.testing.memory.reader import LaggingReader, MemoryReader
+
+from .cases import (
+    GONE,
+    INFRA,
+    INFRA_CLUSTER,
+    INFRA_FINALIZER,
+    MACHINE_API_FINALIZER,
+    MIRROR_SET,
+    SOURCE,
+    SYNC,
+    Tree,
+    changed,
+)
+from .world import (
+    NAME,
+    OURS,
+    THEIRS,
+    at_rest,
+    cluster_api,
+    holds_for_nobody,
+    leaked,
+    mirror_of,
+    provider,
+    reconciled,
+    synchronized,
+    typed,
+    world,
+)
+
+BARE_SOURCE = changed(SOURCE, metadata__finalizers=["machine.cluster.x-k8s.io"])
+BARE_INFRA = changed(INFRA, metadata__finalizers=[INFRA_FINALIZER])
+MIRROR = "Machine.machine.openshift.io/v1beta1 openshift-machine-api/w-0"
+SOURCE_AT_END = "Machine.cluster.x-k8s.io/v1beta2 openshift-cluster-api/w-0"
+INFRA_AT_END = "OpenStackMachine.infrastructure.cluster.x-k8s.io/v1beta1 openshift-cluster-api/w-0-infra"
+
+
+async def settle(api: Api, reader: MemoryReader) -> None:
+    """One process, which comes back after conflicts."""
+    for _ in range(5):
+        rest = await reconciled(api, reader)
+        if not isinstance(rest.error, Conflict | AlreadyExists):
+            return
+
+
+def scenario(start: MemoryApi, *actors: Actor, stays_mirrored: bool = True) -> Callable[[], Scenario]:
+    """Scenarios that begin as `start` is now."""
+    return lambda: Scenario(copy_of(start), settle, actors, leaked=leaked if stays_mirrored else holds_for_nobody)
+
+
+def copy_of(api: MemoryApi) -> MemoryApi:
+    fresh = world(source=None, infra=None, infra_cluster=None, mirror_set=None, source_set=None)
+    fresh.load(*api.dump())
+    return fresh
+
+
+def once(do: Callable[[MemoryApi], Awaitable[object]]) -> Actor:
+    """An actor that acts once in each world."""
+    done: WeakSet[MemoryApi] = WeakSet()
+
+    async def act(api: MemoryApi) -> None:
+        if api not in done:
+            done.add(api)
+            await do(api)
+
+    return act
+
+
+def deleting(kind: type[Any], name: str, namespace: str) -> Actor:
+    return once(lambda api: api.delete(kind, name, namespace=namespace))
+
+
+def patching(kind: type[Any], name: str, body: Tree, *, subresource: str = "") -> Actor:
+    return once(
+        lambda api: api.patch(kind, name, body, type=PatchType.MERGE, namespace=THEIRS, subresource=subresource)
+    )
+
+
+async def test_creating_a_mirror() -> None:
+    report = await crash_everywhere(scenario(world(source=BARE_SOURCE, infra=BARE_INFRA)))
+    assert report.points == 2 * 4  # two finalizers, the mirror, its status
+    assert report.end[MIRROR]["metadata"]["finalizers"] == [MACHINE_API_FINALIZER, SYNC]
+    assert synchronized(report.end[MIRROR])["status"] == "True"
+
+
+async def test_bringing_a_mirror_up_to_date() -> None:
+    start = await at_rest()
+    report = await crash_everywhere(
+        scenario(
+            start,
+            patching(capo.OpenStackMachine, "w-0-infra", {"spec": {"flavor": "m1.huge"}}),
+            patching(capi.Machine, NAME, {"spec": {"providerID": "openstack:///2"}}),
+            patching(capi.Machine, NAME, {"status": {"phase": "Failed"}}, subresource="status"),
+        )
+    )
+    assert report.points == 2 * 2  # content, status
+    end = report.end[MIRROR]
+    assert end["spec"]["providerSpec"]["value"]["flavor"] == "m1.huge"
+    assert end["spec"]["providerID"] == "openstack:///2"
+    assert end["status"]["phase"] == "Failed"
+    assert end["status"]["synchronizedGeneration"] == 8
+
+
+async def test_adopting_a_mirror_that_a_user_made() -> None:
+    made: Tree = {
+        "metadata": {"name": NAME, "namespace": OURS, "uid": "mapi-uid", "generation": 1},
+        "spec": {"authoritativeAPI": "ClusterAPI"},
+    }
+    independent = changed(BARE_SOURCE, metadata__ownerReferences=[])
+    report = await crash_everywhere(scenario(world(source=independent, infra=BARE_INFRA, mirror=made)))
+    assert report.points == 2 * 5  # three finalizers, content, status
+    assert report.end[MIRROR]["status"]["authoritativeAPI"] == "ClusterAPI"
+    assert report.end[MIRROR]["status"]["phase"] == "Running"
+
+
+async def test_failing_and_healing_by_itself() -> None:
+    async def provide(api: MemoryApi) -> None:
+        api.load(typed(capo.OpenStackCluster, INFRA_CLUSTER))
+
+    start = await at_rest()
+    await start.delete(capo.OpenStackCluster, "c", namespace=THEIRS)
+    report = await crash_everywhere(scenario(start, once(provide)))
+    assert report.points == 2 * 2  # False, True
+    assert synchronized(report.end[MIRROR])["status"] == "True"
+
+
+async def test_failing_for_good() -> None:
+    start = await at_rest()
+    breaking = patching(capi.Machine, NAME, {"spec": {"version": "v1"}})
+    report = await crash_everywhere(scenario(start, breaking))
+    assert report.points == 2
+    assert synchronized(report.end[MIRROR])["reason"] == "FailedToConvertCAPIMachineToMAPI"
+
+
+async def test_saying_so_in_an_event_while_there_is_no_mirror() -> None:
+    report = await crash_everywhere(
+        scenario(world(source=BARE_SOURCE, infra=BARE_INFRA, infra_cluster=None), stays_mirrored=False)
+    )
+    assert report.points
+    assert MIRROR not in report.end
+
+
+async def test_filling_an_authority_that_nobody_has_filled() -> None:
+    made: Tree = {
+        "metadata": {"name": NAME, "namespace": OURS, "uid": "mapi-uid", "generation": 1},
+        "spec": {"authoritativeAPI": "MachineAPI"},
+    }
+    report = await crash_everywhere(scenario(world(mirror=made)))
+    assert report.points == 2
+    assert report.end[MIRROR]["status"] == {"authoritativeAPI": "MachineAPI"}
+
+
+@pytest.mark.parametrize(
+    "deleted",
+    [
+        pytest.param((capi.Machine, NAME, THEIRS), id="the-machine"),
+        pytest.param((mapi.Machine, NAME, OURS), id="its-mirror"),
+    ],
+)
+async def test_ms24_deleting_either_side_takes_everything_along(deleted: tuple[Any, str, str]) -> None:
+    start = await at_rest()
+    actors = (deleting(*deleted), cluster_api, provider, collect_garbage)
+    report = await crash_everywhere(scenario(start, *actors, stays_mirrored=False))
+    assert report.points >= 2 * 4
+    assert not {MIRROR, SOURCE_AT_END, INFRA_AT_END} & set(report.end)
+
+
+async def test_deleting_both_sides_at_once() -> None:
+    start = await at_rest()
+    actors = (
+        deleting(mapi.Machine, NAME, OURS),
+        deleting(capi.Machine, NAME, THEIRS),
+        cluster_api,
+        provider,
+    )
+    report = await crash_everywhere(scenario(start, *actors, stays_mirrored=False))
+    assert not {MIRROR, SOURCE_AT_END, INFRA_AT_END} & set(report.end)
+
+
+async def test_deleting_a_machine_whose_infrastructure_machine_never_came() -> None:
+    start = await at_rest()
+    api = world(infra=None, mirror=mirror_of(start))
+    actors = (deleting(capi.Machine, NAME, THEIRS), cluster_api, provider)
+    report = await crash_everywhere(scenario(api, *actors, stays_mirrored=False))
+    assert not {MIRROR, SOURCE_AT_END} & set(report.end)
+
+
+async def test_deleting_a_machine_whose_mirror_is_gone_leaks_no_finalizer() -> None:
+    gone = changed(SOURCE, metadata__deletionTimestamp=GONE["deletionTimestamp"])
+    report = await crash_everywhere(scenario(world(source=gone), cluster_api, provider, stays_mirrored=False))
+    assert not {SOURCE_AT_END, INFRA_AT_END} & set(report.end)
+
+
+async def test_deleting_a_mirror_whose_machine_is_gone() -> None:
+    start = await at_rest()
+    alone = world(source=None, infra=None, mirror=mirror_of(start))
+    report = await crash_everywhere(scenario(alone, deleting(mapi.Machine, NAME, OURS), stays_mirrored=False))
+    assert MIRROR not in report.end
+
+
+async def test_releasing_a_mirror_when_its_machine_set_goes() -> None:
+    start = await at_rest()
+    actors = (deleting(mapi.MachineSet, MIRROR_SET["metadata"]["name"], OURS), collect_garbage)
+    report = await crash_everywhere(scenario(start, *actors, stays_mirrored=False))
+    assert MIRROR not in report.end
+    assert SOURCE_AT_END in report.end
+    assert INFRA_AT_END in report.end
+
+
+async def test_a_successor_with_caches_from_before_the_crash_makes_nothing_twice() -> None:
+    def make() -> Scenario:
+        api = world(source=BARE_SOURCE, infra=BARE_INFRA)
+        successor = LaggingReader(api)
+        successor.freeze(mapi.Machine, capi.Machine, capo.OpenStackMachine)
+        readers = iter([MemoryReader(api), successor])
+        return Scenario(api, settle, leaked=leaked, reader=lambda _: next(readers))
+
+    report = await crash_everywhere(make)
+    assert report.points == 2 * 4
+    assert synchronized(report.end[MIRROR])["status"] == "True"

@@ -1,0 +1,361 @@
+"""What holds for any machine: a decision about whatever is stored, rest after a few rounds, no lie about being in sync.
+
+Machines are drawn by taking the example of `cases` and putting anything JSON can hold in any place of its spec and
+status, and metadata as the API server admits it.
+"""
+
+import asyncio
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from windlass.api import capi, capo, mapi
+from windlass.kube.merge import changes
+from windlass.kube.plan import Emit, Plan
+from windlass.kube.rounds import Rest
+from windlass.kube.seen import NotServedKind, Present
+from windlass.kube.verbs import PatchType
+from windlass.machine_sync.machine.decide import decide
+from windlass.machine_sync.platforms import OPENSTACK
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import LaggingReader, MemoryReader
+
+from .cases import (
+    CLUSTER_API_FINALIZER,
+    GONE,
+    INFRA,
+    INFRA_CLUSTER,
+    INFRA_FINALIZER,
+    MACHINE_API_FINALIZER,
+    MIRROR_SET,
+    NOW,
+    SOURCE,
+    SOURCE_SET,
+    SYNC,
+    Tree,
+    changed,
+    look,
+    snapshot,
+)
+from .world import NAME, OURS, THEIRS, mirror_of, reconciled, synchronized, tree_of, world
+
+ROUNDS = 8
+"""Within which any machine comes to rest."""
+
+TEXT = st.sampled_from(["", "ClusterAPI", "MachineAPI", "Migrating", "True", "Running", "w-0", "ms", "c"]) | st.text(
+    max_size=5
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+CONDITION = st.fixed_dictionaries(
+    {"type": st.sampled_from(["Synchronized", "Paused", "Ready"]), "status": st.sampled_from(["True", "False"])},
+    optional={"reason": TEXT, "message": TEXT, "lastTransitionTime": st.just("2026-01-01T00:00:00Z")},
+)
+
+MIRROR: Tree = {
+    "metadata": {
+        "name": NAME,
+        "namespace": OURS,
+        "uid": "mapi-uid",
+        "resourceVersion": "30",
+        "generation": 1,
+        "finalizers": [MACHINE_API_FINALIZER, SYNC],
+        "ownerReferences": [
+            {"apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "name": "ms", "uid": "mapi-ms-uid"}
+        ],
+    },
+    "spec": {"authoritativeAPI": "ClusterAPI", "providerSpec": {"value": {"flavor": "m1.small"}}},
+    "status": {"authoritativeAPI": "ClusterAPI"},
+}
+
+
+def places(tree: Any, *, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every value in a tree."""
+    yield at
+    inner = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, value in inner:
+        yield from places(value, at=(*at, key))
+
+
+def put(tree: Tree, place: tuple[Any, ...], value: Any) -> None:
+    *way, last = place
+    for key in way:
+        tree = tree[key]
+    tree[last] = value
+
+
+@st.composite
+def disturbed(draw: st.DrawFn, example: Tree, *, times: int = 2) -> Tree:
+    """`example` with anything in some places of its spec and status, or new fields there."""
+    tree = copy.deepcopy(example)
+    for _ in range(draw(st.integers(0, times))):
+        part = draw(st.sampled_from(["spec", "status"]))
+        content = tree.setdefault(part, {})
+        if draw(st.booleans()) and isinstance(content, dict):
+            content[draw(TEXT)] = draw(JSON)
+        else:
+            put(tree, (part, *draw(st.sampled_from(list(places(content))))), draw(JSON))
+    return tree
+
+
+@st.composite
+def dressed(draw: st.DrawFn, trees: st.SearchStrategy[Tree], *finalizers: str) -> Tree:
+    """With labels, annotations, owners, finalizers and a deletion as they may come."""
+    tree = copy.deepcopy(draw(trees))
+    metadata = tree["metadata"]
+    labels = st.sampled_from(["a", "machine.openshift.io/zone", "cluster.x-k8s.io/set-name"])
+    for key in ("labels", "annotations"):
+        metadata[key] = {**metadata.get(key, {}), **draw(st.dictionaries(labels, TEXT, max_size=2))}
+    metadata["finalizers"] = draw(st.lists(st.sampled_from([*finalizers, SYNC, "others/finalizer"]), unique=True))
+    if "ownerReferences" in metadata and not draw(st.integers(0, 3)):
+        kinds = st.sampled_from(["MachineSet", "Cluster", "Other"])
+        versions = st.sampled_from(["cluster.x-k8s.io/v1beta2", "cluster.x-k8s.io/v1beta1"])
+        owner = st.fixed_dictionaries({"kind": kinds, "apiVersion": versions, "name": TEXT, "uid": TEXT})
+        metadata["ownerReferences"] = draw(st.lists(owner, max_size=2))
+    if metadata["finalizers"] and not draw(st.integers(0, 3)):
+        metadata.update(GONE)
+    return tree
+
+
+SOURCES = dressed(disturbed(SOURCE), CLUSTER_API_FINALIZER)
+INFRAS = dressed(disturbed(INFRA), INFRA_FINALIZER)
+MIRRORS = dressed(disturbed(MIRROR), MACHINE_API_FINALIZER)
+SETS = st.sampled_from([{}, GONE, {"uid": "made-anew"}])
+
+
+def or_none(trees: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree | None]:
+    return st.one_of(trees, trees, trees, st.none())
+
+
+def twin(example: Tree) -> st.SearchStrategy[Tree | None]:
+    return or_none(SETS.map(lambda said: {**example, "metadata": {**example["metadata"], **said}}))
+
+
+CASES = st.fixed_dictionaries(
+    {
+        "source": or_none(SOURCES),
+        "mirror": or_none(MIRRORS),
+        "infra": or_none(INFRAS),
+        "infra_cluster": or_none(disturbed(INFRA_CLUSTER)),
+        "mirror_set": twin(MIRROR_SET),
+        "source_set": twin(SOURCE_SET),
+    }
+)
+
+MANAGED: dict[str, Any] = {
+    "source": disturbed(SOURCE),
+    "infra": disturbed(INFRA),
+    "infra_cluster": st.just(INFRA_CLUSTER),
+}
+"""Machines that are mirrored, unless they cannot be."""
+
+
+@given(CASES)
+@settings(max_examples=300, deadline=None)
+def test_whatever_is_stored_there_is_a_decision(case: dict[str, Tree | None]) -> None:
+    plan = decide(snapshot(**case), now=NOW)
+    assert isinstance(plan, Plan)
+    assert str(plan)
+
+
+@given(CASES, st.sampled_from(["infra", "infra_cluster", "mirror_set", "source_set", "source", "mirror"]))
+@settings(max_examples=50, deadline=None)
+def test_a_kind_that_is_not_served_is_no_reason_to_fail(case: dict[str, Tree | None], missing: str) -> None:
+    seen = snapshot(**case)
+    fields = {name: getattr(seen, name) for name in seen.__struct_fields__}
+    fields[missing] = NotServedKind("no CRD")
+    assert isinstance(decide(type(seen)(**fields), now=NOW), Plan)
+
+
+@given(CASES)
+@settings(max_examples=200, deadline=None)
+def test_every_machine_comes_to_rest_and_stays_there(case: dict[str, Tree | None]) -> None:
+    async def scenario() -> None:
+        api = world(**case)
+        reader = MemoryReader(api)
+        rest = await reconciled(api, reader, max_rounds=ROUNDS)
+        assert "no rest" not in str(rest.next), rest.next
+        version = api.version
+        again = await reconciled(api, reader)
+        assert api.version == version, [str(change) for change in api.changes_since(version)]
+        assert (again.writes, type(again.next)) == (0, type(rest.next))
+
+    asyncio.run(scenario())
+
+
+@given(CASES)
+@settings(max_examples=150, deadline=None)
+def test_synchronized_is_true_only_if_the_mirror_is_what_conversion_says(case: dict[str, Tree | None]) -> None:
+    async def scenario() -> None:
+        api = world(**case)
+        began = api.version
+        rest = await reconciled(api, MemoryReader(api))
+        said = [
+            change.tree
+            for change in api.changes_since(began)
+            if change.kind is mapi.Machine and synchronized(change.tree).get("status") == "True"
+        ]
+        for tree in said[-1:]:
+            if not rest.failed and "deletionTimestamp" not in tree["metadata"]:
+                assert differences(api) == []
+
+    asyncio.run(scenario())
+
+
+@given(
+    st.fixed_dictionaries(MANAGED),
+    st.lists(
+        st.tuples(
+            st.sampled_from([(capi.Machine, "phase"), (capo.OpenStackMachine, "flavor"), (mapi.Machine, "phase")]),
+            st.sampled_from(["a", "b"]),
+        ),
+        max_size=4,
+    ),
+    st.lists(st.sampled_from([0, 1]), min_size=1, max_size=6),
+)
+@settings(max_examples=100, deadline=None)
+def test_two_of_us_at_once_do_not_undo_each_others_work(
+    trees: dict[str, Tree | None], events: list[tuple[tuple[Any, str], str]], turns: list[int]
+) -> None:
+    """Two processes with caches that stand still at different moments, while somebody changes the machine."""
+
+    async def scenario() -> None:
+        api = world(**trees)
+        readers = [LaggingReader(api), LaggingReader(api)]
+        for turn, who in enumerate(turns):
+            readers[who].release()
+            other = readers[1 - who]
+            other.freeze(mapi.Machine, capi.Machine, capo.OpenStackMachine)
+            if turn < len(events):
+                await happen(api, *events[turn])
+            await reconciled(api, readers[who])
+            await reconciled(api, other)
+        for reader in readers:
+            reader.release()
+        began = api.version
+        rests = [await reconciled(api, reader) for reader in (*readers, *readers)]
+        assert [rest.writes for rest in rests[1:]] == [0, 0, 0], [str(c) for c in api.changes_since(began)]
+        if not any(rest.failed for rest in rests) and synchronized(mirror_of(api)).get("status") == "True":
+            assert differences(api) == []
+
+    asyncio.run(scenario())
+
+
+@given(st.fixed_dictionaries(MANAGED), st.integers(1, 5))
+@settings(max_examples=60, deadline=None)
+def test_one_of_us_between_any_decision_and_write_of_the_other_is_harmless(
+    trees: dict[str, Tree | None], write: int
+) -> None:
+    async def scenario() -> None:
+        api = world(**trees)
+        alone = world(**trees)
+        await reconciled(alone, MemoryReader(alone))
+
+        async def other() -> Rest:
+            return await reconciled(api, MemoryReader(api))
+
+        async def nothing() -> None: ...
+
+        for _ in range(write - 1):
+            api.conflict_by(nothing)
+        api.conflict_by(other)
+        for _ in range(3):
+            await reconciled(api, MemoryReader(api))
+        assert settled(api) == settled(alone)
+
+    asyncio.run(scenario())
+
+
+@given(st.fixed_dictionaries(MANAGED))
+@settings(max_examples=60, deadline=None)
+def test_an_event_says_everything_once(trees: dict[str, Tree | None]) -> None:
+    """A controller that starts anew plans the same Events, by the same names."""
+    plans = [decide(snapshot(**trees), now=NOW) for _ in range(2)]
+    notes = [[(e.target.uid, e.reason, e.note) for e in plan.actions if isinstance(e, Emit)] for plan in plans]
+    assert notes[0] == notes[1]
+    assert len(set(notes[0])) == len(notes[0])
+
+
+async def happen(api: MemoryApi, what: tuple[Any, str], value: str) -> None:
+    """Somebody else changes a field; nothing if the object is not there or refuses."""
+    kind, field = what
+    namespace = OURS if kind is mapi.Machine else THEIRS
+    name = "w-0-infra" if kind is capo.OpenStackMachine else NAME
+    part = "spec" if field == "flavor" else "status"
+    found = tree_of(api, kind, name, namespace)
+    if found is None or not isinstance(found.get(part) or {}, dict):
+        return
+    await api.patch(
+        kind,
+        name,
+        {part: {field: value}},
+        type=PatchType.MERGE,
+        namespace=namespace,
+        subresource="status" if part == "status" else "",
+    )
+
+
+def settled(api: MemoryApi) -> list[Any]:
+    """What is stored, less what counts writes."""
+    result = []
+    for tree in api.dump():
+        if tree["kind"] == "Event":
+            continue
+        metadata = {k: v for k, v in tree["metadata"].items() if k not in ("resourceVersion", "managedFields", "uid")}
+        result.append({**tree, "metadata": metadata})
+    return result
+
+
+def differences(api: MemoryApi) -> list[str]:
+    """In what the mirror differs from what conversion makes of the machine as it is stored; read independently."""
+    mirror, source = mirror_of(api), look(capi.Machine, tree_of(api, capi.Machine, NAME, THEIRS))
+    assert mirror is not None
+    assert isinstance(source, Present)
+    spec = source.object.spec
+    infra = look(capo.OpenStackMachine, tree_of(api, capo.OpenStackMachine, spec.infrastructure_ref.name, THEIRS))
+    cluster = look(capo.OpenStackCluster, tree_of(api, capo.OpenStackCluster, spec.cluster_name, THEIRS))
+    assert isinstance(infra, Present)
+    assert isinstance(cluster, Present)
+    converted = OPENSTACK.to_machine_api(source.object, infra.object, cluster.object).machine
+    assert converted is not None
+    from windlass.api.meta import tree as plain
+
+    wanted = plain(converted)
+    found = copy.deepcopy(mirror)
+    for key in ("conditions", "lastOperation", "authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"):
+        found["status"].pop(key, None)
+    if converted.status.provider_status is None:
+        found["status"].pop("providerStatus", None)
+    found["spec"].pop("authoritativeAPI", None)
+    wanted["spec"].pop("authoritativeAPI", None)
+    for side in (found, wanted):
+        value = (side["spec"].pop("providerSpec", None) or {}).get("value")
+        side["providerSpec"] = OPENSTACK.canonical_provider_spec(value)
+    extent = {"labels": None, "annotations": None}
+    pairs = {
+        "metadata": tuple(
+            {key: side["metadata"].get(key) or {} for key in extent} for side in (found, wanted)
+        ),
+        "spec": (found["spec"], wanted["spec"]),
+        "providerSpec": (found["providerSpec"], wanted["providerSpec"]),
+        "status": (found["status"], wanted.get("status") or {}),
+    }
+    return [str(change) for part, (one, other) in pairs.items() for change in changes(one, other, path=part)]
+
+
+def test_the_examples_are_mirrored() -> None:
+    """What the properties above are drawn from is a machine in sync, so that they are about something."""
+
+    async def scenario() -> None:
+        api = world(mirror=changed(MIRROR))
+        await reconciled(api, MemoryReader(api))
+        assert synchronized(mirror_of(api))["status"] == "True"
+        assert differences(api) == []
+
+    asyncio.run(scenario())

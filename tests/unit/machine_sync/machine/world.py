@@ -1,0 +1,148 @@
+"""The machine controller on the in-memory API server, and the actors around it."""
+
+from datetime import datetime
+from typing import Any
+
+from windlass.api import capi, capo, mapi
+from windlass.api.core import Event
+from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.kube.executor import Executor
+from windlass.kube.permissions import Declared
+from windlass.kube.rounds import MAX_ROUNDS, Rest, reconcile
+from windlass.kube.verbs import Api, PatchType
+from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.machine.controller import machine_controller
+from windlass.machine_sync.machine.synchronized import SYNCHRONIZED
+from windlass.machine_sync.platforms import OPENSTACK
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.checks import machine_api
+from windlass.testing.memory.reader import MemoryReader
+
+from .cases import (
+    CLUSTER_API_FINALIZER,
+    INFRA,
+    INFRA_CLUSTER,
+    INFRA_FINALIZER,
+    MIRROR_SET,
+    NOW,
+    SOURCE,
+    SOURCE_SET,
+    SYNC,
+    Tree,
+)
+
+NAME = "w-0"
+NAMESPACES = Namespaces()
+OURS, THEIRS = NAMESPACES
+
+
+def typed(kind: type[KubernetesObject], tree: Tree) -> Tree:
+    return {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind, **tree}
+
+
+def world(
+    *,
+    source: Tree | None = SOURCE,
+    mirror: Tree | None = None,
+    infra: Tree | None = INFRA,
+    infra_cluster: Tree | None = INFRA_CLUSTER,
+    mirror_set: Tree | None = MIRROR_SET,
+    source_set: Tree | None = SOURCE_SET,
+) -> MemoryApi:
+    """An API server with these objects, None left out."""
+    api = MemoryApi(
+        machine_api(mapi.Machine),
+        machine_api(mapi.MachineSet),
+        capi.Machine,
+        capi.MachineSet,
+        capo.OpenStackMachine,
+        capo.OpenStackCluster,
+        Event,
+        clock=lambda: NOW,
+    )
+    trees: dict[type[Any], Tree | None] = {
+        capi.Machine: source,
+        mapi.Machine: mirror,
+        capo.OpenStackMachine: infra,
+        capo.OpenStackCluster: infra_cluster,
+        mapi.MachineSet: mirror_set,
+        capi.MachineSet: source_set,
+    }
+    api.load(*(typed(kind, tree) for kind, tree in trees.items() if tree is not None))
+    return api
+
+
+async def reconciled(api: Api, reader: MemoryReader, *, now: datetime = NOW, max_rounds: int = MAX_ROUNDS) -> Rest:
+    """What one process that has just started does about the machine. Only what it declares can be written."""
+    controller = machine_controller(reader, platform=OPENSTACK, namespaces=NAMESPACES)
+    return await reconcile(
+        NAME,
+        observe=controller.observe,
+        decide=controller.decide,
+        executor=Executor(api, ledger=reader, permits=Declared(controller.declared), now=lambda: now),
+        now=lambda: now,
+        max_rounds=max_rounds,
+    )
+
+
+async def at_rest(**trees: Tree | None) -> MemoryApi:
+    """A world in which the controller has done what there was to do."""
+    api = world(**trees)
+    rest = await reconciled(api, MemoryReader(api))
+    assert not rest.failed, rest
+    return api
+
+
+def tree_of(api: MemoryApi, kind: type[KubernetesObject], name: str, namespace: str) -> Tree | None:
+    found = api.peek(kind, name, namespace=namespace)
+    return None if found is None else found.tree()
+
+
+def mirror_of(api: MemoryApi) -> Tree | None:
+    return tree_of(api, mapi.Machine, NAME, OURS)
+
+
+def synchronized(mirror: Tree | None) -> Tree:
+    """The Synchronized condition, empty if there is none."""
+    conditions = ((mirror or {}).get("status") or {}).get("conditions") or []
+    return next((dict(one) for one in conditions if one["type"] == SYNCHRONIZED), {})
+
+
+# Actors
+
+
+async def provider(api: MemoryApi) -> None:
+    """The infrastructure provider: what is being deleted loses its instance, then its finalizer."""
+    for infra in api.listing(capo.OpenStackMachine):
+        if infra.deleting and INFRA_FINALIZER in infra.metadata.finalizers:
+            await take_off(api, capo.OpenStackMachine, infra.metadata, INFRA_FINALIZER)
+
+
+async def cluster_api(api: MemoryApi) -> None:
+    """Cluster API core: a Machine takes its infrastructure machine along, and goes after it."""
+    for machine in api.listing(capi.Machine):
+        if not machine.deleting or CLUSTER_API_FINALIZER not in machine.metadata.finalizers:
+            continue
+        name = machine.tree()["spec"]["infrastructureRef"]["name"]
+        infra = api.peek(capo.OpenStackMachine, name, namespace=THEIRS)
+        if infra is None:
+            await take_off(api, capi.Machine, machine.metadata, CLUSTER_API_FINALIZER)
+        elif not infra.deleting:
+            await api.delete(capo.OpenStackMachine, name, namespace=THEIRS)
+
+
+async def take_off(api: MemoryApi, kind: type[KubernetesObject], meta: ObjectMeta, finalizer: str) -> None:
+    kept = [one for one in meta.finalizers if one != finalizer]
+    body = {"metadata": {"finalizers": kept, "resourceVersion": meta.resource_version}}
+    await api.patch(kind, meta.name, body, type=PatchType.MERGE, namespace=meta.namespace)
+
+
+def leaked(tree: Tree) -> str:
+    """What nobody in this world would ever let go of."""
+    return "it is stuck in deletion" if tree["metadata"].get("deletionTimestamp") else ""
+
+
+def holds_for_nobody(tree: Tree) -> str:
+    """`leaked`, for scenarios that end without a mirror: nothing of ours may be left."""
+    held = SYNC in tree["metadata"].get("finalizers", ())
+    return leaked(tree) or ("our finalizer, without a mirror to clean up" if held else "")
