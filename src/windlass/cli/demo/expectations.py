@@ -1,0 +1,166 @@
+"""What the steps of the story wait for: pure functions from what is seen to whether it has come true.
+
+Each takes the scene and the step's beginning, and says either what happened or what is still missing.
+"""
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from windlass.cli.demo.scene import Finding, Moment, Scene, met, missing
+from windlass.kube.conditions import is_true
+from windlass.machine_sync.constants import CLUSTER_API
+from windlass.machine_sync.machine.synchronized import SUCCESS, Reason
+from windlass.machine_sync.overview import Row
+
+Expectation: TypeAlias = Callable[[Scene, Moment], Finding]
+
+DRAIN_SECONDS: Final = 600
+REFUSAL: Final = (
+    "failed to convert Cluster API machine to Machine API machine: spec.deletion.nodeDrainTimeoutSeconds: "
+    f"Invalid value: {DRAIN_SECONDS}: nodeDrainTimeoutSeconds is not supported"
+)
+"""What the Machine API Machine says while its Cluster API Machine has a drain time-out."""
+
+
+def api_server_answers(scene: Scene, _: Moment) -> Finding:
+    if not scene.version:
+        return missing("the API server does not answer")
+    return met(f"etcd, kube-apiserver {scene.version}, kube-controller-manager and the Cluster API core manager run")
+
+
+def kinds_are_served(scene: Scene, _: Moment) -> Finding:
+    if scene.unwatched is None:
+        return missing("nothing can be watched yet")
+    if scene.unwatched:
+        return missing(f"{', '.join(scene.unwatched)} cannot be watched")
+    return met("Machines and MachineSets are served in both APIs; Windlass has a ServiceAccount with its own rights")
+
+
+def cluster_is_provisioned(scene: Scene, _: Moment) -> Finding:
+    if scene.cluster is None:
+        return missing("there is no Cluster demo")
+    status = scene.cluster.tree.get("status") or {}
+    if status.get("phase") != "Provisioned":
+        return missing(f"Cluster demo has phase {status.get('phase') or '(none)'}, not Provisioned")
+    if not is_true(status.get("conditions") or [], "ControlPlaneInitialized"):
+        return missing("Cluster demo is not ControlPlaneInitialized")
+    if not is_true(status.get("conditions") or [], "RemoteConnectionProbe"):
+        return missing("the Cluster API core manager has not connected to the workload cluster")
+    return met("Cluster demo is Provisioned, its control plane initialized")
+
+
+def windlass_leads(scene: Scene, _: Moment) -> Finding:
+    if not scene.leader:
+        return missing("nobody holds the Lease of Windlass")
+    if not scene.ready:
+        return missing("Windlass is not ready")
+    return met(f"Windlass is ready, and leads as {scene.leader}")
+
+
+def machines_are_mirrored(count: int) -> Expectation:
+    """`count` Machines, each with a synchronized mirror, whatever their phase."""
+
+    def look(scene: Scene, _: Moment) -> Finding:
+        return _each(scene, count, _not_mirrored) or met(
+            f"Cluster API made {count} Machines, Windlass mirrored each: authority ClusterAPI, Synchronized=True"
+        )
+
+    return look
+
+
+def machines_run(count: int) -> Expectation:
+    """`count` Machines, Running on both sides, with all that a mirror should know."""
+
+    def look(scene: Scene, _: Moment) -> Finding:
+        return _each(scene, count, _not_running) or met(
+            f"{count} Machines are Running on both sides; their mirrors have provider ID, addresses and Node"
+        )
+
+    return look
+
+
+def machine_is_replaced(count: int) -> Expectation:
+    """The machine of the step is gone everywhere, and `count` run again."""
+
+    def look(scene: Scene, moment: Moment) -> Finding:
+        places = {
+            "in Cluster API": scene.machines,
+            "in the Machine API": scene.mirrors,
+            "as OpenStackMachine": scene.infrastructure,
+        }
+        if left := [place for place, found in places.items() if moment.machine in found]:
+            return missing(f"{moment.machine} still exists {' and '.join(left)}")
+        new = [name for name in scene.machines if name not in moment.before.machines]
+        return _each(scene, count, _not_running) or met(
+            f"{moment.machine} is gone on both sides, with its OpenStackMachine; {', '.join(new)} runs in its place"
+        )
+
+    return look
+
+
+def conversion_is_refused(scene: Scene, moment: Moment) -> Finding:
+    row = _row(scene, moment.machine)
+    said = row.synchronized if row else None
+    if said is None:
+        return missing(f"{moment.machine} has no Synchronized condition")
+    if (said.status, said.reason, said.message) != ("False", Reason.FAILED_TO_CONVERT, REFUSAL):
+        return missing(f"{moment.machine} has Synchronized={said.status} {said.reason}: {said.message}")
+    return met(f"Synchronized={said.status}, reason {said.reason}, message: {said.message}")
+
+
+def conversion_succeeds_again(scene: Scene, moment: Moment) -> Finding:
+    row = _row(scene, moment.machine)
+    if row is None:
+        return missing(f"{moment.machine} does not exist")
+    if problem := _not_running(row, scene):
+        return missing(f"{moment.machine}: {problem}")
+    return met(f"Synchronized=True, reason {Reason.RESOURCE_SYNCHRONIZED}, message: {SUCCESS}")
+
+
+def _each(scene: Scene, count: int, shortcoming: Callable[[Row, Scene], str]) -> Finding | None:
+    """The first thing that `count` machines lack, None if they lack nothing."""
+    rows = scene.rows
+    if len(rows) != count:
+        return missing(f"there are {len(rows)} machines, not {count}")
+    for row in rows:
+        if problem := shortcoming(row, scene):
+            return missing(f"{row.name}: {problem}")
+    return None
+
+
+def _not_mirrored(row: Row, _: Scene) -> str:
+    if row.cluster_api is None:
+        return "does not exist in Cluster API"
+    if row.machine_api is None:
+        return "has no mirror in the Machine API"
+    if row.authority != CLUSTER_API:
+        return f"its mirror has authority {row.authority or '(none)'}, not {CLUSTER_API}"
+    said = row.synchronized
+    if said is None:
+        return "its mirror has no Synchronized condition"
+    if said.status != "True":
+        return f"Synchronized={said.status} {said.reason}: {said.message}"
+    return ""
+
+
+def _not_running(row: Row, scene: Scene) -> str:
+    if problem := _not_mirrored(row, scene):
+        return problem
+    assert row.machine_api is not None
+    assert row.cluster_api is not None
+    for api, side in (("Cluster API", row.cluster_api), ("the Machine API", row.machine_api)):
+        if side.phase != "Running":
+            return f"has phase {side.phase or '(none)'} in {api}, not Running"
+    if not row.machine_api.provider_id or row.machine_api.provider_id != row.cluster_api.provider_id:
+        return f"its mirror has provider ID {row.machine_api.provider_id!r}, not {row.cluster_api.provider_id!r}"
+    if not row.machine_api.node:
+        return "its mirror names no Node"
+    if not scene.address(row.name):
+        return "its mirror has no addresses"
+    if row.generation is None or row.generation.behind:
+        return "its mirror is behind the generation of its Cluster API Machine"
+    return ""
+
+
+def _row(scene: Scene, name: str) -> Row | None:
+    return next((row for row in scene.rows if row.name == name), None)

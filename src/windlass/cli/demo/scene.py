@@ -1,0 +1,61 @@
+"""What there is to see at one moment: an immutable picture of the cluster, which the story's expectations look at."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct, field
+
+from windlass.api import capi, mapi
+from windlass.kube.seen import Present
+from windlass.machine_sync.overview import Row, join
+
+
+class Scene(Struct, frozen=True):
+    """All that the story is about; empty before the curtain rises.
+
+    `version` is the API server's, empty until it answered. `unwatched` are the resources whose first list has not
+    arrived, None before anybody asked. `ready` is whether Windlass says so at /readyz, `leader` who holds its Lease.
+    Machines of both APIs and of the infrastructure are found by name.
+    """
+
+    version: str = ""
+    unwatched: tuple[str, ...] | None = None
+    cluster: Present[capi.Cluster] | None = None
+    machines: Mapping[str, Present[capi.Machine]] = field(default_factory=dict)
+    mirrors: Mapping[str, Present[mapi.Machine]] = field(default_factory=dict)
+    infrastructure: Mapping[str, Present[Any]] = field(default_factory=dict)
+    ready: bool = False
+    leader: str = ""
+
+    @property
+    def rows(self) -> list[Row]:
+        """Each machine with both of its sides, by name; as `windlass machines` shows it."""
+        return join(self.mirrors.values(), self.machines.values())
+
+    def address(self, name: str) -> str:
+        """The first address that the Machine API has of a machine, empty if it has none."""
+        mirror = self.mirrors.get(name)
+        addresses = mirror.object.status.addresses if mirror else []
+        return addresses[0].address if addresses else ""
+
+
+class Moment(Struct, frozen=True):
+    """A step's beginning: the scene as it was, and the machine that the step is about, if it is about one."""
+
+    before: Scene = Scene()
+    machine: str = ""
+
+
+class Finding(Struct, frozen=True):
+    """What a look at a scene came to: met, and what was seen; or not yet, and what is still missing."""
+
+    met: bool
+    text: str
+
+
+def met(text: str) -> Finding:
+    return Finding(True, text)
+
+
+def missing(text: str) -> Finding:
+    return Finding(False, text)

@@ -1,0 +1,29 @@
+"""Every exit code of every `windlass` command, in one place.
+
+Scripts branch on these, so a code keeps its meaning for good. docs/cli.md shows the same table; a test compares them.
+"""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What became of a command, for the program that started it."""
+
+    OK = 0
+    FAILED = 1
+    UNREADABLE = 2
+    USAGE = 64
+    BUG = 70
+    INTERRUPTED = 130
+    CLOSED_PIPE = 141
+
+
+MEANING = {
+    Exit.OK: "Everything that was asked for was done.",
+    Exit.FAILED: "Something that was asked for could not be done; standard error says what, what could be is done.",
+    Exit.UNREADABLE: "What was given cannot be read: a kubeconfig, credentials, or an input file.",
+    Exit.USAGE: "The command line is wrong: an unknown option, a missing argument, a value out of range.",
+    Exit.BUG: "A defect of Windlass. `--log-level debug` shows where.",
+    Exit.INTERRUPTED: "Interrupted by Ctrl-C (128 + SIGINT).",
+    Exit.CLOSED_PIPE: "The reader of the output went away, as `head -1` does (128 + SIGPIPE).",
+}

@@ -1,0 +1,44 @@
+"""`windlass release`: take the finalizers of Machine sync off, before an uninstall."""
+
+import click
+
+from windlass.cli import names, sides
+from windlass.cli.conventions import Settings, settings_of
+
+
+@click.command()
+@click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=names.machines)
+@click.option("--all", "every", is_flag=True, help="Release every machine.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before releasing every machine.")
+@click.option("--force", is_flag=True, help="Release even while a controller runs that may put the finalizers back.")
+@sides.namespace_options
+@settings_of
+def command(
+    settings: Settings,
+    wanted: tuple[str, ...],
+    *,
+    every: bool,
+    dry_run: bool,
+    yes: bool,
+    force: bool,
+    machine_api_namespace: str,
+    cluster_api_namespace: str,
+) -> int:
+    """Take the finalizers of Machine sync off machines, so that they can be deleted after an uninstall.
+
+    For each machine NAME that is the Machine of the Machine API, the one of Cluster API, and its infrastructure
+    machine. Prints what became of each object, and which ones stay paused.
+
+    Stop Machine sync first: a running one puts its finalizers back, so while one runs this command refuses. Doing it
+    twice is harmless.
+    """
+    import asyncio
+
+    from windlass.cli.release import carry_out
+
+    if every == bool(wanted):
+        raise click.UsageError("say which machines: either NAMEs, or --all")
+    places = sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)
+    request = carry_out.Request(frozenset(wanted), dry_run=dry_run, ask=every and not yes, force=force)
+    return asyncio.run(carry_out.release(settings, places, request))

@@ -1,0 +1,198 @@
+"""Read who holds our finalizers, make sure nobody will put them back, take them off, say what stays paused.
+
+What to write is decided by `windlass.machine_sync.release`; here it is read, written and told. Writes are conditional
+on what was read; whoever else wrote in between is no error: the object is read again.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from windlass.api import capi, mapi
+from windlass.api.coordination import Lease
+from windlass.api.meta import KubernetesObject
+from windlass.cli import complaints, terminal
+from windlass.cli.connection import connect
+from windlass.cli.conventions import Settings
+from windlass.cli.exit_codes import Exit
+from windlass.kube.client import Client
+from windlass.kube.errors import Conflict, KubeError, NotFound, NotServed
+from windlass.kube.executor import Executor
+from windlass.kube.lease import held
+from windlass.machine_sync import release as rules
+from windlass.machine_sync.constants import LEASE_NAME, UPSTREAM_LEASE_NAME, Namespaces
+from windlass.machine_sync.platforms import PLATFORMS
+from windlass.machine_sync.release import Holder
+
+ATTEMPTS = 5
+"""How often one machine is tried when others write the same objects."""
+
+AT_ONCE = 16
+"""Machines released at the same time; a cluster has thousands, and a request takes milliseconds."""
+
+INFRA_MACHINES = tuple(platform.infra_machine for platform in PLATFORMS.values())
+
+Machines = Mapping[str, tuple[Holder, ...]]
+
+
+class Request(NamedTuple):
+    """Which machines (none named: all), and how."""
+
+    wanted: frozenset[str]
+    dry_run: bool
+    ask: bool
+    force: bool
+
+
+class Released(NamedTuple):
+    """What became of one machine: its objects as they are now (None: gone), which were changed, what went wrong."""
+
+    holders: Sequence[Holder]
+    changed: Sequence[Holder]
+    gone: Sequence[Holder]
+    error: KubeError | None = None
+
+
+async def release(settings: Settings, places: Namespaces, request: Request) -> Exit:
+    """`windlass release`. Raises KubeErrors of reading; those of writing one machine do not stop the others."""
+    async with connect(settings) as client:
+        machines, missing = _select(await observe(client, places), request.wanted)
+        for name in missing:
+            complaints.say("error", f"no machine {name!r} in {places.machine_api} or {places.cluster_api}")
+        if not machines:
+            if not missing:
+                click.echo(f"Nothing is held in {places.machine_api} or {places.cluster_api}.", err=True)
+            return Exit.FAILED if missing else Exit.OK
+        if not request.dry_run and not await _may_go_ahead(client, machines, request):
+            return Exit.FAILED
+        results = await _release_all(client, machines, dry_run=request.dry_run)
+    for result in results:
+        _print(result, dry_run=request.dry_run)
+    _advise([stay for result in results for stay in rules.stays(result.holders)])
+    return Exit.FAILED if missing or any(result.error for result in results) else Exit.OK
+
+
+async def observe(client: Client, places: Namespaces) -> Machines:
+    """The objects of every machine on either side. Kinds that are not served have none."""
+    machine_api, cluster_api, *infra = await asyncio.gather(
+        _list(client, mapi.Machine, places.machine_api),
+        _list(client, capi.Machine, places.cluster_api),
+        *(_list(client.metadata, kind, places.cluster_api) for kind in INFRA_MACHINES),
+    )
+    return rules.group(machine_api, cluster_api, [found for kind in infra for found in kind])
+
+
+async def _list(reader: Any, kind: type[KubernetesObject], namespace: str) -> list[Holder]:
+    try:
+        listed = await reader.list(kind, namespace=namespace)
+    except NotServed:
+        return []
+    return [rules.holder(item) for item in listed.items]
+
+
+def _select(machines: Machines, wanted: frozenset[str]) -> tuple[Machines, list[str]]:
+    """The machines to release, and the names among `wanted` that do not exist."""
+    if wanted:
+        return {name: machines[name] for name in machines if name in wanted}, sorted(wanted - machines.keys())
+    return {name: objects for name, objects in machines.items() if any(found.held for found in objects)}, []
+
+
+async def _may_go_ahead(client: Client, machines: Machines, request: Request) -> bool:
+    if not request.force and (why := await _running_controller(client)):
+        complaints.say("error", f"{why}: it would put the finalizers back; stop it first (or --force)")
+        return False
+    if request.ask and terminal.can_ask():
+        count = sum(found.held for objects in machines.values() for found in objects)
+        question = f"Take the finalizer off {count} objects of {len(machines)} machines?"
+        if not click.confirm(question, err=True):
+            click.echo("Nothing was changed.", err=True)
+            return False
+    return True
+
+
+async def _running_controller(client: Client) -> str:
+    """Which controller is running that would undo our work, or "".
+
+    Looked for in every namespace: where it was installed is not known here.
+    """
+    for name, who in ((LEASE_NAME, "Machine sync"), (UPSTREAM_LEASE_NAME, "OpenShift's migration operator")):
+        try:
+            leases = await client.list(Lease, field_selector=f"metadata.name={name}")
+        except KubeError as error:
+            return f"whether {who} is running cannot be told ({complaints.explain(error)})"
+        for lease in leases.items:
+            if not lease.decode().spec.holder_identity:
+                continue
+            click.echo(f"Looking whether the holder of Lease {lease.namespace}/{name} is alive ...", err=True)
+            if holder := await held(client, name, namespace=lease.namespace):
+                return f"{who} is running (Lease {lease.namespace}/{name} is held by {holder})"
+    return ""
+
+
+async def _release_all(client: Client, machines: Machines, *, dry_run: bool) -> list[Released]:
+    executor, turn = Executor(client), asyncio.Semaphore(AT_ONCE)
+
+    async def one(holders: tuple[Holder, ...]) -> Released:
+        if dry_run:
+            return Released(holders, [found for found in holders if found.held], [])
+        async with turn:
+            return await let_go(client, executor, holders)
+
+    return await asyncio.gather(*map(one, machines.values()))
+
+
+async def let_go(client: Client, executor: Executor, holders: Sequence[Holder]) -> Released:
+    """Release one machine. Objects that somebody else wrote or deleted in between are read again."""
+    changed: list[Holder] = []
+    gone: list[Holder] = []
+    error: KubeError | None = None
+    for _ in range(ATTEMPTS):
+        outcome = await executor.apply(rules.plan(holders))
+        done = {result.action.target.uid for result in outcome.results if result.error is None}
+        changed += [found for found in holders if found.meta.uid in done]
+        error = outcome.error
+        if not isinstance(error, Conflict | NotFound):
+            break
+        fresh = [(found, await _again(client, found)) for found in holders]
+        gone += [found for found, now in fresh if now is None]
+        holders = [now for _, now in fresh if now is not None]
+    return Released(holders, changed, gone, error)
+
+
+async def _again(client: Client, found: Holder) -> Holder | None:
+    try:
+        return rules.holder(await client.get(found.kind, found.meta.name, namespace=found.meta.namespace))
+    except NotFound:
+        return None
+
+
+def _print(result: Released, *, dry_run: bool) -> None:
+    changed = {found.meta.uid for found in result.changed}
+    for found in sorted([*result.holders, *result.gone], key=_reading_order):
+        if found.meta.uid in changed:
+            became = "would be released" if dry_run else "released"
+        elif found in result.gone:
+            became = "gone"
+        else:
+            became = "still held" if found.held else "nothing to release"
+        paused = [stay.why for stay in rules.stays(result.holders) if stay.holder is found]
+        stays = f"; stays paused: {paused[0]}" if paused else ""
+        click.echo(f"{found} -n {found.meta.namespace}: {became}{stays}")
+    if result.error is not None:
+        complaints.say("error", complaints.explain(result.error))
+
+
+def _reading_order(found: Holder) -> tuple[bool, bool]:
+    return found.kind is not mapi.Machine, found.kind is not capi.Machine
+
+
+def _advise(stays: Sequence[rules.Stay]) -> None:
+    """Each piece of advice once, with the number of objects that it is about."""
+    by_advice: dict[str, int] = {}
+    for stay in stays:
+        by_advice[stay.advice] = by_advice.get(stay.advice, 0) + 1
+    for advice, count in by_advice.items():
+        objects = "1 object stays" if count == 1 else f"{count} objects stay"
+        complaints.say("note", f"{objects} paused: {advice}")

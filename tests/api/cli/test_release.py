@@ -1,0 +1,238 @@
+"""`windlass release` against a real API server."""
+
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.api.cli.conftest import Sides, Windlass
+from windlass.api import capi, capo, mapi
+from windlass.api.meta import Resource
+from windlass.cli.release import carry_out
+from windlass.kube import config
+from windlass.kube.client import Client
+from windlass.kube.executor import Executor
+from windlass.machine_sync.constants import LEASE_NAME, SYNC_FINALIZER, Namespaces
+from windlass.machine_sync.release import Holder
+from windlass.testing import BlockingAccess, ControlPlane
+from windlass.testing.plane.rest import MERGE_PATCH
+
+pytestmark = pytest.mark.plane
+
+FORCE = "--force"
+"""Tests share a plane; a controller that another test runs there must not make these refuse."""
+
+
+def held(sides: Sides, name: str = "worker-0") -> list[str]:
+    return [side for side in ("mapi", "capi", "infra") if SYNC_FINALIZER in sides.finalizers(sides.path(side, name))]
+
+
+def test_all_three_objects_of_a_machine_are_released(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored("worker-0")
+    sides.mirrored("worker-1")
+
+    done = windlass("release", "worker-0", FORCE, *sides.flags)
+
+    assert done.returncode == 0, done.stderr
+    assert held(sides) == []
+    assert held(sides, "worker-1") == ["mapi", "capi", "infra"]
+    assert done.stdout.splitlines() == [
+        f"machine.machine.openshift.io/worker-0 -n {sides.machine_api}: released; stays paused: "
+        "status.authoritativeAPI is ClusterAPI",
+        f"machine.cluster.x-k8s.io/worker-0 -n {sides.cluster_api}: released",
+        f"openstackmachine.infrastructure.cluster.x-k8s.io/worker-0 -n {sides.cluster_api}: released",
+    ]
+    assert done.stderr.startswith("note: 1 object stays paused: right while Cluster API owns")
+
+
+def test_finalizers_of_others_stay(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored("worker-0")
+
+    windlass("release", "worker-0", FORCE, *sides.flags)
+
+    assert sides.finalizers(sides.path("capi", "worker-0")) == ["machine.cluster.x-k8s.io"]
+
+
+def test_doing_it_twice_changes_nothing(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored("worker-0")
+    windlass("release", "worker-0", FORCE, *sides.flags)
+
+    again = windlass("release", "worker-0", FORCE, *sides.flags)
+
+    assert again.returncode == 0
+    assert [line.split(": ")[1].partition(";")[0] for line in again.stdout.splitlines()] == ["nothing to release"] * 3
+
+
+def test_a_dry_run_says_it_and_does_nothing(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored("worker-0")
+
+    said = windlass("release", "--all", "--dry-run", *sides.flags)
+
+    assert said.returncode == 0
+    assert [line.split(": ")[1].partition(";")[0] for line in said.stdout.splitlines()] == ["would be released"] * 3
+    assert held(sides) == ["mapi", "capi", "infra"]
+
+
+def test_all_releases_every_machine_and_infrastructure_that_nobody_refers_to(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored("worker-0")
+    sides.mirrored("worker-1")
+    sides.infra_machine("orphan", held=True)
+    sides.mapi_machine("free")
+
+    done = windlass("release", "--all", FORCE, *sides.flags)
+
+    assert done.returncode == 0, done.stderr
+    assert held(sides) == held(sides, "worker-1") == []
+    assert sides.finalizers(sides.path("infra", "orphan")) == []
+    assert "/free " not in done.stdout
+    nothing = windlass("release", "--all", FORCE, *sides.flags)
+    assert (nothing.returncode, nothing.stdout) == (0, "")
+    assert nothing.stderr == f"Nothing is held in {sides.machine_api} or {sides.cluster_api}.\n"
+
+
+def test_infrastructure_is_found_under_another_name(sides: Sides, windlass: Windlass) -> None:
+    sides.capi_machine("worker-0", held=True, infra="other-name")
+    sides.infra_machine("other-name", held=True)
+
+    done = windlass("release", "worker-0", FORCE, *sides.flags)
+
+    assert "openstackmachine.infrastructure.cluster.x-k8s.io/other-name" in done.stdout
+    assert sides.finalizers(sides.path("infra", "other-name")) == []
+
+
+def test_a_machine_that_waits_only_for_us_is_gone_afterwards(sides: Sides, windlass: Windlass) -> None:
+    sides.mapi_machine("worker-0", held=True)
+    sides.rest.request("DELETE", sides.path("mapi", "worker-0"))
+
+    done = windlass("release", "worker-0", FORCE, *sides.flags)
+
+    assert done.returncode == 0, done.stderr
+    assert sides.rest.request("GET", sides.path("mapi"))["items"] == []
+
+
+def test_a_paused_copy_is_named_with_what_to_do_about_it(sides: Sides, windlass: Windlass) -> None:
+    sides.mapi_machine("worker-0", held=True, status={"authoritativeAPI": "MachineAPI"})
+    sides.capi_machine("worker-0", held=True, annotations={"cluster.x-k8s.io/paused": ""})
+
+    done = windlass("release", "worker-0", FORCE, *sides.flags)
+
+    assert "/worker-0 -n " + sides.cluster_api + ": released; stays paused: annotation" in done.stdout
+    assert "would make two controllers run it" in done.stderr
+
+
+def test_a_machine_that_does_not_exist_is_an_error_but_others_are_released(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored("worker-0")
+
+    done = windlass("release", "worker-0", "worker-9", FORCE, *sides.flags)
+
+    assert done.returncode == 1
+    assert f"error: no machine 'worker-9' in {sides.machine_api} or {sides.cluster_api}\n" in done.stderr
+    assert held(sides) == []
+
+
+def test_someone_who_may_not_write_gets_the_reason_and_nothing_is_lost(
+    sides: Sides, windlass: Windlass, machine_plane: BlockingAccess
+) -> None:
+    sides.mirrored("worker-0")
+    machine_plane.apply(
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "release-viewer"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "release-viewer"},
+            "subjects": [{"kind": "User", "name": "release-viewer", "apiGroup": "rbac.authorization.k8s.io"}],
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": "release-viewer"},
+            "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]}],
+        },
+    )
+
+    done = windlass("release", "worker-0", "--as", "release-viewer", FORCE, *sides.flags)
+
+    assert done.returncode == 1
+    assert [line.split(": ")[1].partition(";")[0] for line in done.stdout.splitlines()] == ["still held"] * 3
+    assert "forbidden" in done.stderr
+    assert held(sides) == ["mapi", "capi", "infra"]
+
+
+def test_while_a_controller_renews_its_lease_nothing_is_released(
+    windlass_fresh_plane: ControlPlane, windlass: Windlass
+) -> None:
+    plane = windlass_fresh_plane.blocking
+    plane.install_foreign_crds("machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io")
+    sides = Sides(plane)
+    sides.mirrored("worker-0")
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{sides.cluster_api}/leases"
+    spec = {"holderIdentity": "windlass-0", "leaseDurationSeconds": 60, "renewTime": moment()}
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": LEASE_NAME}, "spec": spec}
+    plane.rest.request("POST", path, lease)
+
+    def release() -> "tuple[int, str]":
+        done = windlass("release", "worker-0", *sides.flags, env={"KUBECONFIG": str(windlass_fresh_plane.kubeconfig())})
+        return done.returncode, done.stderr
+
+    with Renewing(plane, f"{path}/{LEASE_NAME}"):
+        code, errors = release()
+    assert code == 1
+    assert f"Machine sync is running (Lease {sides.cluster_api}/{LEASE_NAME} is held by windlass-0)" in errors
+    assert "--force" in errors
+    assert held(sides) == ["mapi", "capi", "infra"]
+
+    plane.rest.request("PATCH", f"{path}/{LEASE_NAME}", {"spec": {"holderIdentity": ""}}, content_type=MERGE_PATCH)
+    assert release()[0] == 0
+    assert held(sides) == []
+
+
+async def test_what_somebody_else_wrote_in_between_is_read_again(sides: Sides, windlass_kubeconfig: Path) -> None:
+    sides.mirrored("worker-0")
+    sides.mirrored("worker-1")
+    async with Client(config.load(kubeconfig=windlass_kubeconfig)) as client:
+        machines = await carry_out.observe(client, Namespaces(sides.machine_api, sides.cluster_api))
+        for side in ("mapi", "capi"):
+            body = {"metadata": {"labels": {"changed": "meanwhile"}}}
+            sides.rest.request("PATCH", sides.path(side, "worker-0"), body, content_type=MERGE_PATCH)
+        sides.rest.request("DELETE", sides.path("infra", "worker-0"))
+        gone = {"metadata": {"finalizers": None}}
+        sides.rest.request("PATCH", sides.path("infra", "worker-0"), gone, content_type=MERGE_PATCH)
+
+        result = await carry_out.let_go(client, Executor(client), machines["worker-0"])
+
+    assert result.error is None
+    assert kinds(result.gone) == [capo.OpenStackMachine.RESOURCE]
+    assert kinds(result.changed) == [capi.Machine.RESOURCE, mapi.Machine.RESOURCE]
+    for side in ("mapi", "capi"):
+        assert SYNC_FINALIZER not in sides.finalizers(sides.path(side, "worker-0"))
+    assert held(sides, "worker-1") == ["mapi", "capi", "infra"]
+
+
+def kinds(holders: Sequence[Holder]) -> list[Resource]:
+    return sorted((found.kind.RESOURCE for found in holders), key=str)
+
+
+def moment() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class Renewing:
+    """A leader that renews its lease, as long as the block lasts."""
+
+    def __init__(self, plane: BlockingAccess, path: str) -> None:
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._renew, args=(plane, path))
+
+    def _renew(self, plane: BlockingAccess, path: str) -> None:
+        while not self._stop.wait(0.5):
+            plane.rest.request("PATCH", path, {"spec": {"renewTime": moment()}}, content_type=MERGE_PATCH)
+
+    def __enter__(self) -> "Renewing":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()

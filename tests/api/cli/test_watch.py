@@ -1,0 +1,195 @@
+"""`windlass machines --watch` against a real API server."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import IO
+
+import pytest
+
+from tests.api.cli.conftest import Sides
+from windlass.testing import ControlPlane
+from windlass.testing.plane.rest import MERGE_PATCH
+
+pytestmark = pytest.mark.plane
+
+SECONDS = 30.0
+"""How long anything may take to be seen before the test gives up."""
+
+Watch = Callable[..., "subprocess.Popen[bytes]"]
+
+
+class Lines:
+    """Lines of a pipe, waited for with a deadline."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe = pipe
+        self._rest = b""
+
+    def until(self, matches: Callable[[str], bool]) -> str:
+        """The first line from here on that `matches`."""
+        end = time.monotonic() + SECONDS
+        seen: list[str] = []
+        while True:
+            while b"\n" not in self._rest:
+                ready, _, _ = select.select([self._pipe], [], [], max(end - time.monotonic(), 0))
+                piece = os.read(self._pipe.fileno(), 65536) if ready else b""
+                assert piece, f"not seen: got only {seen}"
+                self._rest += piece
+            line, _, self._rest = self._rest.partition(b"\n")
+            seen.append(line.decode())
+            if matches(seen[-1]):
+                return seen[-1]
+
+
+@pytest.fixture
+def watch(environment: dict[str, str]) -> Iterator[Watch]:
+    """Start `windlass machines --watch` on two sides; it is killed after the test if it still runs."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(sides: Sides, *arguments: str, env: dict[str, str] | None = None) -> "subprocess.Popen[bytes]":
+        process = subprocess.Popen(
+            [sys.executable, "-m", "windlass", "machines", "--watch", *sides.flags, *arguments],
+            env=environment | (env or {}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def out(process: "subprocess.Popen[bytes]") -> Lines:
+    assert process.stdout is not None
+    return Lines(process.stdout)
+
+
+def err(process: "subprocess.Popen[bytes]") -> Lines:
+    assert process.stderr is not None
+    return Lines(process.stderr)
+
+
+def test_a_machine_that_changes_is_printed_again(sides: Sides, watch: Watch) -> None:
+    sides.mirrored("worker-0")
+    lines = out(watch(sides))
+    assert lines.until(lambda line: line.startswith("NAME")).split()[:2] == ["NAME", "AUTHORITY"]
+    lines.until(lambda line: line.split()[:4] == ["worker-0", "ClusterAPI", "Running", "Running"])
+
+    sides.rest.request(
+        "PATCH", sides.path("mapi", "worker-0") + "/status", {"status": {"phase": "Failed"}}, content_type=MERGE_PATCH
+    )
+
+    lines.until(lambda line: line.split()[:4] == ["worker-0", "ClusterAPI", "Failed", "Running"])
+
+
+def test_a_machine_that_is_gone_is_printed_without_sides(sides: Sides, watch: Watch) -> None:
+    sides.capi_machine("worker-0", status={"phase": "Running"})
+    lines = out(watch(sides, "-o", "json"))
+    lines.until(lambda line: json.loads(line)["clusterAPI"] is not None)
+
+    sides.rest.request("DELETE", sides.path("capi", "worker-0"))
+
+    last = json.loads(lines.until(lambda line: json.loads(line)["clusterAPI"] is None))
+    assert (last["name"], last["machineAPI"]) == ("worker-0", None)
+
+
+def test_a_change_that_shows_nothing_new_prints_nothing(sides: Sides, watch: Watch) -> None:
+    sides.capi_machine("worker-0")
+    lines = out(watch(sides, "-o", "name"))
+    lines.until(lambda line: line.endswith("worker-0"))
+
+    sides.rest.request(
+        "PATCH", sides.path("capi", "worker-0"), {"metadata": {"labels": {"new": "label"}}}, content_type=MERGE_PATCH
+    )
+    sides.capi_machine("worker-1")
+
+    assert lines.until(lambda _: True).endswith("worker-1")
+
+
+def test_interrupting_it_is_exit_code_130_and_no_traceback(sides: Sides, watch: Watch) -> None:
+    sides.mirrored("worker-0")
+    process = watch(sides)
+    out(process).until(lambda line: line.startswith("worker-0"))
+
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 130
+    assert b"Traceback" not in errors
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(sides: Sides, watch: Watch) -> None:
+    sides.capi_machine("worker-0")
+    process = watch(sides, "-o", "name")
+    out(process).until(lambda line: line.endswith("worker-0"))
+    assert process.stdout is not None
+    process.stdout.close()
+
+    sides.capi_machine("worker-1")
+
+    assert process.wait(timeout=SECONDS) == 141
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+
+
+def test_on_a_terminal_the_table_is_redrawn_in_place(sides: Sides, environment: dict[str, str]) -> None:
+    sides.mirrored("worker-0")
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "windlass", "machines", "--watch", *sides.flags],
+        env=environment | {"TERM": "xterm-256color"},
+        stdin=slave,
+        stdout=slave,
+        stderr=subprocess.PIPE,
+    )
+    os.close(slave)
+    try:
+        _see(master, b"Running")
+        path = sides.path("mapi", "worker-0") + "/status"
+        sides.rest.request("PATCH", path, {"status": {"phase": "Deleting"}}, content_type=MERGE_PATCH)
+        _see(master, b"Deleting")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=SECONDS) == 130
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(master)
+
+
+async def test_a_restart_of_the_api_server_is_survived_and_said(
+    windlass_fresh_plane: ControlPlane, watch: Watch
+) -> None:
+    plane = windlass_fresh_plane
+    await plane.install_foreign_crds("machine.openshift.io", "cluster.x-k8s.io")
+    sides = Sides(plane.blocking)
+    sides.capi_machine("worker-0")
+    process = watch(sides, "-o", "name", env={"KUBECONFIG": str(plane.kubeconfig())})
+    lines, errors = out(process), err(process)
+    lines.until(lambda line: line.endswith("worker-0"))
+
+    await plane.kill_apiserver()
+    errors.until(lambda line: line.startswith("warning: machines."))
+    await plane.restart_apiserver()
+    errors.until(lambda line: line.endswith(": followed again"))
+    sides.capi_machine("worker-1")
+
+    assert lines.until(lambda _: True).endswith("worker-1")
+
+
+def _see(master: int, text: bytes) -> None:
+    end, seen = time.monotonic() + SECONDS, b""
+    while text not in seen:
+        ready, _, _ = select.select([master], [], [], max(end - time.monotonic(), 0))
+        assert ready, f"{text!r} not seen in {seen!r}"
+        seen += os.read(master, 65536)

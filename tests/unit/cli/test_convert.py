@@ -1,0 +1,221 @@
+"""`windlass convert`: what it prints where, and its exit codes."""
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from windlass.cli import main
+
+from ..machine_sync.conversion.deviations import DEVIATIONS
+from ..machine_sync.conversion.vectors import platform_of, row_id, rows
+
+MACHINE = """
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Machine
+metadata: {name: w-0, namespace: openshift-cluster-api, creationTimestamp: null}
+spec:
+  clusterName: c
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: OpenStackMachine, name: w-0}
+status: {lastUpdated: 2026-01-02T03:04:05Z, phase: Running}
+"""
+INFRA = """
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackMachine
+metadata: {name: w-0, namespace: openshift-cluster-api}
+spec: {flavor: m1.large, image: {filter: {name: rhcos, tags: [a]}}}
+"""
+CLUSTER = """
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackCluster
+metadata: {name: c, namespace: openshift-cluster-api}
+spec: {}
+"""
+WHOLE = "---".join([MACHINE, INFRA, CLUSTER])
+BROKEN = MACHINE.replace("name: w-0, namespace", "name: w-1, namespace").replace("clusterName: c", "version: v1")
+WARNING = 'spec.image.filter.tags: Invalid value: ["a"]: MAPO does not support filtering image by tags'
+UNSUPPORTED = 'spec.version: Invalid value: "v1": version is not supported'
+
+
+class Terminal:
+    """Runs the command with this on standard input, and tells what came out."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        self._monkeypatch = monkeypatch
+        self._captured = capfdbinary
+
+    def __call__(self, *arguments: str, stdin: str = "") -> tuple[int, str, list[str]]:
+        """Exit code, standard output, lines of standard error."""
+        self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogatepass"))))
+        code = main(["convert", *arguments])
+        output = self._captured.readouterr()
+        return code, output.out.decode(), output.err.decode().splitlines()
+
+
+@pytest.fixture
+def convert(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Terminal:
+    return Terminal(monkeypatch, capfdbinary)
+
+
+def test_a_machine_from_standard_input_is_printed_as_yaml(convert: Terminal) -> None:
+    code, output, complaints = convert("--to", "machine-api", stdin=WHOLE)
+    assert code == 0
+    assert complaints == [f"warning: Machine/w-0: {WARNING}"]
+    assert output.startswith("apiVersion: machine.openshift.io/v1beta1\nkind: Machine\nmetadata:\n  name: w-0\n")
+    assert yaml.safe_load(output)["spec"]["providerSpec"]["value"]["flavor"] == "m1.large"
+    assert "lastUpdated: '2026-01-02T03:04:05Z'" in output
+
+
+def test_a_dash_is_standard_input_among_files(convert: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "infra.yaml").write_text(INFRA)
+    (tmp_path / "cluster.yml").write_text(CLUSTER)
+    code, output, _ = convert(
+        "-f", str(tmp_path / "a"), "-f", "-", "-f", str(tmp_path / "cluster.yml"), "--to", "machine-api", stdin=MACHINE
+    )
+    assert (code, output.count("kind: Machine\n")) == (0, 1)
+
+
+def test_several_machines_are_a_stream_of_documents(convert: Terminal, tmp_path: Path) -> None:
+    second = WHOLE.replace("name: w-0", "name: w-1")
+    (tmp_path / "all.yaml").write_text(f"{WHOLE}---{second}")
+    code, output, _ = convert("-f", str(tmp_path), "--to", "machine-api")
+    assert code == 0
+    assert [tree["metadata"]["name"] for tree in yaml.safe_load_all(output)] == ["w-0", "w-1"]
+    assert output.count("\n---\n") == 1
+
+
+def test_json_holds_items_warnings_and_errors_even_if_some_failed(convert: Terminal) -> None:
+    code, output, complaints = convert("--to", "machine-api", "-o", "json", stdin=f"{WHOLE}---{BROKEN}")
+    assert code == 1
+    whole = json.loads(output)
+    assert list(whole) == ["items", "warnings", "errors"]
+    [item] = whole["items"]
+    assert (item["apiVersion"], item["kind"]) == ("machine.openshift.io/v1beta1", "Machine")
+    assert whole["warnings"] == [
+        {"object": "Machine/w-0", "message": WARNING},
+        {"object": "Machine/w-1", "message": WARNING},
+    ]
+    assert whole["errors"] == [{"object": "Machine/w-1", "message": UNSUPPORTED}]
+    assert complaints == [
+        f"warning: Machine/w-0: {WARNING}",
+        'note: Machine/w-1: uses OpenStackCluster/c, the only one given; the cluster of the Machine is ""',
+        f"warning: Machine/w-1: {WARNING}",
+        f"error: Machine/w-1: {UNSUPPORTED}",
+    ]
+
+
+def test_every_collected_error_is_an_entry_in_order(convert: Terminal) -> None:
+    several = BROKEN.replace("version: v1", "version: v1\n  deletion: {nodeDrainTimeoutSeconds: 0}")
+    _, output, _ = convert("--to", "machine-api", "-o", "json", stdin="---".join([several, INFRA, CLUSTER]))
+    assert [entry["message"] for entry in json.loads(output)["errors"]] == [
+        UNSUPPORTED,
+        "spec.deletion.nodeDrainTimeoutSeconds: Invalid value: 0: nodeDrainTimeoutSeconds is not supported",
+    ]
+
+
+def test_a_missing_part_is_the_error_of_conversion_and_a_note_says_which(convert: Terminal) -> None:
+    code, output, complaints = convert("--to", "machine-api", stdin=f"{MACHINE}---{CLUSTER}")
+    assert (code, output) == (1, "")
+    assert complaints == [
+        'note: Machine/w-0: there is no OpenStackMachine named "w-0" in namespace openshift-cluster-api '
+        "among the documents",
+        "error: Machine/w-0: provided Machine, OpenStackMachine and OpenStackCluster can not be nil",
+    ]
+
+
+def test_nothing_to_convert_is_a_failure_that_says_so(convert: Terminal) -> None:
+    mirror = "apiVersion: machine.openshift.io/v1beta1\nkind: Machine\nmetadata: {name: m}\n"
+    for given, count in (("", 0), (mirror, 1), (f"{INFRA}---{CLUSTER}", 2)):
+        code, output, complaints = convert("--to", "machine-api", stdin=given)
+        assert (code, output) == (1, "")
+        assert complaints == [f"error: no Cluster API Machine among the {count} objects that were read"]
+    code, output, _ = convert("--to", "machine-api", "-o", "json")
+    assert (code, json.loads(output)) == (1, {"items": [], "warnings": [], "errors": []})
+
+
+def test_machine_sets_are_left_alone_and_that_is_said(convert: Terminal) -> None:
+    machine_set = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: MachineSet\nmetadata: {name: ms}\n"
+    code, _, complaints = convert("--to", "machine-api", stdin=f"{WHOLE}---\n{machine_set}")
+    assert code == 0
+    assert "note: MachineSet/ms: machine sets are not converted, only Machines" in complaints
+
+
+def test_input_that_cannot_be_read_is_named_with_its_line_and_nothing_is_printed(
+    convert: Terminal, tmp_path: Path
+) -> None:
+    whole, bad, worse = tmp_path / "whole.yaml", tmp_path / "bad.yaml", tmp_path / "worse.json"
+    whole.write_text(WHOLE)
+    bad.write_text("kind: A\nx: y: z\n")
+    worse.write_text('{"kind": "A",\n"x": \n')
+    missing = tmp_path / "missing"
+    arguments = [argument for path in (whole, bad, worse, missing) for argument in ("-f", str(path))]
+    code, output, complaints = convert(*arguments, "--to", "machine-api", "-o", "json")
+    assert (code, output) == (2, "")
+    assert complaints == [
+        f"error: {bad}:2: invalid YAML: mapping values are not allowed in this context",
+        f"error: {worse}:3: invalid JSON: Expecting value (column 1)",
+        f"error: {missing}: No such file or directory",
+    ]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--to", "cluster"], ["--to", "machine-api", "-o", "table"], ["--nonsense"]])
+def test_a_wrong_command_line_is_a_usage_error(convert: Terminal, arguments: list[str]) -> None:
+    code, output, _ = convert(*arguments, stdin=WHOLE)
+    assert (code, output) == (64, "")
+
+
+def test_a_terminal_on_standard_input_is_a_usage_error(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    ours, theirs = os.openpty()
+    with open(theirs) as terminal, open(ours):
+        monkeypatch.setattr(sys, "stdin", terminal)
+        code = main(["convert", "--to", "machine-api"])
+    assert code == 64
+    assert b"nothing to read: give files with -f, or pipe them in" in capfdbinary.readouterr().err
+
+
+def test_an_object_cannot_forge_a_line_of_standard_error(convert: Terminal) -> None:
+    forged = BROKEN.replace("name: w-1", r'name: "x\nerror: y"')
+    _, output, complaints = convert("--to", "machine-api", "-o", "json", stdin="---".join([forged, INFRA, CLUSTER]))
+    assert complaints[-1] == rf"error: Machine/x\nerror: y: {UNSUPPORTED}"
+    assert json.loads(output)["errors"][0]["object"] == "Machine/x\nerror: y"
+
+
+def documents(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The row's input as a user would have it: with kinds, and the cluster as it is, even without a name."""
+    given, platform = row["input"], platform_of(row)
+    whole = []
+    for tree, kind in (
+        (given["machine"], "Machine"),
+        (given["infraMachine"], platform.infra_machine.RESOURCE.kind),
+        (given["infraCluster"], platform.infra_cluster.RESOURCE.kind),
+    ):
+        group = "cluster.x-k8s.io/v1beta2" if kind == "Machine" else "infrastructure.cluster.x-k8s.io/v1beta2"
+        if tree is not None:
+            whole.append({"apiVersion": group, "kind": kind, **tree})
+    return whole
+
+
+RECORDED = [row for row in rows() if row["input"]["machine"] is not None and row_id(row) not in DEVIATIONS]
+
+
+@pytest.mark.parametrize("row", RECORDED, ids=row_id)
+def test_recorded_conversions_come_out_of_the_command(convert: Terminal, row: dict[str, Any]) -> None:
+    trees = documents(row)
+    # Every other one as YAML, which is slow to write and read but must give the same.
+    text = yaml.dump_all(trees, allow_unicode=True) if len(row["case"]) % 2 else "\n".join(map(json.dumps, trees))
+    code, output, _ = convert("--to", "machine-api", "-o", "json", stdin=text)
+    printed = json.loads(output)
+
+    assert [entry["message"] for entry in printed["errors"]] == row["errors"]
+    assert [entry["message"] for entry in printed["warnings"]] == row["warnings"]
+    assert code == (1 if row["errors"] else 0)
+    expected = {"apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine"}
+    assert printed["items"] == ([{**expected, **row["output"]["machine"]}] if row["output"] else [])
