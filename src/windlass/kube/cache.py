@@ -44,6 +44,9 @@ from windlass.kube.store import Change, Store, Terms
 
 log = structlog.stdlib.get_logger(__name__)
 
+INACTIVITY = 75.0
+"""Seconds of silence after which a watch is dead. The API server sends a bookmark every minute."""
+
 _PATIENCE = 30.0
 
 
@@ -101,7 +104,7 @@ class Cache(Generic[K]):
         namespace: str | None = None,
         label_selector: str = "",
         field_selector: str = "",
-        inactivity: float = 75.0,
+        inactivity: float = INACTIVITY,
         page_size: int = 500,
         backoff: Backoff = RECONNECT,
         clock: Clock | None = None,

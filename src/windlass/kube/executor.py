@@ -25,6 +25,7 @@ from typing import Any, Protocol
 
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
+from windlass.kube.clock import rfc3339
 from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, Undeclared
 from windlass.kube.object import Object
 from windlass.kube.plan import (
@@ -237,7 +238,7 @@ def event_name(action: Emit) -> str:
 
 def event_body(action: Emit, *, now: datetime) -> dict[str, Any]:
     """The v1 Event that `kubectl describe` shows under the target."""
-    aim, stamp = action.target, timestamp(now)
+    aim, stamp = action.target, rfc3339(now)
     note = action.note if len(action.note) <= NOTE_LIMIT else action.note[: NOTE_LIMIT - 1] + "…"
     return {
         "apiVersion": Event.RESOURCE.api_version,
@@ -261,11 +262,6 @@ def event_body(action: Emit, *, now: datetime) -> dict[str, Any]:
         "lastTimestamp": stamp,
         "count": 1,
     }
-
-
-def timestamp(moment: datetime) -> str:
-    """`metav1.Time` text: RFC 3339, UTC, whole seconds."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _identified(body: Any, aim: Target) -> dict[str, Any]:

@@ -46,7 +46,7 @@ from typing import Any, Self
 import structlog
 from msgspec import Struct, field
 
-from windlass.kube.cache import Cache
+from windlass.kube.cache import INACTIVITY, Cache
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.controller import Controller
 from windlass.kube.executor import Executor
@@ -75,8 +75,8 @@ class _Entry(Struct):
 class Manager:
     """See the module.
 
-    `drain_seconds`: how long keys in work may take to end. `tune_gc`: set the garbage collector for many live objects.
-    `exit`: the hard exit.
+    `drain_seconds`: how long keys in work may take to end. `inactivity`: seconds of silence after which a watch is
+    dead. `tune_gc`: set the garbage collector for many live objects. `exit`: the hard exit.
     """
 
     def __init__(
@@ -88,6 +88,7 @@ class Manager:
         owns: Callable[[Any], bool] = lambda _: True,
         field_manager: str = "windlass",
         drain_seconds: float = 20.0,
+        inactivity: float = INACTIVITY,
         tune_gc: bool = True,
         clock: Clock | None = None,
         random: Random | None = None,
@@ -103,7 +104,7 @@ class Manager:
         self._clock = clock or SystemClock()
         self._random = random or Random()
         self._exit = exit
-        self._pool = CachePool(client, clock=clock, on_crash=self._crashed)
+        self._pool = CachePool(client, inactivity=inactivity, clock=clock, on_crash=self._crashed)
         self._lag = LoopLag(clock=self._clock, on_beat=metrics.lag if metrics else None)
         self._entries: dict[str, _Entry] = {}
         self._works = Switch()

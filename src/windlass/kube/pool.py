@@ -18,7 +18,7 @@ import structlog
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject
-from windlass.kube.cache import Cache, Followable
+from windlass.kube.cache import INACTIVITY, Cache, Followable
 from windlass.kube.clock import Clock
 from windlass.kube.controller import Index, Watch
 from windlass.kube.reader import CacheReader
@@ -50,17 +50,23 @@ class Figures(Struct, frozen=True):
 
 
 class CachePool:
-    """Caches over `client`. `on_crash` is told when a cache ends by itself, which is a bug."""
+    """Caches over `client`.
+
+    `inactivity`: seconds of silence after which a watch is dead. `on_crash` is told when a cache ends by itself, which
+    is a bug.
+    """
 
     def __init__(
         self,
         client: Cluster,
         *,
+        inactivity: float = INACTIVITY,
         clock: Clock | None = None,
         on_crash: Callable[[BaseException], None] | None = None,
     ) -> None:
         self.reader = CacheReader(client)
         self._client = client
+        self._inactivity = inactivity
         self._clock = clock
         self._on_crash = on_crash
         self._shared: dict[CacheKey, _Shared] = {}
@@ -135,6 +141,7 @@ class CachePool:
             watch.kind,
             namespace=watch.namespace,
             label_selector=watch.label_selector,
+            inactivity=self._inactivity,
             clock=self._clock,
         )
         self.reader.add(cache)

@@ -214,10 +214,10 @@ class Transport:
             self._observe(ask, code, began)
         if 200 <= response.status < 300:
             return body
-        error = refusal(response.status, response.headers, body, request=str(ask))
+        refused = refusal(response.status, response.headers, body, request=str(ask))
         if ask.is_write and response.status >= 500:
-            raise Unconfirmed(error.status, request=error.request, retry_after=error.retry_after)
-        raise error
+            raise Unconfirmed(refused.status, request=refused.request, retry_after=refused.retry_after)
+        raise refused
 
     async def _open(self, ask: _Ask, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
         began = time.monotonic()

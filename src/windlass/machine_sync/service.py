@@ -19,6 +19,7 @@ from aiohttp import web
 from msgspec import Struct
 
 from windlass.api import mapi
+from windlass.kube.cache import INACTIVITY
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import KubeError
@@ -29,6 +30,7 @@ from windlass.kube.pool import CachePool
 from windlass.kube.probes import probe_routes
 from windlass.kube.scrape import Guard, metrics_routes, open_metrics
 from windlass.kube.serving import TlsFiles, serve
+from windlass.kube.tasks import end
 from windlass.machine_sync.activation import Activation
 from windlass.machine_sync.constants import LEASE_NAME, UPSTREAM_LEASE_NAME, Namespaces
 from windlass.machine_sync.machine.controller import NAME, machine_controller
@@ -48,7 +50,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     `terms` None: no election, this process is the only one. `lease_namespace` "" is the namespace of the credentials,
     in a pod its own. `probes` and `metrics` None: not served. `metrics_open`: without authentication, which is only
-    possible on a loopback address. `request_timeout` is cut to what the election lets a write take.
+    possible on a loopback address. `request_timeout` is cut to what the election lets a write take. `inactivity`:
+    seconds of silence after which a watch is dead.
     """
 
     namespaces: Namespaces = Namespaces()
@@ -58,6 +61,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     resync: float = 600.0
     request_timeout: float = 30.0
     drain: float = 20.0
+    inactivity: float = INACTIVITY
     probes: Address | None = None
     metrics: Address | None = None
     metrics_open: bool = False
@@ -74,24 +78,31 @@ async def run(config: ClusterConfig, settings: Settings) -> None:
     metrics = Metrics(host=config.server)
     async with AsyncExitStack() as stack:
         lease_client = await stack.enter_async_context(Client(config, observer=metrics.request, connections=4))
-        await _refuse_beside_upstream(lease_client, settings.namespaces.cluster_api)
         election = _election(lease_client, config, settings)
         client = await stack.enter_async_context(_client(config, settings, election, metrics))
         manager = await stack.enter_async_context(
-            Manager(client, election=election, metrics=metrics, drain_seconds=settings.drain)
+            Manager(
+                client,
+                election=election,
+                metrics=metrics,
+                drain_seconds=settings.drain,
+                inactivity=settings.inactivity,
+            )
         )
         metrics.registry.register(MachineFigures(lambda: manager.reader.cached(mapi.Machine)))
-        pool = CachePool(client)
+        pool = CachePool(client, inactivity=settings.inactivity)
         stack.push_async_callback(pool.close)
         activation = _activation(pool, manager, settings)
-        following = asyncio.create_task(activation.run(), name="activation")
-        stack.push_async_callback(_end, following)
 
         def ready() -> dict[str, str]:
             return {**activation.report(), **pool.report(), **manager.report_ready()}
 
+        # Before anything that may take time, so that a slow start is not taken for a dead process.
         await stack.enter_async_context(_probes(settings, manager, ready))
         await stack.enter_async_context(_metrics(settings, metrics, lease_client))
+        await _refuse_beside_upstream(lease_client, settings.namespaces.cluster_api)
+        following = asyncio.create_task(activation.run(), name="activation")
+        stack.push_async_callback(end, following)
         log.info("running", server=config.server, identity=election.identity if election else "")
         await _first_to_end(manager, following)
 
@@ -186,9 +197,5 @@ async def _first_to_end(manager: Manager, following: "asyncio.Task[None]") -> No
             following.result()
         await managing
     finally:
-        await _end(managing)
+        await end(managing)
 
-
-async def _end(task: "asyncio.Task[None]") -> None:
-    task.cancel()
-    await asyncio.wait([task])

@@ -17,7 +17,7 @@ from typing import Any
 
 from windlass.api import capi, mapi
 from windlass.api.meta import OwnerReference, tree
-from windlass.kube.executor import timestamp
+from windlass.kube.clock import rfc3339
 from windlass.kube.merge import same
 from windlass.kube.plan import AddFinalizer, Create, Emit, Merge, Plan, Target, target
 from windlass.kube.seen import Absent, NotServedKind, Present, Unreadable
@@ -188,7 +188,7 @@ def _merged(before: Any, after: list[dict[str, Any]], *, now: datetime) -> list[
         said = {key: value for key, value in condition.items() if key != "lastTransitionTime"}
         place = next((i for i, old in enumerate(merged) if old.get("type") == condition["type"]), None)
         if place is None:
-            merged.append({**said, "lastTransitionTime": timestamp(now)})
+            merged.append({**said, "lastTransitionTime": rfc3339(now)})
         elif any(merged[place].get(key) != said.get(key) for key in ("status", "reason", "message")):
-            merged[place] = {**merged[place], **said, "lastTransitionTime": timestamp(now)}
+            merged[place] = {**merged[place], **said, "lastTransitionTime": rfc3339(now)}
     return merged

@@ -10,7 +10,7 @@ one merge patch with the resourceVersion that was observed, so that it is never 
 provider status are there, and so that nothing is sent when nothing changed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import Struct
 
 from windlass.api import capi, mapi
-from windlass.kube.executor import timestamp
+from windlass.kube.conditions import put
 from windlass.kube.plan import AddFinalizer, Create, Emit, Merge, Plan, RemoveFinalizers, Result, target
 from windlass.kube.seen import Present
 from windlass.machine_sync.constants import EVENT_SOURCE
@@ -122,7 +122,7 @@ def status_write(
     else:
         desired = {**status, **{key: observed[key] for key in KEPT if key in observed}}
     desired["authoritativeAPI"] = authority(mirror.object)
-    desired["conditions"] = with_condition(observed.get("conditions") or [], condition, now=now)
+    desired["conditions"] = put(observed.get("conditions") or [], condition, now=now)
     if generation is not None:
         desired["synchronizedGeneration"] = max(generation, mirror.object.status.synchronized_generation)
     return Merge(
@@ -136,18 +136,6 @@ def status_write(
 
 KEPT = ("conditions", "lastOperation", "authoritativeAPI", "synchronizedAPI", "synchronizedGeneration")
 """Status fields of a Machine that conversion does not decide."""
-
-
-def with_condition(
-    conditions: Sequence[Mapping[str, Any]], condition: Mapping[str, Any], *, now: datetime
-) -> list[dict[str, Any]]:
-    """`conditions` with `condition` in the place of the one of its type; lastTransitionTime moves with status only."""
-    before = next((old for old in conditions if old.get("type") == condition["type"]), None)
-    since = before.get("lastTransitionTime") if before and before.get("status") == condition["status"] else None
-    after = {**condition, "lastTransitionTime": since or timestamp(now)}
-    if before is None:
-        return [*map(dict, conditions), after]
-    return [after if old is before else dict(old) for old in conditions]
 
 
 def _condition(ok: bool, fault: Fault) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from msgspec import Struct
 
 from windlass.api import capi, core
 from windlass.api.meta import ObjectMeta
+from windlass.kube.clock import rfc3339
 from windlass.kube.controller import Controller, Watch
-from windlass.kube.executor import timestamp
 from windlass.kube.permissions import writes
 from windlass.kube.plan import (
     Action,
@@ -165,8 +165,8 @@ def _node(seen: InfrastructureSnapshot, machine: Present[Any], *, now: datetime)
                 "status": status,
                 "reason": reason,
                 "message": "written by a simulator: no kubelet runs here",
-                "lastHeartbeatTime": timestamp(now),
-                "lastTransitionTime": timestamp(now),
+                "lastHeartbeatTime": rfc3339(now),
+                "lastTransitionTime": rfc3339(now),
             }
             for kind, (status, reason) in _NODE_CONDITIONS.items()
         ],

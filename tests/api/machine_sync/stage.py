@@ -1,0 +1,315 @@
+"""Machine sync on a real API server: the namespaces of one test, the actors around it, and ways to wait.
+
+    async with stage.syncing():                      # the service, under the permissions that we ship
+        await stage.machine("w-0")                   # a Cluster API Machine with all that belongs to it
+        mirror = await stage.in_sync("w-0")
+
+Nothing here sleeps for luck: every wait is for a condition, with a deadline, and says what there was instead.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from msgspec import structs
+
+from windlass.api import capi, mapi
+from windlass.api.config import ClusterVersion, FeatureGate, Infrastructure
+from windlass.api.core import Event
+from windlass.api.meta import KubernetesObject
+from windlass.kube import config
+from windlass.kube.client import Client
+from windlass.kube.errors import NotFound
+from windlass.kube.verbs import PatchType
+from windlass.machine_sync import rbac, service
+from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, SYNC_FINALIZER, Namespaces
+from windlass.machine_sync.rbac import ServiceAccount
+from windlass.testing.plane.facade import PlaneAccess
+
+from .examples import Example, Tree
+
+T = TypeVar("T")
+
+SUCCESS = "Successfully synchronized CAPI Machine to MAPI"
+RELEASE = "4.22.0"
+CLUSTER = "c"
+SET = "ms"
+SOURCE_API = capi.Machine.RESOURCE.api_version
+
+
+async def eventually(
+    look: Callable[[], Awaitable[T]], holds: Callable[[T], Any], *, within: float = 30.0, what: str = ""
+) -> T:
+    """What `look` finds once `holds` is true of it. Fails with what there is instead."""
+    deadline = time.monotonic() + within
+    while not holds(found := await look()):
+        if time.monotonic() > deadline:
+            pytest.fail(f"after {within:g} s {what or 'what was waited for'} has not come true; there is: {found}")
+        await asyncio.sleep(0.05)
+    return found
+
+
+class Stage:
+    """See the module. `namespaces` are the two of this test; `admin` may do everything."""
+
+    def __init__(self, plane: PlaneAccess, admin: Client, *, namespaces: Namespaces, example: Example) -> None:
+        self.plane = plane
+        self.admin = admin
+        self.namespaces = namespaces
+        self.example = example
+        self.account: Path
+
+    # who we are
+
+    async def grant(self) -> None:
+        """Make the ServiceAccount that Machine sync runs as, with the permissions that we ship and no others."""
+        account = ServiceAccount(namespace=self.namespaces.cluster_api)
+        await self.plane.apply(
+            *rbac.documents(namespaces=self.namespaces, service_account=account, platforms=[self.example.name])
+        )
+        self.account = await self.plane.service_account_kubeconfig(account.namespace, account.name)
+
+    @property
+    def user(self) -> str:
+        """Who Machine sync is, as the API server says it."""
+        return f"system:serviceaccount:{self.namespaces.cluster_api}:{ServiceAccount().name}"
+
+    @asynccontextmanager
+    async def syncing(self, *, server: str = "", **settings: Any) -> AsyncIterator["asyncio.Task[None]"]:
+        """The service in this process, without an election. `server`: where it finds the API server."""
+        cluster = config.load(kubeconfig=self.account)
+        if server:
+            cluster = structs.replace(cluster, server=server)
+        usual: dict[str, Any] = {"namespaces": self.namespaces, "terms": None}
+        task = asyncio.create_task(service.run(cluster, service.Settings(**{**usual, **settings})))
+        try:
+            yield task
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    # the cluster
+
+    async def enable(self, *, platform: str = "", gates: tuple[str, ...] = ("MachineAPIMigration",)) -> None:
+        """The cluster-scoped objects that say whether Machine sync runs, and for which platform."""
+        await self.singleton(Infrastructure, "cluster", {"platformStatus": {"type": platform or self.example.name}})
+        await self.singleton(ClusterVersion, "version", {"desired": {"version": RELEASE, "image": "release"}})
+        enabled = [{"name": gate} for gate in gates]
+        await self.singleton(FeatureGate, "cluster", {"featureGates": [{"version": RELEASE, "enabled": enabled}]})
+
+    async def singleton(self, kind: type[KubernetesObject], name: str, status: Tree) -> None:
+        await self.plane.apply({**identity(kind), "metadata": {"name": name}, "spec": {}})
+        await self.admin.patch(kind, name, {"status": status}, type=PatchType.MERGE, subresource="status")
+
+    async def infra_cluster(self, name: str = CLUSTER) -> Tree:
+        return await self.make(self.example.platform.infra_cluster, name, self.example.cluster_spec)
+
+    async def source_set(self, name: str = SET) -> Tree:
+        labels = {"cluster.x-k8s.io/cluster-name": CLUSTER, "cluster.x-k8s.io/set-name": name}
+        template = {"metadata": {"labels": labels}, "spec": self.source_spec(name)}
+        spec = {"clusterName": CLUSTER, "replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+        return await self.make(capi.MachineSet, name, spec)
+
+    async def mirror_set(self, name: str = SET) -> Tree:
+        labels = {"machine.openshift.io/cluster-api-machineset": name}
+        spec = {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "authoritativeAPI": "ClusterAPI",
+            "template": {"metadata": {"labels": labels}, "spec": {"providerSpec": {"value": {}}}},
+        }
+        return await self.make(mapi.MachineSet, name, spec)
+
+    # machines
+
+    async def machine(
+        self, name: str, *, owner: str | None = SET, infra: bool = True, spec: Tree | None = None, **metadata: Any
+    ) -> Tree:
+        """A Cluster API Machine as Cluster API core has it after a moment: owned, held, with its infra machine.
+
+        `owner` names its MachineSet, which must exist; None: an independent machine.
+        """
+        if owner is not None:
+            metadata["ownerReferences"] = [await self.reference(capi.MachineSet, owner, controller=True)]
+        metadata = {"finalizers": [CLUSTER_API_FINALIZER], **metadata}
+        made = await self.make(capi.Machine, name, {**self.source_spec(name), **(spec or {})}, **metadata)
+        if infra:
+            await self.infra_machine(name)
+        return made
+
+    async def infra_machine(self, name: str, **metadata: Any) -> Tree:
+        """The infra machine of the Machine `name`, which must exist; held by its provider."""
+        metadata.setdefault("ownerReferences", [await self.reference(capi.Machine, name, controller=True)])
+        metadata.setdefault("finalizers", [self.example.simulated.machine_finalizer])
+        return await self.make(self.example.platform.infra_machine, name, self.example.infra_spec, **metadata)
+
+    async def fleet(self) -> None:
+        """An infra cluster, and a MachineSet with its twin: what the Machines of a test usually belong to."""
+        await self.infra_cluster()
+        await self.source_set()
+        await self.mirror_set()
+
+    def source_spec(self, name: str) -> Tree:
+        infra = self.example.platform.infra_machine.RESOURCE
+        return {
+            "clusterName": CLUSTER,
+            "bootstrap": {"dataSecretName": "worker-user-data"},
+            "infrastructureRef": {"apiGroup": infra.group, "kind": infra.kind, "name": name},
+        }
+
+    async def adoptable(self, name: str, *, authority: str = "ClusterAPI", **metadata: Any) -> Tree:
+        """A Machine of the Machine API that a user made, with status.authoritativeAPI as if it had been filled."""
+        spec = {"authoritativeAPI": "ClusterAPI", "providerSpec": {"value": {}}}
+        made = await self.make(mapi.Machine, name, spec, **metadata)
+        if authority:
+            made = await self.patch(mapi.Machine, name, {"status": {"authoritativeAPI": authority}}, part="status")
+        return made
+
+    async def make(self, kind: type[KubernetesObject], name: str, spec: Any, **metadata: Any) -> Tree:
+        body = {"metadata": {"name": name, **metadata}, "spec": spec}
+        return (await self.admin.create(kind, body, namespace=self.home(kind))).tree()
+
+    async def patch(self, kind: type[KubernetesObject], name: str, body: Tree, *, part: str = "") -> Tree:
+        """Merge `body` into an object, or into its subresource `part`."""
+        return (
+            await self.admin.patch(
+                kind, name, body, type=PatchType.MERGE, namespace=self.home(kind), subresource=part
+            )
+        ).tree()
+
+    async def resize(self, name: str, size: str) -> None:
+        """Change the infra machine, as nobody should but somebody does."""
+        await self.patch(self.infra_kind, name, {"spec": {self.example.size: size}})
+
+    async def delete(self, kind: type[KubernetesObject], name: str) -> None:
+        await self.admin.delete(kind, name, namespace=self.home(kind))
+
+    async def take_off(self, kind: type[KubernetesObject], name: str, finalizer: str) -> None:
+        """As the controller does whose finalizer it is."""
+        found = await self.get(kind, name)
+        assert found is not None
+        kept = [one for one in found["metadata"].get("finalizers", []) if one != finalizer]
+        body = {"metadata": {"finalizers": kept, "resourceVersion": found["metadata"]["resourceVersion"]}}
+        await self.patch(kind, name, body)
+
+    async def reference(self, kind: type[KubernetesObject], name: str, **more: Any) -> Tree:
+        found = await self.get(kind, name)
+        assert found is not None, f"{kind.RESOURCE.kind} {name} must exist before it owns something"
+        return {**identity(kind), "name": name, "uid": found["metadata"]["uid"], **more}
+
+    # looks
+
+    @property
+    def infra_kind(self) -> type[KubernetesObject]:
+        return self.example.platform.infra_machine
+
+    def home(self, kind: type[KubernetesObject]) -> str:
+        ours = kind.RESOURCE.group == mapi.Machine.RESOURCE.group
+        return self.namespaces.machine_api if ours else self.namespaces.cluster_api
+
+    async def get(self, kind: type[KubernetesObject], name: str) -> Tree | None:
+        try:
+            return (await self.admin.get(kind, name, namespace=self.home(kind))).tree()
+        except NotFound:
+            return None
+
+    async def everything(self, name: str) -> dict[str, Tree | None]:
+        """The three objects of a machine."""
+        kinds = {"mirror": mapi.Machine, "source": capi.Machine, "infra": self.infra_kind}
+        return {side: await self.get(kind, name) for side, kind in kinds.items()}
+
+    async def events(self, name: str) -> list[Tree]:
+        """The Events about the Machines of this name, in both namespaces."""
+        found: list[Tree] = []
+        for namespace in self.namespaces:
+            listed = await self.admin.list(Event, namespace=namespace)
+            found += [one.tree() for one in listed.items]
+        return [event for event in found if event["involvedObject"]["name"] == name]
+
+    # waits
+
+    async def in_sync(self, name: str, *, within: float = 30.0) -> Tree:
+        """The mirror, once it says that it is in sync with what the source is now."""
+
+        async def look() -> tuple[Tree | None, Tree | None]:
+            return await self.get(mapi.Machine, name), await self.get(capi.Machine, name)
+
+        def holds(found: tuple[Tree | None, Tree | None]) -> bool:
+            mirror, source = found
+            if mirror is None or source is None or condition(mirror).get("status") != "True":
+                return False
+            return bool(mirror["status"]["synchronizedGeneration"] == source["metadata"]["generation"])
+
+        mirror, _ = await eventually(look, holds, within=within, what=f"{name} in sync")
+        assert mirror is not None
+        return mirror
+
+    async def reports(self, name: str, *, reason: str, within: float = 30.0) -> Tree:
+        """The Synchronized condition of the mirror, once it gives this reason."""
+        mirror = await self.mirror_that(name, lambda tree: condition(tree).get("reason") == reason, within=within)
+        return condition(mirror)
+
+    async def mirror_that(self, name: str, holds: Callable[[Tree], Any], *, within: float = 30.0) -> Tree:
+        found = await eventually(
+            lambda: self.get(mapi.Machine, name),
+            lambda tree: tree is not None and holds(tree),
+            within=within,
+            what=f"the mirror {name}",
+        )
+        assert found is not None
+        return found
+
+    async def told(self, name: str, reason: str, *, within: float = 30.0) -> Tree:
+        """The first Event about `name` with this reason, once there is one."""
+
+        async def look() -> list[Tree]:
+            return [event for event in await self.events(name) if event["reason"] == reason]
+
+        return (await eventually(look, bool, within=within, what=f"an Event {reason} about {name}"))[0]
+
+    async def gone(self, *which: tuple[type[KubernetesObject], str], within: float = 30.0) -> None:
+        for kind, name in which:
+            lookup = (kind, name)
+            await eventually(
+                lambda lookup=lookup: self.get(*lookup),  # type: ignore[misc]
+                lambda tree: tree is None,
+                within=within,
+                what=f"{kind.RESOURCE.kind} {name} gone",
+            )
+
+    async def all_seen(self, *, within: float = 30.0) -> None:
+        """Return when Machine sync has looked at everything that was there before the call.
+
+        It looks at machines in the order in which they change, so another one that is mirrored by now tells.
+        """
+        name = f"seen-{time.monotonic_ns()}"
+        for where in ("infra_cluster", "source_set", "mirror_set"):
+            with suppress(Exception):
+                await getattr(self, where)(f"seen-{where.replace('_', '-')}")
+        independent = await self.machine(name, owner=None, spec={"clusterName": "seen-infra-cluster"})
+        assert independent
+        await self.adoptable(name)
+        await self.in_sync(name, within=within)
+
+
+def identity(kind: type[KubernetesObject]) -> Tree:
+    return {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind}
+
+
+def condition(mirror: Tree | None) -> Tree:
+    """The Synchronized condition, empty if there is none."""
+    conditions = ((mirror or {}).get("status") or {}).get("conditions") or []
+    return next((dict(one) for one in conditions if one["type"] == "Synchronized"), {})
+
+
+def finalizers(tree: Tree | None) -> list[str]:
+    return list((tree or {"metadata": {}})["metadata"].get("finalizers", []))
+
+
+def held_by_us(tree: Tree | None) -> bool:
+    return SYNC_FINALIZER in finalizers(tree)
