@@ -14,6 +14,7 @@ only when its effect was seen in the API server.
 | `audience` | the caches through which the story is watched |
 | `performance` | the steps in order, against the clock |
 | `view` | how it looks |
+| `showing` | these parts put together |
 | `keeping` | `--keep`: the stage stays when the command has ended |
 | `manifests/` | the cluster of the story |
 """

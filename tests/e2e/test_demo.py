@@ -1,0 +1,104 @@
+"""`windlass demo` from end to end, as a process: the real Cluster API core manager, and Windlass as it ships."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from windlass.cli.demo.expectations import REFUSAL
+from windlass.cli.demo.story import STORY
+from windlass.cli.exit_codes import Exit
+from windlass.testing.plane.waiting import wait_for
+
+SERVICE_ACCOUNT = "system:serviceaccount:windlass-system:windlass-machine-sync"
+
+PATIENCE = 240.0
+"""Seconds; the demo takes 40 on an idle machine. It has deadlines of its own, this is for a test machine in trouble."""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[Mapping[str, str]]:
+    """Temporary files and state in a folder of this test, where nothing may be left; nor may a process know it."""
+    for name in ("tmp", "state"):
+        (tmp_path / name).mkdir()
+    yield os.environ | {"TMPDIR": str(tmp_path / "tmp"), "XDG_STATE_HOME": str(tmp_path / "state")}
+    assert wait_for(lambda: True if not processes_of(tmp_path) else None, seconds=20), processes_of(tmp_path)
+    assert [*(tmp_path / "tmp").iterdir()] == []
+
+
+def processes_of(folder: Path) -> list[str]:
+    """The command lines of running processes that have to do with `folder`."""
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if str(folder) in line]
+
+
+def windlass(*arguments: str, environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "windlass", *arguments],
+        env=dict(environment),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def assert_whole_story(output: str) -> None:
+    summary = output.rpartition("\nSummary\n")[2].splitlines()
+    for number, (step, line) in enumerate(zip(STORY, summary, strict=False), start=1):
+        assert re.fullmatch(rf" ?{number}  ok +{re.escape(step.title)}  [\d.]+ s", line), output
+    assert summary[len(STORY)].startswith(f"All {len(STORY)} steps came true in "), output
+
+
+def test_every_step_of_the_demo_comes_true_and_nothing_is_left(environment: Mapping[str, str]) -> None:
+    demo = windlass("demo", environment=environment)
+    assert demo.returncode == Exit.OK, demo.stdout + demo.stderr
+    assert_whole_story(demo.stdout)
+    assert f"ok  Synchronized=False, reason FailedToConvertCAPIMachineToMAPI, message: {REFUSAL}  " in demo.stdout
+    assert (
+        "$ kubectl -n openshift-cluster-api scale machineset.cluster.x-k8s.io/demo-worker --replicas=5" in demo.stdout
+    )
+
+
+def test_what_is_kept_can_be_used_and_stopped(environment: Mapping[str, str]) -> None:
+    demo = windlass("demo", "--keep", environment=environment)
+    try:
+        assert demo.returncode == Exit.OK, demo.stdout + demo.stderr
+        assert_whole_story(demo.stdout.partition("\nEverything still runs.")[0])
+        kubeconfig = demo.stdout.partition("export KUBECONFIG=")[2].split()[0]
+        machines = windlass("machines", "--kubeconfig", kubeconfig, environment=environment)
+        assert SERVICE_ACCOUNT in (Path(kubeconfig).parents[1] / "logs" / "audit.log").read_text(encoding="utf-8")
+        rows = [line.split() for line in machines.stdout.splitlines()[1:]]
+        assert [row[1:5] for row in rows] == [["ClusterAPI", "Running", "Running", "True"]] * 5
+        again = windlass("demo", "--keep", environment=environment)
+        assert again.returncode == Exit.FAILED
+        assert "`windlass dev down` stops it" in again.stderr
+    finally:
+        down = windlass("dev", "down", environment=environment)
+    assert down.returncode == Exit.OK, down.stderr
+
+
+def test_ctrl_c_leaves_nothing_behind(environment: Mapping[str, str]) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "windlass", "demo"],
+        env=dict(environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as demo:
+        assert demo.stdout is not None
+        # The second step has begun, so there is a control plane to leave behind.
+        assert any(line.startswith(" 2/") for line in demo.stdout)
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(timeout=PATIENCE) == Exit.INTERRUPTED
+
+
+def test_it_refuses_to_play_on_somebody_elses_cluster(environment: Mapping[str, str]) -> None:
+    demo = windlass("demo", "--kubeconfig", "production.yaml", environment=environment)
+    assert demo.returncode == Exit.USAGE
+    assert "only on the control plane it starts" in demo.stderr
