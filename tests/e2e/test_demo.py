@@ -51,7 +51,7 @@ def windlass(*arguments: str, environment: Mapping[str, str]) -> "subprocess.Com
 def assert_whole_story(output: str) -> None:
     summary = output.rpartition("\nSummary\n")[2].splitlines()
     for number, (step, line) in enumerate(zip(STORY, summary, strict=False), start=1):
-        assert re.fullmatch(rf" ?{number}  ok +{re.escape(step.title)}  [\d.]+ s", line), output
+        assert re.fullmatch(rf" ?{number}  ok +[\d.]+ s  {re.escape(step.title)}", line), output
     assert summary[len(STORY)].startswith(f"All {len(STORY)} steps came true in "), output
 
 

@@ -121,9 +121,8 @@ def summarise(console: Console, results: Sequence[Result], *, logs: Path, second
         word, style = ("not tried", "dim") if result.finding is None else ("FAILED", "bold red")
         if result.passed:
             word, style = "ok", "bold green"
-        line = Text.assemble(f"{number:>2}  ", (f"{word:<9}", style), f"  {result.step.title}")
-        if result.finding is not None:
-            line.append(f"  {result.seconds:.1f} s", "dim")
+        took = f"{result.seconds:6.1f} s" if result.finding is not None else " " * 8
+        line = Text.assemble(f"{number:>2}  ", (f"{word:<9}", style), (took, "dim"), f"  {result.step.title}")
         console.print(line, soft_wrap=True)
     failed = next((result for result in results if not result.passed), None)
     if failed is None:
