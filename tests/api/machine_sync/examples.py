@@ -5,7 +5,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from windlass.api import mapi
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 from windlass.testing.simulators.platforms import AWS, OPENSTACK, SimulatedPlatform
 
@@ -13,15 +12,14 @@ Tree = dict[str, Any]
 
 
 class Example(Struct, frozen=True, kw_only=True):
-    """What the tests need to know of a platform. `grow` is a change of the infra machine, `grown` what it makes of the
-    mirror's provider spec."""
+    """What the tests need to know of a platform."""
 
     platform: Platform
     simulated: SimulatedPlatform
     infra_spec: Mapping[str, Any]
     cluster_spec: Mapping[str, Any]
     size: str
-    """The field of the infra machine's spec that may change, and what it is called in the provider spec."""
+    """The field that says how large the machine is, in the spec of the infra machine and in the provider spec."""
 
     @property
     def name(self) -> str:
@@ -53,5 +51,3 @@ EXAMPLES = {
         size="instanceType",
     ),
 }
-
-KINDS = {"mirror": mapi.Machine, "mirror_set": mapi.MachineSet}
