@@ -66,6 +66,9 @@ class Watch(Struct, Generic[Key], frozen=True):
 
     `namespace` None means all namespaces. `indexes` are kept by the cache for `observe` to look things up by.
     Watches of equal (kind, namespace, label_selector) share one cache, whichever controllers they belong to.
+
+    `metadata_only`: wake by objects whose content must not be held, such as Secrets. The cache then has only their
+    metadata, `map` and `indexes` see no more, and `observe` reads an object by name from the server itself.
     """
 
     kind: type[KubernetesObject]
@@ -73,6 +76,7 @@ class Watch(Struct, Generic[Key], frozen=True):
     namespace: str | None = None
     label_selector: str = ""
     indexes: Mapping[str, Index] = field(default_factory=dict)
+    metadata_only: bool = False
 
     def __str__(self) -> str:
         selected = f" ({self.label_selector})" if self.label_selector else ""

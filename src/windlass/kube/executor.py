@@ -141,9 +141,8 @@ class Executor:
                 body = _identified(action.body, aim)
                 return await self._api.create(aim.kind, body, namespace=aim.namespace, field_manager=self._manager)
             case Merge():
-                patch = action.patch
-                patch["metadata"] = {**(patch.get("metadata") or {}), "resourceVersion": version}
-                return await self._patch(action, patch)
+                metadata = {**(action.patch.get("metadata") or {}), "resourceVersion": version}
+                return await self._patch(action, {**action.patch, "metadata": metadata})
             case AddFinalizer() | RemoveFinalizers():
                 return await self._patch(
                     action, {"metadata": {"finalizers": action.desired, "resourceVersion": version}}

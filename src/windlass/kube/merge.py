@@ -9,6 +9,10 @@ from typing import Any
 
 from msgspec import Struct
 
+_LEAVES = (str, int, float, type(None))
+_NO_MAPS = (*_LEAVES, list)
+"""Asked for first: most values are of these types, and asking whether one is a Mapping costs ten times as much."""
+
 
 def merge_patch(observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
     """The smallest merge patch that turns `observed` into `desired`; empty if they are equal."""
@@ -16,8 +20,8 @@ def merge_patch(observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict
     for key, wanted in desired.items():
         if wanted is None:
             continue
-        there = observed.get(key)
-        if isinstance(wanted, Mapping) and isinstance(there, Mapping):
+        there: Any = observed.get(key)
+        if _are_maps(there, wanted):
             if inner := merge_patch(there, wanted):
                 patch[key] = inner
         elif there is None or not same(there, wanted):
@@ -30,14 +34,22 @@ def merge_patch(observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict
 
 def same(left: Any, right: Any) -> bool:
     """Equality of plain trees where null and absent are the same, and `1` and `True` are not."""
-    if isinstance(left, Mapping) and isinstance(right, Mapping):
-        keys = {key for key, value in left.items() if value is not None}
-        return keys == {key for key, value in right.items() if value is not None} and all(
-            same(left[key], right[key]) for key in keys
-        )
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
-    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+    if isinstance(left, _LEAVES):
+        return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+    if isinstance(left, list):
+        return isinstance(right, list) and len(left) == len(right) and all(map(same, left, right))
+    if not _are_maps(left, right):
+        return bool(left == right)
+    for key, value in left.items():
+        if value is not None and ((there := right.get(key)) is None or not same(value, there)):
+            return False
+    return all(value is None or left.get(key) is not None for key, value in right.items())
+
+
+def _are_maps(left: Any, right: Any) -> bool:
+    if isinstance(left, _NO_MAPS) or isinstance(right, _NO_MAPS):
+        return False
+    return isinstance(left, Mapping) and isinstance(right, Mapping)
 
 
 class Change(Struct, frozen=True):

@@ -29,6 +29,7 @@ Each action says why it is there (`why`), which is what `windlass plan` and the 
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -102,7 +103,7 @@ class Create(Action, frozen=True, kw_only=True):
         return tuple(changes({}, self.body))
 
 
-class Merge(Action, frozen=True, kw_only=True):
+class Merge(Action, frozen=True, kw_only=True, dict=True):
     """Change the observed object into the desired one.
 
     `observed` and `desired` are trees of the same extent: the whole object, or only the parts that this controller
@@ -117,9 +118,9 @@ class Merge(Action, frozen=True, kw_only=True):
     def subresource(self) -> str:
         return self.part
 
-    @property
-    def patch(self) -> dict[str, Any]:
-        """The merge patch, without the resourceVersion that the executor adds."""
+    @cached_property
+    def patch(self) -> Tree:
+        """The merge patch, without the resourceVersion that the executor adds. Computed once: it is asked for often."""
         return merge_patch(self.observed, self.desired)
 
     @property

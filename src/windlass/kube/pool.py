@@ -25,11 +25,16 @@ from windlass.kube.reader import CacheReader
 from windlass.kube.tasks import end
 from windlass.kube.verbs import Api
 
-CacheKey: TypeAlias = tuple[type[KubernetesObject], str | None, str]
+CacheKey: TypeAlias = tuple[type[KubernetesObject], str | None, str, bool]
 
 
 class Cluster(Followable, Api, Protocol):
     """A client that can follow kinds (for the caches) and knows the verbs (for the reader and the executors)."""
+
+    @property
+    def metadata(self) -> Followable:
+        """Follows the same kinds without their content."""
+        ...
 
 
 class _Shared(Struct):
@@ -77,7 +82,7 @@ class CachePool:
 
         ValueError if it has an index of the same name that means something else.
         """
-        key = (watch.kind, watch.namespace, watch.label_selector)
+        key = (watch.kind, watch.namespace, watch.label_selector, watch.metadata_only)
         shared = self._shared.get(key)
         if shared is None:
             shared = self._shared[key] = self._start(watch)
@@ -131,20 +136,22 @@ class CachePool:
             )
 
     def _named(self) -> Iterator[tuple[str, _Shared]]:
-        for (kind, namespace, selector), shared in self._shared.items():
+        for (kind, namespace, selector, metadata_only), shared in self._shared.items():
             place = f"@{namespace}" if namespace else ""
-            yield f"{kind.RESOURCE.name}{place}{f'?{selector}' if selector else ''}", shared
+            part = "/metadata" if metadata_only else ""
+            yield f"{kind.RESOURCE.name}{part}{place}{f'?{selector}' if selector else ''}", shared
 
     def _start(self, watch: Watch[Any]) -> _Shared:
         cache: Cache[Any] = Cache(
-            self._client,
+            self._client.metadata if watch.metadata_only else self._client,
             watch.kind,
             namespace=watch.namespace,
             label_selector=watch.label_selector,
             inactivity=self._inactivity,
             clock=self._clock,
         )
-        self.reader.add(cache)
+        if not watch.metadata_only:
+            self.reader.add(cache)
         task = asyncio.create_task(cache.run(), name=f"cache {watch}")
         task.add_done_callback(self._ended)
         return _Shared(cache, task, 0, {})
