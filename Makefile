@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 RUN := .venv/bin/
+RBAC := deploy/machine-sync/base/rbac.yaml
 export PYTHONUNBUFFERED := 1
 
 .PHONY: demo test lint types bench generate check-generated cross-compile clean help
@@ -21,6 +22,12 @@ lint: .venv/ready ## style, types, import contracts, generated files
 	$(RUN)mypy
 	$(RUN)lint-imports
 	@$(MAKE) --no-print-directory check-generated
+
+generate: .venv/ready ## write the files that are made from code
+	$(RUN)windlass manifests rbac > $(RBAC)
+
+check-generated: .venv/ready
+	$(RUN)windlass manifests rbac | diff -u $(RBAC) -
 
 bench: .venv/ready ## the tables of bench/README.md
 	$(RUN)python -m bench

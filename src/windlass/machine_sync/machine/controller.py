@@ -52,7 +52,8 @@ def machine_controller(
         return lambda found: [machine.name for machine in reader.indexed(capi.Machine, index, found.name)]
 
     def of_infra(infra: Object[Any]) -> Iterable[str]:
-        return {*_owning_machines(infra), *indexed_by(BY_INFRA_MACHINE)(infra)}
+        # By its own name too: that is where `observe` looks once the Machine that refers to it is gone.
+        return {infra.name, *_owning_machines(infra), *indexed_by(BY_INFRA_MACHINE)(infra)}
 
     ours, theirs = namespaces.machine_api, namespaces.cluster_api
     indexes = {BY_INFRA_MACHINE: _infra_machine, BY_CLUSTER: _cluster, BY_SET: _owning_sets}

@@ -60,10 +60,17 @@ def of_source_alone(seen: MachineSnapshot, source: ObjectMeta) -> Plan:
 def of_mirror_alone(seen: MachineSnapshot, mirror: ObjectMeta) -> Plan:
     """The mirror is being deleted, Cluster API is authoritative and has no Machine (any more).
 
-    The Machine API controllers are paused for this Machine, so nobody else takes off their finalizer.
+    The Machine API controllers are paused for this Machine, so nobody else takes off their finalizer. While the infra
+    machine is left, so may be the instance.
     """
+    infra = metadata_of(seen.infra)
+    if infra is not None:
+        waiting = WaitFor(f"the infrastructure provider to delete {infra.name}")
+        if infra.deletion_timestamp is None or _provider_at_work(infra):
+            return Plan().then(waiting)
+        return Plan.of(_off_infra(seen)).then(waiting)
     if not (_confirmed_absent(seen.source) and _confirmed_absent(seen.infra)):
-        return Plan().then(WaitFor("the infrastructure machine to go"))
+        return Plan().then(WaitFor("a look at the API server: are the Cluster API objects gone?"))
     return Plan.of(_off_mirror(mirror))
 
 
@@ -76,7 +83,7 @@ def _follow_source(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta
     if isinstance(seen.infra, NotServedKind):
         return Plan.of(delete_mirror).then(WaitFor(f"the infrastructure machine: {seen.infra.why}"))
     infra = metadata_of(seen.infra)
-    if infra is not None and any(finalizer.endswith(INFRA_FINALIZER_SUFFIX) for finalizer in infra.finalizers):
+    if infra is not None and _provider_at_work(infra):
         return Plan.of(delete_mirror).then(WaitFor(f"the infrastructure provider to delete {infra.name}"))
     off_infra = _off_infra(seen)
     if CLUSTER_API_FINALIZER in source.finalizers:
@@ -102,6 +109,11 @@ def _only_the_mirror_set_goes(seen: MachineSnapshot, source: ObjectMeta, mirror:
         source_set is not None and source_set.uid == source_owner.uid and source_set.deletion_timestamp is None
     )
     return mirror_set_goes and source_set_stays
+
+
+def _provider_at_work(infra: ObjectMeta) -> bool:
+    """An infrastructure provider still holds the object, so the instance may exist."""
+    return any(finalizer.endswith(INFRA_FINALIZER_SUFFIX) for finalizer in infra.finalizers)
 
 
 def _off_mirror(mirror: ObjectMeta) -> RemoveFinalizers:

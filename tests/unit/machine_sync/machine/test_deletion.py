@@ -128,6 +128,12 @@ def test_a_mirror_being_deleted_without_a_machine_is_let_go() -> None:
 
 def test_a_mirror_is_not_let_go_while_an_infra_machine_is_left() -> None:
     assert decided(source=None, mirror=going(MIRROR)).needed == ()
+    assert decided(source=None, mirror=going(MIRROR), infra=going(INFRA)).needed == ()
+
+
+def test_an_infra_machine_that_only_we_hold_is_let_go_before_the_mirror() -> None:
+    plan = decided(source=None, mirror=going(MIRROR), infra=going(INFRA, metadata__finalizers=[SYNC]))
+    assert steps(plan) == [("RemoveFinalizers", "infra")]
 
 
 def test_deletion_needs_no_infra_cluster_and_no_valid_references() -> None:

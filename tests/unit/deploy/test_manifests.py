@@ -1,0 +1,148 @@
+"""The kustomize folders: complete, consistent with the code, and as restricted as they say."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+import windlass
+from windlass.cli.run import machine_sync
+from windlass.kube import metrics as runtime_metrics
+from windlass.machine_sync.constants import LEASE_NAME
+from windlass.machine_sync.machine import metrics as machine_metrics
+from windlass.machine_sync.rbac import ServiceAccount
+
+ROOT = Path(__file__).parents[3]
+DEPLOY = ROOT / "deploy" / "machine-sync"
+KUSTOMIZATIONS = sorted(DEPLOY.rglob("kustomization.yaml"))
+
+Tree = dict[str, Any]
+
+
+def read(path: str) -> Tree:
+    tree: Tree = yaml.safe_load((DEPLOY / path).read_text(encoding="utf-8"))
+    return tree
+
+
+def mentioned(kustomization: Path) -> Iterator[Path]:
+    tree = yaml.safe_load(kustomization.read_text(encoding="utf-8"))
+    patches = [patch["path"] for patch in tree.get("patches", ()) if "path" in patch]
+    for name in (*tree.get("resources", ()), *tree.get("components", ()), *patches):
+        path = (kustomization.parent / name).resolve()
+        yield path / "kustomization.yaml" if path.is_dir() else path
+
+
+def pod(path: str = "base/deployment.yaml") -> Tree:
+    spec: Tree = read(path)["spec"]["template"]["spec"]
+    return spec
+
+
+def arguments(path: str) -> list[str]:
+    (container,) = pod(path)["containers"]
+    args: list[str] = container["args"]
+    return args
+
+
+def test_every_file_is_mentioned_and_every_mentioned_file_exists() -> None:
+    seen = {path for kustomization in KUSTOMIZATIONS for path in mentioned(kustomization)}
+    entrances = {DEPLOY / "kustomization.yaml", DEPLOY / "openshift" / "kustomization.yaml"}
+    assert seen | entrances == set(DEPLOY.rglob("*.yaml"))
+
+
+def test_plain_kubernetes_needs_no_crds() -> None:
+    files = list(mentioned(DEPLOY / "base" / "kustomization.yaml"))
+    kinds = {one["apiVersion"] for file in files for one in yaml.safe_load_all(file.read_text(encoding="utf-8"))}
+    assert {version for version in kinds if "." in version and not version.split("/")[0].endswith(".k8s.io")} == set()
+
+
+def test_everything_is_in_the_namespace_of_the_service_account() -> None:
+    for file in set(DEPLOY.rglob("*.yaml")) - set(KUSTOMIZATIONS) - {DEPLOY / "base" / "rbac.yaml"}:
+        for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
+            if document["kind"] != "ClusterRoleBinding":
+                assert document["metadata"]["namespace"] == ServiceAccount().namespace, file
+
+
+def test_the_image_is_of_this_version() -> None:
+    (image,) = read("base/kustomization.yaml")["images"]
+    (container,) = pod()["containers"]
+    assert (image["name"], image["newTag"]) == (container["image"], windlass.__version__)
+
+
+@pytest.mark.parametrize("path", ["base/deployment.yaml", "components/metrics/deployment.yaml"])
+def test_the_command_line_takes_the_arguments(path: str) -> None:
+    run, name, *rest = arguments(path)
+    assert (run, name) == ("run", "machine-sync")
+    with machine_sync.make_context("machine-sync", rest) as context:
+        assert isinstance(context, click.Context)
+
+
+def test_the_pod_has_time_to_drain() -> None:
+    with machine_sync.make_context("machine-sync", arguments("base/deployment.yaml")[2:]) as context:
+        assert pod()["terminationGracePeriodSeconds"] >= context.params["drain"] + 15
+
+
+def test_the_ports_are_those_that_are_listened_on() -> None:
+    for path in ("base/deployment.yaml", "components/metrics/deployment.yaml"):
+        (container,) = pod(path)["containers"]
+        with machine_sync.make_context("machine-sync", arguments(path)[2:]) as context:
+            listening = {context.params["health_probe_bind_address"].port, context.params["metrics_bind_address"].port}
+        assert {port["containerPort"] for port in container["ports"]} <= listening
+
+
+def test_the_pod_is_restricted() -> None:
+    spec = pod()
+    (container,) = spec["containers"]
+    assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert spec["serviceAccountName"] == ServiceAccount().name
+    assert set(container["resources"]["requests"]) == {"cpu", "memory"}
+    assert set(container["resources"]["limits"]) == {"memory"}
+
+
+def test_everything_that_selects_pods_selects_these() -> None:
+    labels = read("base/deployment.yaml")["spec"]["template"]["metadata"]["labels"]
+    selectors = [
+        read("base/deployment.yaml")["spec"]["selector"]["matchLabels"],
+        read("base/pod-disruption-budget.yaml")["spec"]["selector"]["matchLabels"],
+        read("base/network-policy.yaml")["spec"]["podSelector"]["matchLabels"],
+        read("components/metrics/network-policy.yaml")["spec"]["podSelector"]["matchLabels"],
+        read("components/metrics/service.yaml")["spec"]["selector"],
+    ]
+    assert all(selector == labels for selector in selectors)
+
+
+def alerts() -> list[Tree]:
+    (group,) = read("components/alerts/prometheus-rule.yaml")["spec"]["groups"]
+    rules: list[Tree] = group["rules"]
+    return rules
+
+
+@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
+def test_every_alert_asks_for_series_that_exist(rule: Tree) -> None:
+    known = f"{runtime_metrics.__doc__}{machine_metrics.__doc__}"
+    asked = set(re.findall(r"\b([a-z]+_[a-z_]+)\{", rule["expr"]))
+    assert asked
+    for series in asked:
+        assert f"`{series.removesuffix('_count')}`" in known, series
+
+
+@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
+def test_every_alert_has_its_section_in_the_runbook(rule: Tree) -> None:
+    page, _, anchor = rule["annotations"]["runbook"].partition("#")
+    headings = re.findall(r"^#+ (.+)$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert rule["alert"] in headings
+    assert anchor == rule["alert"].lower()
+
+
+def test_the_alert_on_leadership_asks_for_our_lease() -> None:
+    (rule,) = [rule for rule in alerts() if rule["alert"] == "WindlassMachineSyncNotLeading"]
+    assert f'name="{LEASE_NAME}"' in rule["expr"]
+    assert f"{ServiceAccount().namespace}/{LEASE_NAME}" in rule["annotations"]["description"]

@@ -1,0 +1,82 @@
+"""RBAC as the declarations say it, and as it is shipped."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from windlass.cli import cli
+from windlass.machine_sync import rbac
+from windlass.machine_sync.constants import Namespaces
+
+SHIPPED = Path(__file__).parents[3] / "deploy" / "machine-sync" / "base" / "rbac.yaml"
+
+
+def printed(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, ["manifests", "rbac", *arguments], standalone_mode=False)
+    assert result.exception is None, result.exception
+    return result.stdout
+
+
+def named(documents: list[rbac.Document], kind: str, namespace: str | None = None) -> list[rbac.Document]:
+    return [one for one in documents if one["kind"] == kind and one["metadata"].get("namespace") == namespace]
+
+
+def test_what_is_shipped_is_what_the_controllers_declare() -> None:
+    regenerate = "windlass manifests rbac > deploy/machine-sync/base/rbac.yaml"
+    assert SHIPPED.read_text(encoding="utf-8") == printed(), f"declarations have changed; run: {regenerate}"
+
+
+def test_there_is_no_wildcard() -> None:
+    rules = [rule for one in rbac.documents() for rule in one.get("rules", ())]
+    assert rules
+    assert not [rule for rule in rules if "*" in str(rule)]
+
+
+def test_only_what_has_no_namespace_is_granted_cluster_wide() -> None:
+    role, reader = named(rbac.documents(), "ClusterRole")
+    assert {resource for rule in role["rules"] for resource in rule["resources"]} == {
+        *("clusterversions", "featuregates", "infrastructures", "subjectaccessreviews", "tokenreviews")
+    }
+    assert reader["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+
+
+def test_every_role_is_bound_to_the_service_account_but_that_of_scrapers() -> None:
+    documents = rbac.documents()
+    roles = {(one["kind"], one["metadata"].get("namespace")) for one in documents if one["kind"].endswith("Role")}
+    bindings = [one for one in documents if one["kind"].endswith("Binding")]
+    assert {(one["roleRef"]["kind"], one["metadata"].get("namespace")) for one in bindings} == roles
+    subjects = {(one["namespace"], one["name"]) for binding in bindings for one in binding["subjects"]}
+    assert subjects == {rbac.ServiceAccount()}
+    assert rbac.METRICS_READER not in {one["roleRef"]["name"] for one in bindings}
+
+
+def test_namespaces_of_machines_are_not_ours_to_create() -> None:
+    sides = Namespaces("mapi", "capi")
+    documents = rbac.documents(namespaces=sides, service_account=rbac.ServiceAccount("mapi", "sync"))
+    assert named(documents, "Namespace") == []
+    assert named(documents, "Role", "mapi")
+    assert named(documents, "Role", "capi")
+
+
+def test_a_platform_that_is_left_out_is_not_granted() -> None:
+    def resources(**chosen: Any) -> set[str]:
+        rules = [rule for one in rbac.documents(**chosen) for rule in one.get("rules", ())]
+        return {resource for rule in rules for resource in rule.get("resources", ())}
+
+    assert resources() - resources(platforms=["OpenStack"]) == {"awsclusters", "awsmachines"}
+
+
+def test_the_command_takes_names_of_namespaces() -> None:
+    text = printed("--machine-api-namespace=mapi", "--cluster-api-namespace=capi", "-n", "elsewhere")
+    assert "openshift-machine-api" not in text
+    assert "windlass-system" not in text
+    assert "namespace: elsewhere" in text
+
+
+@pytest.mark.parametrize("name", ["PowerVS", "openstack"])
+def test_a_platform_that_is_not_served_is_a_usage_error(name: str) -> None:
+    result = CliRunner().invoke(cli, ["manifests", "rbac", "--platform", name])
+    assert result.exit_code != 0
+    assert "machine-sync serves AWS and OpenStack" in result.output
