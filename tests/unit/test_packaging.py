@@ -33,5 +33,6 @@ def test_the_wheel_holds_what_the_package_needs_at_run_time(built: Path) -> None
 
 def test_the_sdist_can_be_tested(built: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")
-    names = {"/".join(name.split("/")[1:]) for name in tarfile.open(sdist).getnames()}
+    with tarfile.open(sdist) as packed:
+        names = {"/".join(name.split("/")[1:]) for name in packed.getnames()}
     assert {"Makefile", "uv.lock", "tools/bootstrap", "tests/unit/test_packaging.py", "LICENSE"} <= names

@@ -22,9 +22,9 @@ from windlass.kube.merge import changes
 from windlass.kube.plan import Retry
 from windlass.kube.rounds import Rest, reconcile
 from windlass.kube.seen import Seen, seen
+from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.observe import Observer
-from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.platforms import PLATFORMS
 from windlass.testing.memory import MemoryApi
 
@@ -105,7 +105,9 @@ class Fresh:
     def __init__(self, api: MemoryApi) -> None:
         self._api = api
 
-    async def see(self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False) -> Seen[K]:
+    async def see(
+        self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
+    ) -> Seen[K]:
         return seen(self._api.peek(kind, name, namespace=namespace), confirmed=True)
 
 
