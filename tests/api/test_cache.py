@@ -112,9 +112,7 @@ async def test_every_own_write_is_visible_at_once_and_settles_into_the_stream(
         cache.wrote(changed)
         assert [item.decode().data for item in cache.items() if item.name == "x"] == [{"a": "b"}]
         assert await client.delete(ConfigMap, "x", namespace=windlass_namespace, uid=made.uid) is None
-        cache.removed(
-            name="x", namespace=windlass_namespace, uid=made.uid, resource_version=changed.resource_version
-        )
+        cache.removed(name="x", namespace=windlass_namespace, uid=made.uid, resource_version=changed.resource_version)
         assert cache.get("x") is None
         await until(lambda: bool(told) and told[-1].new is None)
         assert cache.get("x") is None

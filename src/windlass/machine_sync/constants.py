@@ -17,7 +17,6 @@ class Namespaces(NamedTuple):
     cluster_api: str = CLUSTER_API_NAMESPACE
 
 
-
 MACHINE_API = "MachineAPI"
 CLUSTER_API = "ClusterAPI"
 MIGRATING = "Migrating"

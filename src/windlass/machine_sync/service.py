@@ -198,4 +198,3 @@ async def _first_to_end(manager: Manager, following: "asyncio.Task[None]") -> No
         await managing
     finally:
         await end(managing)
-

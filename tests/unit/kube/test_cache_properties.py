@@ -82,7 +82,7 @@ class Weather:
                 await asyncio.sleep(seconds)
             case "end", _:
                 server.cut()
-            case ("compact" | "mute" | "unmute" | "bookmark" | "repeat"), _:
+            case (("compact" | "mute" | "unmute" | "bookmark" | "repeat"), _):
                 getattr(server, what)()
 
     def agrees(self) -> bool:

@@ -202,8 +202,7 @@ class StoreAgainstServer(RuleBasedStateMachine):
                 assert int(found.resource_version) >= version, f"{found} is older than {version}"
             else:
                 assert any(
-                    h.type is EventType.DELETED and h.object.name == name and h.version >= version
-                    for h in self.history
+                    h.type is EventType.DELETED and h.object.name == name and h.version >= version for h in self.history
                 ), f"{name} was there at {version} and never deleted after"
 
     @invariant()
