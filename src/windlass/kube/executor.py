@@ -97,8 +97,11 @@ class Executor:
             action for action in plan.needed if not (isinstance(action, Emit) and event_name(action) in self._emitted)
         )
 
-    async def apply(self, plan: Plan) -> Outcome:
-        """Carry out what is pending, in order, up to the first error. Never raises a KubeError: it is in the result."""
+    async def apply(self, plan: Plan, *, wrote: Callable[[Object[Any]], None] | None = None) -> Outcome:
+        """Carry out what is pending, in order, up to the first error. Never raises a KubeError: it is in the result.
+
+        `wrote` is called with the answer to each write as soon as it is there.
+        """
         results: list[Result] = []
         versions: dict[str, str] = {}
         for action in self.pending(plan):
@@ -122,6 +125,8 @@ class Executor:
                 changed = answer.resource_version != before
                 versions[action.target.uid] = answer.resource_version
             self._report(action, answer)
+            if wrote is not None and answer is not None:
+                wrote(answer)
             results.append(Result(action, object=answer, changed=changed))
         return Outcome(tuple(results))
 

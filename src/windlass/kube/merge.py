@@ -21,6 +21,8 @@ def merge_patch(observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict
         if wanted is None:
             continue
         there: Any = observed.get(key)
+        if there is wanted:
+            continue
         if _are_maps(there, wanted):
             if inner := merge_patch(there, wanted):
                 patch[key] = inner
@@ -34,6 +36,8 @@ def merge_patch(observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict
 
 def same(left: Any, right: Any) -> bool:
     """Equality of plain trees where null and absent are the same, and `1` and `True` are not."""
+    if left is right:
+        return True
     if isinstance(left, _LEAVES):
         return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
     if isinstance(left, list):
@@ -47,6 +51,8 @@ def same(left: Any, right: Any) -> bool:
 
 
 def _are_maps(left: Any, right: Any) -> bool:
+    if isinstance(left, dict) and isinstance(right, dict):
+        return True
     if isinstance(left, _NO_MAPS) or isinstance(right, _NO_MAPS):
         return False
     return isinstance(left, Mapping) and isinstance(right, Mapping)

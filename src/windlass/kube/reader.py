@@ -1,7 +1,8 @@
 """How `observe` looks at objects: from the caches where there are caches, from the server where there are none.
 
 Caches of different kinds lag each other, so "not in the cache" and "not there" are two things. A decision that relies
-on an absence asks for it to be confirmed, which costs one live GET; everything else costs nothing:
+on an absence asks for it to be confirmed, which costs one live GET, and one that relies on a presence as well looks
+live; everything else costs nothing:
 
     reader = CacheReader(client, [machines, infrastructures])
     machine = await reader.see(Machine, "worker-1", namespace="openshift-machine-api")
@@ -11,7 +12,7 @@ on an absence asks for it to be confirmed, which costs one live GET; everything 
 
 | the kind | `see` reads | an absence is confirmed |
 |---|---|---|
-| has a cache, synced | the cache; the server if a write to the object had no known outcome | with `confirm` |
+| has a cache, synced | the cache; the server with `live`, or after a write of unknown outcome | if asked for |
 | has a cache, not synced yet | the server | always |
 | has no cache (Secrets) | the server | always |
 | is not served | nothing: `NotServedKind` | |
@@ -50,12 +51,15 @@ class CacheReader:
         if cache in caches:
             caches.remove(cache)
 
-    async def see(self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False) -> Seen[K]:
+    async def see(
+        self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
+    ) -> Seen[K]:
         """What there is under this name. Raises KubeErrors when the server had to be asked and did not answer."""
         cache = self._cache(kind, namespace)
         if cache is not None and not cache.served:
             return NotServedKind(f"{kind.RESOURCE} is not served: {cache.health.pulse.error}")
-        if cache is not None and cache.synced.is_set() and not cache.doubted(name, namespace=namespace):
+        readable = cache is not None and cache.synced.is_set() and not cache.doubted(name, namespace=namespace)
+        if cache is not None and readable and not live:
             found = cache.get(name, namespace=namespace)
             if found is not None or not confirm:
                 return seen(found)

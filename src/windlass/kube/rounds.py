@@ -3,9 +3,9 @@
     while the plan has something to do:  observe -> decide -> apply
 
 The outcome of a round is part of the next observation, so `decide` sees what the API server refused and can turn it
-into a condition or an Event. Three kinds of outcome never reach it, because there is nothing to decide about them:
-a conflict (somebody wrote or created first: observe again, later), a transient failure (try again, later) and a fenced
-write.
+into a condition or an Event. Four kinds of outcome never reach it, because there is nothing to decide about them:
+a conflict (somebody wrote or created first: observe again, later), an observed object that is gone by now (observe
+again, at once), a transient failure (try again, later) and a fenced write.
 
 A plan whose writes the server takes without anything changing (it puts a default back, it prunes a field) would be
 made again for ever, so it counts as rest. A plan that still changes something after `max_rounds` rounds is not
@@ -14,12 +14,13 @@ converging; the error shows the last two.
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from windlass.kube.errors import AlreadyExists, Conflict, KubeError
+from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, NotServed
 from windlass.kube.executor import Executor
+from windlass.kube.object import Object
 from windlass.kube.plan import Emit, Next, Outcome, Plan, Retry
 
 MAX_ROUNDS = 20
@@ -64,9 +65,13 @@ async def reconcile(
     decide: Decide[SnapshotT],
     executor: Executor,
     now: Callable[[], datetime],
+    wrote: Callable[[Object[Any]], None] | None = None,
     max_rounds: int = MAX_ROUNDS,
 ) -> Rest:
-    """Take `key` to rest. Exceptions of `observe` and `decide` pass through: they are bugs, or KubeErrors of reads."""
+    """Take `key` to rest. Exceptions of `observe` and `decide` pass through: they are bugs, or KubeErrors of reads.
+
+    `wrote` is told of each write that was answered.
+    """
     last, writes = Outcome(), 0
     before = plan = Plan()
     for number in range(1, max_rounds + 1):
@@ -74,8 +79,11 @@ async def reconcile(
         before, plan = plan, decide(snapshot, now=now())
         if not executor.pending(plan):
             return Rest(plan.next, number, writes)
-        last = await executor.apply(plan)
+        last = await executor.apply(plan, wrote=wrote)
         writes += sum(result.error is None and not isinstance(result.action, Emit) for result in last.results)
+        if _vanished(last):
+            last = Outcome()
+            continue
         error = last.error
         if error is not None and (error.transient or isinstance(error, Conflict | AlreadyExists)):
             return Rest(Retry(describe(last)), number, writes, error)
@@ -85,6 +93,14 @@ async def reconcile(
             return Rest(plan.next, number, writes)
     text = f"no rest after {max_rounds} rounds; the last two plans were:\n{before}\nand then:\n{plan}"
     return Rest(Retry(text), max_rounds, writes)
+
+
+def _vanished(outcome: Outcome) -> bool:
+    """Somebody deleted, a moment before our write, the object that it was about."""
+    failed = outcome.failed
+    if failed is None or not failed.action.target.uid:
+        return False
+    return isinstance(failed.error, NotFound) and not isinstance(failed.error, NotServed)
 
 
 def describe(outcome: Outcome) -> str:

@@ -67,6 +67,11 @@ def seen(found: Object[K] | None, *, confirmed: bool = False) -> Seen[K]:
 class Reader(Protocol):
     """Who looks: the caches with an eye on the API server (`windlass.kube.reader`), or a model of one."""
 
-    async def see(self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False) -> Seen[K]:
-        """Look at one object. `confirm`: an absence decides something, so have the API server itself say so."""
+    async def see(
+        self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
+    ) -> Seen[K]:
+        """Look at one object.
+
+        `confirm`: an absence decides something, so have the API server itself say so. `live`: a presence does too.
+        """
         ...

@@ -78,18 +78,29 @@ class Subscribable(Protocol[K]):
 
 
 class FromCache(Generic[K, Key]):
-    """Wakes what `map` finds for objects of a cache, whose old and new state both count."""
+    """Wakes what `map` finds for objects of a cache, whose old and new state both count.
 
-    def __init__(self, cache: Subscribable[K], map: Callable[[Object[K]], Iterable[Key]]) -> None:  # noqa: A002
+    `holds(key, new)`: this state of an object is no reason to wake the key (`windlass.kube.echoes`).
+    """
+
+    def __init__(
+        self,
+        cache: Subscribable[K],
+        map: Callable[[Object[K]], Iterable[Key]],  # noqa: A002
+        *,
+        holds: Callable[[Key, Object[K] | None], bool] = lambda *_: False,
+    ) -> None:
         self._cache = cache
         self._map = map
+        self._holds = holds
         self._log = structlog.stdlib.get_logger(__name__)
 
     def attach(self, wake: Wake[Key]) -> Detach:
         def on_change(change: Changed) -> None:
             priority = Priority.LOW if change.initial else Priority.NORMAL
             for key in dict.fromkeys((*self.keys(change.old), *self.keys(change.new))):
-                wake(key, priority=priority)
+                if not self._holds(key, change.new):
+                    wake(key, priority=priority)
 
         # Subscribed first: what changes while the present state is read is then announced, at worst twice.
         detach = self._cache.subscribe(on_change)

@@ -17,6 +17,7 @@ The table in `windlass.kube.controller` says how a key comes back.
 import asyncio
 import time
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from random import Random
 from typing import Any, Generic, TypeVar
 
@@ -26,6 +27,7 @@ from structlog.contextvars import bound_contextvars
 from windlass.kube.budget import Budget
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.controller import Controller
+from windlass.kube.echoes import Echoes
 from windlass.kube.errors import ApiError, Conflict, Fenced, KubeError
 from windlass.kube.executor import Executor
 from windlass.kube.metrics import ControllerMetrics, Metrics
@@ -59,6 +61,7 @@ class Running(Generic[Key]):
             backoff=controller.backoff, min_interval=controller.min_interval, random=random or Random()
         )
         self._executor = executor
+        self._echoes: Echoes[Key] = Echoes()
         self._caches = caches
         self._owns = owns
         self._clock = clock or SystemClock()
@@ -91,7 +94,8 @@ class Running(Generic[Key]):
 
     def _sources(self) -> list[Source[Key]]:
         watched = [
-            FromCache(cache, watch.map) for cache, watch in zip(self._caches, self.controller.watches, strict=True)
+            FromCache(cache, watch.map, holds=self._echoes.holds)
+            for cache, watch in zip(self._caches, self.controller.watches, strict=True)
         ]
         sources: list[Source[Key]] = [*watched, *self.controller.sources]
         if self.controller.resync and watched:
@@ -115,9 +119,12 @@ class Running(Generic[Key]):
                 key = await self.queue.take()
             except Closed:
                 return
+            self._echoes.begin(key)
             try:
                 await self.reconcile(key)
             finally:
+                if self._echoes.end(key):
+                    self._wake(key)
                 self.queue.done(key)
 
     async def reconcile(self, key: Key) -> None:
@@ -149,6 +156,7 @@ class Running(Generic[Key]):
                     decide=self._decide,
                     executor=self._executor,
                     now=self._clock.now,
+                    wrote=partial(self._echoes.expect, key),
                 )
                 return rest, None
         except KubeError as error:

@@ -32,8 +32,8 @@ class World:
         self.cache.add_index("size", lambda item: [str(item.decode().spec["size"])])
         self.reader = CacheReader(api, [self.cache])
 
-    async def see(self, name: str, *, confirm: bool = False) -> Any:
-        return await self.reader.see(Widget, name, namespace="default", confirm=confirm)
+    async def see(self, name: str, **how: bool) -> Any:
+        return await self.reader.see(Widget, name, namespace="default", **how)
 
     def gets(self) -> int:
         return self.server.requests["get"]
@@ -83,6 +83,18 @@ async def test_an_absence_is_confirmed_by_one_look_whose_find_is_kept(world: Wor
         assert isinstance(await world.see("b", confirm=True), Present)
         assert isinstance(await world.see("b", confirm=True), Present)
     assert world.gets() == 2
+
+
+@scenario
+async def test_a_presence_that_decides_is_looked_at_live_and_what_is_found_is_kept(world: World) -> None:
+    async with following(world):
+        world.server.mute()
+        world.server.delete("a")
+        assert isinstance(await world.see("a", confirm=True), Present)
+        assert world.gets() == 0
+        assert await world.see("a", live=True) == Absent(confirmed=True)
+        assert await world.see("a") == Absent(confirmed=False)
+    assert world.gets() == 1
 
 
 @scenario

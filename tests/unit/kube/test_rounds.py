@@ -11,6 +11,7 @@ from windlass.kube.errors import Conflict, KubeError, NotServed
 from windlass.kube.executor import Executor
 from windlass.kube.plan import Create, Done, Merge, Outcome, Plan, RequeueAfter, Retry, Target, WaitFor
 from windlass.kube.rounds import Rest, reconcile
+from windlass.kube.verbs import PatchType
 from windlass.testing.memory import MemoryApi
 
 from .widgets import NAMESPACE, Widget, widget
@@ -144,3 +145,13 @@ async def _conflict() -> Conflict:
     outcome = await Executor(api).apply(Plan.of(Merge(target=stale, observed={}, desired={"spec": {"size": 1}})))
     assert isinstance(outcome.error, Conflict)
     return outcome.error
+
+
+async def test_an_object_that_goes_while_it_is_written_is_looked_at_again_at_once() -> None:
+    loop = Loop(lambda seen: grow(seen, 3))
+    await loop.run()
+    await loop.api.patch(Widget, "w", {"spec": {"size": 1}}, type=PatchType.MERGE, namespace=NAMESPACE)
+    loop.api.conflict_by(lambda: loop.api.delete(Widget, "w", namespace=NAMESPACE), "patch", Widget)
+    loop.seen.clear()
+    assert await loop.run() == Rest(Done(), rounds=4, writes=2), "it was made anew"
+    assert [bool(seen.last.failed) for seen in loop.seen] == [False] * 4
