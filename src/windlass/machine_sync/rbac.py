@@ -135,7 +135,9 @@ def _metadata(name: str, namespace: str | None) -> Document:
 class _Nobody:
     """A reader that is never asked: a controller is turned into RBAC here, not run."""
 
-    async def see(self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False) -> Seen[K]:
+    async def see(
+        self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
+    ) -> Seen[K]:
         raise AssertionError("only running controllers read")
 
     def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:

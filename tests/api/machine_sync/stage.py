@@ -23,8 +23,9 @@ from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
 from windlass.kube import config
 from windlass.kube.client import Client
-from windlass.kube.errors import NotFound
+from windlass.kube.errors import Conflict, NotFound
 from windlass.kube.verbs import PatchType
+from windlass.kube.watch import EventType
 from windlass.machine_sync import rbac, service
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, SYNC_FINALIZER, Namespaces
 from windlass.machine_sync.rbac import ServiceAccount
@@ -51,6 +52,23 @@ async def eventually(
             pytest.fail(f"after {within:g} s {what or 'what was waited for'} has not come true; there is: {found}")
         await asyncio.sleep(0.05)
     return found
+
+
+class History:
+    """States of objects in the order in which they were seen; `gone` are names of those that were deleted."""
+
+    def __init__(self) -> None:
+        self.trees: list[Tree] = []
+        self.gone: list[str] = []
+
+    def add(self, happened: EventType, tree: Tree) -> None:
+        if happened is EventType.DELETED:
+            self.gone.append(tree["metadata"]["name"])
+        else:
+            self.trees.append(tree)
+
+    async def latest(self) -> Tree:
+        return self.trees[-1] if self.trees else {}
 
 
 class Stage:
@@ -144,7 +162,8 @@ class Stage:
 
     async def infra_machine(self, name: str, **metadata: Any) -> Tree:
         """The infra machine of the Machine `name`, which must exist; held by its provider."""
-        metadata.setdefault("ownerReferences", [await self.reference(capi.Machine, name, controller=True)])
+        if "ownerReferences" not in metadata:
+            metadata["ownerReferences"] = [await self.reference(capi.Machine, name, controller=True)]
         metadata.setdefault("finalizers", [self.example.simulated.machine_finalizer])
         return await self.make(self.example.platform.infra_machine, name, self.example.infra_spec, **metadata)
 
@@ -177,9 +196,7 @@ class Stage:
     async def patch(self, kind: type[KubernetesObject], name: str, body: Tree, *, part: str = "") -> Tree:
         """Merge `body` into an object, or into its subresource `part`."""
         return (
-            await self.admin.patch(
-                kind, name, body, type=PatchType.MERGE, namespace=self.home(kind), subresource=part
-            )
+            await self.admin.patch(kind, name, body, type=PatchType.MERGE, namespace=self.home(kind), subresource=part)
         ).tree()
 
     async def resize(self, name: str, size: str) -> None:
@@ -196,6 +213,12 @@ class Stage:
         kept = [one for one in found["metadata"].get("finalizers", []) if one != finalizer]
         body = {"metadata": {"finalizers": kept, "resourceVersion": found["metadata"]["resourceVersion"]}}
         await self.patch(kind, name, body)
+
+    async def let_go(self, kind: type[KubernetesObject], name: str, finalizer: str) -> None:
+        """`take_off`, if it is there; a conflict is for the next attempt."""
+        if finalizer in finalizers(await self.get(kind, name)):
+            with suppress(Conflict, NotFound):
+                await self.take_off(kind, name, finalizer)
 
     async def reference(self, kind: type[KubernetesObject], name: str, **more: Any) -> Tree:
         found = await self.get(kind, name)
@@ -220,7 +243,7 @@ class Stage:
 
     async def everything(self, name: str) -> dict[str, Tree | None]:
         """The three objects of a machine."""
-        kinds = {"mirror": mapi.Machine, "source": capi.Machine, "infra": self.infra_kind}
+        kinds: dict[str, type[Any]] = {"mirror": mapi.Machine, "source": capi.Machine, "infra": self.infra_kind}
         return {side: await self.get(kind, name) for side, kind in kinds.items()}
 
     async def events(self, name: str) -> list[Tree]:
@@ -230,6 +253,27 @@ class Stage:
             listed = await self.admin.list(Event, namespace=namespace)
             found += [one.tree() for one in listed.items]
         return [event for event in found if event["involvedObject"]["name"] == name]
+
+    @asynccontextmanager
+    async def watching(self, kind: type[KubernetesObject], *names: str) -> AsyncIterator["History"]:
+        """Every state of the named objects (of all, if none is named) from now on, as a watch shows them."""
+        history = History()
+        listening = asyncio.Event()
+
+        async def listen() -> None:
+            stream = self.admin.watch(kind, namespace=self.home(kind), send_initial_events=True)
+            async for event in stream:
+                listening.set()
+                if event.type is not EventType.BOOKMARK and (not names or event.object.name in names):
+                    history.add(event.type, event.object.tree())
+
+        task = asyncio.create_task(listen())
+        try:
+            await asyncio.wait_for(listening.wait(), 30)
+            yield history
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
 
     # waits
 

@@ -30,16 +30,21 @@ class MemoryReader:
         self.api = api
         self._indexes: dict[tuple[Resource, str], Index] = {}
 
-    async def see(self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False) -> Seen[K]:
+    async def see(
+        self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
+    ) -> Seen[K]:
         """What there is under this name. An absence is confirmed by a GET if asked for, so faults of gets show."""
         if kind.RESOURCE not in {served.RESOURCE for served in self.api.kinds}:
             return NotServedKind(f"{kind.RESOURCE} is not served")
         try:
             found = self.cached(kind, name, namespace=namespace)
-            if found is not None or not confirm:
+            if not live and (found is not None or not confirm):
                 return seen(found)
-            return seen(await self.api.get(kind, name, namespace=namespace), confirmed=True)
+            answer = await self.api.get(kind, name, namespace=namespace)
+            self.wrote(answer)  # what the server says is remembered like an own write, as `Cache.ask` does
+            return seen(answer, confirmed=True)
         except NotFound:
+            self.removed(Target(kind, name, namespace))
             return Absent(confirmed=True)
         except DecodeError as error:
             return Unreadable(ObjectMeta(name=name, namespace=namespace or ""), str(error))

@@ -1,0 +1,54 @@
+"""A control plane for the tests of Machine sync, whose cluster-scoped objects say on which platform it is."""
+
+import gc
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from windlass.kube import config
+from windlass.kube.client import Client
+from windlass.machine_sync.constants import Namespaces
+from windlass.testing import ControlPlane
+from windlass.testing.plane.control_plane import BlockingControlPlane
+
+from .examples import EXAMPLES
+from .stage import Stage
+
+CRDS = ("machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "config.openshift.io")
+
+
+@pytest.fixture(scope="session")
+def machine_sync_plane() -> Iterator[ControlPlane]:
+    """A plane with the CRDs of all sides."""
+    with BlockingControlPlane() as plane:
+        plane.install_foreign_crds(*CRDS)
+        yield ControlPlane.around(plane)
+
+
+@pytest.fixture
+def platform() -> str:
+    """The platform of a test; parametrize it to have another."""
+    return "OpenStack"
+
+
+@pytest.fixture
+async def stage(machine_sync_plane: ControlPlane, platform: str) -> AsyncIterator[Stage]:
+    """An empty stage on a cluster where Machine sync is enabled."""
+    plane = machine_sync_plane
+    namespaces = Namespaces(await plane.create_namespace("mapi-"), await plane.create_namespace("capi-"))
+    async with Client(config.load(kubeconfig=plane.kubeconfig()), field_manager="test") as admin:
+        stage = Stage(plane, admin, namespaces=namespaces, example=EXAMPLES[platform])
+        await stage.grant()
+        await stage.enable()
+        yield stage
+    for namespace in namespaces:
+        await plane.delete_namespace(namespace)
+
+
+@pytest.fixture(autouse=True)
+def untouched_gc() -> Iterator[None]:
+    """The service tunes the garbage collector of its process, which here is that of the tests."""
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+    gc.unfreeze()

@@ -1,0 +1,146 @@
+"""Deletion while Cluster API is authoritative, in the order of the finalizers, on a real API server.
+
+The infrastructure provider and Cluster API core are played by hand, one step at a time, so that the order shows.
+"""
+
+from typing import Any
+
+import pytest
+
+from windlass.api import capi, mapi
+from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, MACHINE_API_FINALIZER, SYNC_FINALIZER
+
+from .stage import SET, Stage, eventually, finalizers, held_by_us
+
+pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
+
+
+async def mirrored(stage: Stage, name: str = "w-0") -> None:
+    await stage.fleet()
+    await stage.machine(name)
+    await stage.in_sync(name)
+
+
+async def deleting(stage: Stage, *sides: str, name: str = "w-0") -> dict[str, Any]:
+    """The objects of a machine, once the named sides are being deleted."""
+    return await eventually(
+        lambda: stage.everything(name),
+        lambda found: all(found[side] and "deletionTimestamp" in found[side]["metadata"] for side in sides),
+        what=f"{', '.join(sides)} being deleted",
+    )
+
+
+async def core_deletes(stage: Stage, name: str = "w-0") -> None:
+    """What Cluster API core does first: the infra machine goes too."""
+    await stage.delete(stage.infra_kind, name)
+
+
+async def provider_finishes(stage: Stage, name: str = "w-0") -> None:
+    await stage.take_off(stage.infra_kind, name, stage.example.simulated.machine_finalizer)
+
+
+async def core_finishes(stage: Stage, name: str = "w-0") -> None:
+    await stage.take_off(capi.Machine, name, CLUSTER_API_FINALIZER)
+
+
+@pytest.mark.parametrize("platform", ["OpenStack", "AWS"])
+@pytest.mark.parametrize("first", [capi.Machine, mapi.Machine], ids=["the-machine", "its-mirror"])
+async def test_ms24_deleting_either_side_takes_everything_along_in_order(stage: Stage, first: Any) -> None:
+    async with stage.syncing():
+        await mirrored(stage)
+        await stage.delete(first, "w-0")
+        await deleting(stage, "source", "mirror")
+        await core_deletes(stage)
+        await stage.all_seen()
+        there = await deleting(stage, "source", "mirror", "infra")
+        assert held_by_us(there["infra"]), "the provider has not finished"
+
+        await provider_finishes(stage)
+        await stage.gone((stage.infra_kind, "w-0"))
+        await stage.all_seen()
+        there = await stage.everything("w-0")
+        assert finalizers(there["source"]) == [CLUSTER_API_FINALIZER, SYNC_FINALIZER]
+        assert finalizers(there["mirror"]) == [MACHINE_API_FINALIZER, SYNC_FINALIZER]
+
+        await core_finishes(stage)
+        await stage.gone((capi.Machine, "w-0"), (mapi.Machine, "w-0"))
+
+
+async def test_deleting_a_machine_set_of_the_machine_api_lets_its_mirrors_go_and_keeps_the_machines(
+    stage: Stage,
+) -> None:
+    async with stage.syncing():
+        await mirrored(stage)
+        await stage.delete(mapi.MachineSet, SET)
+        # The garbage collector would, after its own time.
+        await stage.delete(mapi.Machine, "w-0")
+        await stage.gone((mapi.Machine, "w-0"))
+        there = await eventually(
+            lambda: stage.everything("w-0"), lambda found: not any(map(held_by_us, found.values())), what="let go"
+        )
+        assert there["source"] is not None
+        assert there["infra"] is not None
+        assert "deletionTimestamp" not in there["source"]["metadata"]
+        told = await stage.told("w-0", "MirrorReleased")
+        assert told["message"] == (
+            "The Machine API MachineSet of the mirror is being deleted; machine w-0 stays in Cluster API."
+        )
+        await stage.all_seen()
+        assert await stage.get(mapi.Machine, "w-0") is None, "a set that is gone gets no new mirrors"
+
+
+async def test_a_machine_whose_mirror_is_gone_already_is_not_held(stage: Stage) -> None:
+    async with stage.syncing():
+        await mirrored(stage)
+    await stage.patch(mapi.Machine, "w-0", {"metadata": {"finalizers": None}})
+    await stage.delete(mapi.Machine, "w-0")
+    await stage.delete(capi.Machine, "w-0")
+    async with stage.syncing():
+        await core_deletes(stage)
+        await eventually(
+            lambda: stage.everything("w-0"), lambda found: not any(map(held_by_us, found.values())), what="let go"
+        )
+        await provider_finishes(stage)
+        await core_finishes(stage)
+        await stage.gone((capi.Machine, "w-0"), (stage.infra_kind, "w-0"))
+
+
+async def test_a_mirror_whose_machine_is_gone_is_let_go_when_it_is_deleted(stage: Stage) -> None:
+    async with stage.syncing():
+        await mirrored(stage)
+    for kind in (stage.infra_kind, capi.Machine):
+        await stage.patch(kind, "w-0", {"metadata": {"finalizers": None}})
+        await stage.delete(kind, "w-0")
+    async with stage.syncing():
+        said = await stage.reports("w-0", reason="CAPIMachineNotFound")
+        assert said["message"] == "Cluster API machine not found"
+        await stage.delete(mapi.Machine, "w-0")
+        await stage.gone((mapi.Machine, "w-0"))
+
+
+async def test_a_machine_that_is_made_anew_under_its_name_is_mirrored_anew(stage: Stage) -> None:
+    async with stage.syncing():
+        await mirrored(stage)
+        await stage.patch(capi.Machine, "w-0", {"spec": {"providerID": "openstack:///1"}})
+        first = await stage.in_sync("w-0")
+        await stage.delete(capi.Machine, "w-0")
+        await core_deletes(stage)
+        await provider_finishes(stage)
+        await core_finishes(stage)
+        await stage.gone((capi.Machine, "w-0"), (mapi.Machine, "w-0"), (stage.infra_kind, "w-0"))
+        await stage.machine("w-0")
+        second = await stage.in_sync("w-0")
+    assert second["metadata"]["uid"] != first["metadata"]["uid"]
+    assert second["status"]["synchronizedGeneration"] < first["status"]["synchronizedGeneration"]
+
+
+async def test_an_infra_machine_deleted_under_a_living_machine_is_said(stage: Stage) -> None:
+    """It stays, held by us, as long as its machine does: its content is still the truth about the instance."""
+    async with stage.syncing():
+        await mirrored(stage)
+        await stage.delete(stage.infra_kind, "w-0")
+        await provider_finishes(stage)
+        await stage.all_seen()
+        there = await stage.everything("w-0")
+        assert there["infra"] is not None
+        assert finalizers(there["infra"]) == [SYNC_FINALIZER]

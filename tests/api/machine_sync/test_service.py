@@ -1,0 +1,166 @@
+"""The process: it starts and stops its work with the feature gate, says how it is, and refuses beside its rival."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+
+from windlass.api import capi, mapi
+from windlass.api.coordination import Lease
+from windlass.kube.verbs import PatchType
+from windlass.machine_sync.constants import LEASE_NAME, UPSTREAM_LEASE_NAME
+from windlass.machine_sync.service import Address
+from windlass.testing.plane.audit import Permission
+from windlass.testing.plane.ports import free_ports
+
+from .process import process
+from .stage import Stage, eventually
+
+pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
+
+
+class Probe:
+    """Asks the process how it is."""
+
+    def __init__(self, session: ClientSession, port: int) -> None:
+        self.address = Address("127.0.0.1", port)
+        self._session = session
+
+    async def ready(self) -> tuple[int, str]:
+        try:
+            async with self._session.get(f"http://127.0.0.1:{self.address.port}/readyz?verbose") as answer:
+                return answer.status, await answer.text()
+        except OSError as error:
+            return 0, str(error)
+
+    async def until_ready(self, *, check: str = "") -> str:
+        _, text = await eventually(
+            self.ready, lambda found: found[0] == 200 and check in found[1], what=f"ready {check}"
+        )
+        return text
+
+
+@pytest.fixture
+async def probe() -> AsyncIterator[Probe]:
+    async with ClientSession() as session:
+        yield Probe(session, free_ports(1)[0])
+
+
+async def test_the_feature_gate_starts_and_stops_the_work_while_the_process_stays_ready(
+    stage: Stage, probe: Probe
+) -> None:
+    await stage.enable(gates=())
+    await stage.fleet()
+    await stage.machine("w-0")
+    before = await stage.everything("w-0")
+    async with stage.syncing(probes=probe.address):
+        assert "machines.cluster.x-k8s.io" not in await probe.until_ready(), "idle: nothing is watched"
+        assert await stage.everything("w-0") == before
+
+        await stage.enable()
+        await stage.in_sync("w-0")
+        await probe.until_ready(check="[+]cache/machines.cluster.x-k8s.io")
+
+        await stage.enable(gates=("Another",))
+        await eventually(probe.ready, lambda found: "machines.cluster.x-k8s.io" not in found[1], what="idle again")
+        await probe.until_ready()
+        await stage.resize("w-0", "huge")
+        await stage.enable()
+        await stage.mirror_that("w-0", lambda tree: stage.example.provider_size(tree) == "huge")
+
+
+async def test_the_platform_may_change_while_it_runs(stage: Stage, probe: Probe) -> None:
+    await stage.enable(platform="PowerVS")
+    await stage.fleet()
+    await stage.machine("w-0")
+    async with stage.syncing(probes=probe.address):
+        await probe.until_ready()
+        assert await stage.get(mapi.Machine, "w-0") is None
+        await stage.enable(platform="OpenStack")
+        await stage.in_sync("w-0")
+
+
+async def test_it_uses_what_it_was_granted_and_is_never_refused(stage: Stage) -> None:
+    """All that it does in the life of a machine is allowed, and what it may write it has written."""
+    async with stage.syncing():
+        await stage.fleet()
+        await stage.machine("w-0")
+        await stage.in_sync("w-0")
+        await stage.resize("w-0", "huge")
+        await stage.mirror_that("w-0", lambda tree: stage.example.provider_size(tree) == "huge")
+        await stage.machine("w-1", infra=False)
+        await stage.told("w-1", "SynchronizationWarning")
+        await stage.delete(mapi.Machine, "w-0")
+        await eventually(
+            lambda: stage.get(capi.Machine, "w-0"), lambda tree: tree and "deletionTimestamp" in tree["metadata"]
+        )
+        await stage.delete(stage.infra_kind, "w-0")
+        await stage.take_off(stage.infra_kind, "w-0", stage.example.simulated.machine_finalizer)
+        await stage.gone((stage.infra_kind, "w-0"))
+    refused = [
+        f"{event['verb']} {event.get('requestURI')}"
+        for event in stage.plane.audit.events(user=stage.user)
+        if event.get("responseStatus", {}).get("code") == 403
+        # RBAC reaches the authorizer a moment after it was written.
+        and event["verb"] not in ("list", "watch")
+    ]
+    assert refused == []
+    used = stage.plane.audit.permissions_used(stage.user)
+    openshift, core = "machine.openshift.io", "cluster.x-k8s.io"
+    assert used >= {
+        Permission("create", openshift, "machines"),
+        Permission("patch", openshift, "machines"),
+        Permission("patch", openshift, "machines/status"),
+        Permission("patch", core, "machines"),
+        Permission("delete", core, "machines"),
+        Permission("patch", "infrastructure.cluster.x-k8s.io", "openstackmachines"),
+        Permission("create", "", "events"),
+    }
+
+
+async def test_it_refuses_to_start_beside_the_operator_it_replaces(stage: Stage) -> None:
+    place: dict[str, Any] = {"namespace": stage.namespaces.cluster_api}
+    spec: dict[str, Any] = {"holderIdentity": "operator_1", "leaseDurationSeconds": 15, "renewTime": _moment(0)}
+    await stage.admin.create(Lease, {"metadata": {"name": UPSTREAM_LEASE_NAME}, "spec": spec}, **place)
+
+    async def renew() -> None:
+        for number in range(1, 600):
+            await asyncio.sleep(0.2)
+            body = {"spec": {"renewTime": _moment(number)}}
+            await stage.admin.patch(Lease, UPSTREAM_LEASE_NAME, body, type=PatchType.MERGE, **place)
+
+    renewing = asyncio.create_task(renew())
+    async with process(stage) as one:
+        code, said = await one.ends()
+    renewing.cancel()
+    assert code == 1
+    assert (
+        "OpenShift's machine-api-migration operator is running: operator_1 holds Lease "
+        f"{stage.namespaces.cluster_api}/{UPSTREAM_LEASE_NAME}. Both would write the same objects; scale it down first"
+    ) in " ".join(said.split())
+    with pytest.raises(AssertionError):
+        await stage.reference(Lease, LEASE_NAME)
+
+
+def _moment(number: int) -> str:
+    return f"2026-05-01T12:00:{number % 60:02}.{number:06}Z"
+
+
+async def test_told_to_end_it_ends_well_and_its_successor_starts_at_once(stage: Stage) -> None:
+    await stage.fleet()
+    await stage.machine("w-0")
+    async with process(stage) as one:
+        await stage.in_sync("w-0")
+        one.terminate()
+        assert (await one.ends(within=10))[0] == 0
+    lease = await stage.get(Lease, LEASE_NAME)
+    assert lease is not None
+    assert not lease["spec"].get("holderIdentity"), "the lease was released"
+    await stage.machine("w-1")
+    async with process(stage) as two:
+        # Far less than the lease would have lasted.
+        await stage.in_sync("w-1", within=10)
+        two.terminate()
+        assert (await two.ends(within=10))[0] == 0

@@ -1,0 +1,48 @@
+"""A control plane of their own for tests that kill it, compact it and poison it."""
+
+import gc
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from windlass.kube import config
+from windlass.kube.client import Client
+from windlass.machine_sync.constants import Namespaces
+from windlass.testing import ControlPlane
+from windlass.testing.plane.control_plane import BlockingControlPlane
+
+from ...api.machine_sync.conftest import CRDS
+from ...api.machine_sync.examples import EXAMPLES
+from ...api.machine_sync.stage import Stage
+
+
+@pytest.fixture(scope="session")
+def weather_plane() -> Iterator[ControlPlane]:
+    """A plane with the CRDs of all sides, on which anything may happen."""
+    with BlockingControlPlane() as plane:
+        plane.install_foreign_crds(*CRDS)
+        yield ControlPlane.around(plane)
+
+
+@pytest.fixture
+async def stage(weather_plane: ControlPlane) -> AsyncIterator[Stage]:
+    """An empty stage on OpenStack, where Machine sync is enabled, with a MachineSet on both sides."""
+    plane = weather_plane
+    namespaces = Namespaces(await plane.create_namespace("mapi-"), await plane.create_namespace("capi-"))
+    async with Client(config.load(kubeconfig=plane.kubeconfig()), field_manager="test") as admin:
+        stage = Stage(plane, admin, namespaces=namespaces, example=EXAMPLES["OpenStack"])
+        await stage.grant()
+        await stage.enable()
+        await stage.fleet()
+        yield stage
+    for namespace in namespaces:
+        await plane.delete_namespace(namespace)
+
+
+@pytest.fixture(autouse=True)
+def untouched_gc() -> Iterator[None]:
+    """The service tunes the garbage collector of its process, which here is that of the tests."""
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+    gc.unfreeze()

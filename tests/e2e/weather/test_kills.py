@@ -1,0 +1,196 @@
+"""Real processes that are killed without warning, in the middle of their work and while they lead."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import yaml
+from aiohttp import ClientSession
+
+from windlass.api import capi, mapi
+from windlass.api.coordination import Lease
+from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, LEASE_NAME
+from windlass.testing.blackhole import BlackHole
+from windlass.testing.plane.ports import free_ports
+
+from ...api.machine_sync.process import process
+from ...api.machine_sync.stage import Stage, eventually, held_by_us
+
+pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("weather")]
+
+NAMES = [f"w-{number}" for number in range(12)]
+ALONE = "--no-leader-elect"
+"""A replacement need not wait for the lease of the killed one."""
+HASTY = (
+    *("--leader-elect-lease-duration", "8s"),
+    *("--leader-elect-renew-deadline", "5s"),
+    *("--leader-elect-retry-period", "1s"),
+)
+"""Terms for tests in which nothing depends on how long they are."""
+
+
+async def mirrors(stage: Stage) -> set[str]:
+    listed = await stage.admin.list(mapi.Machine, namespace=stage.namespaces.machine_api)
+    return {item.name for item in listed.items}
+
+
+async def killed_at_work(stage: Stage, *, seed: int) -> None:
+    """A process that lives for a moment, counted from the first write to any machine. There must be work."""
+    before = await newest(stage)
+    async with process(stage, ALONE) as one:
+        await eventually(lambda: newest(stage), lambda now: now != before, what="a first write")
+        # Not to wait for something, but to be somewhere: the moment of death is the subject here.
+        await asyncio.sleep(Random(seed).uniform(0.0, 0.15))
+        one.kill()
+        await one.ends()
+
+
+async def newest(stage: Stage) -> list[str]:
+    """The versions of all machines."""
+    kinds: tuple[Any, ...] = (mapi.Machine, capi.Machine, stage.infra_kind)
+    lists = [await stage.admin.list(kind, namespace=stage.home(kind)) for kind in kinds]
+    return sorted(f"{item.name} {item.resource_version}" for listed in lists for item in listed.items)
+
+
+async def test_killed_while_creating_and_updating_it_ends_in_the_same_state(stage: Stage) -> None:
+    async with stage.watching(mapi.Machine) as seen:
+        for life in range(3):
+            await asyncio.gather(*map(stage.machine, NAMES[life::3]))
+            await killed_at_work(stage, seed=life)
+        await asyncio.gather(*(stage.resize(name, "huge") for name in NAMES))
+        await killed_at_work(stage, seed=3)
+        async with process(stage, ALONE):
+            for name in NAMES:
+                mirror = await stage.in_sync(name, within=60)
+                assert mirror["spec"]["providerSpec"]["value"]["flavor"] == "huge"
+                assert all(map(held_by_us, (await stage.everything(name)).values()))
+    assert await mirrors(stage) == set(NAMES)
+    assert len({tree["metadata"]["uid"] for tree in seen.trees}) == len(NAMES), "no mirror was made twice"
+
+
+async def test_killed_while_deleting_it_leaves_no_finalizer_behind(stage: Stage) -> None:
+    await asyncio.gather(*map(stage.machine, NAMES))
+    async with process(stage, ALONE):
+        for name in NAMES:
+            await stage.in_sync(name, within=60)
+    for name in NAMES[::2]:
+        await stage.delete(capi.Machine, name)
+    for name in NAMES[1::2]:
+        await stage.delete(mapi.Machine, name)
+    await killed_at_work(stage, seed=4)
+    acting = asyncio.create_task(the_others(stage))
+    try:
+        await killed_at_work(stage, seed=5)
+        async with process(stage, ALONE):
+            kinds: tuple[Any, ...] = (mapi.Machine, capi.Machine, stage.infra_kind)
+            await stage.gone(*((kind, name) for name in NAMES for kind in kinds), within=60)
+    finally:
+        acting.cancel()
+        await asyncio.wait([acting])
+
+
+async def the_others(stage: Stage) -> None:
+    """Cluster API core and the provider: each takes its finalizer off when its time has come."""
+    while True:
+        for name in NAMES:
+            there = await stage.everything(name)
+            source, infra = there["source"], there["infra"]
+            if source is None or "deletionTimestamp" not in source["metadata"]:
+                continue
+            if infra is None:
+                await stage.let_go(capi.Machine, name, CLUSTER_API_FINALIZER)
+            elif "deletionTimestamp" not in infra["metadata"]:
+                await stage.delete(stage.infra_kind, name)
+            else:
+                await stage.let_go(stage.infra_kind, name, stage.example.simulated.machine_finalizer)
+        await asyncio.sleep(0.05)
+
+
+async def leader(stage: Stage, *, other_than: str = "") -> str:
+    """Who holds the lease, once that is somebody (else)."""
+
+    async def look() -> str:
+        lease = await stage.get(Lease, LEASE_NAME)
+        return str(((lease or {}).get("spec") or {}).get("holderIdentity") or "")
+
+    return await eventually(look, lambda name: name and name != other_than, within=60, what="a leader")
+
+
+@asynccontextmanager
+async def standing_by(stage: Stage, *arguments: str) -> AsyncIterator[None]:
+    """A second replica, ready: its caches are filled, and it watches the lease."""
+    (port,) = free_ports(1)
+
+    async def ready() -> int:
+        try:
+            async with session.get(f"http://127.0.0.1:{port}/readyz") as answer:
+                return answer.status
+        except OSError:
+            return 0
+
+    probes = ("--health-probe-bind-address", f"127.0.0.1:{port}")
+    async with ClientSession() as session, process(stage, *probes, *arguments):
+        await eventually(ready, lambda status: status == 200, within=60, what="a replica that is ready")
+        yield
+
+
+async def test_when_the_leader_is_killed_the_other_replica_goes_on_within_twenty_seconds(stage: Stage) -> None:
+    async with stage.watching(mapi.Machine) as seen, process(stage) as one:
+        await stage.machine("w-0")
+        await stage.in_sync("w-0", within=60)
+        first = await leader(stage)
+        async with standing_by(stage):
+            one.kill()
+            killed = time.monotonic()
+            await stage.machine("w-1")
+            await stage.in_sync("w-1", within=40)
+            assert time.monotonic() - killed <= 20
+            assert await leader(stage, other_than=first)
+    assert len({tree["metadata"]["uid"] for tree in seen.trees}) == 2, "no mirror was made twice"
+
+
+async def test_a_leader_without_api_server_has_stopped_writing_when_another_may_lead(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with BlackHole.before(stage.plane.url) as network:
+        cut_off = tmp_path / "through-the-network.yaml"
+        config = yaml.safe_load(stage.plane.kubeconfig().read_text())
+        config["clusters"][0]["cluster"]["server"] = network.url
+        cut_off.write_text(yaml.safe_dump(config))
+        async with process(stage, *HASTY, kubeconfig=cut_off) as one:
+            await stage.machine("w-0")
+            await stage.in_sync("w-0", within=60)
+            first = await leader(stage)
+            async with standing_by(stage, *HASTY):
+                network.swallow()
+                await stage.machine("w-1")
+                await stage.in_sync("w-1", within=40)
+                assert await leader(stage) != first
+                # What the first one had begun goes through now, if it still tries.
+                network.heal()
+                await stage.machine("w-2")
+                await stage.in_sync("w-2", within=40)
+            assert one.process.returncode is None, "it stands by"
+    taken = next(
+        event["requestReceivedTimestamp"]
+        for event in stage.plane.audit.events(user=stage.user)
+        if event["objectRef"].get("name") == LEASE_NAME
+        and event["objectRef"].get("namespace") == stage.namespaces.cluster_api
+        and event["verb"] in ("patch", "update")
+        and event["responseStatus"]["code"] == 200
+    )
+    written = [
+        event["requestReceivedTimestamp"]
+        for event in stage.plane.audit.events(user="admin")
+        if event.get("userAgent", "").startswith("windlass/")
+        and event["objectRef"].get("resource") in ("machines", "openstackmachines")
+        and event["objectRef"].get("namespace") in stage.namespaces
+        and "fieldManager=windlass" in event["requestURI"]
+    ]
+    assert written, "the first replica, which is admin here, has mirrored w-0"
+    assert [moment for moment in written if moment > taken] == []

@@ -1,0 +1,147 @@
+"""Caches that lag: an infra machine is seen after its Machine, a mirror after it was made, a MachineSet after both."""
+
+import pytest
+
+from windlass.api import capi, capo, mapi
+from windlass.kube.verbs import PatchType
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import LaggingReader
+
+from .cases import INFRA, MIRROR_SET, SOURCE, SYNC, Tree, changed
+from .world import NAME, OURS, THEIRS, at_rest, mirror_of, reconciled, synchronized, typed, world
+
+
+def said(api: MemoryApi) -> list[str]:
+    """What the mirror has ever said about being in sync, each change once."""
+    statuses = [
+        synchronized(change.tree).get("status") for change in api.changes_since(0) if change.kind is mapi.Machine
+    ]
+    told = [status for status in statuses if status is not None]
+    return [status for number, status in enumerate(told) if number == 0 or told[number - 1] != status]
+
+
+async def test_an_infra_machine_that_is_seen_late_does_not_make_synchronized_flap() -> None:
+    made = {"metadata": {"name": NAME, "namespace": OURS}, "spec": {"authoritativeAPI": "ClusterAPI"}}
+    api = world(infra=None, mirror=made)
+    reader = LaggingReader(api)
+    reader.freeze(capo.OpenStackMachine)
+    api.load(typed(capo.OpenStackMachine, INFRA))
+    for _ in range(3):
+        await reconciled(api, reader)
+    assert said(api) == ["True"]
+    reader.release()
+    await reconciled(api, reader)
+    assert said(api) == ["True"]
+
+
+async def test_an_infra_cluster_that_is_seen_late_does_not_either() -> None:
+    api = await at_rest()
+    await api.delete(capo.OpenStackCluster, "c", namespace=THEIRS)
+    reader = LaggingReader(api)
+    reader.freeze(capo.OpenStackCluster)
+    api.load(typed(capo.OpenStackCluster, {"metadata": {"name": "c", "namespace": THEIRS, "uid": "anew"}}))
+    await reconciled(api, reader)
+    assert said(api) == ["True"]
+
+
+async def test_a_machine_that_is_seen_late_is_not_said_to_be_missing() -> None:
+    mirrored = mirror_of(await at_rest())
+    api = world(source=None, mirror=mirrored)
+    reader = LaggingReader(api)
+    reader.freeze(capi.Machine)
+    api.load(typed(capi.Machine, SOURCE))
+    await reconciled(api, reader)
+    assert said(api) == ["True"]
+
+
+async def test_a_mirror_that_is_seen_late_is_not_made_twice_nor_reported() -> None:
+    api = world()
+    reader = LaggingReader(api)
+    reader.freeze(mapi.Machine)
+    await reconciled(api, LaggingReader(api))
+    uid = (mirror_of(api) or {})["metadata"]["uid"]
+    for _ in range(3):
+        await reconciled(api, reader)
+    assert (mirror_of(api) or {})["metadata"]["uid"] == uid
+    assert said(api) == ["True"]
+    assert [tree for tree in api.dump() if tree["kind"] == "Event"] == []
+
+
+async def test_a_machine_whose_end_is_seen_late_gets_no_new_mirror() -> None:
+    """Somebody took all finalizers off both; only the mirror's end has been seen so far."""
+    api = await at_rest()
+    reader = LaggingReader(api)
+    reader.freeze(capi.Machine, capo.OpenStackMachine)
+    for kind, namespace in ((mapi.Machine, OURS), (capi.Machine, THEIRS)):
+        nothing: Tree = {"metadata": {"finalizers": None}}
+        await api.patch(kind, NAME, nothing, type=PatchType.MERGE, namespace=namespace)
+        await api.delete(kind, NAME, namespace=namespace)
+    for _ in range(2):
+        await reconciled(api, reader)
+    assert mirror_of(api) is None
+
+
+@pytest.mark.parametrize("lagging", [mapi.Machine, mapi.MachineSet, capi.MachineSet, capo.OpenStackMachine])
+async def test_a_deletion_is_right_whatever_is_seen_late(lagging: type) -> None:
+    """The mirror's MachineSet goes, and its mirrors with it: the machine stays, however late anything is seen.
+
+    A cache that still shows the MachineSet must not make this look like the deletion of one mirror, which takes the
+    machine and its instance along.
+    """
+    api = await at_rest()
+    reader = LaggingReader(api)
+    reader.freeze(lagging)
+    await api.delete(mapi.MachineSet, MIRROR_SET["metadata"]["name"], namespace=OURS)
+    await api.delete(mapi.Machine, NAME, namespace=OURS)
+    for _ in range(2):
+        await reconciled(api, reader)
+    reader.release()
+    for _ in range(2):
+        await reconciled(api, reader)
+    source = api.peek(capi.Machine, NAME, namespace=THEIRS)
+    assert source is not None
+    assert not source.deleting
+    assert mirror_of(api) is None
+
+
+async def test_a_machine_made_anew_under_its_name_is_not_taken_for_the_old_one() -> None:
+    """The cache still shows the old infra machine, whose finalizers nobody may add to the new one by mistake."""
+    api = await at_rest()
+    reader = LaggingReader(api)
+    reader.freeze(capo.OpenStackMachine)
+    bare: Tree = {"metadata": {"finalizers": []}}
+    await api.patch(capo.OpenStackMachine, "w-0-infra", bare, type=PatchType.MERGE, namespace=THEIRS)
+    await api.delete(capo.OpenStackMachine, "w-0-infra", namespace=THEIRS)
+    api.load(typed(capo.OpenStackMachine, changed(INFRA, metadata__uid="anew", spec__flavor="m1.huge")))
+    api.load(typed(capi.Machine, changed(SOURCE, metadata__resourceVersion="", metadata__generation=8)))
+    await reconciled(api, reader)
+    reader.release()
+    for _ in range(2):
+        rest = await reconciled(api, reader)
+    assert not rest.failed
+    mirror = mirror_of(api)
+    assert mirror is not None
+    assert mirror["spec"]["providerSpec"]["value"]["flavor"] == "m1.huge"
+
+
+@pytest.mark.parametrize("vanishing", [mapi.Machine, capo.OpenStackMachine])
+async def test_an_object_that_goes_while_we_write_to_it_is_no_fault_to_report(vanishing: type) -> None:
+    """It went a moment too early for us, which is what we were about to allow anyway."""
+    api = await at_rest()
+    name, namespace = ("w-0-infra", THEIRS) if vanishing is capo.OpenStackMachine else (NAME, OURS)
+    for kind, where, place in ((capo.OpenStackMachine, "w-0-infra", THEIRS), (capi.Machine, NAME, THEIRS)):
+        held: Tree = {"metadata": {"finalizers": [SYNC]}}
+        await api.patch(kind, where, held, type=PatchType.MERGE, namespace=place)
+        await api.delete(kind, where, namespace=place)
+
+    async def go() -> None:
+        await api.patch(vanishing, name, {"metadata": {"finalizers": None}}, type=PatchType.MERGE, namespace=namespace)
+        if api.peek(vanishing, name, namespace=namespace) is not None:
+            await api.delete(vanishing, name, namespace=namespace)
+
+    api.conflict_by(go, "patch", vanishing)
+    reader = LaggingReader(api)
+    for _ in range(3):
+        await reconciled(api, reader)
+    assert [tree for tree in api.dump() if tree["kind"] in ("Event", "Machine", "OpenStackMachine")] == []
+    assert said(api) == ["True"]
