@@ -14,7 +14,7 @@ demo: .venv/ready ## run the main job on real parts and show it (KEEP=1 leaves e
 	@$(RUN)windlass demo $(if $(KEEP),--keep)
 
 test: .venv/ready ## the whole test suite
-	@$(RUN)python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+	@$(RUN)python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: .venv/ready ## style, types, import contracts, generated files
 	$(RUN)ruff check .

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from windlass.api.meta import Resource
-from windlass.kube.errors import ApiError, Status, StatusCause, StatusDetails, api_error
+from windlass.kube.errors import ApiError, Status, StatusCause, StatusDetails, Unconfirmed, api_error
 from windlass.testing.memory.apply import Clash
 from windlass.testing.memory.fields import printed
 
@@ -80,8 +80,8 @@ def bad_request(why: str) -> ApiError:
 
 
 def internal(why: str) -> ApiError:
-    """500: what the server answers to some requests that are wrong rather than to its own failures."""
-    return refusal(500, "", why)
+    """500: what the server answers to some writes that are wrong rather than to its own failures."""
+    return Unconfirmed(refusal(500, "", why).status)
 
 
 def unprocessable_patch() -> ApiError:
