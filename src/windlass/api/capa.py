@@ -169,6 +169,12 @@ class AWSMachineTemplateSpec(Struct, rename="camel", omit_defaults=True, kw_only
     template: AWSMachineTemplateResource = always(AWSMachineTemplateResource)
 
 
+class AWSMachineTemplateStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`capacity` is what a machine of this template offers, by resource name, as quantities."""
+
+    capacity: dict[str, str] = field(default_factory=dict)
+
+
 class AWSMachineTemplate(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io", "v1beta2", "AWSMachineTemplate", "awsmachinetemplates"
@@ -176,6 +182,7 @@ class AWSMachineTemplate(Struct, rename="camel", omit_defaults=True, kw_only=Tru
 
     metadata: ObjectMeta = always(ObjectMeta)
     spec: AWSMachineTemplateSpec = always(AWSMachineTemplateSpec)
+    status: AWSMachineTemplateStatus = always(AWSMachineTemplateStatus)
 
 
 class HealthCheck(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -10,7 +10,7 @@ from typing import ClassVar
 from msgspec import Struct, field
 
 from windlass.api.integers import Int32, Int64
-from windlass.api.meta import Condition, ObjectMeta, Resource, always
+from windlass.api.meta import ObjectMeta, Resource, always
 
 
 class ContractReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -86,6 +86,17 @@ class NodeReference(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
 class Address(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     type: str = ""
     address: str = ""
+
+
+class Condition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`metav1.Condition` as conversion makes it: the time is an explicit null until a controller sets it."""
+
+    type: str = always(str)
+    status: str = always(str)
+    observed_generation: Int64 = 0
+    last_transition_time: str | None = always(NoneType)
+    reason: str = always(str)
+    message: str = always(str)
 
 
 class V1Beta1Condition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

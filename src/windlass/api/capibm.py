@@ -64,6 +64,12 @@ class IBMPowerVSMachineTemplateSpec(Struct, rename="camel", omit_defaults=True, 
     template: IBMPowerVSMachineTemplateResource = always(IBMPowerVSMachineTemplateResource)
 
 
+class IBMPowerVSMachineTemplateStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`capacity` is what a machine of this template offers, by resource name, as quantities."""
+
+    capacity: dict[str, str] = field(default_factory=dict)
+
+
 class IBMPowerVSMachineTemplate(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io", "v1beta2", "IBMPowerVSMachineTemplate", "ibmpowervsmachinetemplates"
@@ -71,6 +77,7 @@ class IBMPowerVSMachineTemplate(Struct, rename="camel", omit_defaults=True, kw_o
 
     metadata: ObjectMeta = always(ObjectMeta)
     spec: IBMPowerVSMachineTemplateSpec = always(IBMPowerVSMachineTemplateSpec)
+    status: IBMPowerVSMachineTemplateStatus = always(IBMPowerVSMachineTemplateStatus)
 
 
 class IBMPowerVSCluster(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

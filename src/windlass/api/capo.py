@@ -245,6 +245,12 @@ class OpenStackMachineTemplateSpec(Struct, rename="camel", omit_defaults=True, k
     template: OpenStackMachineTemplateResource = always(OpenStackMachineTemplateResource)
 
 
+class OpenStackMachineTemplateStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`capacity` is what a machine of this template offers, by resource name, as quantities."""
+
+    capacity: dict[str, str] = field(default_factory=dict)
+
+
 class OpenStackMachineTemplate(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io", "v1beta1", "OpenStackMachineTemplate", "openstackmachinetemplates"
@@ -252,6 +258,7 @@ class OpenStackMachineTemplate(Struct, rename="camel", omit_defaults=True, kw_on
 
     metadata: ObjectMeta = always(ObjectMeta)
     spec: OpenStackMachineTemplateSpec = always(OpenStackMachineTemplateSpec)
+    status: OpenStackMachineTemplateStatus = always(OpenStackMachineTemplateStatus)
 
 
 class OpenStackClusterSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

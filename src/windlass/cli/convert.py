@@ -1,12 +1,12 @@
-"""`windlass convert`: Cluster API machines in files, as the Machine API has them.
+"""`windlass convert`: Machines and MachineSets in files, as the other API has them.
 
-Offline: nothing is asked of a cluster, so it can be tried on what `kubectl get -o yaml` or a backup gives. Machines are
-paired with their infrastructure machine and cluster among the documents that were given.
+Offline: nothing is asked of a cluster, so it can be tried on what `kubectl get -o yaml`, a backup or a must-gather
+gives. What a Machine or MachineSet refers to is found among the documents that were given.
 
 | exit code | meaning |
 |---|---|
-| 0 | every Machine was converted |
-| 1 | some Machine could not be converted (the others are printed), or there was none |
+| 0 | every Machine and MachineSet was converted |
+| 1 | some could not be converted (the others are printed), or there was none |
 | 2 | input that cannot be read; nothing is printed |
 """
 
@@ -22,40 +22,52 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 
+_MACHINE_API = "machine-api"
+_CLUSTER_API = "cluster-api"
 
-@click.command(name="convert", short_help="Convert Cluster API machines in files to the Machine API, offline.")
+
+@click.command(name="convert", short_help="Convert machines in files from one API to the other, offline.")
 @click.option(
     "-f",
     "--filename",
     "sources",
     multiple=True,
     metavar="FILE|DIR|-",
-    help="File, directory (with those below it) or - for standard input; may be repeated.",
+    help="File, directory (with those below it), must-gather or - for standard input; may be repeated.",
 )
 @click.option(
     "--to",
     "target",
-    type=click.Choice(["machine-api"]),
+    type=click.Choice([_MACHINE_API, _CLUSTER_API]),
     required=True,
     help="The API to convert to.",
 )
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
 def command(sources: tuple[str, ...], target: str, output: str) -> int:
-    """Convert Cluster API Machines to Machines of the Machine API, without a cluster.
+    """Convert Machines and MachineSets from one API to the other, without a cluster.
 
-    Give the Machines together with what they refer to: their AWSMachine, OpenStackMachine or IBMPowerVSMachine, and the
-    cluster object of the platform. Other objects do no harm. YAML or JSON, several in a file, lists.
+    To machine-api: give Cluster API's Machines and MachineSets together with what they refer to, their AWSMachine,
+    OpenStackMachine or IBMPowerVSMachine (for a set, the template of those), and the cluster object of the platform.
 
-    Converted Machines go to standard output, as YAML documents or as one JSON object with items, warnings and errors;
+    To cluster-api: give the Machine API's Machines and MachineSets together with the cluster's Infrastructure. Each
+    gives two objects, the second is its infrastructure machine or template.
+
+    Other objects do no harm. YAML or JSON, several in a file, lists; of a must-gather only what concerns machines is
+    read.
+
+    What was converted goes to standard output, as YAML documents or as one JSON object with items, warnings and errors;
     what is lost or impossible is said on standard error.
     """
-    from windlass.machine_sync.documents import convert_to_machine_api
+    from windlass.machine_sync.documents import convert_to_cluster_api, convert_to_machine_api
 
     documents, readable = _read(sources)
     if not readable:
         return Exit.UNREADABLE
-    outcomes = list(convert_to_machine_api(documents))
-    _report(outcomes, documents)
+    outcomes = list((convert_to_cluster_api if target == _CLUSTER_API else convert_to_machine_api)(documents))
+    _report(outcomes)
+    if not outcomes:
+        source = "Machine API" if target == _CLUSTER_API else "Cluster API"
+        _say("error", f"no {source} Machine or MachineSet among the {len(documents)} objects that were read")
     _print(outcomes, output)
     return Exit.OK if outcomes and not any(outcome.errors for outcome in outcomes) else Exit.FAILED
 
@@ -79,34 +91,27 @@ def _read(sources: tuple[str, ...]) -> "tuple[list[Document], bool]":
     return documents, readable
 
 
-def _report(outcomes: "list[Outcome]", documents: "list[Document]") -> None:
+def _report(outcomes: "list[Outcome]") -> None:
     for outcome in outcomes:
         for severity, texts in (("note", outcome.notes), ("warning", outcome.warnings), ("error", outcome.errors)):
             for text in texts:
                 _say(severity, f"{outcome.object}: {text}")
-    for document in documents:
-        if document.kind == "MachineSet" and document.group == "cluster.x-k8s.io":
-            _say("note", f"MachineSet/{document.name}: machine sets are not converted, only Machines")
-    if not outcomes:
-        _say("error", f"no Cluster API Machine among the {len(documents)} objects that were read")
 
 
 def _print(outcomes: "list[Outcome]", output: str) -> None:
     import msgspec
 
-    from windlass.api import mapi
     from windlass.machine_sync.documents.yaml_dialect import dump_all
 
-    resource = mapi.Machine.RESOURCE
     items: list[dict[str, Any]] = [
         {
-            "apiVersion": resource.api_version,
-            "kind": resource.kind,
+            "apiVersion": result.RESOURCE.api_version,
+            "kind": result.RESOURCE.kind,
             # Maps sorted by key, structs in their order: the same input gives the same text.
-            **msgspec.to_builtins(outcome.machine, order="deterministic"),
+            **msgspec.to_builtins(result, order="deterministic"),
         }
         for outcome in outcomes
-        if outcome.machine is not None
+        for result in outcome.results
     ]
     if output == "json":
         whole = {

@@ -11,7 +11,8 @@
 Cancelling `run` instead of draining ends the keys in work where they stand, which is harmless by design (see
 `windlass.kube.rounds`) but leaves writes of unknown outcome behind; it is what happens when a drain takes too long.
 
-The table in `windlass.kube.controller` says how a key comes back.
+The table in `windlass.kube.controller` says how a key comes back. What its own writes bring back through the
+watches does not wake a key (`windlass.kube.echoes`).
 """
 
 import asyncio

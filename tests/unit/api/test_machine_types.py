@@ -104,6 +104,11 @@ def without_zeros(tree: Any) -> Any:
     return tree
 
 
+def without_identity(tree: Any) -> Any:
+    """`tree` without kind and apiVersion if it is a whole object, whose type stands for them."""
+    return {key: tree[key] for key in tree if key not in ("kind", "apiVersion")} if "metadata" in tree else tree
+
+
 @pytest.mark.parametrize(
     ("file", "path", "kind"),
     [
@@ -117,9 +122,16 @@ def without_zeros(tree: Any) -> Any:
             ("output", "machine", "spec", "providerSpec", "value"),
             mapi_aws.AWSMachineProviderConfig,
         ),
+        ("aws_mapi2capi.jsonl.gz", ("input", "machine"), mapi.Machine),
+        ("aws_mapi2capi.jsonl.gz", ("output", "machine"), capi.Machine),
+        ("aws_mapi2capi.jsonl.gz", ("output", "infraMachine"), capa.AWSMachine),
+        ("aws_mapi2capi.jsonl.gz", ("output", "machineSet"), capi.MachineSet),
+        ("aws_mapi2capi.jsonl.gz", ("output", "infraMachineTemplate"), capa.AWSMachineTemplate),
         ("openstack_capi2mapi.jsonl.gz", ("input", "infraMachine", "spec"), capo.OpenStackMachineSpec),
         ("openstack_capi2mapi.jsonl.gz", ("input", "machine", "spec"), capi.MachineSpec),
         ("openstack_capi2mapi.jsonl.gz", ("output", "machineSet"), mapi.MachineSet),
+        ("openstack_mapi2capi.jsonl.gz", ("output", "infraMachine"), capo.OpenStackMachine),
+        ("openstack_mapi2capi.jsonl.gz", ("output", "infraMachineTemplate"), capo.OpenStackMachineTemplate),
         (
             "openstack_capi2mapi.jsonl.gz",
             ("output", "machine", "spec", "providerSpec", "value"),
@@ -132,5 +144,5 @@ def test_recorded_objects_lose_nothing_when_read_and_written(file: str, path: tu
     trees = recorded(file, path)
     assert trees
     for tree in trees:
-        value = msgspec.convert(without_zeros(tree), kind)
-        assert without_zeros(msgspec.to_builtins(value)) == without_zeros(tree)
+        value = msgspec.convert(without_zeros(without_identity(tree)), kind)
+        assert without_zeros(msgspec.to_builtins(value)) == without_zeros(without_identity(tree))

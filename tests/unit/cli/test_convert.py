@@ -12,8 +12,16 @@ import yaml
 
 from windlass.cli import main
 
-from ..machine_sync.conversion.deviations import DEVIATIONS
-from ..machine_sync.conversion.vectors import platform_of, row_id, rows
+from ..machine_sync.conversion.vectors import (
+    TO_CLUSTER_API,
+    TO_MACHINE_API,
+    platform_of,
+    row_id,
+    rows,
+)
+from ..machine_sync.conversion.vectors import (
+    convert as convert_directly,
+)
 
 MACHINE = """
 apiVersion: cluster.x-k8s.io/v1beta2
@@ -134,16 +142,84 @@ def test_nothing_to_convert_is_a_failure_that_says_so(convert: Terminal) -> None
     for given, count in (("", 0), (mirror, 1), (f"{INFRA}---{CLUSTER}", 2)):
         code, output, complaints = convert("--to", "machine-api", stdin=given)
         assert (code, output) == (1, "")
-        assert complaints == [f"error: no Cluster API Machine among the {count} objects that were read"]
+        assert complaints == [f"error: no Cluster API Machine or MachineSet among the {count} objects that were read"]
+    code, _, complaints = convert("--to", "cluster-api", stdin=WHOLE)
+    assert (code, complaints) == (1, ["error: no Machine API Machine or MachineSet among the 3 objects that were read"])
     code, output, _ = convert("--to", "machine-api", "-o", "json")
     assert (code, json.loads(output)) == (1, {"items": [], "warnings": [], "errors": []})
 
 
-def test_machine_sets_are_left_alone_and_that_is_said(convert: Terminal) -> None:
-    machine_set = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: MachineSet\nmetadata: {name: ms}\n"
-    code, _, complaints = convert("--to", "machine-api", stdin=f"{WHOLE}---\n{machine_set}")
+MACHINE_API_MACHINE = """
+apiVersion: machine.openshift.io/v1beta1
+kind: Machine
+metadata: {name: w-0, namespace: openshift-machine-api}
+spec:
+  providerSpec: {value: {kind: OpenstackProviderSpec, flavor: m1.large, image: rhcos, sshUserName: core}}
+"""
+MACHINE_API_SET = """
+apiVersion: machine.openshift.io/v1beta1
+kind: MachineSet
+metadata: {name: workers, namespace: openshift-machine-api}
+spec:
+  replicas: 2
+  template: {spec: {providerSpec: {value: {kind: OpenstackProviderSpec, flavor: m1.large, image: rhcos}}}}
+"""
+INFRASTRUCTURE = """
+apiVersion: config.openshift.io/v1
+kind: Infrastructure
+metadata: {name: cluster}
+status: {infrastructureName: c-x7k2p, platformStatus: {type: OpenStack}}
+"""
+
+
+def test_machines_and_sets_go_to_cluster_api_with_their_infrastructure(convert: Terminal) -> None:
+    given = "---".join([MACHINE_API_MACHINE, MACHINE_API_SET, INFRASTRUCTURE])
+    code, output, complaints = convert("--to", "cluster-api", stdin=given)
     assert code == 0
-    assert "note: MachineSet/ms: machine sets are not converted, only Machines" in complaints
+    assert complaints == [
+        'warning: Machine/w-0: spec.providerSpec.value.sshUserName: Invalid value: "core": '
+        "sshUserName has no equivalent in Cluster API and is dropped"
+    ]
+    trees = list(yaml.safe_load_all(output))
+    assert [(tree["apiVersion"], tree["kind"]) for tree in trees] == [
+        ("cluster.x-k8s.io/v1beta2", "Machine"),
+        ("infrastructure.cluster.x-k8s.io/v1beta1", "OpenStackMachine"),
+        ("cluster.x-k8s.io/v1beta2", "MachineSet"),
+        ("infrastructure.cluster.x-k8s.io/v1beta1", "OpenStackMachineTemplate"),
+    ]
+    assert trees[2]["spec"]["template"]["spec"]["infrastructureRef"]["name"] == trees[3]["metadata"]["name"]
+
+
+def test_what_was_converted_can_be_converted_back(convert: Terminal) -> None:
+    there = convert("--to", "cluster-api", stdin="---".join([MACHINE_API_MACHINE, MACHINE_API_SET, INFRASTRUCTURE]))[1]
+    code, output, _ = convert("--to", "machine-api", stdin=f"{there}---{CLUSTER}")
+    assert code == 0
+    assert [(tree["kind"], tree["metadata"]["name"]) for tree in yaml.safe_load_all(output)] == [
+        ("Machine", "w-0"),
+        ("MachineSet", "workers"),
+    ]
+
+
+def test_without_an_infrastructure_every_machine_has_an_error(convert: Terminal) -> None:
+    code, output, complaints = convert("--to", "cluster-api", stdin=f"{MACHINE_API_MACHINE}---{MACHINE_API_SET}")
+    assert (code, output) == (1, "")
+    assert [text.partition(": there is no Infrastructure")[0] for text in complaints] == [
+        "error: Machine/w-0",
+        "error: MachineSet/workers",
+    ]
+
+
+def test_a_must_gather_is_read(convert: Terminal, tmp_path: Path) -> None:
+    for name, text in (
+        ("namespaces/openshift-machine-api/machine.openshift.io/machines/w-0.yaml", MACHINE_API_MACHINE),
+        ("cluster-scoped-resources/config.openshift.io/infrastructures/cluster.yaml", INFRASTRUCTURE),
+        ("namespaces/openshift-machine-api/core/events.yaml", "broken: [\n"),
+    ):
+        path = tmp_path / "must-gather.local" / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    code, output, _ = convert("-f", str(tmp_path), "--to", "cluster-api")
+    assert (code, output.count("kind: OpenStackMachine\n")) == (0, 2)
 
 
 def test_input_that_cannot_be_read_is_named_with_its_line_and_nothing_is_printed(
@@ -189,33 +265,54 @@ def test_an_object_cannot_forge_a_line_of_standard_error(convert: Terminal) -> N
 
 
 def documents(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """The row's input as a user would have it: with kinds, and the cluster as it is, even without a name."""
+    """The row's input as a user would have it: with kinds, and infrastructure as it is, even without a name."""
     given, platform = row["input"], platform_of(row)
+    api = "cluster.x-k8s.io/v1beta2" if row["direction"] == TO_MACHINE_API else "machine.openshift.io/v1beta1"
+    infra = "infrastructure.cluster.x-k8s.io/v1beta2"
+    identity = {
+        "machine": (api, "Machine"),
+        "machineSet": (api, "MachineSet"),
+        "infraMachine": (infra, platform.infra_machine.RESOURCE.kind),
+        "infraMachineTemplate": (infra, platform.infra_template.RESOURCE.kind),
+        "infraCluster": (infra, platform.infra_cluster.RESOURCE.kind),
+        "infrastructure": ("config.openshift.io/v1", "Infrastructure"),
+    }
     whole = []
-    for tree, kind in (
-        (given["machine"], "Machine"),
-        (given["infraMachine"], platform.infra_machine.RESOURCE.kind),
-        (given["infraCluster"], platform.infra_cluster.RESOURCE.kind),
-    ):
-        group = "cluster.x-k8s.io/v1beta2" if kind == "Machine" else "infrastructure.cluster.x-k8s.io/v1beta2"
+    for name, tree in given.items():
         if tree is not None:
-            whole.append({"apiVersion": group, "kind": kind, **tree})
+            api_version, kind = identity[name]
+            whole.append({"apiVersion": api_version, "kind": kind, **tree})
+    if row["direction"] == TO_CLUSTER_API and given["infrastructure"]:
+        # As it is on every cluster; few of those that were recorded say it.
+        whole[0]["status"] = {"platformStatus": {"type": platform.name}, **whole[0]["status"]}
     return whole
 
 
-RECORDED = [row for row in rows() if row["input"]["machine"] is not None and row_id(row) not in DEVIATIONS]
+def is_whole(row: dict[str, Any]) -> bool:
+    """Whether there is something to convert, and what a cluster always has."""
+    given = row["input"]
+    return (given.get("machine") or given.get("machineSet")) and given.get("infrastructure", "there") is not None
 
 
-@pytest.mark.parametrize("row", RECORDED, ids=row_id)
-def test_recorded_conversions_come_out_of_the_command(convert: Terminal, row: dict[str, Any]) -> None:
-    trees = documents(row)
+@pytest.mark.parametrize(
+    "row", [*filter(is_whole, rows(TO_MACHINE_API)), *filter(is_whole, rows(TO_CLUSTER_API))], ids=row_id
+)
+def test_recorded_inputs_give_what_conversion_gives(convert: Terminal, row: dict[str, Any]) -> None:
+    trees, direction = documents(row), row["direction"]
     # Every other one as YAML, which is slow to write and read but must give the same.
     text = yaml.dump_all(trees, allow_unicode=True) if len(row["case"]) % 2 else "\n".join(map(json.dumps, trees))
-    code, output, _ = convert("--to", "machine-api", "-o", "json", stdin=text)
-    printed = json.loads(output)
+    target = "machine-api" if direction == TO_MACHINE_API else "cluster-api"
+    code, output, _ = convert("--to", target, "-o", "json", stdin=text)
+    printed, expected = json.loads(output), convert_directly(row)
 
-    assert [entry["message"] for entry in printed["errors"]] == row["errors"]
-    assert [entry["message"] for entry in printed["warnings"]] == row["warnings"]
-    assert code == (1 if row["errors"] else 0)
-    expected = {"apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine"}
-    assert printed["items"] == ([{**expected, **row["output"]["machine"]}] if row["output"] else [])
+    assert [entry["message"] for entry in printed["errors"]] == expected.errors
+    assert [entry["message"] for entry in printed["warnings"]] == expected.warnings
+    assert code == (1 if expected.errors else 0)
+    assert list(map(without_identity, printed["items"])) == list(
+        map(without_identity, (expected.output or {}).values())
+    )
+    assert all(item["apiVersion"] and item["kind"] for item in printed["items"])
+
+
+def without_identity(tree: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in tree.items() if key not in ("apiVersion", "kind")}

@@ -1,8 +1,8 @@
-"""Machines converted from Cluster API to the Machine API: pure functions, for controllers and notebooks alike.
+"""Machines and MachineSets converted between Cluster API and the Machine API: pure functions.
 
-A Machine of Cluster API is two objects, the Machine and the infrastructure machine of its platform, in a cluster that
-is two objects again. In the Machine API it is one Machine that holds the platform's part as a provider spec. Conversion
-takes the Machine, its infrastructure machine and the infrastructure cluster, and gives the Machine API's Machine:
+For controllers and notebooks alike. A Machine of Cluster API is two objects, the Machine and the infrastructure machine
+of its platform, in a cluster that is two objects again. In the Machine API it is one Machine that holds the platform's
+part as a provider spec. So one direction takes the Machine, its infrastructure machine and the infrastructure cluster:
 
 >>> from windlass.api import capi, capo
 >>> from windlass.api.meta import ObjectMeta
@@ -13,37 +13,80 @@ takes the Machine, its infrastructure machine and the infrastructure cluster, an
 >>> converted.machine.metadata.labels
 {'machine.openshift.io/instance-type': 'm1.large', 'machine.openshift.io/zone': 'az1'}
 
-What the Machine API cannot express is an error, and then there is no machine; all errors are reported, in the order of
-the fields. What it loses without harm is a warning:
+and the other the Machine and the cluster's Infrastructure, which knows the platform:
+
+>>> from windlass.api import config, mapi
+>>> status = config.InfrastructureStatus(
+...     infrastructure_name="c-x7k2p", platform_status=config.PlatformStatus(type="OpenStack")
+... )
+>>> spec = mapi.MachineSpec(provider_spec=mapi.ProviderSpec(value={"flavor": "m1.large", "image": "rhcos"}))
+>>> back = to_cluster_api(mapi.Machine(spec=spec), config.Infrastructure(status=status))
+>>> back.infra_machine.spec == infra.spec
+True
+
+MachineSets are converted likewise, with an infrastructure template (named by the hash of its spec) for the machine.
+
+What the other API cannot express is an error, and then there is no result; all errors are reported, in the order of the
+fields. What is lost without harm is a warning:
 
 >>> drain = capi.MachineSpec(deletion=capi.MachineDeletion(node_drain_timeout_seconds=300))
 >>> to_machine_api(capi.Machine(spec=drain), infra, capo.OpenStackCluster()).error
 'spec.deletion.nodeDrainTimeoutSeconds: Invalid value: 300: nodeDrainTimeoutSeconds is not supported'
 
 Results and texts are those of OpenShift's cluster-capi-operator, to the letter, so that conditions read the same
-whoever writes them. Where its result depends on the order of a map, ours does not: hooks are sorted by name, and of
-several roles the one with the smallest label key is taken. Where it crashes (a volume without an availability zone),
-ours has none.
+whoever writes them. Ours differ where its own are wrong:
+
+* Where its result depends on the order of a map, ours does not: hooks are sorted by name, and of several roles the one
+  with the smallest label key is taken. Where it crashes, ours says what is wrong, or has none of what is missing.
+* What it loses of OpenStack ports is converted: options of a network, the subnet of a fixed IP. Tags of a port add up
+  once. An AWSMachine whose Machine has no root device gets no root volume, instead of one of 0 GiB.
+* Fields that it drops without a word are warnings: `... has no equivalent in Cluster API and is dropped`. Not so for a
+  Machine converted to the Machine API. They come after the warnings that OpenShift gives too.
 
 | module | holds |
 |---|---|
+| `machine`, `machine_to_cluster_api` | the part of a Machine that all platforms share, for each direction |
+| `machine_set`, `machine_set_to_cluster_api` | MachineSets, for each direction |
+| `metadata` | labels, annotations and hooks in both directions |
+| `template_name`, `selector` | names of infrastructure templates; selectors as text |
+| `provider_spec`, `unmarshal` | provider specs read as OpenShift reads them |
 | `field_errors` | what is wrong with a field, as a value with the text of Kubernetes' `field.Error` |
 | `gojson` | strings and JSON as Go prints them |
-| `machine` | the part of the conversion that all platforms share |
 
 What a platform contributes is in its folder of `windlass.machine_sync.platforms`.
 """
 
 # `platforms` imports submodules of this package: imported as a module, not for its names, either can be the first.
 import windlass.machine_sync.platforms as _platforms
-from windlass.api import capa, capi, capibm, capo
+from windlass.api import capa, capi, capibm, capo, mapi
+from windlass.api.config import Infrastructure
 from windlass.machine_sync.conversion.field_errors import aggregate
 from windlass.machine_sync.conversion.machine import Converted
+from windlass.machine_sync.conversion.machine_set import ConvertedSet, machine_api_machine_set
+from windlass.machine_sync.conversion.machine_set_to_cluster_api import (
+    ConvertedSetToClusterAPI,
+    cluster_api_machine_set,
+)
+from windlass.machine_sync.conversion.machine_to_cluster_api import ConvertedToClusterAPI
 
 InfraMachine = capa.AWSMachine | capo.OpenStackMachine | capibm.IBMPowerVSMachine
+InfraTemplate = capa.AWSMachineTemplate | capo.OpenStackMachineTemplate | capibm.IBMPowerVSMachineTemplate
 InfraCluster = capa.AWSCluster | capo.OpenStackCluster | capibm.IBMPowerVSCluster
 
-__all__ = ["Converted", "InfraCluster", "InfraMachine", "aggregate", "to_machine_api"]
+__all__ = [
+    "Converted",
+    "ConvertedSet",
+    "ConvertedSetToClusterAPI",
+    "ConvertedToClusterAPI",
+    "InfraCluster",
+    "InfraMachine",
+    "InfraTemplate",
+    "aggregate",
+    "machine_set_to_cluster_api",
+    "machine_set_to_machine_api",
+    "to_cluster_api",
+    "to_machine_api",
+]
 
 
 def to_machine_api(
@@ -54,21 +97,63 @@ def to_machine_api(
     The platform is that of the infrastructure machine, else of the cluster, else what the Machine refers to. If any of
     the three is None there is one error, which says so.
     """
-    platform = None
-    if infra_machine is not None:
-        platform = _platforms.platform_of_type(type(infra_machine))
-    elif infra_cluster is not None:
-        platform = _platforms.platform_of_type(type(infra_cluster))
-    elif machine is not None:
-        platform = _platforms.platform_of_kind(machine.spec.infrastructure_ref.kind)
+    kind = machine.spec.infrastructure_ref.kind if machine is not None else ""
+    platform = _platform_of(infra_machine, infra_cluster, kind)
     if platform is None:
         return Converted(errors=("error determining InfraMachine type, platform not supported",))
     if infra_machine is not None and not isinstance(infra_machine, platform.infra_machine):
-        return _unexpected("InfraMachine", platform.infra_machine, infra_machine)
+        return Converted(errors=(_unexpected("InfraMachine", platform.infra_machine, infra_machine),))
     if infra_cluster is not None and not isinstance(infra_cluster, platform.infra_cluster):
-        return _unexpected("InfraCluster", platform.infra_cluster, infra_cluster)
+        return Converted(errors=(_unexpected("InfraCluster", platform.infra_cluster, infra_cluster),))
     return platform.to_machine_api(machine, infra_machine, infra_cluster)
 
 
-def _unexpected(what: str, expected: type, got: object) -> Converted:
-    return Converted(errors=(f"unexpected {what} type, expected {expected.__name__}, got {type(got).__name__}",))
+def machine_set_to_machine_api(
+    machine_set: capi.MachineSet | None, infra_template: InfraTemplate | None, infra_cluster: InfraCluster | None
+) -> ConvertedSet:
+    """The Machine API MachineSet for `machine_set`; never raises. The platform is found as for a Machine."""
+    kind = machine_set.spec.template.spec.infrastructure_ref.kind if machine_set is not None else ""
+    platform = _platform_of(infra_template, infra_cluster, kind)
+    if platform is None:
+        return ConvertedSet(errors=("error determining InfraMachineTemplate type, platform not supported",))
+    if infra_template is not None and not isinstance(infra_template, platform.infra_template):
+        return ConvertedSet(errors=(_unexpected("InfraMachineTemplate", platform.infra_template, infra_template),))
+    if infra_cluster is not None and not isinstance(infra_cluster, platform.infra_cluster):
+        return ConvertedSet(errors=(_unexpected("InfraCluster", platform.infra_cluster, infra_cluster),))
+    return machine_api_machine_set(platform, machine_set, infra_template, infra_cluster=infra_cluster)
+
+
+def to_cluster_api(machine: mapi.Machine | None, infrastructure: Infrastructure | None) -> ConvertedToClusterAPI:
+    """The Cluster API Machine and infrastructure machine for `machine`; never raises."""
+    platform = platform_of_infrastructure(infrastructure)
+    if platform is None:
+        return ConvertedToClusterAPI(errors=("error determining InfraMachine type, platform not supported",))
+    return platform.to_cluster_api(machine, infrastructure)
+
+
+def machine_set_to_cluster_api(
+    machine_set: mapi.MachineSet | None, infrastructure: Infrastructure | None
+) -> ConvertedSetToClusterAPI:
+    """The Cluster API MachineSet and infrastructure template for `machine_set`; never raises."""
+    platform = platform_of_infrastructure(infrastructure)
+    if platform is None:
+        return ConvertedSetToClusterAPI(errors=("error determining InfraMachineTemplate type, platform not supported",))
+    return cluster_api_machine_set(platform, machine_set, infrastructure)
+
+
+def platform_of_infrastructure(infrastructure: Infrastructure | None) -> "_platforms.Platform | None":
+    """The platform that the cluster says it is on; None if it says none, or one that machines are not converted for."""
+    status = infrastructure.status.platform_status if infrastructure is not None else None
+    return None if status is None else _platforms.PLATFORMS.get(status.type)
+
+
+def _platform_of(infra: object, infra_cluster: object, kind: str) -> "_platforms.Platform | None":
+    if infra is not None:
+        return _platforms.platform_of_type(type(infra))
+    if infra_cluster is not None:
+        return _platforms.platform_of_type(type(infra_cluster))
+    return _platforms.platform_of_kind(kind)
+
+
+def _unexpected(what: str, expected: type, got: object) -> str:
+    return f"unexpected {what} type, expected {expected.__name__}, got {type(got).__name__}"

@@ -31,6 +31,21 @@ class FieldError(Struct, frozen=True):
         return f"{self.path}: {self.problem}: {self.detail}" if self.detail else f"{self.path}: {self.problem}"
 
 
+class Findings(Struct, frozen=True):
+    """What a conversion has found so far; functions that convert a part add to it.
+
+    `losses` are warnings of ours alone: fields that are set, and that OpenShift drops without a word.
+    """
+
+    errors: list[FieldError] = []
+    warnings: list[FieldError] = []
+    losses: list[FieldError] = []
+
+    def lose(self, path: str, value: Any, *, by: str = "Cluster API") -> None:
+        """Note that the field at `path` is dropped, because `by` (an API or a type) has no place for it."""
+        self.losses.append(dropped(path, value, by=by))
+
+
 def invalid(path: str, value: str | int, detail: str) -> FieldError:
     """The field has a plain value (a string or a number) that cannot be accepted.
 
@@ -48,6 +63,16 @@ def invalid_json(path: str, value: Any, detail: str) -> FieldError:
     'spec.ports[0].network: Invalid value: {}: needs an id'
     """
     return FieldError(path, f"Invalid value: {compact(value)}", detail)
+
+
+def dropped(path: str, value: Any, *, by: str) -> FieldError:
+    """The field is set, and `by` (an API or a type) has no place for it: what a warning says.
+
+    >>> str(dropped("spec.floatingIP", "10.0.0.1", by="Cluster API"))
+    'spec.floatingIP: Invalid value: "10.0.0.1": floatingIP has no equivalent in Cluster API and is dropped'
+    """
+    field = path.rpartition(".")[2]
+    return invalid_json(path, value, f"{field} has no equivalent in {by} and is dropped")
 
 
 def required(path: str, detail: str) -> FieldError:

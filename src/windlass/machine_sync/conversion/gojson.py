@@ -9,6 +9,7 @@ What is printable depends on the version of Unicode. Go 1.21 to 1.26 know Unicod
 scripts), which they print where Go writes `\\U000xxxxx`.
 """
 
+import json
 from typing import Any
 
 import msgspec
@@ -36,9 +37,10 @@ _NAMED = {
     "\v": "\\v",
 }
 
-_HTML = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+_HTML = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
+_AS_GIVEN = msgspec.json.Encoder()
 
 
 def quote(text: str) -> str:
@@ -73,4 +75,34 @@ def compact(value: Any) -> str:
     >>> compact({"b": [1, None], "a": "x<y"})
     '{"a":"x\\\\u003cy","b":[1,null]}'
     """
-    return _ENCODER.encode(value).decode().translate(_HTML)
+    try:
+        return _escaped(_ENCODER.encode(value).decode())
+    except (OverflowError, UnicodeEncodeError, RecursionError):
+        return _escaped(_beyond_go(value))
+
+
+def as_given(tree: Any) -> str:
+    """`tree` as compact JSON with the keys of its maps in their order: how Go shows JSON that it was handed as text.
+
+    >>> as_given({"b": 1, "a": "&"})
+    '{"b":1,"a":"\\\\u0026"}'
+    """
+    try:
+        return _escaped(_AS_GIVEN.encode(tree).decode())
+    except (OverflowError, UnicodeEncodeError, RecursionError):
+        return _escaped(_beyond_go(tree))
+
+
+def _escaped(text: str) -> str:
+    for char, escape in _HTML.items():
+        if char in text:
+            text = text.replace(char, escape)
+    return text
+
+
+def _beyond_go(tree: Any) -> str:
+    """JSON of what no Go value holds and no API server sends, but a file may: huge numbers, half surrogate pairs."""
+    try:
+        return json.dumps(tree, separators=(",", ":"), ensure_ascii=False).encode(errors="replace").decode()
+    except RecursionError:
+        return '"nested too deeply to be shown"'

@@ -13,32 +13,21 @@ from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.constants import MACHINE_API_FINALIZER, MACHINE_API_NAMESPACE
 from windlass.machine_sync.conversion.field_errors import FieldError, aggregate, invalid
-
-CONTROL_PLANE_LABEL: Final = "cluster.x-k8s.io/control-plane"
-
-# Keys that contain this, anywhere, belong to Cluster API and are not mirrored.
-_CLUSTER_API: Final = "cluster.x-k8s.io/"
-
-_ROLE_PREFIX: Final = "node-role.kubernetes.io"
-_ROLE_LABEL: Final = "machine.openshift.io/cluster-api-machine-role"
-_TYPE_LABEL: Final = "machine.openshift.io/cluster-api-machine-type"
-
-_PRE_DRAIN: Final = "pre-drain.delete.hook.machine.cluster.x-k8s.io/"
-_PRE_TERMINATE: Final = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/"
-_DELETE_MACHINE: Final = "cluster.x-k8s.io/delete-machine"
-_MACHINE_API_DELETE_MACHINE: Final = "machine.openshift.io/delete-machine"
-_INSTANCE_STATE: Final = "machine.openshift.io/instance-state"
+from windlass.machine_sync.conversion.metadata import INSTANCE_STATE, machine_api_annotations, machine_api_labels
 
 _PHASES: Final = {
     "Deleted": "Deleting",
     **{phase: phase for phase in ("Provisioning", "Provisioned", "Running", "Deleting", "Failed")},
 }
-_ADDRESS_TYPES: Final = frozenset({"Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS"})
-_DEFAULT_DELETION_TIMEOUT: Final = 10
+ADDRESS_TYPES: Final = frozenset({"Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS"})
+"""The types of addresses that both APIs know."""
+
+DELETION_TIMEOUT: Final = 10
+"""Seconds that every mirrored Machine of Cluster API waits for its Node to go; the Machine API has no such field."""
+
 _ZERO_TIME: Final = "0001-01-01T00:00:00Z"
 
-# Immutable and equal for most machines, so one of each serves them all.
-_NO_HOOKS: Final = mapi.LifecycleHooks()
+# Immutable and equal for most machines, so one serves them all.
 _NO_NESTED_META: Final = mapi.NestedMeta()
 
 
@@ -88,13 +77,13 @@ def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Convert
         return Converted(errors=tuple(map(str, [*errors, *address_errors, *unsupported])), warnings=warnings)
 
     metadata = source.metadata
-    labels, nested_labels = _labels(metadata.labels)
+    labels, nested_labels = machine_api_labels(metadata.labels)
     for key, value in provider.labels:
         if value:
             labels[key] = value
-    annotations, nested_annotations, hooks = _annotations(metadata.annotations)
+    annotations, nested_annotations, hooks = machine_api_annotations(metadata.annotations)
     if provider.instance_state:
-        annotations[_INSTANCE_STATE] = provider.instance_state
+        annotations[INSTANCE_STATE] = provider.instance_state
 
     machine = mapi.Machine(
         metadata=ObjectMeta(
@@ -117,58 +106,11 @@ def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Convert
     return Converted(machine, (), warnings)
 
 
-def _labels(labels: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The labels of the Machine, and those of its Node (`spec.metadata`).
-
-    A `node-role.kubernetes.io/<role>` label becomes the role and type labels. The Machine API has room for one role: of
-    several, the one with the smallest key is taken, so that the result does not depend on the order of a map.
-    """
-    mirrored: dict[str, str] = {}
-    nested: dict[str, str] = {}
-    role_key: str | None = None
-    for key, value in labels.items():
-        if key.startswith(_ROLE_PREFIX) and "/" in key:
-            role_key = key if role_key is None else min(role_key, key)
-            if _CLUSTER_API not in key:
-                nested[key] = value
-        elif _CLUSTER_API not in key:
-            mirrored[key] = nested[key] = value
-    if role_key is not None:
-        mirrored[_ROLE_LABEL] = mirrored[_TYPE_LABEL] = role_key.partition("/")[2]
-    return mirrored, nested
-
-
-def _annotations(annotations: dict[str, str]) -> tuple[dict[str, str], dict[str, str], mapi.LifecycleHooks]:
-    """The annotations of the Machine, those of its Node (`spec.metadata`), and the hooks that were annotations."""
-    mirrored: dict[str, str] = {}
-    nested: dict[str, str] = {}
-    pre_drain: list[mapi.LifecycleHook] = []
-    pre_terminate: list[mapi.LifecycleHook] = []
-    for key, value in annotations.items():
-        if _CLUSTER_API not in key:
-            mirrored[key] = nested[key] = value
-        elif key.startswith(_PRE_DRAIN):
-            pre_drain.append(mapi.LifecycleHook(name=key.removeprefix(_PRE_DRAIN), owner=value))
-        elif key.startswith(_PRE_TERMINATE):
-            pre_terminate.append(mapi.LifecycleHook(name=key.removeprefix(_PRE_TERMINATE), owner=value))
-    if _DELETE_MACHINE in annotations:
-        mirrored[_MACHINE_API_DELETE_MACHINE] = annotations[_DELETE_MACHINE]
-    if not pre_drain and not pre_terminate:
-        return mirrored, nested, _NO_HOOKS
-    pre_drain.sort(key=_hook_name)
-    pre_terminate.sort(key=_hook_name)
-    return mirrored, nested, mapi.LifecycleHooks(pre_drain=pre_drain, pre_terminate=pre_terminate)
-
-
-def _hook_name(hook: mapi.LifecycleHook) -> str:
-    return hook.name
-
-
 def _status(status: capi.MachineStatus, provider_status: Any) -> tuple[mapi.MachineStatus, list[FieldError]]:
     addresses: list[mapi.Address] = []
     errors: list[FieldError] = []
     for address in status.addresses:
-        if address.type in _ADDRESS_TYPES:
+        if address.type in ADDRESS_TYPES:
             addresses.append(mapi.Address(type=address.type, address=address.address))
         else:
             errors.append(invalid("status.addresses", address.type, f"{address.type} unrecognized address type"))
@@ -177,7 +119,7 @@ def _status(status: capi.MachineStatus, provider_status: Any) -> tuple[mapi.Mach
     node = status.node_ref.name
     converted = mapi.MachineStatus(
         node_ref=mapi.NodeReference(api_version="v1", kind="Node", name=node) if node else None,
-        last_updated=_time(status.last_updated) if status.last_updated else None,
+        last_updated=printed_time(status.last_updated) if status.last_updated else None,
         error_reason=deprecated.failure_reason if deprecated else None,
         error_message=deprecated.failure_message if deprecated else None,
         provider_status=provider_status,
@@ -187,7 +129,7 @@ def _status(status: capi.MachineStatus, provider_status: Any) -> tuple[mapi.Mach
     return converted, errors
 
 
-def _time(text: str) -> str | None:
+def printed_time(text: str) -> str | None:
     """`text` as the API server prints times: in UTC, whole seconds. The zero time is no time."""
     if len(text) != len(_ZERO_TIME) or text[-1] != "Z":
         try:
@@ -201,7 +143,7 @@ def _time(text: str) -> str | None:
 
 
 def _unsupported(spec: capi.MachineSpec) -> list[FieldError]:
-    """An error for each field that the Machine API cannot express. 10 s is what every mirrored Machine carries."""
+    """An error for each field that the Machine API cannot express."""
     deletion = spec.deletion
     drain = deletion.node_drain_timeout_seconds
     detach = deletion.node_volume_detach_timeout_seconds
@@ -213,7 +155,7 @@ def _unsupported(spec: capi.MachineSpec) -> list[FieldError]:
         errors.append(_unsupported_timeout("nodeDrainTimeoutSeconds", drain))
     if detach is not None:
         errors.append(_unsupported_timeout("nodeVolumeDetachTimeoutSeconds", detach))
-    if delete is not None and delete != _DEFAULT_DELETION_TIMEOUT:
+    if delete is not None and delete != DELETION_TIMEOUT:
         errors.append(_unsupported_timeout("nodeDeletionTimeoutSeconds", delete))
     return errors
 

@@ -1,4 +1,4 @@
-"""Which infrastructure machine and cluster belong to a Machine, among documents.
+"""Which infrastructure machine and cluster belong to a Machine or MachineSet, among documents.
 
 In a cluster a Machine's references name objects in its own namespace. Among files two things are different: namespaces
 are often left out, and several files may hold objects of the same names. So
@@ -6,7 +6,9 @@ are often left out, and several files may hold objects of the same names. So
 * a document without a namespace fits any, if it is the only one of its kind and name;
 * of several that fit, one from the Machine's own file or stream is preferred, and of those the last;
 * the cluster is found through the Cluster, if that is there; else by the Machine's clusterName; else, if there is just
-  one of the platform (first in the Machine's own file), that one is taken, and said.
+  one of the platform (first in the Machine's own file), that one is taken, and said;
+* so it is with the infrastructure template of a MachineSet, whose name follows from its content, and with the
+  Infrastructure, of which there is only one on a cluster.
 """
 
 from collections.abc import Iterable
@@ -14,7 +16,12 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from windlass.api import capi
+from windlass.api.config import Infrastructure
+from windlass.api.meta import KubernetesObject
 from windlass.machine_sync.documents.reading import Document, Undecodable
+
+_SINGLETON = "cluster"
+"""The name of the Infrastructure that every cluster has."""
 
 
 class Found(Struct, frozen=True):
@@ -40,17 +47,41 @@ class Inventory:
             return _last(fitting)
         return Found(None, _missing(reference.kind, machine.namespace, reference.name))
 
+    def infra_template(self, machine_set: Document, reference: capi.ContractReference) -> Found:
+        """What the infrastructureRef of the MachineSet's template refers to."""
+        if fitting := self._fitting(machine_set, reference.kind, reference.name):
+            return _last(fitting)
+        if only := _only(machine_set, self._of_kind.get(reference.kind, [])):
+            said = f'the only one given; the MachineSet refers to "{reference.name}"'
+            return Found(only, f"uses {_shown(only)}, {said}")
+        return Found(None, _missing(reference.kind, machine_set.namespace, reference.name))
+
+    def infrastructure(self, machine: Document) -> Found:
+        """The cluster's Infrastructure."""
+        resource = Infrastructure.RESOURCE
+        ours = [one for one in self._of_kind.get(resource.kind, []) if one.group in (resource.group, "")]
+        named = [one for one in ours if one.name == _SINGLETON]
+        if fitting := [one for one in named if one.source == machine.source] or named:
+            return _last(fitting)
+        if only := _only(machine, ours):
+            return Found(only, f'uses {_shown(only)}, the only one given; that of a cluster is named "{_SINGLETON}"')
+        remedy = "add what `oc get infrastructure cluster -o yaml` prints"
+        return Found(None, f"{_missing(resource.kind, '', _SINGLETON)}: {remedy}")
+
+    def named_cluster(self, machine: Document, kind: type[KubernetesObject], name: str) -> Document | None:
+        """The infrastructure cluster of this name, in whatever namespace: that of Machines is another one."""
+        named = self._named.get((kind.RESOURCE.kind, name), [])
+        fitting = [one for one in named if one.source == machine.source] or named
+        return fitting[-1] if fitting else None
+
     def infra_cluster(self, machine: Document, cluster_name: str, kind: str) -> Found:
         """The cluster of the Machine, of the platform's `kind`."""
         name = self._infra_cluster_name(machine, cluster_name, kind)
         if fitting := self._fitting(machine, kind, name) or self._fitting(machine, kind, cluster_name):
             return _last(fitting)
-        candidates = self._of_kind.get(kind, [])
-        local = [one for one in candidates if one.source == machine.source]
-        for only in (local, candidates):
-            if len(only) == 1:
-                shown = f"{kind}/{only[0].name}" if only[0].name else f"the {kind} without a name"
-                return Found(only[0], f'uses {shown}, the only one given; the cluster of the Machine is "{name}"')
+        if only := _only(machine, self._of_kind.get(kind, [])):
+            said = f'the only one given; the cluster of the {machine.kind} is "{name}"'
+            return Found(only, f"uses {_shown(only)}, {said}")
         return Found(None, _missing(kind, machine.namespace, name))
 
     def _infra_cluster_name(self, machine: Document, cluster_name: str, kind: str) -> str:
@@ -75,11 +106,24 @@ class Inventory:
         return [one for one in fitting if one.source == machine.source] or fitting
 
 
+def _only(machine: Document, candidates: list[Document]) -> Document | None:
+    """The one candidate in the file of `machine`, else of all; None if there are several."""
+    local = [one for one in candidates if one.source == machine.source]
+    for those in (local, candidates):
+        if len(those) == 1:
+            return those[0]
+    return None
+
+
 def _last(fitting: list[Document]) -> Found:
     last = fitting[-1]
     if len(fitting) == 1:
         return Found(last)
     return Found(last, f"{last.kind}/{last.name} is there {len(fitting)} times: the last counts, line {last.line}")
+
+
+def _shown(document: Document) -> str:
+    return f"{document.kind}/{document.name}" if document.name else f"the {document.kind} without a name"
 
 
 def _missing(kind: str, namespace: str, name: str) -> str:

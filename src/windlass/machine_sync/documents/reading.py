@@ -15,12 +15,10 @@ import yaml
 from msgspec import Struct
 
 from windlass.api.meta import without_nulls
-from windlass.machine_sync.documents.yaml_dialect import load_all
+from windlass.machine_sync.documents.gathered import files
+from windlass.machine_sync.documents.yaml_dialect import as_json, load_all
 
 T = TypeVar("T")
-
-SUFFIXES = frozenset({".yaml", ".yml", ".json"})
-"""The files that are read from a directory."""
 
 
 class Unreadable(Exception):
@@ -60,7 +58,7 @@ class Document(Struct, frozen=True, eq=False):
             pass
         try:
             tree = json.loads(self.body) if isinstance(self.body, bytes) else self.body
-            return msgspec.convert(without_nulls(_as_json(tree)), kind)
+            return msgspec.convert(without_nulls(as_json(tree)), kind)
         except msgspec.ValidationError as error:
             raise Undecodable(_explained(error)) from None
         except RecursionError:
@@ -84,8 +82,6 @@ class _Envelope(Struct, rename="camel", frozen=True, gc=False):
     items: list[msgspec.Raw] | None = None
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
 _BETWEEN = re.compile(r"(?:\s|^---(?=\s|$))*", re.MULTILINE)
 # Braces or brackets, then something that JSON cannot have there: a plain or single-quoted scalar of YAML.
 _YAML_FLOW = re.compile(r"\s*[\[{]+\s*[^\s\[{\"\]}]")
@@ -94,17 +90,15 @@ _ENVELOPE = msgspec.json.Decoder(_Envelope)
 
 
 def read_path(path: Path) -> Iterator[Document]:
-    """The documents of a file, or of all files of a directory and those below it, in the order of their names."""
-    if path.is_dir():
-        for file in sorted(path.rglob("*")):
-            if file.suffix.lower() in SUFFIXES and file.is_file():
-                yield from read_path(file)
-        return
+    """The documents of a file, or of the files of a directory and those below it, in the order of their names.
+
+    Of what `oc adm must-gather` wrote, only the files that concern machines are read.
+    """
     try:
-        data = path.read_bytes()
+        for file in files(path) if path.is_dir() else (path,):
+            yield from read(str(file), file.read_bytes())
     except OSError as error:
-        raise Unreadable(str(path), 0, error.strerror or str(error)) from None
-    yield from read(str(path), data)
+        raise Unreadable(error.filename or str(path), 0, error.strerror or str(error)) from None
 
 
 def read_stream(stream: BinaryIO, source: str = "stdin") -> Iterator[Document]:
@@ -199,7 +193,7 @@ def _from_tree(source: str, line: int, tree: Any) -> Iterator[Document]:
         return
     if not isinstance(tree, dict):
         raise Unreadable(source, line, f"expected a Kubernetes object, found {_shown(tree)}")
-    tree = _as_json(tree)
+    tree = as_json(tree)
     kind, items = _string(tree, "kind"), tree.get("items")
     if kind.endswith("List") and isinstance(items, list):
         yield from _from_tree(source, line, items)
@@ -215,23 +209,6 @@ def _from_tree(source: str, line: int, tree: Any) -> Iterator[Document]:
         namespace=_string(metadata, "namespace"),
         body=tree,
     )
-
-
-def _as_json(tree: Any) -> Any:
-    """`tree` as JSON can say it: string keys, and no half of a surrogate pair."""
-    if isinstance(tree, dict):
-        return {_as_json(_key(key)): _as_json(value) for key, value in tree.items()}
-    if isinstance(tree, list):
-        return [_as_json(item) for item in tree]
-    if isinstance(tree, str):
-        return _SURROGATE.sub("\ufffd", tree)
-    return tree
-
-
-def _key(key: Any) -> str:
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    return "null" if key is None else str(key)
 
 
 def _string(tree: dict[str, Any], key: str) -> str:

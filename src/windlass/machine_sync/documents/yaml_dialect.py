@@ -26,6 +26,7 @@ _FLOAT = re.compile(
     |\.(?:nan|NaN|NAN))$""",
     re.VERBOSE,
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SHORT_BOOL = re.compile(r"^[yYnN]$")
 
 # Resolved by other patterns, or (`=`, a value of YAML 1.1 that nobody constructs) not at all.
@@ -72,6 +73,27 @@ def load_all(text: str) -> Iterator[tuple[int, Any]]:
             yield node.start_mark.line + 1, loader.construct_document(node)
     finally:
         loader.dispose()
+
+
+def as_json(tree: Any) -> Any:
+    """`tree`, of a YAML document, as JSON can say it: string keys, and no half of a surrogate pair.
+
+    >>> as_json({1: {True: "a"}})
+    {'1': {'true': 'a'}}
+    """
+    if isinstance(tree, dict):
+        return {as_json(_key(key)): as_json(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [as_json(item) for item in tree]
+    if isinstance(tree, str):
+        return _SURROGATE.sub("\ufffd", tree)
+    return tree
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    return "null" if key is None else str(key)
 
 
 def dump_all(trees: Iterable[Any]) -> str:

@@ -1,75 +1,84 @@
 """The platforms that machines run on: for each its types, and what differs in keeping its machines in sync.
 
-A platform is a folder here and a `Platform` in `PLATFORMS`; nothing else in `windlass.machine_sync` names one.
+A platform is a folder here and a `Platform` in `PLATFORMS`; nothing else in `windlass.machine_sync` names one. A folder
+holds
+
+| module | holds |
+|---|---|
+| `conversion` | Cluster API to the Machine API: its `to_machine_api`, and how provider specs are compared |
+| `to_cluster_api` | the other direction |
+| `losses` | what the first drops without a word |
+| `provider_spec` | what Go calls the types of the provider spec, for the errors of one that cannot be read |
+
+and what these are made of. The types themselves are in `windlass.api`.
 """
 
-from collections.abc import Callable
-from typing import Any
-
-from msgspec import Struct
-
-from windlass.api import capa, capi, capibm, capo, mapi_aws, mapi_openstack, mapi_powervs
-from windlass.api.meta import KubernetesObject
-from windlass.machine_sync.conversion.machine import Converted
+from windlass.api import capa, capibm, capo, mapi_aws, mapi_openstack, mapi_powervs
 from windlass.machine_sync.platforms.aws import conversion as aws_conversion
+from windlass.machine_sync.platforms.aws import load_balancers as aws_load_balancers
+from windlass.machine_sync.platforms.aws import losses as aws_losses
+from windlass.machine_sync.platforms.aws import to_cluster_api as aws_to_cluster_api
 from windlass.machine_sync.platforms.openstack import conversion as openstack_conversion
+from windlass.machine_sync.platforms.openstack import losses as openstack_losses
+from windlass.machine_sync.platforms.openstack import to_cluster_api as openstack_to_cluster_api
+from windlass.machine_sync.platforms.platform import Platform
 from windlass.machine_sync.platforms.powervs import conversion as powervs_conversion
+from windlass.machine_sync.platforms.powervs import losses as powervs_losses
+from windlass.machine_sync.platforms.powervs import to_cluster_api as powervs_to_cluster_api
 
-
-class Platform(Struct, frozen=True, kw_only=True):
-    """One platform.
-
-    `name` is the type in `Infrastructure.status.platformStatus`. `to_machine_api(machine, infra machine, infra
-    cluster)` converts one Machine; `canonical_provider_spec(tree)` brings a provider spec (a plain JSON tree) into the
-    form in which two that mean the same are equal.
-    """
-
-    name: str
-    infra_machine: type[KubernetesObject]
-    infra_cluster: type[KubernetesObject]
-    provider_spec: type[Struct]
-    provider_status: type[Struct] | None = None
-    to_machine_api: Callable[[capi.Machine | None, Any, Any], Converted]
-    canonical_provider_spec: Callable[[Any], Any]
-
+__all__ = ["AWS", "OPENSTACK", "PLATFORMS", "POWERVS", "Platform", "platform_of_kind", "platform_of_type"]
 
 AWS = Platform(
     name="AWS",
     infra_machine=capa.AWSMachine,
+    infra_template=capa.AWSMachineTemplate,
     infra_cluster=capa.AWSCluster,
     provider_spec=mapi_aws.AWSMachineProviderConfig,
     provider_status=mapi_aws.AWSMachineProviderStatus,
     to_machine_api=aws_conversion.to_machine_api,
+    to_cluster_api=aws_to_cluster_api.to_cluster_api,
+    find_losses=aws_losses.find_losses,
     canonical_provider_spec=aws_conversion.canonical_provider_spec,
+    cluster_errors=aws_load_balancers.load_balancer_errors,
 )
 OPENSTACK = Platform(
     name="OpenStack",
     infra_machine=capo.OpenStackMachine,
+    infra_template=capo.OpenStackMachineTemplate,
     infra_cluster=capo.OpenStackCluster,
     provider_spec=mapi_openstack.OpenstackProviderSpec,
     to_machine_api=openstack_conversion.to_machine_api,
+    to_cluster_api=openstack_to_cluster_api.to_cluster_api,
+    find_losses=openstack_losses.find_losses,
     canonical_provider_spec=openstack_conversion.canonical_provider_spec,
 )
 POWERVS = Platform(
     name="PowerVS",
     infra_machine=capibm.IBMPowerVSMachine,
+    infra_template=capibm.IBMPowerVSMachineTemplate,
     infra_cluster=capibm.IBMPowerVSCluster,
     provider_spec=mapi_powervs.PowerVSMachineProviderConfig,
     to_machine_api=powervs_conversion.to_machine_api,
+    to_cluster_api=powervs_to_cluster_api.to_cluster_api,
+    find_losses=powervs_losses.find_losses,
     canonical_provider_spec=powervs_conversion.canonical_provider_spec,
 )
 
 PLATFORMS = {platform.name: platform for platform in (AWS, OPENSTACK, POWERVS)}
 
-_BY_TYPE = {kind: one for one in PLATFORMS.values() for kind in (one.infra_machine, one.infra_cluster)}
-_BY_KIND = {kind.RESOURCE.kind: one for kind, one in _BY_TYPE.items()}
-
 
 def platform_of_type(infra: type) -> Platform | None:
-    """The platform whose machines or clusters are of this type."""
-    return _BY_TYPE.get(infra)
+    """The platform whose machines, templates or clusters are of this type."""
+    for platform in PLATFORMS.values():
+        if infra in (platform.infra_machine, platform.infra_template, platform.infra_cluster):
+            return platform
+    return None
 
 
 def platform_of_kind(kind: str) -> Platform | None:
-    """The platform with this kind of machine or cluster: `AWSMachine`, `OpenStackCluster`, ..."""
-    return _BY_KIND.get(kind)
+    """The platform with this kind of machine, template or cluster: `AWSMachine`, `OpenStackCluster`, ..."""
+    for platform in PLATFORMS.values():
+        kinds = (platform.infra_machine, platform.infra_template, platform.infra_cluster)
+        if any(one.RESOURCE.kind == kind for one in kinds):
+            return platform
+    return None

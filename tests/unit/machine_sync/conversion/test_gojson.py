@@ -1,11 +1,11 @@
 """Strings and JSON as Go prints them. The expected texts were printed by strconv.Quote and encoding/json of Go 1.26."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from windlass.api import capa, capo
-from windlass.machine_sync.conversion.gojson import compact, quote
+from windlass.machine_sync.conversion.gojson import as_given, compact, quote
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,7 @@ def test_a_lone_surrogate_is_quoted_as_the_replacement_character() -> None:
 
 
 @given(st.text())
+@settings(deadline=None)
 def test_a_quoted_string_is_printable_ascii_or_printable_text(text: str) -> None:
     quoted = quote(text)
     assert quoted[0] == quoted[-1] == '"'
@@ -73,3 +74,16 @@ def test_a_quoted_string_is_printable_ascii_or_printable_text(text: str) -> None
 )
 def test_a_value_is_compact_json_in_gos_form(value: object, text: str) -> None:
     assert compact(value) == text
+
+
+def test_json_that_was_given_keeps_the_order_of_its_keys() -> None:
+    assert as_given({"b": "<", "a": {"d": 1, "c": None}}) == r'{"b":"\u003c","a":{"d":1,"c":null}}'
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [({"n": 10**30}, '{"n":1000000000000000000000000000000}'), (["a\ud800<"], r'["a?\u003c"]')],
+    ids=str,
+)
+def test_what_go_cannot_hold_is_shown_all_the_same(value: object, text: str) -> None:
+    assert compact(value) == as_given(value) == text

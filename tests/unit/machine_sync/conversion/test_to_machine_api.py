@@ -43,7 +43,7 @@ def test_parts_of_two_platforms_are_an_error() -> None:
 def test_a_platform_is_found_by_its_kinds_and_types(name: str) -> None:
     platform = PLATFORMS[name]
     assert platform.name == name
-    for kind in (platform.infra_machine, platform.infra_cluster):
+    for kind in (platform.infra_machine, platform.infra_template, platform.infra_cluster):
         assert platform_of_type(kind) is platform
         assert platform_of_kind(kind.RESOURCE.kind) is platform
     assert platform_of_kind("Machine") is None
@@ -57,8 +57,13 @@ def test_a_platform_is_found_by_its_kinds_and_types(name: str) -> None:
         "windlass.machine_sync.conversion.field_errors",
         "windlass.machine_sync.conversion.gojson",
         "windlass.machine_sync.conversion.machine",
+        "windlass.machine_sync.conversion.metadata",
+        "windlass.machine_sync.conversion.selector",
+        "windlass.machine_sync.conversion.template_name",
+        "windlass.machine_sync.conversion.unmarshal",
         "windlass.machine_sync.documents.reading",
         "windlass.machine_sync.documents.yaml_dialect",
+        "windlass.machine_sync.platforms.openstack.tags",
     ],
 )
 def test_the_examples_of_a_module_run(module: str) -> None:

@@ -63,8 +63,8 @@ def outcome(*trees: dict[str, Any]) -> Outcome:
 
 
 def flavor(outcome: Outcome) -> str:
-    assert outcome.machine is not None, outcome.errors
-    return str(outcome.machine.spec.provider_spec.value.flavor)
+    [machine] = outcome.results
+    return str(machine.spec.provider_spec.value.flavor)
 
 
 NIL = ("provided Machine, OpenStackMachine and OpenStackCluster can not be nil",)
@@ -101,7 +101,7 @@ def test_two_that_fit_a_machine_without_a_namespace_are_none() -> None:
 
 def test_missing_documents_are_named_and_the_error_is_that_of_conversion() -> None:
     result = outcome(machine())
-    assert (result.machine, result.errors) == (None, NIL)
+    assert (result.results, result.errors) == ((), NIL)
     assert result.notes == (
         'there is no OpenStackMachine named "w-0-infra" in namespace ns among the documents',
         'there is no OpenStackCluster named "c" in namespace ns among the documents',
@@ -221,3 +221,54 @@ def test_a_machine_without_a_version_is_taken_by_its_content() -> None:
 
     [error] = outcome({"kind": "Machine", "metadata": {"name": "m"}, "spec": {"providerSpec": {}}}).errors
     assert error.startswith("apiVersion: missing")
+
+
+def machine_set(template: str = "ms-1") -> dict[str, Any]:
+    reference = {"kind": "OpenStackMachineTemplate", "name": template}
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachineSet",
+        "metadata": meta("ms", "ns"),
+        "spec": {"clusterName": "c", "template": {"spec": {"infrastructureRef": reference}}},
+    }
+
+
+def template(name: str = "ms-1", *, flavor: str = "m1") -> dict[str, Any]:
+    return {
+        **infra(name),
+        "kind": "OpenStackMachineTemplate",
+        "spec": {"template": {"spec": infra(flavor=flavor)["spec"]}},
+    }
+
+
+def set_flavor(outcome: Outcome) -> str:
+    [machine_set] = outcome.results
+    return str(machine_set.spec.template.spec.provider_spec.value.flavor)
+
+
+def test_a_set_is_converted_with_its_template() -> None:
+    result = outcome(template("ms-0", flavor="old"), machine_set(), template(), infra_cluster())
+    assert (result.object, set_flavor(result), result.notes) == ("MachineSet/ms", "m1", ())
+
+
+def test_the_only_template_is_taken_and_said() -> None:
+    result = outcome(machine_set("ms-2"), template(), infra_cluster())
+    assert set_flavor(result) == "m1"
+    assert result.notes == ('uses OpenStackMachineTemplate/ms-1, the only one given; the MachineSet refers to "ms-2"',)
+
+
+def test_a_missing_template_is_named() -> None:
+    result = outcome(machine_set("ms-3"), template("ms-1"), template("ms-2"), infra_cluster())
+    assert result.errors == ("provided MachineSet, OpenStackMachineTemplate and OpenStackCluster can not be nil",)
+    assert result.notes == ('there is no OpenStackMachineTemplate named "ms-3" in namespace ns among the documents',)
+
+
+def test_a_set_must_refer_to_a_template() -> None:
+    bad = machine_set()
+    bad["spec"]["template"]["spec"]["infrastructureRef"]["kind"] = "OpenStackMachine"
+    assert outcome(bad, infra_cluster()).errors == (
+        'spec.template.spec.infrastructureRef.kind: "OpenStackMachine" is not supported, '
+        "only AWSMachineTemplate, OpenStackMachineTemplate, IBMPowerVSMachineTemplate",
+    )
+    [error] = outcome({"kind": "MachineSet", "metadata": {"name": "ms"}, "spec": {}}).errors
+    assert error.startswith("apiVersion: missing, and no Cluster API MachineSet by its content; ")

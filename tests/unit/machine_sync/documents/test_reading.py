@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from windlass.api import capi, capo
@@ -168,6 +168,7 @@ def test_keys_that_are_no_strings_become_strings() -> None:
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+@settings(deadline=None)
 def test_any_bytes_are_documents_or_unreadable(data: bytes) -> None:
     with contextlib.suppress(Unreadable):
         for document in read("input", data):

@@ -12,12 +12,14 @@ from windlass.api.integers import MAX_INT32
 from windlass.api.meta import LocalReference, ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, invalid, invalid_json
 from windlass.machine_sync.conversion.gojson import quote
-from windlass.machine_sync.conversion.machine import (
+from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
+from windlass.machine_sync.conversion.metadata import (
     CONTROL_PLANE_LABEL,
-    Converted,
-    ProviderPart,
-    machine_api_machine,
+    INSTANCE_TYPE_LABEL,
+    REGION_LABEL,
+    ZONE_LABEL,
 )
+from windlass.machine_sync.platforms.aws import load_balancers
 from windlass.machine_sync.platforms.aws.host import host_placement
 from windlass.machine_sync.platforms.aws.tags import tag_list
 from windlass.machine_sync.platforms.aws.volumes import block_devices
@@ -25,7 +27,6 @@ from windlass.machine_sync.platforms.aws.volumes import block_devices
 _ARTICLE: Final = "Please see https://access.redhat.com/articles/7116313 for more details."
 _AUTHENTICATION: Final = {"": "", "optional": "Optional", "required": "Required"}
 _CONFIDENTIAL_COMPUTE: Final = frozenset({"Disabled", "AMDEncryptedVirtualizationNestedPaging"})
-_LOAD_BALANCER_TYPES: Final = {"classic": "classic", "elb": "classic", "nlb": "network"}
 _MARKET_TYPES: Final = frozenset({"", "OnDemand", "Spot", "CapacityBlock"})
 _NETWORK_INTERFACE_TYPES: Final = {"": "", "interface": "ENA", "efa": "EFA"}
 _TENANCIES: Final = frozenset({"", "default", "dedicated", "host"})
@@ -64,9 +65,9 @@ def to_machine_api(
             spec=_provider_spec(machine, spec, infra_cluster.spec, errors),
             status=_provider_status(spec, status, state),
             labels=(
-                ("machine.openshift.io/instance-type", spec.instance_type),
-                ("machine.openshift.io/region", infra_cluster.spec.region),
-                ("machine.openshift.io/zone", machine.spec.failure_domain),
+                (INSTANCE_TYPE_LABEL, spec.instance_type),
+                (REGION_LABEL, infra_cluster.spec.region),
+                (ZONE_LABEL, machine.spec.failure_domain),
             ),
             instance_state=state,
             errors=errors,
@@ -94,7 +95,7 @@ def _provider_spec(
     metadata_service_options = _metadata_service_options(spec.instance_metadata_options, errors)
     if spec.market_type not in _MARKET_TYPES:
         errors.append(invalid_json("spec.marketType", spec.market_type, "unable to convert market type, unknown value"))
-    load_balancers = _load_balancers(cluster, errors) if CONTROL_PLANE_LABEL in machine.metadata.labels else []
+    balancers = _load_balancers(cluster, errors) if CONTROL_PLANE_LABEL in machine.metadata.labels else []
     partition = _placement_group_partition(spec.placement_group_partition, errors)
     host = host_placement(spec, errors)
     credentials_secret = _credentials_secret(cluster.identity_ref, errors)
@@ -129,7 +130,7 @@ def _provider_spec(
             tenancy=spec.tenancy,
             host=host,
         ),
-        load_balancers=load_balancers,
+        load_balancers=balancers,
         block_devices=devices,
         spot_market_options=None if spot is None else mapi_aws.SpotMarketOptions(max_price=spot.max_price),
         metadata_service_options=metadata_service_options,
@@ -185,7 +186,7 @@ def _load_balancers(cluster: capa.AWSClusterSpec, errors: list[FieldError]) -> l
     for path, balancer in candidates:
         if balancer is None:
             errors.append(invalid_json(path, None, "failed to convert load balancer: nil load balancer"))
-        elif (kind := _LOAD_BALANCER_TYPES.get(balancer.load_balancer_type)) is None:
+        elif (kind := load_balancers.TYPES.get(balancer.load_balancer_type)) is None:
             detail = "failed to convert load balancer: unsupported load balancer type"
             errors.append(invalid_json(path, balancer, detail))
         else:
@@ -194,7 +195,7 @@ def _load_balancers(cluster: capa.AWSClusterSpec, errors: list[FieldError]) -> l
 
 
 def _placement_group_partition(partition: int, errors: list[FieldError]) -> int | None:
-    if partition > MAX_INT32:
+    if not -MAX_INT32 - 1 <= partition <= MAX_INT32:
         detail = "placementGroupPartition exceeds maximum int32 value"
         errors.append(invalid("spec.placementGroupPartition", partition, detail))
     return partition if partition > 0 else None

@@ -1,12 +1,14 @@
-"""Dedicated hosts: AWSMachine's hostAffinity, hostID and dynamicHostAllocation as the Machine API's placement.host."""
+"""Dedicated hosts: AWSMachine's hostAffinity, hostID and dynamicHostAllocation, the Machine API's placement.host."""
 
 import re
 from typing import Final
 
 from windlass.api import capa, mapi_aws
-from windlass.machine_sync.conversion.field_errors import FieldError, invalid, invalid_json, required
-from windlass.machine_sync.platforms.aws.tags import tag_list
+from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json, required
+from windlass.machine_sync.conversion.provider_spec import PATH
+from windlass.machine_sync.platforms.aws.tags import tag_list, tag_map
 
+_AFFINITIES: Final = {None: "default", "AnyAvailable": "default", "DedicatedHost": "host"}
 _HOST_ID: Final = re.compile(r"h-([0-9a-f]{8}|[0-9a-f]{17})")
 _HOST_ID_FORM: Final = "id must start with 'h-' followed by 8 or 17 lowercase hexadecimal characters (0-9 and a-f)"
 
@@ -63,3 +65,36 @@ def _user_provided(host_id: str, errors: list[FieldError]) -> mapi_aws.Dedicated
     if not _HOST_ID.fullmatch(host_id):
         errors.append(invalid("spec.dedicatedHost.id", host_id, _HOST_ID_FORM))
     return mapi_aws.DedicatedHost(allocation_strategy="UserProvided", id=host_id)
+
+
+def host_fields(
+    host: mapi_aws.HostPlacement | None, found: Findings
+) -> tuple[str | None, str | None, capa.DynamicHostAllocation | None]:
+    """The hostAffinity, hostID and dynamicHostAllocation that say the same as `host`. Adds to `found`.
+
+    An affinity that Cluster API does not have gives none of the first two.
+    """
+    if host is None:
+        return "default", None, None
+    path = f"{PATH}.placement.host"
+    affinity = _AFFINITIES.get(host.affinity)
+    if affinity is None:
+        found.lose(f"{path}.affinity", host.affinity)
+    dedicated = host.dedicated_host
+    if dedicated is None:
+        return affinity, None, None
+    dynamic: capa.DynamicHostAllocation | None = None
+    host_id: str | None = None
+    if dedicated.allocation_strategy == "Dynamic":
+        allocation = dedicated.dynamic_host_allocation
+        dynamic = capa.DynamicHostAllocation(tags=tag_map(allocation.tags or []) if allocation is not None else {})
+    elif dedicated.dynamic_host_allocation is not None:
+        found.lose(f"{path}.dedicatedHost.dynamicHostAllocation", dedicated.dynamic_host_allocation)
+    if affinity is not None and dedicated.allocation_strategy in (None, "UserProvided") and dedicated.id:
+        host_id = dedicated.id
+    elif dedicated.id:
+        found.lose(f"{path}.dedicatedHost.id", dedicated.id)
+    if dedicated.allocation_strategy not in (None, "UserProvided", "Dynamic"):
+        strategy = f"{path}.dedicatedHost.allocationStrategy"
+        found.lose(strategy, dedicated.allocation_strategy)
+    return affinity, host_id, dynamic

@@ -1,12 +1,14 @@
-"""AWS volumes: root and non-root volumes of Cluster API as the Machine API's block devices."""
+"""AWS volumes: root and non-root volumes of Cluster API, block devices of the Machine API."""
 
 from typing import Final
 
 from windlass.api import capa, mapi_aws
 from windlass.api.integers import MAX_INT32
-from windlass.machine_sync.conversion.field_errors import FieldError, invalid
+from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json
+from windlass.machine_sync.conversion.provider_spec import PATH
 
 _NO_VOLUME: Final = capa.Volume()
+_DEFAULT_SIZE: Final = 120
 
 
 def block_devices(spec: capa.AWSMachineSpec, errors: list[FieldError]) -> list[mapi_aws.BlockDevice]:
@@ -36,3 +38,63 @@ def _block_device(path: str, volume: capa.Volume, errors: list[FieldError]) -> m
             volume_type=volume.type or None,
         ),
     )
+
+
+def volumes(devices: list[mapi_aws.BlockDevice], found: Findings) -> tuple[capa.Volume | None, list[capa.Volume]]:
+    """The root volume, None if no device describes it, and the others in their order. Adds to `found`.
+
+    Of several devices without a name the last is the root volume.
+    """
+    root: capa.Volume | None = None
+    others: list[capa.Volume] = []
+    root_path = ""
+    for index, device in enumerate(devices):
+        path = f"{PATH}.blockDevices[{index}]"
+        if device.no_device is not None:
+            found.errors.append(invalid_json(f"{path}.noDevice", device.no_device, "noDevice is not supported"))
+        if device.virtual_name is not None:
+            found.errors.append(
+                invalid_json(f"{path}.virtualName", device.virtual_name, "virtualName is not supported")
+            )
+        ebs = device.ebs
+        if ebs is None:
+            found.warnings.append(invalid_json(f"{path}.ebs", None, "missing ebs configuration for block device"))
+            continue
+        is_root = device.device_name is None
+        if ebs.delete_on_termination is False:
+            where = f"{path}.ebs.deleteOnTermination"
+            if is_root:
+                detail = "root volume must be deleted on termination, ignoring invalid value false"
+                found.warnings.append(invalid(where, False, detail))
+            else:
+                detail = "non-root volumes must be deleted on termination, unsupported value false"
+                found.errors.append(invalid(where, False, detail))
+        _lost_of_key(f"{path}.ebs.kmsKey", ebs.kms_key, found)
+        volume = _volume(device.device_name or "", ebs)
+        if not is_root:
+            others.append(volume)
+            continue
+        if root is not None:
+            found.lose(root_path, root)
+        root, root_path = volume, path
+    return root, others
+
+
+def _volume(name: str, ebs: mapi_aws.EBSVolume) -> capa.Volume:
+    key = ebs.kms_key
+    return capa.Volume(
+        device_name=name,
+        size=_DEFAULT_SIZE if ebs.volume_size is None else ebs.volume_size,
+        type=ebs.volume_type or "",
+        iops=ebs.iops or 0,
+        throughput=ebs.throughput_mib,
+        encrypted=ebs.encrypted,
+        encryption_key=key.id if key.id is not None else key.arn or "",
+    )
+
+
+def _lost_of_key(path: str, key: mapi_aws.ResourceReference, found: Findings) -> None:
+    if key.filters:
+        found.lose(f"{path}.filters", key.filters)
+    if key.id is not None and key.arn:
+        found.lose(f"{path}.arn", key.arn)

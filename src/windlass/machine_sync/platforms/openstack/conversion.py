@@ -11,6 +11,7 @@ from windlass.api import capi, capo, mapi_openstack
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, invalid, invalid_json, required
 from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
+from windlass.machine_sync.conversion.metadata import INSTANCE_TYPE_LABEL, ZONE_LABEL
 from windlass.machine_sync.platforms.openstack.ports import networks_and_ports
 
 _BY_NAME: Final = "MAPO only supports defining images by names"
@@ -37,8 +38,8 @@ def to_machine_api(
         ProviderPart(
             spec=_provider_spec(machine.spec, spec, errors, warnings=warnings),
             labels=(
-                ("machine.openshift.io/instance-type", spec.flavor or ""),
-                ("machine.openshift.io/zone", machine.spec.failure_domain),
+                (INSTANCE_TYPE_LABEL, spec.flavor or ""),
+                (ZONE_LABEL, machine.spec.failure_domain),
             ),
             instance_state=infra_machine.status.instance_state or "",
             errors=errors,

@@ -23,7 +23,7 @@ def networks_and_ports(
     networks: list[mapi_openstack.Network] = []
     converted: list[mapi_openstack.Port] = []
     for index, port in enumerate(ports):
-        if _is_network(port):
+        if is_network(port):
             networks.append(_network(port))
         else:
             one = _port(f"spec.ports[{index}]", port, errors, warnings=warnings)
@@ -32,7 +32,8 @@ def networks_and_ports(
     return networks, converted
 
 
-def _is_network(port: capo.Port) -> bool:
+def is_network(port: capo.Port) -> bool:
+    """Whether `port` goes to `networks`."""
     if port.network is not None:
         return port.network.filter is not None
     return bool(port.fixed_ips) and port.fixed_ips[0].subnet is not None
@@ -138,7 +139,7 @@ def _fixed_ips(path: str, fixed_ips: list[capo.FixedIP], errors: list[FieldError
 
 
 def _port_security_groups(path: str, groups: list[capo.SecurityGroup], errors: list[FieldError]) -> list[str] | None:
-    """The IDs of the port's security groups; None for a single one: OpenShift drops it, and so do we."""
+    """The IDs of the port's security groups, None for fewer than two: what OpenShift's controller does, to the letter."""
     ids: list[str] = []
     for index, group in enumerate(groups):
         if group.id is None or group.filter is not None:

@@ -6,6 +6,7 @@ from windlass.api import capi, capibm, mapi_powervs
 from windlass.api.meta import LocalReference, ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, invalid_json
 from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
+from windlass.machine_sync.conversion.metadata import INSTANCE_TYPE_LABEL, REGION_LABEL, ZONE_LABEL
 
 _NO_METADATA: Final = ObjectMeta()
 _NO_RESOURCE: Final = mapi_powervs.PowerVSResource()
@@ -29,9 +30,9 @@ def to_machine_api(
         ProviderPart(
             spec=_provider_spec(machine.spec, spec, errors),
             labels=(
-                ("machine.openshift.io/instance-type", spec.system_type),
-                ("machine.openshift.io/region", status.region or ""),
-                ("machine.openshift.io/zone", machine.spec.failure_domain),
+                (INSTANCE_TYPE_LABEL, spec.system_type),
+                (REGION_LABEL, status.region or ""),
+                (ZONE_LABEL, machine.spec.failure_domain),
             ),
             instance_state=status.instance_state,
             errors=errors,

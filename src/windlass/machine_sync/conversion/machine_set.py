@@ -1,0 +1,120 @@
+"""MachineSets, from Cluster API to the Machine API.
+
+The machines that a set makes are converted by the platform like any Machine; the rest is here. The Machine API's set
+keeps the provider spec in its template, so that the infrastructure template has no counterpart of its own.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from windlass.api import capi, mapi
+from windlass.api.meta import ObjectMeta
+from windlass.machine_sync.conversion.field_errors import Findings, aggregate
+from windlass.machine_sync.conversion.metadata import machine_api_annotations, machine_api_labels
+
+if TYPE_CHECKING:
+    from windlass.machine_sync.platforms.platform import Platform
+
+_NO_NAMING: Final = capi.MachineNaming()
+_NO_OLD_STATUS: Final = capi.MachineSetV1Beta1Status()
+_NO_REFERENCE: Final = capi.ContractReference()
+
+
+class ConvertedSet(Struct, frozen=True, gc=False):
+    """The outcome of a conversion: the set, or why there is none.
+
+    `errors` are all that were found, in the order of the fields that they concern, repetitions included; if there are
+    any, `machine_set` is None. Their paths are those of a Machine, not of a set's template. `warnings` do not prevent a
+    conversion, and are given with errors too.
+    """
+
+    machine_set: mapi.MachineSet | None = None
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def error(self) -> str:
+        """All errors as one text, each once: the message of a condition. Empty if there are none."""
+        return aggregate(self.errors)
+
+
+def machine_api_machine_set(
+    platform: "Platform", source: capi.MachineSet | None, infra_template: Any, *, infra_cluster: Any
+) -> ConvertedSet:
+    """The MachineSet of the Machine API for `source`; pure, and never raises.
+
+    `infra_template` and `infra_cluster` are of the platform's types; None is one that is not there.
+    """
+    if source is None or infra_template is None or infra_cluster is None:
+        template_kind, cluster_kind = platform.infra_template.RESOURCE.kind, platform.infra_cluster.RESOURCE.kind
+        return ConvertedSet(errors=(f"provided MachineSet, {template_kind} and {cluster_kind} can not be nil",))
+    template = source.spec.template
+    infra_spec = infra_template.spec.template.spec
+    kind: Any = platform.infra_machine
+    made = capi.Machine(
+        metadata=ObjectMeta(labels=template.metadata.labels, annotations=template.metadata.annotations),
+        spec=template.spec,
+    )
+    converted = platform.to_machine_api(made, kind(spec=infra_spec), infra_cluster)
+    found = Findings()
+    _lost(source.spec, found)
+    platform.find_losses(infra_spec, found)
+    warnings = (*converted.warnings, *map(str, found.losses))
+    if converted.machine is None:
+        return ConvertedSet(errors=converted.errors, warnings=warnings)
+
+    metadata, spec, status = source.metadata, source.spec, source.status
+    old = status.deprecated.v1beta1 if status.deprecated is not None else None
+    old = old or _NO_OLD_STATUS
+    machine_set = mapi.MachineSet(
+        metadata=ObjectMeta(
+            name=metadata.name,
+            namespace=metadata.namespace,
+            labels=machine_api_labels(metadata.labels)[0],
+            annotations=machine_api_annotations(metadata.annotations)[0],
+        ),
+        spec=mapi.MachineSetSpec(
+            replicas=spec.replicas,
+            min_ready_seconds=template.spec.min_ready_seconds or 0,
+            delete_policy=spec.deletion.order,
+            selector=mapi.LabelSelector(
+                match_labels=machine_api_labels(spec.selector.match_labels)[0],
+                match_expressions=[
+                    mapi.SelectorRequirement(key=one.key, operator=one.operator, values=one.values)
+                    for one in spec.selector.match_expressions
+                ],
+            ),
+            template=mapi.MachineTemplate(
+                metadata=mapi.NestedMeta(
+                    labels=machine_api_labels(template.metadata.labels)[0],
+                    annotations=machine_api_annotations(template.metadata.annotations)[0],
+                ),
+                spec=converted.machine.spec,
+            ),
+        ),
+        status=mapi.MachineSetStatus(
+            replicas=status.replicas or 0,
+            fully_labeled_replicas=old.fully_labeled_replicas,
+            ready_replicas=old.ready_replicas,
+            available_replicas=old.available_replicas,
+            label_selector=status.selector,
+            error_reason=old.failure_reason,
+            error_message=old.failure_message,
+        ),
+    )
+    return ConvertedSet(machine_set, (), warnings)
+
+
+def _lost(spec: capi.MachineSetSpec, found: Findings) -> None:
+    """Add a loss for each field of the set that the Machine API has no place for."""
+    made = spec.template.spec
+    path = "spec.template.spec"
+    if spec.machine_naming != _NO_NAMING:
+        found.lose("spec.machineNaming", spec.machine_naming, by="the Machine API")
+    if made.bootstrap.config_ref != _NO_REFERENCE:
+        found.lose(f"{path}.bootstrap.configRef", made.bootstrap.config_ref, by="the Machine API")
+    if made.readiness_gates:
+        found.lose(f"{path}.readinessGates", made.readiness_gates, by="the Machine API")
+    if made.taints:
+        found.lose(f"{path}.taints", made.taints, by="the Machine API")

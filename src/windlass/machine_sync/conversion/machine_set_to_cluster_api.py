@@ -1,0 +1,187 @@
+"""MachineSets, from the Machine API to Cluster API: the set, and the template of its infrastructure machines.
+
+The machines that a set makes are converted by the platform like any Machine; the rest is here.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from windlass.api import capi, mapi
+from windlass.api.config import Infrastructure
+from windlass.api.meta import ObjectMeta
+from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
+from windlass.machine_sync.conversion.field_errors import aggregate, dropped
+from windlass.machine_sync.conversion.machine_to_cluster_api import (
+    DELETING,
+    INFRA_GROUP,
+    condition_pair,
+    no_infrastructure_name,
+    unsupported_names,
+)
+from windlass.machine_sync.conversion.metadata import (
+    CLUSTER_NAME_LABEL,
+    cluster_api_annotations,
+    cluster_api_labels,
+)
+from windlass.machine_sync.conversion.selector import selector_text
+from windlass.machine_sync.conversion.template_name import template_name
+
+if TYPE_CHECKING:
+    from windlass.machine_sync.platforms.platform import Platform
+
+_RANDOM: Final = "Random"
+
+_MACHINES_READY: Final = condition_pair("MachinesReady", "NotReady", "Ready")
+_MACHINES_UP_TO_DATE: Final = condition_pair("MachinesUpToDate", "NotUpToDate", "UpToDate")
+_SCALING_DOWN: Final = condition_pair("ScalingDown", "NotScalingDown", "ScalingDown")
+_SCALING_UP: Final = condition_pair("ScalingUp", "NotScalingUp", "ScalingUp")
+
+
+def _old_pair(kind: str) -> tuple[capi.V1Beta1Condition, capi.V1Beta1Condition]:
+    return capi.V1Beta1Condition(type=kind, status="False"), capi.V1Beta1Condition(type=kind, status="True")
+
+
+_OLD_MACHINES_CREATED: Final = _old_pair("MachinesCreated")
+_OLD_MACHINES_READY: Final = _old_pair("MachinesReady")
+_OLD_READY: Final = _old_pair("Ready")
+_OLD_RESIZED: Final = _old_pair("Resized")
+
+
+class ConvertedSetToClusterAPI(Struct, frozen=True, gc=False):
+    """The outcome of a conversion: the set and its infrastructure template, or why there is none.
+
+    `errors` are all that were found, in the order of the fields that they concern; if there are any, both objects are
+    None. Those of the machines' template have the paths of a Machine: `spec.providerSpec.value...`. `warnings` do not
+    prevent a conversion, and are given with errors too.
+    """
+
+    machine_set: capi.MachineSet | None = None
+    infra_template: Any = None
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def error(self) -> str:
+        """All errors as one text, each once: the message of a condition. Empty if there are none."""
+        return aggregate(self.errors)
+
+
+def cluster_api_machine_set(
+    platform: "Platform", source: mapi.MachineSet | None, infrastructure: Infrastructure | None
+) -> ConvertedSetToClusterAPI:
+    """The MachineSet of Cluster API for `source`, and its infrastructure template; pure, and never raises."""
+    if source is None:
+        return ConvertedSetToClusterAPI(errors=("provided MachineSet can not be nil",))
+    template = source.spec.template
+    converted = platform.to_cluster_api(mapi.Machine(spec=template.spec), infrastructure)
+    cluster = infrastructure.status.infrastructure_name if infrastructure is not None else ""
+    own_errors = [] if cluster else [no_infrastructure_name()]
+    own_errors += unsupported_names("spec.template.metadata", template.metadata)
+    errors = (*converted.errors, *map(str, own_errors))
+    warnings = converted.warnings
+    if template.metadata.owner_references:
+        path = "spec.template.metadata.ownerReferences"
+        warnings = (*warnings, str(dropped(path, template.metadata.owner_references, by="Cluster API")))
+    machine, infra_machine = converted.machine, converted.infra_machine
+    if errors or machine is None:
+        return ConvertedSetToClusterAPI(errors=errors, warnings=warnings)
+
+    metadata = source.metadata
+    name = template_name(metadata.name, infra_machine.spec)
+    machine_set = capi.MachineSet(
+        metadata=ObjectMeta(
+            name=metadata.name,
+            namespace=metadata.namespace,
+            labels={**cluster_api_labels(metadata.labels), CLUSTER_NAME_LABEL: cluster},
+            annotations=cluster_api_annotations(metadata.annotations),
+        ),
+        spec=_spec(platform, source.spec, machine, cluster=cluster, template=name),
+        status=_status(source),
+    )
+    return ConvertedSetToClusterAPI(machine_set, _infra_template(platform, name, infra_machine.spec), (), warnings)
+
+
+def _spec(
+    platform: "Platform", spec: mapi.MachineSetSpec, machine: capi.Machine, *, cluster: str, template: str
+) -> capi.MachineSetSpec:
+    nested = spec.template.metadata
+    made = machine.spec
+    return capi.MachineSetSpec(
+        cluster_name=cluster,
+        replicas=spec.replicas,
+        selector=_selector(spec.selector),
+        template=capi.MachineTemplate(
+            metadata=capi.TemplateMeta(
+                labels={**cluster_api_labels(nested.labels), **machine.metadata.labels},
+                annotations={**cluster_api_annotations(nested.annotations), **machine.metadata.annotations},
+            ),
+            spec=capi.MachineSpec(
+                cluster_name=made.cluster_name,
+                bootstrap=made.bootstrap,
+                infrastructure_ref=capi.ContractReference(
+                    kind=platform.infra_template.RESOURCE.kind, name=template, api_group=INFRA_GROUP
+                ),
+                provider_id=made.provider_id,
+                failure_domain=made.failure_domain,
+                min_ready_seconds=spec.min_ready_seconds or None,
+                deletion=made.deletion,
+            ),
+        ),
+        deletion=capi.MachineSetDeletion(order=spec.delete_policy or _RANDOM),
+    )
+
+
+def _selector(selector: mapi.LabelSelector) -> capi.LabelSelector:
+    return capi.LabelSelector(
+        match_labels=cluster_api_labels(selector.match_labels),
+        match_expressions=[
+            capi.SelectorRequirement(key=one.key, operator=one.operator, values=one.values)
+            for one in selector.match_expressions
+        ],
+    )
+
+
+def _infra_template(platform: "Platform", name: str, infra_spec: Any) -> Any:
+    """The template of infrastructure machines with this spec; all platforms nest it alike."""
+    kind: Any = platform.infra_template
+    shell = kind()
+    inner = type(shell.spec.template)(spec=infra_spec)
+    metadata = ObjectMeta(name=name, namespace=CLUSTER_API_NAMESPACE)
+    return kind(metadata=metadata, spec=type(shell.spec)(template=inner))
+
+
+def _status(source: mapi.MachineSet) -> capi.MachineSetStatus:
+    status = source.status
+    wanted = 1 if source.spec.replicas is None else source.spec.replicas
+    created = status.replicas == wanted
+    ready = status.ready_replicas == wanted
+    return capi.MachineSetStatus(
+        conditions=[
+            DELETING[bool(source.metadata.deletion_timestamp)],
+            _MACHINES_READY[ready],
+            _MACHINES_UP_TO_DATE[status.fully_labeled_replicas == wanted],
+            _SCALING_DOWN[wanted < status.replicas],
+            _SCALING_UP[wanted > status.replicas],
+        ],
+        selector=selector_text(_selector(source.spec.selector)),
+        replicas=status.replicas,
+        ready_replicas=status.ready_replicas or None,
+        available_replicas=status.available_replicas or None,
+        up_to_date_replicas=0,
+        deprecated=capi.MachineSetDeprecatedStatus(
+            v1beta1=capi.MachineSetV1Beta1Status(
+                conditions=[
+                    _OLD_MACHINES_CREATED[created],
+                    _OLD_MACHINES_READY[ready],
+                    _OLD_READY[created and ready],
+                    _OLD_RESIZED[created],
+                ],
+                failure_reason=status.error_reason,
+                failure_message=status.error_message,
+                fully_labeled_replicas=status.fully_labeled_replicas,
+                ready_replicas=status.ready_replicas,
+                available_replicas=status.available_replicas,
+            )
+        ),
+    )

@@ -1,0 +1,243 @@
+"""The platform-independent part of a Machine, from the Machine API to Cluster API.
+
+A platform converts the provider spec into the spec of its infrastructure machine, then calls `cluster_api_machine` for
+the rest: metadata, status, and the errors of what Cluster API cannot express.
+"""
+
+from typing import Any, Final
+
+from msgspec import Struct
+
+from windlass.api import capi, mapi
+from windlass.api.config import Infrastructure
+from windlass.api.meta import ObjectMeta
+from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, CLUSTER_API_NAMESPACE
+from windlass.machine_sync.conversion.field_errors import (
+    FieldError,
+    Findings,
+    aggregate,
+    dropped,
+    invalid,
+    invalid_json,
+)
+from windlass.machine_sync.conversion.machine import ADDRESS_TYPES, DELETION_TIMEOUT, printed_time
+from windlass.machine_sync.conversion.metadata import (
+    CLUSTER_NAME_LABEL,
+    cluster_api_annotations,
+    cluster_api_labels,
+    hook_annotations,
+)
+
+INFRA_GROUP: Final = "infrastructure.cluster.x-k8s.io"
+
+_PROVISIONED: Final = frozenset({"Provisioned", "Running", "Deleting"})
+_BOOTSTRAPPED: Final = frozenset({"Running", "Deleting"})
+_DELETION: Final = capi.MachineDeletion(node_deletion_timeout_seconds=DELETION_TIMEOUT)
+
+# A nested struct is omitted when it is the very default of its field.
+_NO_BOOTSTRAP: Final = capi.MachineSpec().bootstrap
+_NO_NODE: Final = capi.MachineStatus().node_ref
+_NO_INITIALIZATION: Final = capi.MachineStatus().initialization
+
+
+class ConvertedToClusterAPI(Struct, frozen=True, gc=False):
+    """The outcome of a conversion: the machine and its infrastructure machine, or why there is none.
+
+    `errors` are all that were found, each once, in the order of the fields that they concern; if there are any, both
+    objects are None. `warnings` do not prevent a conversion, and are given with errors too.
+    """
+
+    machine: capi.Machine | None = None
+    infra_machine: Any = None
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def error(self) -> str:
+        """All errors as one text: the message of a condition. Empty if there are none."""
+        return aggregate(self.errors)
+
+
+class InfraPart(Struct, frozen=True, gc=False):
+    """What a platform contributes to a Machine: `kind(spec=spec, status=status)` is its infrastructure machine.
+
+    Errors are reported in this order: those found in the provider spec, `status_errors`, those of the Machine's own
+    fields, `provider_id_errors`. Warnings: those found, the losses found, then the provider spec's `unknown` fields.
+    """
+
+    kind: type[Any]
+    spec: Any
+    found: Findings
+    status: Any = None
+    failure_domain: str = ""
+    user_data_secret: str = ""
+    status_errors: list[FieldError] = []
+    provider_id_errors: list[FieldError] = []
+    unknown: list[FieldError] = []
+
+
+def cluster_api_machine(
+    source: mapi.Machine, infra: InfraPart, *, infrastructure: Infrastructure | None
+) -> ConvertedToClusterAPI:
+    """The Machine of Cluster API for `source` and its infrastructure machine, with what the platform contributes."""
+    cluster = infrastructure.status.infrastructure_name if infrastructure is not None else ""
+    status, address_errors = _status(source)
+    errors = [
+        *infra.found.errors,
+        *infra.status_errors,
+        *address_errors,
+        *_unsupported(source.spec),
+        *infra.provider_id_errors,
+    ]
+    if not cluster:
+        errors.append(no_infrastructure_name())
+    nested = source.spec.metadata
+    warnings = [*infra.found.warnings, *infra.found.losses, *infra.unknown]
+    if nested.owner_references:
+        warnings.append(dropped("spec.metadata.ownerReferences", nested.owner_references, by="Cluster API"))
+    said = tuple(map(str, warnings))
+    if errors:
+        return ConvertedToClusterAPI(errors=tuple(dict.fromkeys(map(str, errors))), warnings=said)
+
+    name = source.metadata.name
+    labels = {**cluster_api_labels(source.metadata.labels), **nested.labels, CLUSTER_NAME_LABEL: cluster}
+    annotations = {
+        **cluster_api_annotations(source.metadata.annotations),
+        **nested.annotations,
+        **hook_annotations(source.spec.lifecycle_hooks),
+    }
+    kind = infra.kind
+    machine = capi.Machine(
+        metadata=ObjectMeta(
+            name=name,
+            namespace=CLUSTER_API_NAMESPACE,
+            labels=labels,
+            annotations=annotations,
+            finalizers=[CLUSTER_API_FINALIZER],
+        ),
+        spec=capi.MachineSpec(
+            cluster_name=cluster,
+            bootstrap=capi.Bootstrap(data_secret_name=infra.user_data_secret)
+            if infra.user_data_secret
+            else _NO_BOOTSTRAP,
+            infrastructure_ref=capi.ContractReference(kind=kind.RESOURCE.kind, name=name, api_group=INFRA_GROUP),
+            provider_id=source.spec.provider_id or "",
+            failure_domain=infra.failure_domain,
+            deletion=_DELETION,
+        ),
+        status=status,
+    )
+    metadata = ObjectMeta(name=name, namespace=CLUSTER_API_NAMESPACE, labels=labels, annotations=annotations)
+    infra_machine = (
+        kind(metadata=metadata, spec=infra.spec)
+        if infra.status is None
+        else kind(metadata=metadata, spec=infra.spec, status=infra.status)
+    )
+    return ConvertedToClusterAPI(machine, infra_machine, (), said)
+
+
+def no_infrastructure_name() -> FieldError:
+    """The error of a cluster that does not say what it is called."""
+    detail = "infrastructure cannot be nil and infrastructure.Status.InfrastructureName cannot be empty"
+    return invalid("infrastructure.status.infrastructureName", "", detail)
+
+
+def cluster_api_addresses(status: mapi.MachineStatus) -> tuple[list[capi.Address], list[FieldError]]:
+    """The addresses of the types that Cluster API knows, and an error for each of the others."""
+    addresses: list[capi.Address] = []
+    errors: list[FieldError] = []
+    for address in status.addresses:
+        if address.type in ADDRESS_TYPES:
+            addresses.append(capi.Address(type=address.type, address=address.address))
+        else:
+            errors.append(invalid("status.addresses", address.type, f"{address.type} unrecognized address type"))
+    return addresses, errors
+
+
+def _status(source: mapi.Machine) -> tuple[capi.MachineStatus, list[FieldError]]:
+    status = source.status
+    addresses, errors = cluster_api_addresses(status)
+    phase = status.phase
+    node = status.node_ref
+    running = phase == "Running"
+    provisioned = phase in _PROVISIONED
+    bootstrapped = phase in _BOOTSTRAPPED
+    converted = capi.MachineStatus(
+        conditions=[
+            _AVAILABLE[running],
+            _READY[running],
+            _BOOTSTRAP_CONFIG_READY[bootstrapped],
+            _INFRASTRUCTURE_READY[provisioned],
+            DELETING[bool(source.metadata.deletion_timestamp)],
+            _NODE_READY[bootstrapped and node is not None],
+        ],
+        initialization=_NO_INITIALIZATION
+        if phase is None
+        else capi.MachineInitialization(
+            infrastructure_provisioned=provisioned, bootstrap_data_secret_created=bootstrapped
+        ),
+        node_ref=_NO_NODE if node is None or not node.name else capi.NodeReference(name=node.name),
+        last_updated=printed_time(status.last_updated) if status.last_updated else None,
+        addresses=addresses,
+        phase=phase or "",
+        deprecated=capi.MachineDeprecatedStatus(
+            v1beta1=capi.MachineV1Beta1Status(
+                conditions=[
+                    _OLD_READY[running],
+                    _OLD_BOOTSTRAP_READY[bootstrapped],
+                    _OLD_INFRASTRUCTURE_READY[provisioned],
+                ],
+                failure_reason=status.error_reason,
+                failure_message=status.error_message,
+            )
+        ),
+    )
+    return converted, errors
+
+
+def _unsupported(spec: mapi.MachineSpec) -> list[FieldError]:
+    """An error for each field that Cluster API cannot express."""
+    errors = unsupported_names("spec.metadata", spec.metadata)
+    if spec.taints:
+        errors.append(invalid_json("spec.taints", spec.taints, "taints are not currently supported"))
+    return errors
+
+
+def unsupported_names(path: str, metadata: mapi.NestedMeta) -> list[FieldError]:
+    """An error for each name that metadata inside a spec has: only labels and annotations have a counterpart."""
+    errors: list[FieldError] = []
+    for field, value in (
+        ("name", metadata.name),
+        ("generateName", metadata.generate_name),
+        ("namespace", metadata.namespace),
+    ):
+        if value:
+            errors.append(invalid(f"{path}.{field}", value, f"{field} is not supported"))
+    return errors
+
+
+def condition_pair(kind: str, when_false: str, when_true: str) -> tuple[capi.Condition, capi.Condition]:
+    """The condition of this type when False and when True, with the reason of each: index it with a bool."""
+    return (
+        capi.Condition(type=kind, status="False", reason=when_false),
+        capi.Condition(type=kind, status="True", reason=when_true),
+    )
+
+
+def _old_condition_pair(kind: str, severity: str, reason: str = "") -> tuple[capi.V1Beta1Condition, ...]:
+    return (
+        capi.V1Beta1Condition(type=kind, status="False", severity=severity, reason=reason),
+        capi.V1Beta1Condition(type=kind, status="True"),
+    )
+
+
+DELETING: Final = condition_pair("Deleting", "NotDeleting", "Deleting")
+
+_AVAILABLE: Final = condition_pair("Available", "NotAvailable", "Available")
+_READY: Final = condition_pair("Ready", "NotReady", "Ready")
+_BOOTSTRAP_CONFIG_READY: Final = condition_pair("BootstrapConfigReady", "NotReady", "Ready")
+_INFRASTRUCTURE_READY: Final = condition_pair("InfrastructureReady", "NotReady", "Ready")
+_NODE_READY: Final = condition_pair("NodeReady", "NodeNotReady", "NodeReady")
+_OLD_READY: Final = _old_condition_pair("Ready", "Error")
+_OLD_BOOTSTRAP_READY: Final = _old_condition_pair("BootstrapReady", "Info")
+_OLD_INFRASTRUCTURE_READY: Final = _old_condition_pair("InfrastructureReady", "Info", "WaitingForInfrastructure")

@@ -1,0 +1,126 @@
+"""Labels, annotations and lifecycle hooks, in both directions.
+
+| Machine API | Cluster API |
+|---|---|
+| label `machine.openshift.io/cluster-api-machine-role: x`, and `-type: x` | label `node-role.kubernetes.io/x: ""` |
+| labels `machine.openshift.io/{instance-type,region,zone}` | none: they follow from the infrastructure machine |
+| annotation `machine.openshift.io/delete-machine` | annotation `cluster.x-k8s.io/delete-machine` |
+| annotation `machine.openshift.io/instance-state` | none: it follows from the infrastructure machine |
+| `spec.lifecycleHooks` | one annotation for each hook |
+| labels and annotations of `spec.metadata`, for the Node | labels and annotations of the Machine |
+
+What contains `cluster.x-k8s.io/` belongs to Cluster API and is not mirrored in the Machine API. All else is copied.
+"""
+
+from typing import Final
+
+from windlass.api import mapi
+
+CONTROL_PLANE_LABEL: Final = "cluster.x-k8s.io/control-plane"
+CLUSTER_NAME_LABEL: Final = "cluster.x-k8s.io/cluster-name"
+ROLE_LABEL: Final = "machine.openshift.io/cluster-api-machine-role"
+INSTANCE_STATE: Final = "machine.openshift.io/instance-state"
+INSTANCE_TYPE_LABEL: Final = "machine.openshift.io/instance-type"
+REGION_LABEL: Final = "machine.openshift.io/region"
+ZONE_LABEL: Final = "machine.openshift.io/zone"
+
+_CLUSTER_API: Final = "cluster.x-k8s.io/"
+_NODE_ROLE: Final = "node-role.kubernetes.io"
+_TYPE_LABEL: Final = "machine.openshift.io/cluster-api-machine-type"
+_PRE_DRAIN: Final = "pre-drain.delete.hook.machine.cluster.x-k8s.io/"
+_PRE_TERMINATE: Final = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/"
+_DELETE_MACHINE: Final = "cluster.x-k8s.io/delete-machine"
+_MACHINE_API_DELETE_MACHINE: Final = "machine.openshift.io/delete-machine"
+
+# Immutable and equal for most machines, so one serves them all.
+_NO_HOOKS: Final = mapi.LifecycleHooks()
+
+
+def machine_api_labels(labels: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The labels of the Machine in the Machine API, and those of its Node (`spec.metadata`).
+
+    A `node-role.kubernetes.io/<role>` label becomes the role and type labels. The Machine API has room for one role: of
+    several, the one with the smallest key is taken, so that the result does not depend on the order of a map.
+
+    >>> machine_api_labels({"node-role.kubernetes.io/worker": "", "cluster.x-k8s.io/set-name": "ms"})[1]
+    {'node-role.kubernetes.io/worker': ''}
+    """
+    mirrored: dict[str, str] = {}
+    nested: dict[str, str] = {}
+    role_key: str | None = None
+    for key, value in labels.items():
+        if key.startswith(_NODE_ROLE) and "/" in key:
+            role_key = key if role_key is None else min(role_key, key)
+            if _CLUSTER_API not in key:
+                nested[key] = value
+        elif _CLUSTER_API not in key:
+            mirrored[key] = nested[key] = value
+    if role_key is not None:
+        mirrored[ROLE_LABEL] = mirrored[_TYPE_LABEL] = role_key.partition("/")[2]
+    return mirrored, nested
+
+
+def machine_api_annotations(annotations: dict[str, str]) -> tuple[dict[str, str], dict[str, str], mapi.LifecycleHooks]:
+    """The annotations of the Machine, those of its Node (`spec.metadata`), and the hooks that were annotations."""
+    mirrored: dict[str, str] = {}
+    nested: dict[str, str] = {}
+    pre_drain: list[mapi.LifecycleHook] = []
+    pre_terminate: list[mapi.LifecycleHook] = []
+    for key, value in annotations.items():
+        if _CLUSTER_API not in key:
+            mirrored[key] = nested[key] = value
+        elif key.startswith(_PRE_DRAIN):
+            pre_drain.append(mapi.LifecycleHook(name=key.removeprefix(_PRE_DRAIN), owner=value))
+        elif key.startswith(_PRE_TERMINATE):
+            pre_terminate.append(mapi.LifecycleHook(name=key.removeprefix(_PRE_TERMINATE), owner=value))
+    if _DELETE_MACHINE in annotations:
+        mirrored[_MACHINE_API_DELETE_MACHINE] = annotations[_DELETE_MACHINE]
+    if not pre_drain and not pre_terminate:
+        return mirrored, nested, _NO_HOOKS
+    pre_drain.sort(key=_hook_name)
+    pre_terminate.sort(key=_hook_name)
+    return mirrored, nested, mapi.LifecycleHooks(pre_drain=pre_drain, pre_terminate=pre_terminate)
+
+
+def _hook_name(hook: mapi.LifecycleHook) -> str:
+    return hook.name
+
+
+def cluster_api_labels(labels: dict[str, str]) -> dict[str, str]:
+    """The labels that an object of Cluster API has for `labels` of the Machine API; always a new dict.
+
+    >>> cluster_api_labels({"machine.openshift.io/cluster-api-machine-role": "infra", "machine.openshift.io/zone": "a"})
+    {'node-role.kubernetes.io/infra': ''}
+    """
+    mirrored: dict[str, str] = {}
+    roles: list[str] = []
+    for key, value in labels.items():
+        if key in (ROLE_LABEL, _TYPE_LABEL):
+            roles.append(f"{_NODE_ROLE}/{value}")
+        elif key not in (INSTANCE_TYPE_LABEL, REGION_LABEL, ZONE_LABEL):
+            mirrored[key] = value
+    for role in roles:
+        mirrored[role] = ""
+    return mirrored
+
+
+def cluster_api_annotations(annotations: dict[str, str]) -> dict[str, str]:
+    """The annotations that an object of Cluster API has for `annotations` of the Machine API; always a new dict."""
+    mirrored = {
+        key: value for key, value in annotations.items() if key not in (INSTANCE_STATE, _MACHINE_API_DELETE_MACHINE)
+    }
+    if _MACHINE_API_DELETE_MACHINE in annotations:
+        mirrored[_DELETE_MACHINE] = annotations[_MACHINE_API_DELETE_MACHINE]
+    return mirrored
+
+
+def hook_annotations(hooks: mapi.LifecycleHooks) -> dict[str, str]:
+    """The annotations that stand for `hooks`; of several with one name the last counts.
+
+    >>> hook_annotations(mapi.LifecycleHooks(pre_drain=[mapi.LifecycleHook(name="backup", owner="me")]))
+    {'pre-drain.delete.hook.machine.cluster.x-k8s.io/backup': 'me'}
+    """
+    annotations = {f"{_PRE_DRAIN}{hook.name}": hook.owner for hook in hooks.pre_drain}
+    for hook in hooks.pre_terminate:
+        annotations[f"{_PRE_TERMINATE}{hook.name}"] = hook.owner
+    return annotations

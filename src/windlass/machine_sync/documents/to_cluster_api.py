@@ -1,0 +1,105 @@
+"""From documents to Machines and MachineSets of Cluster API, with their infrastructure machines and templates.
+
+Only Machines and MachineSets of the Machine API are converted. They need the cluster's Infrastructure, which knows its
+name and platform; one that does not say the platform is helped by the kind of the provider spec. If the infrastructure
+cluster is among the documents, Machines must fit it too. Each Machine and MachineSet succeeds or fails by itself.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from windlass.api import mapi
+from windlass.api.config import Infrastructure
+from windlass.machine_sync.conversion.gojson import quote
+from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
+from windlass.machine_sync.documents.outcome import Outcome, Referred, Refused, decoded, is_candidate
+from windlass.machine_sync.documents.pairing import Inventory
+from windlass.machine_sync.documents.reading import Document
+from windlass.machine_sync.platforms import PLATFORMS, Platform
+
+_MACHINE = mapi.Machine.RESOURCE
+_SET = mapi.MachineSet.RESOURCE
+
+
+def convert_to_cluster_api(documents: Iterable[Document]) -> Iterator[Outcome]:
+    """The outcome for every Machine API Machine and MachineSet among `documents`, in their order."""
+    documents = list(documents)
+    inventory = Inventory(documents)
+    referred = Referred()
+    for document in documents:
+        notes: list[str] = []
+        try:
+            if is_candidate(document, _MACHINE):
+                yield _machine(document, inventory, referred, notes=notes)
+            elif is_candidate(document, _SET):
+                yield _machine_set(document, inventory, referred, notes=notes)
+        except Refused as problem:
+            yield Outcome(f"{document.kind}/{document.name}", errors=(str(problem),), notes=tuple(notes))
+
+
+def _machine(document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]) -> Outcome:
+    machine = decoded(document, mapi.Machine, _MACHINE)
+    value = machine.spec.provider_spec.value
+    _check_content(document, value, notes)
+    infrastructure = _infrastructure(document, inventory, referred, notes=notes)
+    platform = _platform(infrastructure, value, notes)
+    converted = platform.to_cluster_api(machine, infrastructure)
+    errors = converted.errors
+    cluster = inventory.named_cluster(document, platform.infra_cluster, infrastructure.status.infrastructure_name)
+    if cluster is not None:
+        unfit = platform.cluster_errors(machine, referred.decode(cluster, platform.infra_cluster))
+        errors = tuple(dict.fromkeys((*unfit, *errors)))
+    results = () if errors else (converted.machine, converted.infra_machine)
+    return Outcome(f"{document.kind}/{document.name}", results, errors, converted.warnings, tuple(notes))
+
+
+def _machine_set(document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]) -> Outcome:
+    machine_set = decoded(document, mapi.MachineSet, _SET)
+    value = machine_set.spec.template.spec.provider_spec.value
+    _check_content(document, value, notes)
+    infrastructure = _infrastructure(document, inventory, referred, notes=notes)
+    converted = cluster_api_machine_set(_platform(infrastructure, value, notes), machine_set, infrastructure)
+    results = () if converted.machine_set is None else (converted.machine_set, converted.infra_template)
+    return Outcome(f"{document.kind}/{document.name}", results, converted.errors, converted.warnings, tuple(notes))
+
+
+def _check_content(document: Document, provider_spec: Any, notes: list[str]) -> None:
+    """A document without an apiVersion is known by its content."""
+    if document.api_version:
+        return
+    if provider_spec is None:
+        text = f"missing, and no Machine API {document.kind} by its content; say {_MACHINE.api_version} if it is one"
+        raise Refused(f"apiVersion: {text}")
+    notes.append(f"has no apiVersion, taken as {_MACHINE.api_version}")
+
+
+def _infrastructure(
+    document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]
+) -> Infrastructure:
+    found = inventory.infrastructure(document)
+    if found.document is None:
+        raise Refused(found.note)
+    if found.note:
+        notes.append(found.note)
+    infrastructure = referred.decode(found.document, Infrastructure)
+    assert isinstance(infrastructure, Infrastructure)
+    return infrastructure
+
+
+def _platform(infrastructure: Infrastructure, provider_spec: Any, notes: list[str]) -> Platform:
+    """The platform of the cluster, else of the provider spec; the latter is said. Raises Refused."""
+    status = infrastructure.status
+    name = (status.platform_status.type if status.platform_status is not None else "") or status.platform
+    if name:
+        platform = PLATFORMS.get(name)
+        if platform is None:
+            raise Refused(f"the Infrastructure has platform {quote(name)}, supported are {', '.join(PLATFORMS)}")
+        return platform
+    kind = provider_spec.get("kind") if isinstance(provider_spec, dict) else None
+    kinds = {platform.provider_spec.__name__: platform for platform in PLATFORMS.values()}
+    platform = kinds.get(kind) if isinstance(kind, str) else None
+    if platform is None:
+        where = "the Infrastructure has no status.platformStatus.type, and the provider spec no kind that is known"
+        raise Refused(f"{where} ({', '.join(kinds)}): say one of them")
+    notes.append(f"the Infrastructure does not say its platform, taken as {platform.name} by the provider spec")
+    return platform

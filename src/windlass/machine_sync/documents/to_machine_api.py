@@ -1,0 +1,98 @@
+"""From documents to Machines and MachineSets of the Machine API.
+
+Only Machines and MachineSets of Cluster API are converted; whatever else the input holds is there to be referred to, or
+of no concern. Each succeeds or fails by itself.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from windlass.api import capi
+from windlass.machine_sync.conversion.gojson import quote
+from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
+from windlass.machine_sync.documents.outcome import Outcome, Referred, Refused, decoded, is_candidate
+from windlass.machine_sync.documents.pairing import Found, Inventory
+from windlass.machine_sync.documents.reading import Document
+from windlass.machine_sync.platforms import PLATFORMS, Platform, platform_of_kind
+
+_MACHINE = capi.Machine.RESOURCE
+_SET = capi.MachineSet.RESOURCE
+
+
+def convert_to_machine_api(documents: Iterable[Document]) -> Iterator[Outcome]:
+    """The outcome for every Cluster API Machine and MachineSet among `documents`, in their order."""
+    documents = list(documents)
+    inventory = Inventory(documents)
+    referred = Referred()
+    for document in documents:
+        notes: list[str] = []
+        try:
+            if is_candidate(document, _MACHINE):
+                yield _machine(document, inventory, referred, notes=notes)
+            elif is_candidate(document, _SET):
+                yield _machine_set(document, inventory, referred, notes=notes)
+        except Refused as problem:
+            yield Outcome(_name(document), errors=(str(problem),), notes=tuple(notes))
+
+
+def _machine(document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]) -> Outcome:
+    machine = decoded(document, capi.Machine, _MACHINE)
+    reference = machine.spec.infrastructure_ref
+    _check_content(document, reference.kind, notes)
+    platform = platform_of_kind(reference.kind)
+    if platform is None or platform.infra_machine.RESOURCE.kind != reference.kind:
+        kinds = ", ".join(one.infra_machine.RESOURCE.kind for one in PLATFORMS.values())
+        raise Refused(f"spec.infrastructureRef.kind: {quote(reference.kind)} is not supported, only {kinds}")
+    infra_machine = inventory.infra_machine(document, reference)
+    cluster = _cluster(document, inventory, machine.spec.cluster_name, platform=platform)
+    _note(notes, infra_machine, cluster)
+    converted = platform.to_machine_api(
+        machine,
+        referred.decode(infra_machine.document, platform.infra_machine),
+        referred.decode(cluster.document, platform.infra_cluster),
+    )
+    results = () if converted.machine is None else (converted.machine,)
+    return Outcome(_name(document), results, converted.errors, converted.warnings, tuple(notes))
+
+
+def _machine_set(document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]) -> Outcome:
+    machine_set = decoded(document, capi.MachineSet, _SET)
+    reference = machine_set.spec.template.spec.infrastructure_ref
+    _check_content(document, reference.kind, notes)
+    platform = platform_of_kind(reference.kind)
+    if platform is None or platform.infra_template.RESOURCE.kind != reference.kind:
+        path = "spec.template.spec.infrastructureRef.kind"
+        kinds = ", ".join(one.infra_template.RESOURCE.kind for one in PLATFORMS.values())
+        raise Refused(f"{path}: {quote(reference.kind)} is not supported, only {kinds}")
+    template = inventory.infra_template(document, reference)
+    cluster = _cluster(document, inventory, machine_set.spec.cluster_name, platform=platform)
+    _note(notes, template, cluster)
+    converted = machine_api_machine_set(
+        platform,
+        machine_set,
+        referred.decode(template.document, platform.infra_template),
+        infra_cluster=referred.decode(cluster.document, platform.infra_cluster),
+    )
+    results = () if converted.machine_set is None else (converted.machine_set,)
+    return Outcome(_name(document), results, converted.errors, converted.warnings, tuple(notes))
+
+
+def _check_content(document: Document, infra_kind: str, notes: list[str]) -> None:
+    """A document without an apiVersion is known by its content."""
+    if document.api_version:
+        return
+    if not infra_kind:
+        text = f"missing, and no Cluster API {document.kind} by its content; say {_MACHINE.api_version} if it is one"
+        raise Refused(f"apiVersion: {text}")
+    notes.append(f"has no apiVersion, taken as {_MACHINE.api_version}")
+
+
+def _cluster(document: Document, inventory: Inventory, cluster_name: str, *, platform: Platform) -> Found:
+    return inventory.infra_cluster(document, cluster_name, platform.infra_cluster.RESOURCE.kind)
+
+
+def _note(notes: list[str], *found: Found) -> None:
+    notes += [one.note for one in found if one.note]
+
+
+def _name(document: Document) -> str:
+    return f"{document.kind}/{document.name}"

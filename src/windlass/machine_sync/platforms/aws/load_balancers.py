@@ -1,0 +1,83 @@
+"""Load balancers of control-plane machines: those that a Machine registers with must be those of the AWSCluster.
+
+Cluster API registers a control-plane machine with the load balancers of its AWSCluster, whatever the Machine said. So a
+Machine may be moved only if it says the same: each of the cluster's load balancers by name and type, and no others.
+"""
+
+from typing import Final
+
+from windlass.api import capa, mapi, mapi_aws
+from windlass.machine_sync.conversion.field_errors import FieldError, invalid, invalid_json
+from windlass.machine_sync.conversion.metadata import ROLE_LABEL
+from windlass.machine_sync.conversion.provider_spec import PATH, provider_spec
+from windlass.machine_sync.platforms.aws.provider_spec import GO_NAMES
+
+TYPES: Final = {"classic": "classic", "elb": "classic", "nlb": "network"}
+"""Types of the Machine API by those of Cluster API; others, and no type, have no counterpart."""
+
+_PATH: Final = f"{PATH}.loadBalancers"
+
+
+def is_control_plane(machine: mapi.Machine) -> bool:
+    """Whether the Machine belongs to the control plane: by its role, or by who owns it."""
+    metadata = machine.metadata
+    return metadata.labels.get(ROLE_LABEL) == "master" or any(
+        owner.kind == "ControlPlaneMachineSet" for owner in metadata.owner_references
+    )
+
+
+def load_balancer_errors(machine: mapi.Machine, cluster: capa.AWSCluster | None) -> tuple[str, ...]:
+    """Why `machine` cannot be moved to Cluster API because of its load balancers; empty if it can.
+
+    `cluster` None is one that is not there. A provider spec that cannot be read has its error from conversion.
+    """
+    config, _ = provider_spec(machine.spec.provider_spec.value, mapi_aws.AWSMachineProviderConfig, GO_NAMES)
+    if config is None:
+        return ()
+    listed = config.load_balancers
+    if not is_control_plane(machine):
+        if not listed:
+            return ()
+        detail = "loadBalancers are not supported for non-control plane machines"
+        return (str(invalid_json(_PATH, listed, detail)),)
+    expected = _expected(listed, cluster)
+    if isinstance(expected, FieldError):
+        return (str(expected),)
+    return tuple(map(str, _differences(listed, expected)))
+
+
+def _expected(listed: list[mapi_aws.LoadBalancer], cluster: capa.AWSCluster | None) -> dict[str, str] | FieldError:
+    """The types of the cluster's load balancers by name, or what is wrong with them."""
+    spec = cluster.spec if cluster is not None else capa.AWSClusterSpec()
+    primary, secondary = spec.control_plane_load_balancer, spec.secondary_control_plane_load_balancer
+    if primary is None or not primary.name:
+        return invalid_json(_PATH, listed, "no control plane load balancer configured on AWSCluster")
+    kind = TYPES.get(primary.load_balancer_type)
+    if kind is None:
+        detail = "failed to convert control plane load balancer: unsupported load balancer type"
+        return invalid_json(_PATH, listed, detail)
+    expected = {primary.name: kind}
+    if secondary is None:
+        return expected
+    if not secondary.name:
+        return invalid_json(_PATH, listed, "secondary control plane load balancer name is not configured on AWSCluster")
+    kind = TYPES.get(secondary.load_balancer_type)
+    if kind is None:
+        detail = "failed to convert secondary control plane load balancer: unsupported load balancer type"
+        return invalid_json(_PATH, listed, detail)
+    return {**expected, secondary.name: kind}
+
+
+def _differences(listed: list[mapi_aws.LoadBalancer], expected: dict[str, str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, one in enumerate(listed):
+        kind = expected.get(one.name)
+        if kind is None:
+            detail = f'unexpected load balancer "{one.name}" defined on machine'
+            errors.append(invalid(f"{_PATH}[{index}].name", one.name, detail))
+        elif one.type != kind:
+            detail = f'load balancer "{one.name}" must be of type "{kind}" to match AWSCluster'
+            errors.append(invalid_json(f"{_PATH}[{index}].type", one.type, detail))
+    names = {one.name for one in listed}
+    missing = sorted(expected.keys() - names)
+    return errors + [invalid_json(_PATH, listed, f'must include load balancer named "{name}"') for name in missing]

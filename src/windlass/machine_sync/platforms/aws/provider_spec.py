@@ -1,0 +1,39 @@
+"""AWSMachineProviderConfig and AWSMachineProviderStatus as Go knows them: names for the errors of unreadable ones."""
+
+from typing import Final
+
+from windlass.api import mapi_aws
+from windlass.api.meta import LocalReference, ObjectMeta, OwnerReference
+from windlass.machine_sync.conversion.unmarshal import TIME, GoNames
+
+GO_NAMES: Final = GoNames(
+    package="v1beta1",
+    structs={
+        LocalReference: "v1.LocalObjectReference",
+        ObjectMeta: "v1.ObjectMeta",
+        OwnerReference: "v1.OwnerReference",
+        mapi_aws.BlockDevice: "v1beta1.BlockDeviceMappingSpec",
+        mapi_aws.DynamicHostAllocation: "v1beta1.DynamicHostAllocationSpec",
+        mapi_aws.EBSVolume: "v1beta1.EBSBlockDeviceSpec",
+        mapi_aws.LoadBalancer: "v1beta1.LoadBalancerReference",
+        mapi_aws.ProviderCondition: "v1.Condition",
+        mapi_aws.ResourceReference: "v1beta1.AWSResourceReference",
+        mapi_aws.Tag: "v1beta1.TagSpecification",
+    },
+    fields={
+        (ObjectMeta, "creationTimestamp"): TIME,
+        (ObjectMeta, "deletionTimestamp"): TIME,
+        (ObjectMeta, "uid"): "types.UID",
+        (OwnerReference, "uid"): "types.UID",
+        (mapi_aws.AWSMachineProviderConfig, "marketType"): "v1beta1.MarketType",
+        (mapi_aws.AWSMachineProviderConfig, "networkInterfaceType"): "v1beta1.AWSNetworkInterfaceType",
+        (mapi_aws.CPUOptions, "confidentialCompute"): "v1beta1.AWSConfidentialComputePolicy",
+        (mapi_aws.DedicatedHost, "allocationStrategy"): "v1beta1.AllocationStrategy",
+        (mapi_aws.HostPlacement, "affinity"): "v1beta1.HostAffinity",
+        (mapi_aws.LoadBalancer, "type"): "v1beta1.AWSLoadBalancerType",
+        (mapi_aws.MetadataServiceOptions, "authentication"): "v1beta1.MetadataServiceAuthentication",
+        (mapi_aws.Placement, "tenancy"): "v1beta1.InstanceTenancy",
+        (mapi_aws.ProviderCondition, "lastTransitionTime"): TIME,
+        (mapi_aws.ProviderCondition, "status"): "v1.ConditionStatus",
+    },
+)

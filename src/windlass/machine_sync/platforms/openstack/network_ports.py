@@ -1,0 +1,187 @@
+"""The `networks` of a provider spec as ports of an OpenStackMachine.
+
+A network that says which one it is, by ID or filter, becomes one port with a fixed IP on each of its subnets. One that
+only lists subnets becomes one port for each of them.
+
+OpenShift loses what a network says of its ports (vnicType, profile, portSecurity, noAllowedAddressPairs); here every
+port of the network has it. Tags of a network and of its subnets add up, each once.
+"""
+
+from typing import Final
+
+from windlass.api import capo, mapi_openstack
+from windlass.machine_sync.conversion.field_errors import Findings, invalid
+from windlass.machine_sync.conversion.provider_spec import PATH
+from windlass.machine_sync.platforms.openstack.profile import CAPABILITIES, TRUSTED, binding_profile
+from windlass.machine_sync.platforms.openstack.tags import split, together
+
+_NO_PROFILE: Final = capo.BindingProfile()
+_NO_NETWORK_FILTER: Final = mapi_openstack.NetworkFilter()
+_NO_SUBNET_FILTER: Final = mapi_openstack.SubnetFilter()
+_IGNORED: Final = "networkId is ignored by MAPO, ignoring"
+
+
+def network_ports(networks: list[mapi_openstack.Network], found: Findings) -> list[capo.Port]:
+    """The ports of all `networks`, in order. Adds to `found`."""
+    ports: list[capo.Port] = []
+    for index, network in enumerate(networks):
+        path = f"{PATH}.networks[{index}]"
+        if network.fixed_ip:
+            detail = "fixedIp is ignored by MAPO, ignoring"
+            found.warnings.append(invalid(f"{path}.fixedIP", network.fixed_ip, detail))
+        for place, subnet in enumerate(network.subnets):
+            _examine_subnet(f"{path}.subnets[{place}]", subnet, found)
+        _lost(path, network, found)
+        profile = _profile(path, network, found)
+        target = _network(path, network, found)
+        if target is None:
+            ports += [_subnet_port(network, subnet, profile) for subnet in network.subnets]
+        else:
+            ports.append(_network_port(path, network, found, target=target, profile=profile))
+    return ports
+
+
+def _profile(path: str, network: mapi_openstack.Network, found: Findings) -> capo.BindingProfile | None:
+    """None if it says nothing: Cluster API's default."""
+    profile = binding_profile(f"{path}.profile", network.profile, found)
+    return None if profile == _NO_PROFILE else profile
+
+
+def _network(path: str, network: mapi_openstack.Network, found: Findings) -> capo.Network | None:
+    """Which network it is, or None if the provider spec does not say."""
+    source = network.filter
+    network_id = network.uuid or source.id
+    if network_id:
+        for field, value in (
+            ("id", source.id if source.id != network_id else ""),
+            ("name", source.name),
+            ("description", source.description),
+            ("projectId", source.project_id),
+            ("tenantId", source.tenant_id),
+            ("tags", source.tags),
+            ("tagsAny", source.tags_any),
+            ("notTags", source.not_tags),
+            ("notTagsAny", source.not_tags_any),
+        ):
+            if value:
+                found.lose(f"{path}.filter.{field}", value)
+        return capo.Network(id=network_id)
+    if source == _NO_NETWORK_FILTER:
+        return None
+    if source.project_id and source.tenant_id not in ("", source.project_id):
+        found.lose(f"{path}.filter.tenantId", source.tenant_id)
+    return capo.Network(
+        filter=capo.NetworkFilter(
+            name=source.name,
+            description=source.description,
+            project_id=source.project_id or source.tenant_id,
+            tags=split(source.tags),
+            tags_any=split(source.tags_any),
+            not_tags=split(source.not_tags),
+            not_tags_any=split(source.not_tags_any),
+        )
+    )
+
+
+def _network_port(
+    path: str,
+    network: mapi_openstack.Network,
+    found: Findings,
+    *,
+    target: capo.Network,
+    profile: capo.BindingProfile | None,
+) -> capo.Port:
+    for place, subnet in enumerate(network.subnets):
+        if subnet.port_security is not None:
+            found.lose(f"{path}.subnets[{place}].portSecurity", subnet.port_security)
+    return capo.Port(
+        network=target,
+        fixed_ips=[
+            capo.FixedIP(subnet=capo.Subnet(id=subnet.uuid or subnet.filter.id, filter=_subnet_filter(subnet.filter)))
+            for subnet in network.subnets
+        ],
+        tags=together(network.port_tags, *(subnet.port_tags for subnet in network.subnets)),
+        allowed_address_pairs=[] if network.no_allowed_address_pairs else None,
+        vnic_type=network.vnic_type or None,
+        profile=profile,
+        disable_port_security=True if network.port_security is False else None,
+    )
+
+
+def _subnet_port(
+    network: mapi_openstack.Network, subnet: mapi_openstack.Subnet, profile: capo.BindingProfile | None
+) -> capo.Port:
+    """What the subnet says of port security wins over what its network says."""
+    source = subnet.filter
+    subnet_id = subnet.uuid or source.id
+    fixed_ips = [
+        capo.FixedIP(
+            subnet=capo.Subnet(
+                id=subnet_id or None, filter=None if source == _NO_SUBNET_FILTER else _subnet_filter(source)
+            )
+        )
+    ]
+    secured = network.port_security if subnet.port_security is None else subnet.port_security
+    return capo.Port(
+        fixed_ips=fixed_ips if subnet_id or source != _NO_SUBNET_FILTER else [],
+        tags=together(network.port_tags, subnet.port_tags),
+        allowed_address_pairs=[] if network.no_allowed_address_pairs else None,
+        vnic_type=network.vnic_type or None,
+        profile=profile,
+        disable_port_security=True if secured is False else None,
+    )
+
+
+def _subnet_filter(source: mapi_openstack.SubnetFilter) -> capo.SubnetFilter:
+    return capo.SubnetFilter(
+        name=source.name,
+        description=source.description,
+        project_id=source.project_id or source.tenant_id,
+        ip_version=source.ip_version,
+        gateway_ip=source.gateway_ip,
+        cidr=source.cidr,
+        ipv6_address_mode=source.ipv6_address_mode,
+        ipv6_ra_mode=source.ipv6_ra_mode,
+        tags=split(source.tags),
+        tags_any=split(source.tags_any),
+        not_tags=split(source.not_tags),
+        not_tags_any=split(source.not_tags_any),
+    )
+
+
+def _examine_subnet(path: str, subnet: mapi_openstack.Subnet, found: Findings) -> None:
+    """Add a warning for what the Machine API ignores too, and a loss for what Cluster API cannot filter by."""
+    source = subnet.filter
+    if source.network_id:
+        found.warnings.append(invalid(f"{path}.filter.networkId", source.network_id, _IGNORED))
+    for field, value in (
+        ("id", source.id if subnet.uuid and source.id != subnet.uuid else ""),
+        ("tenantId", source.tenant_id if source.project_id and source.tenant_id != source.project_id else ""),
+        ("subnetpoolId", source.subnetpool_id),
+        ("enableDhcp", source.enable_dhcp),
+        ("limit", source.limit),
+        ("marker", source.marker),
+        ("sortKey", source.sort_key),
+        ("sortDir", source.sort_dir),
+    ):
+        if value or value is False:
+            found.lose(f"{path}.filter.{field}", value)
+
+
+def _lost(path: str, network: mapi_openstack.Network, found: Findings) -> None:
+    """Add a loss for what Cluster API cannot say of a network."""
+    source = network.filter
+    for field, value in (
+        ("status", source.status),
+        ("adminStateUp", source.admin_state_up),
+        ("shared", source.shared),
+        ("marker", source.marker),
+        ("limit", source.limit),
+        ("sortKey", source.sort_key),
+        ("sortDir", source.sort_dir),
+    ):
+        if value or value is False:
+            found.lose(f"{path}.filter.{field}", value)
+    for key in sorted(network.profile):
+        if key not in (CAPABILITIES, TRUSTED):
+            found.lose(f"{path}.profile.{key}", network.profile[key])

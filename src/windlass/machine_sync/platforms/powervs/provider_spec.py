@@ -1,0 +1,24 @@
+"""PowerVSMachineProviderConfig as Go knows it: names for the errors of one that cannot be read."""
+
+from typing import Final
+
+from windlass.api import mapi_powervs
+from windlass.api.meta import LocalReference, ObjectMeta, OwnerReference
+from windlass.machine_sync.conversion.unmarshal import TIME, GoNames
+
+GO_NAMES: Final = GoNames(
+    package="v1",
+    structs={
+        LocalReference: "v1.PowerVSSecretReference",
+        mapi_powervs.LoadBalancer: "v1.LoadBalancerReference",
+    },
+    fields={
+        (ObjectMeta, "creationTimestamp"): TIME,
+        (ObjectMeta, "deletionTimestamp"): TIME,
+        (ObjectMeta, "uid"): "types.UID",
+        (OwnerReference, "uid"): "types.UID",
+        (mapi_powervs.LoadBalancer, "type"): "v1.LoadBalancerType",
+        (mapi_powervs.PowerVSMachineProviderConfig, "processorType"): "v1.PowerVSProcessorType",
+        (mapi_powervs.PowerVSResource, "type"): "v1.PowerVSResourceType",
+    },
+)

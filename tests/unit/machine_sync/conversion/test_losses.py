@@ -1,0 +1,106 @@
+"""What infrastructure machines can say and the Machine API has no place for: warnings when a set is converted."""
+
+from typing import Any
+
+import pytest
+
+from windlass.api import capa, capibm, capo
+from windlass.api.meta import LocalReference
+from windlass.machine_sync.conversion.field_errors import Findings
+from windlass.machine_sync.platforms import AWS, OPENSTACK, POWERVS, Platform
+
+
+def lost(platform: Platform, spec: Any) -> list[str]:
+    found = Findings()
+    platform.find_losses(spec, found)
+    assert all(loss.detail.endswith(" has no equivalent in the Machine API and is dropped") for loss in found.losses)
+    return [loss.path.removeprefix("spec.") for loss in found.losses]
+
+
+@pytest.mark.parametrize(
+    ("fields", "paths"),
+    [
+        ({}, []),
+        ({"ignition": capa.Ignition(storage_type="UnencryptedUserData")}, []),
+        (
+            {"private_dns_name": capa.PrivateDNSName(hostname_type="resource-name"), "assign_primary_ipv6": "enabled"},
+            [],
+        ),
+        ({"instance_id": "i-1", "provider_id": "aws:///z/i-1"}, []),
+        ({"cpu_options": capa.CPUOptions(confidential_compute="Disabled")}, []),
+        ({"cpu_options": capa.CPUOptions(confidential_compute="odd")}, ["cpuOptions.confidentialCompute"]),
+        ({"cpu_options": capa.CPUOptions(nested_virtualization="Enabled")}, ["cpuOptions.nestedVirtualization"]),
+        ({"elastic_ip_pool": capa.ElasticIPPool()}, ["elasticIpPool"]),
+        ({"capacity_reservation_preference": "Open"}, ["capacityReservationPreference"]),
+        (
+            {"ignition": capa.Ignition(version="3.4", storage_type="ClusterObjectStore")},
+            ["ignition.version", "ignition.storageType"],
+        ),
+    ],
+    ids=str,
+)
+def test_on_aws(fields: dict[str, Any], paths: list[str]) -> None:
+    assert lost(AWS, capa.AWSMachineSpec(**fields)) == paths
+
+
+ZONE = capo.VolumeAvailabilityZone(from_="Machine")
+
+
+def device(kind: str, zone: capo.VolumeAvailabilityZone | None) -> dict[str, Any]:
+    volume = capo.BlockDeviceVolume(type="t", availability_zone=zone)
+    return {
+        "additional_block_devices": [
+            capo.AdditionalBlockDevice(storage=capo.BlockDeviceStorage(type=kind, volume=volume))
+        ]
+    }
+
+
+def port(**fields: Any) -> dict[str, Any]:
+    """A port of a network by filter, which becomes one of `networks`."""
+    return {"ports": [capo.Port(network=capo.Network(filter=capo.NetworkFilter()), **fields)]}
+
+
+def port_by_id(**fields: Any) -> dict[str, Any]:
+    return {"ports": [capo.Port(network=capo.Network(id="n"), **fields)]}
+
+
+FILTERED = capo.Subnet(id="s", filter=capo.SubnetFilter(cidr="c"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "paths"),
+    [
+        ({}, []),
+        ({"provider_id": "openstack:///1"}, []),
+        ({"identity_ref": capo.IdentityReference(name="s", cloud_name="c")}, []),
+        ({"identity_ref": capo.IdentityReference(name="s", region="r")}, ["identityRef.region"]),
+        ({"identity_ref": capo.IdentityReference(cloud_name="c")}, ["identityRef.cloudName"]),
+        ({"floating_ip_pool_ref": capo.TypedReference()}, ["floatingIPPoolRef"]),
+        ({"scheduler_hint_additional_properties": [capo.SchedulerHint()]}, ["schedulerHintAdditionalProperties"]),
+        ({"root_volume": capo.RootVolume(availability_zone=ZONE)}, ["rootVolume.availabilityZone"]),
+        (device("Local", None), ["additionalBlockDevices[0].storage.volume"]),
+        (device("Volume", None), []),
+        (device("Volume", ZONE), ["additionalBlockDevices[0].storage.volume.availabilityZone"]),
+        (port(), []),
+        (port(description="d", name_suffix="s"), ["ports[0].description", "ports[0].nameSuffix"]),
+        (port(trunk=False, admin_state_up=True), ["ports[0].trunk", "ports[0].adminStateUp"]),
+        (port(allowed_address_pairs=[]), []),
+        (port(allowed_address_pairs=[capo.AddressPair()]), ["ports[0].allowedAddressPairs"]),
+        (port(fixed_ips=[capo.FixedIP(), capo.FixedIP(ip_address="i")]), ["ports[0].fixedIPs[1].ipAddress"]),
+        (port(host_id="h", value_specs=[capo.ValueSpec()]), ["ports[0].hostID", "ports[0].valueSpecs"]),
+        (port_by_id(description="d", trunk=True, fixed_ips=[capo.FixedIP(ip_address="i")]), []),
+        (port_by_id(fixed_ips=[capo.FixedIP(subnet=FILTERED)]), ["ports[0].fixedIPs[0].subnet.filter"]),
+    ],
+    ids=str,
+)
+def test_on_openstack(fields: dict[str, Any], paths: list[str]) -> None:
+    assert lost(OPENSTACK, capo.OpenStackMachineSpec(**fields)) == paths
+
+
+def test_on_powervs() -> None:
+    reference = capibm.PowerVSReference(id="i")
+    assert lost(POWERVS, capibm.IBMPowerVSMachineSpec(service_instance=reference, image=reference)) == []
+    both = capibm.IBMPowerVSMachineSpec(
+        service_instance_id="i", service_instance=reference, image=reference, image_ref=LocalReference(name="r")
+    )
+    assert lost(POWERVS, both) == ["serviceInstance", "imageRef"]
