@@ -29,7 +29,7 @@ COMPLETE_VARIABLE = "_WINDLASS_COMPLETE"
 
 COMMANDS = {
     "machines": "Show every machine on both sides: authority, phases, and whether they are in sync.",
-    "convert": "Convert Cluster API machines in files to the Machine API, offline.",
+    "convert": "Convert machines in files from one API to the other, offline.",
     "run": "Run controllers.",
     "release": "Take our finalizers off machines, before an uninstall.",
     "manifests": "Print manifests that are generated from the code, such as RBAC.",

@@ -139,7 +139,7 @@ def _fixed_ips(path: str, fixed_ips: list[capo.FixedIP], errors: list[FieldError
 
 
 def _port_security_groups(path: str, groups: list[capo.SecurityGroup], errors: list[FieldError]) -> list[str] | None:
-    """The IDs of the port's security groups, None for fewer than two: what OpenShift's controller does, to the letter."""
+    """The IDs of the port's security groups, None for fewer than two, as OpenShift's controller has it."""
     ids: list[str] = []
     for index, group in enumerate(groups):
         if group.id is None or group.filter is not None:
