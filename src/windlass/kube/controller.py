@@ -49,7 +49,7 @@ from windlass.kube.backoff import CONFLICT, RECONCILE, Backoff
 from windlass.kube.object import Object
 from windlass.kube.permissions import Permission, reads
 from windlass.kube.rounds import Decide, Observe
-from windlass.kube.source import Source
+from windlass.kube.source import Difference, Source, any_difference
 
 Key = TypeVar("Key", bound=Hashable)
 Snapshot = TypeVar("Snapshot")
@@ -67,6 +67,8 @@ class Watch(Struct, Generic[Key], frozen=True):
     `namespace` None means all namespaces. `indexes` are kept by the cache for `observe` to look things up by.
     Watches of equal (kind, namespace, label_selector) share one cache, whichever controllers they belong to.
 
+    `when(old, new)`: which changes of an object wake at all; for objects that change often in ways that concern nobody.
+
     `metadata_only`: wake by objects whose content must not be held, such as Secrets. The cache then has only their
     metadata, `map` and `indexes` see no more, and `observe` reads an object by name from the server itself.
     """
@@ -77,6 +79,7 @@ class Watch(Struct, Generic[Key], frozen=True):
     label_selector: str = ""
     indexes: Mapping[str, Index] = field(default_factory=dict)
     metadata_only: bool = False
+    when: Difference = any_difference
 
     def __str__(self) -> str:
         selected = f" ({self.label_selector})" if self.label_selector else ""

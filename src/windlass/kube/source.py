@@ -46,6 +46,25 @@ Detach: TypeAlias = Callable[[], None]
 """Stop waking; calling it again does nothing."""
 
 
+Difference: TypeAlias = Callable[[Object[Any] | None, Object[Any] | None], bool]
+"""Does it matter that an object was `old` and is `new`? None: it was not, or is not, there."""
+
+
+def any_difference(_: Object[Any] | None, __: Object[Any] | None) -> bool:
+    """Every change matters."""
+    return True
+
+
+def identity_differs(old: Object[Any] | None, new: Object[Any] | None) -> bool:
+    """It came, went, was made anew, or is being deleted now."""
+    return old is None or new is None or (old.uid, old.deleting) != (new.uid, new.deleting)
+
+
+def spec_differs(old: Object[Any] | None, new: Object[Any] | None) -> bool:
+    """The same, or its spec changed (its generation says so); status and metadata do not count."""
+    return old is None or new is None or identity_differs(old, new) or old.generation != new.generation
+
+
 class Wake(Protocol[KeyIn]):
     """Somebody should look at `key`. `Queue.add` is one."""
 
@@ -80,7 +99,8 @@ class Subscribable(Protocol[K]):
 class FromCache(Generic[K, Key]):
     """Wakes what `map` finds for objects of a cache, whose old and new state both count.
 
-    `holds(key, new)`: this state of an object is no reason to wake the key (`windlass.kube.echoes`).
+    `when(old, new)`: which changes count. `holds(key, new)`: this state of an object is no reason to wake the key
+    (`windlass.kube.echoes`).
     """
 
     def __init__(
@@ -88,15 +108,19 @@ class FromCache(Generic[K, Key]):
         cache: Subscribable[K],
         map: Callable[[Object[K]], Iterable[Key]],  # noqa: A002
         *,
+        when: Difference = any_difference,
         holds: Callable[[Key, Object[K] | None], bool] = lambda *_: False,
     ) -> None:
         self._cache = cache
         self._map = map
+        self._when = when
         self._holds = holds
         self._log = structlog.stdlib.get_logger(__name__)
 
     def attach(self, wake: Wake[Key]) -> Detach:
         def on_change(change: Changed) -> None:
+            if not self._when(change.old, change.new):
+                return
             priority = Priority.LOW if change.initial else Priority.NORMAL
             for key in dict.fromkeys((*self.keys(change.old), *self.keys(change.new))):
                 if not self._holds(key, change.new):

@@ -95,7 +95,7 @@ class Running(Generic[Key]):
 
     def _sources(self) -> list[Source[Key]]:
         watched = [
-            FromCache(cache, watch.map, holds=self._echoes.holds)
+            FromCache(cache, watch.map, when=watch.when, holds=self._echoes.holds)
             for cache, watch in zip(self._caches, self.controller.watches, strict=True)
         ]
         sources: list[Source[Key]] = [*watched, *self.controller.sources]

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from windlass.kube.object import Object
 from windlass.kube.queue import Priority
-from windlass.kube.source import Every, FromCache, Mailbox, Poll
+from windlass.kube.source import Every, FromCache, Mailbox, Poll, any_difference, identity_differs, spec_differs
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.scripted import Widget
 
@@ -91,6 +91,33 @@ def test_a_deletion_wakes_what_the_object_concerned(woken: Woken) -> None:
     FromCache(shelf, owner).attach(woken)
     shelf.tell(Change(old=widget("w", owner="a")))
     assert woken.keys == [("a", Priority.NORMAL)]
+
+
+def state(uid: str = "u", generation: int = 1, **metadata: Any) -> Object[Widget]:
+    named = {"name": "w", "namespace": "default", "labels": {"owner": "o"}}
+    return Object.of(Widget, {"metadata": {**named, "uid": uid, "generation": generation, **metadata}})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "identity", "spec"),
+    [
+        (None, state(), True, True),
+        (state(), None, True, True),
+        (state(), state("made anew"), True, True),
+        (state(), state(deletionTimestamp="2026-05-01T12:00:00Z"), True, True),
+        (state(), state(generation=2), False, True),
+        (state(), state(resourceVersion="2"), False, False),
+    ],
+)
+def test_a_watch_may_leave_out_changes_that_concern_nobody(
+    woken: Woken, old: Object[Widget] | None, new: Object[Widget] | None, *, identity: bool, spec: bool
+) -> None:
+    for when, wakes in ((any_difference, True), (identity_differs, identity), (spec_differs, spec)):
+        woken.keys.clear()
+        shelf = Shelf()
+        FromCache(shelf, owner, when=when).attach(woken)
+        shelf.tell(Change(old, new))
+        assert bool(woken.keys) == wakes
 
 
 def test_what_is_there_already_and_the_initial_list_come_at_low_priority(woken: Woken) -> None:

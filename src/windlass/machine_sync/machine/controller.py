@@ -18,6 +18,7 @@ from windlass.kube.permissions import (
     writes,
 )
 from windlass.kube.seen import Reader
+from windlass.kube.source import identity_differs, spec_differs
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.observe import Observer
@@ -63,9 +64,10 @@ def machine_controller(
             Watch(capi.Machine, _own_name, namespace=theirs, indexes=indexes),
             Watch(mapi.Machine, _own_name, namespace=ours),
             Watch(platform.infra_machine, of_infra, namespace=theirs),
-            Watch(platform.infra_cluster, indexed_by(BY_CLUSTER), namespace=theirs),
-            Watch(capi.MachineSet, indexed_by(BY_SET), namespace=theirs),
-            Watch(mapi.MachineSet, indexed_by(BY_SET), namespace=ours),
+            # These concern hundreds of machines, and their status changes with every one of them.
+            Watch(platform.infra_cluster, indexed_by(BY_CLUSTER), namespace=theirs, when=spec_differs),
+            Watch(capi.MachineSet, indexed_by(BY_SET), namespace=theirs, when=identity_differs),
+            Watch(mapi.MachineSet, indexed_by(BY_SET), namespace=ours, when=identity_differs),
         ),
         permissions=permissions(platform, namespaces),
         observe=Observer(reader, platform=platform, namespaces=namespaces),
