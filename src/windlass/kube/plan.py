@@ -28,13 +28,13 @@ what it looked at:
 Each action says why it is there (`why`), which is what `windlass plan` and the logs show.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.api.meta import KubernetesObject
 from windlass.kube.errors import KubeError
 from windlass.kube.merge import Change, changes, merge_patch
 from windlass.kube.object import Object
@@ -321,16 +321,6 @@ class Outcome(Struct, frozen=True):
     def error(self) -> KubeError | None:
         failed = self.failed
         return failed.error if failed else None
-
-
-def finalizers(meta: ObjectMeta) -> tuple[str, ...]:
-    return tuple(meta.finalizers)
-
-
-def join(errors: Iterable[str]) -> str:
-    """Several errors as one text: alone as it is, more as `[a, b]`, repeated ones once (as Kubernetes writes them)."""
-    distinct = list(dict.fromkeys(errors))
-    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""
 
 
 def _covers(observed: Any, fields: Any) -> bool:
