@@ -1,6 +1,7 @@
 """Carry out plans: the only code that writes.
 
-The executor sends the actions of a plan in order and stops at the first error. It
+The executor sends the actions of a plan in order and stops at the first error. Finalizers to be added to several
+objects are sent at the same time: none of them depends on another, and what follows waits for all. It
 
 * drops what is not needed (every desired value is there, nothing of ours is left over) and Events already sent;
 * refuses what the controller did not declare, so that RBAC generated from the declaration cannot drift from code;
@@ -19,7 +20,7 @@ import base64
 import contextlib
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -104,31 +105,44 @@ class Executor:
         """
         results: list[Result] = []
         versions: dict[str, str] = {}
-        for action in self.pending(plan):
-            try:
-                self._require_declared(action)
-                answer = await self._send(action, versions)
-            except asyncio.CancelledError:
-                # Cut off by a time-out or a shutdown: the request may be on its way.
-                if self._ledger is not None and not isinstance(action, Emit):
-                    self._ledger.doubt(action.target)
-                raise
-            except KubeError as error:
-                if isinstance(action, Emit):
-                    continue
-                await self._account_for(action, error)
-                results.append(Result(action, error=error))
+        for batch in _batches(self.pending(plan)):
+            if len(batch) == 1:
+                done = [await self._carry_out(batch[0], versions, wrote)]
+            else:
+                done = await asyncio.gather(*(self._carry_out(action, versions, wrote) for action in batch))
+            results += [result for result in done if result is not None]
+            if any(result is not None and result.error is not None for result in done):
                 break
-            changed = True
-            if answer is not None and action.target.uid:
-                before = versions.get(action.target.uid, action.target.resource_version)
-                changed = answer.resource_version != before
-                versions[action.target.uid] = answer.resource_version
-            self._report(action, answer)
-            if wrote is not None and answer is not None:
-                wrote(answer)
-            results.append(Result(action, object=answer, changed=changed))
         return Outcome(tuple(results))
+
+    async def _carry_out(
+        self, action: Action, versions: dict[str, str], wrote: Callable[[Object[Any]], None] | None
+    ) -> Result | None:
+        """None: an Event that was refused, which never matters."""
+        try:
+            self._require_declared(action)
+            answer = await self._send(action, versions)
+        except asyncio.CancelledError:
+            # Cut off by a time-out or a shutdown: the request may be on its way.
+            if self._ledger is not None and not isinstance(action, Emit):
+                self._ledger.doubt(action.target)
+            raise
+        except KubeError as error:
+            if isinstance(action, Emit):
+                return None
+            await self._account_for(action, error)
+            return Result(action, error=error)
+        if answer is not None and _was_last_finalizer(action, answer):
+            answer = None
+        changed = True
+        if answer is not None and action.target.uid:
+            before = versions.get(action.target.uid, action.target.resource_version)
+            changed = answer.resource_version != before
+            versions[action.target.uid] = answer.resource_version
+        self._report(action, answer)
+        if wrote is not None and answer is not None:
+            wrote(answer)
+        return Result(action, object=answer, changed=changed)
 
     def _require_declared(self, action: Action) -> None:
         if self._permits is None:
@@ -266,6 +280,26 @@ def event_body(action: Emit, *, now: datetime) -> dict[str, Any]:
         "lastTimestamp": stamp,
         "count": 1,
     }
+
+
+def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
+    """The actions in order; finalizers added to different objects one after the other come together."""
+    batch: list[Action] = []
+    for action in actions:
+        together = isinstance(action, AddFinalizer) and all(
+            isinstance(other, AddFinalizer) and other.target.uid != action.target.uid for other in batch
+        )
+        if batch and not together:
+            yield batch
+            batch = []
+        batch.append(action)
+    if batch:
+        yield batch
+
+
+def _was_last_finalizer(action: Action, answer: Object[Any]) -> bool:
+    """The write let the object go: it was being deleted and nobody holds it any more."""
+    return isinstance(action, RemoveFinalizers) and not action.desired and answer.deleting
 
 
 def _identified(body: Any, aim: Target) -> dict[str, Any]:

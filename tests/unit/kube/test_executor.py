@@ -1,5 +1,6 @@
 """What the executor sends, what it drops, and what it tells others."""
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
@@ -118,6 +119,57 @@ async def test_writes_to_one_object_build_on_each_other(executor: Executor, api:
     assert outcome.error is None
     assert tree(api)["metadata"]["finalizers"] == ["example.com/f"]
     assert (tree(api)["spec"], tree(api)["status"]) == ({"size": 2}, {"phase": "Ready"})
+
+
+class Meeting(MemoryApi):
+    """Answers patches only when `expected` of them are under way."""
+
+    def __init__(self, expected: int) -> None:
+        super().__init__(Widget, Event)
+        self._together = asyncio.Barrier(expected)
+
+    async def patch(self, *arguments: Any, **options: Any) -> Any:
+        await self._together.wait()
+        return await super().patch(*arguments, **options)
+
+
+async def test_finalizers_of_several_objects_are_added_at_the_same_time() -> None:
+    api = Meeting(2)
+    targets = [at(await api.create(Widget, widget(name), namespace=NAMESPACE)) for name in ("a", "b")]
+    adding = [AddFinalizer(target=aim, observed=(), finalizer="example.com/f") for aim in targets]
+    async with asyncio.timeout(10):
+        outcome = await apply(Executor(api), *adding)
+    assert [result.action for result in outcome.results] == adding
+    assert [tree(api, name)["metadata"]["finalizers"] for name in ("a", "b")] == [["example.com/f"]] * 2
+
+
+async def test_what_follows_finalizers_is_not_sent_unless_all_are_there(executor: Executor, api: MemoryApi) -> None:
+    found = await stored(api, size=1)
+    missing = Target(Widget, "missing", NAMESPACE, uid="u", resource_version="1")
+    outcome = await apply(
+        executor,
+        AddFinalizer(target=missing, observed=(), finalizer="example.com/f"),
+        AddFinalizer(target=at(found), observed=(), finalizer="example.com/f"),
+        Merge(target=at(found), observed={"spec": {"size": 1}}, desired={"spec": {"size": 2}}),
+    )
+    assert isinstance(outcome.error, NotFound)
+    assert tree(api)["metadata"]["finalizers"] == ["example.com/f"]
+    assert tree(api)["spec"] == {"size": 1}
+
+
+async def test_a_finalizer_that_was_the_last_of_a_deleted_object_leaves_nothing_behind(
+    executor: Executor, api: MemoryApi, ledger: Recorder
+) -> None:
+    held = widget("w")
+    held["metadata"]["finalizers"] = ["example.com/f"]
+    await api.create(Widget, held, namespace=NAMESPACE)
+    going = await api.delete(Widget, "w", namespace=NAMESPACE)
+    assert going is not None
+    off = RemoveFinalizers(target=at(going), observed=("example.com/f",), finalizers=("example.com/f",))
+    outcome = await apply(executor, off)
+    assert outcome.results[0].changed
+    assert outcome.results[0].object is None
+    assert ledger.told == [("removed", "w")]
 
 
 async def test_nothing_after_an_error_is_sent(executor: Executor, api: MemoryApi) -> None:
