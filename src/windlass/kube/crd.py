@@ -136,11 +136,6 @@ def _require_path(path: str, kind: type[KubernetesObject], *, schema: Schema, wa
 
 def to_yaml(crds: Iterable[Mapping[str, Any]]) -> str:
     """`crds` as a YAML stream, the same text for the same CRDs."""
-    import yaml  # only the command line needs it: the runtime speaks JSON
+    from windlass.kube.yaml_dialect import dump_all  # only the command line needs it: the runtime speaks JSON
 
-    class _Dumper(yaml.SafeDumper):
-        def ignore_aliases(self, data: Any) -> bool:
-            return True
-
-    written = [yaml.dump(msgspec.to_builtins(crd), Dumper=_Dumper, sort_keys=False, width=118) for crd in crds]
-    return "".join(f"---\n{text}" for text in written)
+    return dump_all(msgspec.to_builtins(crd) for crd in crds)

@@ -9,7 +9,6 @@
 | `reading` | files and streams, read into documents |
 | `pairing` | which infrastructure machine and cluster belong to a Machine |
 | `gathered` | which files of a must-gather concern machines |
-| `yaml_dialect` | YAML as kubectl reads it |
 | `to_machine_api`, `to_cluster_api` | from documents to Machines and MachineSets |
 """
 

@@ -15,8 +15,8 @@ import yaml
 from msgspec import Struct
 
 from windlass.api.meta import without_nulls
+from windlass.kube.yaml_dialect import as_json, load_all
 from windlass.machine_sync.documents.gathered import files
-from windlass.machine_sync.documents.yaml_dialect import as_json, load_all
 
 T = TypeVar("T")
 

@@ -1,5 +1,6 @@
 """YAML is read as kubectl reads it, and written so that kubectl and PyYAML read back what was meant."""
 
+import doctest
 from typing import Any
 
 import pytest
@@ -7,7 +8,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windlass.machine_sync.documents.yaml_dialect import dump_all, load_all
+from windlass.kube import yaml_dialect
+from windlass.kube.yaml_dialect import dump_all, load_all
 
 
 @pytest.mark.parametrize(
@@ -82,3 +84,8 @@ def test_what_is_written_is_read_back(trees: list[Any]) -> None:
     text = dump_all(trees)
     assert [tree for _, tree in load_all(text)] == trees
     assert list(yaml.safe_load_all(text)) == trees
+
+
+def test_the_examples_run() -> None:
+    failed, attempted = doctest.testmod(yaml_dialect)
+    assert (failed, attempted > 0) == (0, True)
