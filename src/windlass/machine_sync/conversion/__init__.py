@@ -40,8 +40,9 @@ whoever writes them. Ours differ where its own are wrong:
   with the smallest label key is taken. Where it crashes, ours says what is wrong, or has none of what is missing.
 * What it loses of OpenStack ports is converted: options of a network, the subnet of a fixed IP. Tags of a port add up
   once. An AWSMachine whose Machine has no root device gets no root volume, instead of one of 0 GiB.
-* Fields that it drops without a word are warnings: `... has no equivalent in Cluster API and is dropped`. Not so for a
-  Machine converted to the Machine API. They come after the warnings that OpenShift gives too.
+* The only security group of an OpenStack port, which it drops, is kept.
+* Fields that it drops without a word are warnings: `... has no equivalent in Cluster API and is dropped`. They come
+  after the warnings that OpenShift gives too.
 
 | module | holds |
 |---|---|

@@ -7,12 +7,12 @@ metadata, lifecycle hooks, status, and the errors of what the Machine API cannot
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.constants import MACHINE_API_FINALIZER, MACHINE_API_NAMESPACE
-from windlass.machine_sync.conversion.field_errors import FieldError, aggregate, invalid
+from windlass.machine_sync.conversion.field_errors import FieldError, Findings, aggregate, invalid
 from windlass.machine_sync.conversion.metadata import INSTANCE_STATE, machine_api_annotations, machine_api_labels
 
 _PHASES: Final = {
@@ -29,6 +29,7 @@ _ZERO_TIME: Final = "0001-01-01T00:00:00Z"
 
 # Immutable and equal for most machines, so one serves them all.
 _NO_NESTED_META: Final = mapi.NestedMeta()
+_NO_REFERENCE: Final = capi.ContractReference()
 
 
 class Converted(Struct, frozen=True, gc=False):
@@ -52,14 +53,14 @@ class ProviderPart(Struct, frozen=True, gc=False):
     """What a platform contributes to a Machine.
 
     `labels` are added to those of the Machine unless empty; `instance_state` becomes an annotation unless empty.
+    `found` is what was wrong with the infrastructure machine, and what of it is lost.
     """
 
     spec: Any
     status: Any = None
     labels: tuple[tuple[str, str], ...] = ()
     instance_state: str = ""
-    errors: list[FieldError] = []
-    warnings: list[FieldError] = []
+    found: Findings = field(default_factory=Findings)
 
 
 def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Converted:
@@ -69,10 +70,11 @@ def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Convert
     >>> machine_api_machine(machine, ProviderPart(spec={})).error
     'spec.version: Invalid value: "v1.31.0": version is not supported'
     """
-    errors = provider.errors
+    errors = provider.found.errors
     status, address_errors = _status(source.status, provider.status)
     unsupported = _unsupported(source.spec)
-    warnings = tuple(map(str, provider.warnings))
+    _lose(source.spec, provider.found)
+    warnings = tuple(map(str, (*provider.found.warnings, *provider.found.losses)))
     if errors or address_errors or unsupported:
         return Converted(errors=tuple(map(str, [*errors, *address_errors, *unsupported])), warnings=warnings)
 
@@ -158,6 +160,19 @@ def _unsupported(spec: capi.MachineSpec) -> list[FieldError]:
     if delete is not None and delete != DELETION_TIMEOUT:
         errors.append(_unsupported_timeout("nodeDeletionTimeoutSeconds", delete))
     return errors
+
+
+def _lose(spec: capi.MachineSpec, found: Findings) -> None:
+    """Add a loss for each field that the Machine API has no place for.
+
+    Not for minReadySeconds: a MachineSet's Machines have it from their set, which keeps it.
+    """
+    if spec.bootstrap.config_ref != _NO_REFERENCE:
+        found.lose("spec.bootstrap.configRef", spec.bootstrap.config_ref, by="the Machine API")
+    if spec.readiness_gates:
+        found.lose("spec.readinessGates", spec.readiness_gates, by="the Machine API")
+    if spec.taints:
+        found.lose("spec.taints", spec.taints, by="the Machine API")
 
 
 def _unsupported_timeout(name: str, seconds: int) -> FieldError:

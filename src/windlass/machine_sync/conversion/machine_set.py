@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
-from windlass.machine_sync.conversion.field_errors import Findings, aggregate
+from windlass.machine_sync.conversion.field_errors import aggregate, dropped
 from windlass.machine_sync.conversion.metadata import machine_api_annotations, machine_api_labels
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _NO_NAMING: Final = capi.MachineNaming()
 _NO_OLD_STATUS: Final = capi.MachineSetV1Beta1Status()
-_NO_REFERENCE: Final = capi.ContractReference()
 
 
 class ConvertedSet(Struct, frozen=True, gc=False):
@@ -57,10 +56,10 @@ def machine_api_machine_set(
         spec=template.spec,
     )
     converted = platform.to_machine_api(made, kind(spec=infra_spec), infra_cluster)
-    found = Findings()
-    _lost(source.spec, found)
-    platform.find_losses(infra_spec, found)
-    warnings = (*converted.warnings, *map(str, found.losses))
+    warnings = converted.warnings
+    if source.spec.machine_naming != _NO_NAMING:
+        lost = dropped("spec.machineNaming", source.spec.machine_naming, by="the Machine API")
+        warnings = (*warnings, str(lost))
     if converted.machine is None:
         return ConvertedSet(errors=converted.errors, warnings=warnings)
 
@@ -104,17 +103,3 @@ def machine_api_machine_set(
         ),
     )
     return ConvertedSet(machine_set, (), warnings)
-
-
-def _lost(spec: capi.MachineSetSpec, found: Findings) -> None:
-    """Add a loss for each field of the set that the Machine API has no place for."""
-    made = spec.template.spec
-    path = "spec.template.spec"
-    if spec.machine_naming != _NO_NAMING:
-        found.lose("spec.machineNaming", spec.machine_naming, by="the Machine API")
-    if made.bootstrap.config_ref != _NO_REFERENCE:
-        found.lose(f"{path}.bootstrap.configRef", made.bootstrap.config_ref, by="the Machine API")
-    if made.readiness_gates:
-        found.lose(f"{path}.readinessGates", made.readiness_gates, by="the Machine API")
-    if made.taints:
-        found.lose(f"{path}.taints", made.taints, by="the Machine API")

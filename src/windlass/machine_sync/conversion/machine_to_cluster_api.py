@@ -30,7 +30,8 @@ from windlass.machine_sync.conversion.metadata import (
 
 INFRA_GROUP: Final = "infrastructure.cluster.x-k8s.io"
 
-_PROVISIONED: Final = frozenset({"Provisioned", "Running", "Deleting"})
+PROVISIONED_PHASES: Final = frozenset({"Provisioned", "Running", "Deleting"})
+"""Phases of a Machine of the Machine API whose infrastructure, as Cluster API sees it, is there."""
 _BOOTSTRAPPED: Final = frozenset({"Running", "Deleting"})
 _DELETION: Final = capi.MachineDeletion(node_deletion_timeout_seconds=DELETION_TIMEOUT)
 
@@ -160,7 +161,7 @@ def _status(source: mapi.Machine) -> tuple[capi.MachineStatus, list[FieldError]]
     phase = status.phase
     node = status.node_ref
     running = phase == "Running"
-    provisioned = phase in _PROVISIONED
+    provisioned = phase in PROVISIONED_PHASES
     bootstrapped = phase in _BOOTSTRAPPED
     converted = capi.MachineStatus(
         conditions=[

@@ -9,12 +9,14 @@
 | `spec.lifecycleHooks` | one annotation for each hook |
 | labels and annotations of `spec.metadata`, for the Node | labels and annotations of the Machine |
 
-What contains `cluster.x-k8s.io/` belongs to Cluster API and is not mirrored in the Machine API. All else is copied.
+What contains `cluster.x-k8s.io/` belongs to Cluster API and is not mirrored in the Machine API. What the sync notes on
+a mirror for itself is not mirrored either. All else is copied.
 """
 
 from typing import Final
 
 from windlass.api import mapi
+from windlass.machine_sync.constants import BOOKKEEPING
 
 CONTROL_PLANE_LABEL: Final = "cluster.x-k8s.io/control-plane"
 CLUSTER_NAME_LABEL: Final = "cluster.x-k8s.io/cluster-name"
@@ -67,6 +69,8 @@ def machine_api_annotations(annotations: dict[str, str]) -> tuple[dict[str, str]
     pre_drain: list[mapi.LifecycleHook] = []
     pre_terminate: list[mapi.LifecycleHook] = []
     for key, value in annotations.items():
+        if key in BOOKKEEPING:
+            continue
         if _CLUSTER_API not in key:
             mirrored[key] = nested[key] = value
         elif key.startswith(_PRE_DRAIN):
@@ -107,7 +111,9 @@ def cluster_api_labels(labels: dict[str, str]) -> dict[str, str]:
 def cluster_api_annotations(annotations: dict[str, str]) -> dict[str, str]:
     """The annotations that an object of Cluster API has for `annotations` of the Machine API; always a new dict."""
     mirrored = {
-        key: value for key, value in annotations.items() if key not in (INSTANCE_STATE, _MACHINE_API_DELETE_MACHINE)
+        key: value
+        for key, value in annotations.items()
+        if key not in (INSTANCE_STATE, _MACHINE_API_DELETE_MACHINE, *BOOKKEEPING)
     }
     if _MACHINE_API_DELETE_MACHINE in annotations:
         mirrored[_DELETE_MACHINE] = annotations[_MACHINE_API_DELETE_MACHINE]

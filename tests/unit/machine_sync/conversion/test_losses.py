@@ -1,5 +1,6 @@
-"""What infrastructure machines can say and the Machine API has no place for: warnings when a set is converted."""
+"""What infrastructure machines can say and the Machine API has no place for: warnings of conversion."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,12 +8,14 @@ import pytest
 from windlass.api import capa, capibm, capo
 from windlass.api.meta import LocalReference
 from windlass.machine_sync.conversion.field_errors import Findings
-from windlass.machine_sync.platforms import AWS, OPENSTACK, POWERVS, Platform
+from windlass.machine_sync.platforms.aws import losses as aws
+from windlass.machine_sync.platforms.openstack import losses as openstack
+from windlass.machine_sync.platforms.powervs import losses as powervs
 
 
-def lost(platform: Platform, spec: Any) -> list[str]:
+def lost(find_losses: Callable[[Any, Findings], None], spec: Any) -> list[str]:
     found = Findings()
-    platform.find_losses(spec, found)
+    find_losses(spec, found)
     assert all(loss.detail.endswith(" has no equivalent in the Machine API and is dropped") for loss in found.losses)
     return [loss.path.removeprefix("spec.") for loss in found.losses]
 
@@ -40,7 +43,7 @@ def lost(platform: Platform, spec: Any) -> list[str]:
     ids=str,
 )
 def test_on_aws(fields: dict[str, Any], paths: list[str]) -> None:
-    assert lost(AWS, capa.AWSMachineSpec(**fields)) == paths
+    assert lost(aws.find_losses, capa.AWSMachineSpec(**fields)) == paths
 
 
 ZONE = capo.VolumeAvailabilityZone(from_="Machine")
@@ -94,13 +97,13 @@ FILTERED = capo.Subnet(id="s", filter=capo.SubnetFilter(cidr="c"))
     ids=str,
 )
 def test_on_openstack(fields: dict[str, Any], paths: list[str]) -> None:
-    assert lost(OPENSTACK, capo.OpenStackMachineSpec(**fields)) == paths
+    assert lost(openstack.find_losses, capo.OpenStackMachineSpec(**fields)) == paths
 
 
 def test_on_powervs() -> None:
     reference = capibm.PowerVSReference(id="i")
-    assert lost(POWERVS, capibm.IBMPowerVSMachineSpec(service_instance=reference, image=reference)) == []
+    assert lost(powervs.find_losses, capibm.IBMPowerVSMachineSpec(service_instance=reference, image=reference)) == []
     both = capibm.IBMPowerVSMachineSpec(
         service_instance_id="i", service_instance=reference, image=reference, image_ref=LocalReference(name="r")
     )
-    assert lost(POWERVS, both) == ["serviceInstance", "imageRef"]
+    assert lost(powervs.find_losses, both) == ["serviceInstance", "imageRef"]

@@ -4,6 +4,7 @@ import pytest
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta, OwnerReference
+from windlass.machine_sync.conversion.field_errors import Findings, required
 from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
 
 ROLE = "machine.openshift.io/cluster-api-machine-role"
@@ -173,14 +174,17 @@ def test_the_provider_id_is_copied_unless_empty(given: str, expected: str | None
     assert machine(converted(spec=capi.MachineSpec(provider_id=given))).spec.provider_id == expected
 
 
-def test_gates_ready_seconds_config_and_taints_are_dropped_silently() -> None:
+def test_gates_config_and_taints_are_dropped_with_a_warning_and_ready_seconds_without() -> None:
     spec = capi.MachineSpec(
         bootstrap=capi.Bootstrap(config_ref=capi.ContractReference(kind="K", name="n")),
         min_ready_seconds=5,
         readiness_gates=[capi.ReadinessGate(condition_type="T")],
         taints=[capi.Taint(key="k")],
     )
-    assert converted(spec=spec) == converted()
+    result = converted(spec=spec)
+    assert result.machine == converted().machine
+    lost = ["spec.bootstrap.configRef", "spec.readinessGates", "spec.taints"]
+    assert [text.partition(":")[0] for text in result.warnings] == lost
 
 
 @pytest.mark.parametrize(
@@ -272,12 +276,11 @@ def test_what_the_machine_api_cannot_express_is_an_error(spec: capi.MachineSpec,
 
 
 def test_errors_come_from_the_platform_then_addresses_then_the_spec() -> None:
-    from windlass.machine_sync.conversion.field_errors import required
-
+    found = Findings(errors=[required("spec.p", "d")], warnings=[required("spec.w", "d")])
     result = converted(
         spec=capi.MachineSpec(version="v1", deletion=capi.MachineDeletion(node_deletion_timeout_seconds=1)),
         status=capi.MachineStatus(addresses=[capi.Address(type="X")]),
-        provider=ProviderPart(spec=None, errors=[required("spec.p", "d")], warnings=[required("spec.w", "d")]),
+        provider=ProviderPart(spec=None, found=found),
     )
     assert result.machine is None
     assert [text.partition(":")[0] for text in result.errors] == [

@@ -317,11 +317,11 @@ class TestToMachineAPI:
             {"machine_naming": capi.MachineNaming(template="x")}, machine=machine, infra={"identity_ref": identity}
         )
         assert [text.partition(": ")[0] for text in result.warnings] == [
-            "spec.machineNaming",
-            "spec.template.spec.bootstrap.configRef",
-            "spec.template.spec.readinessGates",
-            "spec.template.spec.taints",
             "spec.identityRef.region",
+            "spec.bootstrap.configRef",
+            "spec.readinessGates",
+            "spec.taints",
+            "spec.machineNaming",
         ]
         assert all(text.endswith(" has no equivalent in the Machine API and is dropped") for text in result.warnings)
 

@@ -68,9 +68,11 @@ class ToyProviderSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, 
 def to_machine_api(machine: capi.Machine | None, infra: ToyMachine | None, cluster: ToyCluster | None) -> Converted:
     if machine is None or infra is None or cluster is None:
         return Converted(errors=("provided Machine, ToyMachine and ToyCluster can not be nil",))
-    return machine_api_machine(
-        machine, ProviderPart(spec=ToyProviderSpec(kind="ToyProviderSpec", size=infra.spec.size))
-    )
+    found = Findings()
+    if infra.spec.colour:
+        found.lose("spec.colour", infra.spec.colour, by="the Machine API")
+    spec = ToyProviderSpec(kind="ToyProviderSpec", size=infra.spec.size)
+    return machine_api_machine(machine, ProviderPart(spec=spec, found=found))
 
 
 def to_cluster_api(machine: mapi.Machine | None, infrastructure: Infrastructure | None) -> ConvertedToClusterAPI:
@@ -86,11 +88,6 @@ def to_cluster_api(machine: mapi.Machine | None, infrastructure: Infrastructure 
     return cluster_api_machine(machine, part, infrastructure=infrastructure)
 
 
-def find_losses(spec: ToyMachineSpec, found: Findings) -> None:
-    if spec.colour:
-        found.lose("spec.colour", spec.colour, by="the Machine API")
-
-
 TOY = Platform(
     name="Toy",
     infra_machine=ToyMachine,
@@ -99,7 +96,6 @@ TOY = Platform(
     provider_spec=ToyProviderSpec,
     to_machine_api=to_machine_api,
     to_cluster_api=to_cluster_api,
-    find_losses=find_losses,
     canonical_provider_spec=lambda tree: tree,
 )
 

@@ -180,15 +180,20 @@ def test_zone_flavor_and_state_are_metadata_too() -> None:
     assert machine.status.provider_status is None
 
 
-def test_floating_ip_pool_hints_and_provider_id_are_dropped_silently() -> None:
-    assert (
-        converted(
-            floating_ip_pool_ref=capo.TypedReference(kind="K", name="n"),
-            scheduler_hint_additional_properties=[capo.SchedulerHint(name="h")],
-            provider_id="openstack:///x",
-        )
-        == converted()
+def test_the_provider_id_of_the_infra_machine_is_that_of_the_machine() -> None:
+    assert converted(provider_id="openstack:///x") == converted()
+
+
+def test_fields_that_are_dropped_have_a_warning() -> None:
+    result = converted(
+        floating_ip_pool_ref=capo.TypedReference(kind="K", name="n"),
+        scheduler_hint_additional_properties=[capo.SchedulerHint(name="h")],
     )
+    assert result.machine == converted().machine
+    assert [text.partition(":")[0] for text in result.warnings] == [
+        "spec.floatingIPPoolRef",
+        "spec.schedulerHintAdditionalProperties",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_a_network_keeps_what_it_can_and_drops_the_rest_silently(
         ),
         ({"disable_port_security": True}, {"portSecurity": False}),
         ({"profile": capo.BindingProfile(ovs_hw_offload=True)}, {"profile": {"capabilities": "switchdev"}}),
-        ({"security_groups": [capo.SecurityGroup(id="a")]}, {}),
+        ({"security_groups": [capo.SecurityGroup(id="a")]}, {"securityGroups": ["a"]}),
         (
             {"security_groups": [capo.SecurityGroup(id="a"), capo.SecurityGroup(id="b")]},
             {"securityGroups": ["a", "b"]},

@@ -10,7 +10,7 @@ from typing import Any, Final
 from windlass.api import capa, capi, mapi_aws
 from windlass.api.integers import MAX_INT32
 from windlass.api.meta import LocalReference, ObjectMeta
-from windlass.machine_sync.conversion.field_errors import FieldError, invalid, invalid_json
+from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json
 from windlass.machine_sync.conversion.gojson import quote
 from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
 from windlass.machine_sync.conversion.metadata import (
@@ -21,6 +21,7 @@ from windlass.machine_sync.conversion.metadata import (
 )
 from windlass.machine_sync.platforms.aws import load_balancers
 from windlass.machine_sync.platforms.aws.host import host_placement
+from windlass.machine_sync.platforms.aws.losses import find_losses
 from windlass.machine_sync.platforms.aws.tags import tag_list
 from windlass.machine_sync.platforms.aws.volumes import block_devices
 
@@ -56,13 +57,13 @@ def to_machine_api(
     """The Machine API Machine for a Cluster API Machine on AWS; pure, and never raises."""
     if machine is None or infra_machine is None or infra_cluster is None:
         return Converted(errors=("provided Machine, AWSMachine and AWSCluster can not be nil",))
-    errors: list[FieldError] = []
-    spec, status = infra_machine.spec, infra_machine.status
+    spec, status, found = infra_machine.spec, infra_machine.status, Findings()
+    find_losses(spec, found)
     state = status.instance_state or ""
     return machine_api_machine(
         machine,
         ProviderPart(
-            spec=_provider_spec(machine, spec, infra_cluster.spec, errors),
+            spec=_provider_spec(machine, spec, infra_cluster.spec, found.errors),
             status=_provider_status(spec, status, state),
             labels=(
                 (INSTANCE_TYPE_LABEL, spec.instance_type),
@@ -70,7 +71,7 @@ def to_machine_api(
                 (ZONE_LABEL, machine.spec.failure_domain),
             ),
             instance_state=state,
-            errors=errors,
+            found=found,
         ),
     )
 

@@ -39,7 +39,7 @@ def load_balancer_errors(machine: mapi.Machine, cluster: capa.AWSCluster | None)
         if not listed:
             return ()
         detail = "loadBalancers are not supported for non-control plane machines"
-        return (str(invalid_json(_PATH, listed, detail)),)
+        return (str(invalid_json(_PATH, listed or None, detail)),)
     expected = _expected(listed, cluster)
     if isinstance(expected, FieldError):
         return (str(expected),)
@@ -51,20 +51,22 @@ def _expected(listed: list[mapi_aws.LoadBalancer], cluster: capa.AWSCluster | No
     spec = cluster.spec if cluster is not None else capa.AWSClusterSpec()
     primary, secondary = spec.control_plane_load_balancer, spec.secondary_control_plane_load_balancer
     if primary is None or not primary.name:
-        return invalid_json(_PATH, listed, "no control plane load balancer configured on AWSCluster")
+        return invalid_json(_PATH, listed or None, "no control plane load balancer configured on AWSCluster")
     kind = TYPES.get(primary.load_balancer_type)
     if kind is None:
         detail = "failed to convert control plane load balancer: unsupported load balancer type"
-        return invalid_json(_PATH, listed, detail)
+        return invalid_json(_PATH, listed or None, detail)
     expected = {primary.name: kind}
     if secondary is None:
         return expected
     if not secondary.name:
-        return invalid_json(_PATH, listed, "secondary control plane load balancer name is not configured on AWSCluster")
+        return invalid_json(
+            _PATH, listed or None, "secondary control plane load balancer name is not configured on AWSCluster"
+        )
     kind = TYPES.get(secondary.load_balancer_type)
     if kind is None:
         detail = "failed to convert secondary control plane load balancer: unsupported load balancer type"
-        return invalid_json(_PATH, listed, detail)
+        return invalid_json(_PATH, listed or None, detail)
     return {**expected, secondary.name: kind}
 
 
@@ -80,4 +82,6 @@ def _differences(listed: list[mapi_aws.LoadBalancer], expected: dict[str, str]) 
             errors.append(invalid_json(f"{_PATH}[{index}].type", one.type, detail))
     names = {one.name for one in listed}
     missing = sorted(expected.keys() - names)
-    return errors + [invalid_json(_PATH, listed, f'must include load balancer named "{name}"') for name in missing]
+    return errors + [
+        invalid_json(_PATH, listed or None, f'must include load balancer named "{name}"') for name in missing
+    ]

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from windlass.api import capi, capo, mapi_openstack
 from windlass.api.meta import ObjectMeta
-from windlass.machine_sync.conversion.field_errors import FieldError, invalid, invalid_json, required
+from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json, required
 from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
 from windlass.machine_sync.conversion.metadata import INSTANCE_TYPE_LABEL, ZONE_LABEL
+from windlass.machine_sync.platforms.openstack.losses import find_losses
 from windlass.machine_sync.platforms.openstack.ports import networks_and_ports
 
 _BY_NAME: Final = "MAPO only supports defining images by names"
@@ -30,20 +31,18 @@ def to_machine_api(
     """
     if machine is None or infra_machine is None or infra_cluster is None:
         return Converted(errors=("provided Machine, OpenStackMachine and OpenStackCluster can not be nil",))
-    errors: list[FieldError] = []
-    warnings: list[FieldError] = []
-    spec = infra_machine.spec
+    spec, found = infra_machine.spec, Findings()
+    find_losses(spec, found)
     return machine_api_machine(
         machine,
         ProviderPart(
-            spec=_provider_spec(machine.spec, spec, errors, warnings=warnings),
+            spec=_provider_spec(machine.spec, spec, found.errors, warnings=found.warnings),
             labels=(
                 (INSTANCE_TYPE_LABEL, spec.flavor or ""),
                 (ZONE_LABEL, machine.spec.failure_domain),
             ),
             instance_state=infra_machine.status.instance_state or "",
-            errors=errors,
-            warnings=warnings,
+            found=found,
         ),
     )
 

@@ -139,7 +139,7 @@ def _fixed_ips(path: str, fixed_ips: list[capo.FixedIP], errors: list[FieldError
 
 
 def _port_security_groups(path: str, groups: list[capo.SecurityGroup], errors: list[FieldError]) -> list[str] | None:
-    """The IDs of the port's security groups, None for fewer than two, as OpenShift's controller has it."""
+    """The IDs of the port's security groups, None for none."""
     ids: list[str] = []
     for index, group in enumerate(groups):
         if group.id is None or group.filter is not None:
@@ -147,7 +147,7 @@ def _port_security_groups(path: str, groups: list[capo.SecurityGroup], errors: l
             errors.append(invalid_json(f"{path}[{index}]", group, detail))
         else:
             ids.append(group.id)
-    return ids if len(ids) > 1 else None
+    return ids or None
 
 
 def _profile(profile: capo.BindingProfile | None) -> dict[str, str]:

@@ -4,9 +4,10 @@ from typing import Any, Final
 
 from windlass.api import capi, capibm, mapi_powervs
 from windlass.api.meta import LocalReference, ObjectMeta
-from windlass.machine_sync.conversion.field_errors import FieldError, invalid_json
+from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid_json
 from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
 from windlass.machine_sync.conversion.metadata import INSTANCE_TYPE_LABEL, REGION_LABEL, ZONE_LABEL
+from windlass.machine_sync.platforms.powervs.losses import find_losses
 
 _NO_METADATA: Final = ObjectMeta()
 _NO_RESOURCE: Final = mapi_powervs.PowerVSResource()
@@ -23,19 +24,19 @@ def to_machine_api(
     """
     if machine is None or infra_machine is None or infra_cluster is None:
         return Converted(errors=("provided Machine, IBMPowerVSMachine and IBMPowerVSCluster can not be nil",))
-    errors: list[FieldError] = []
-    spec, status = infra_machine.spec, infra_machine.status
+    spec, status, found = infra_machine.spec, infra_machine.status, Findings()
+    find_losses(spec, found)
     return machine_api_machine(
         machine,
         ProviderPart(
-            spec=_provider_spec(machine.spec, spec, errors),
+            spec=_provider_spec(machine.spec, spec, found.errors),
             labels=(
                 (INSTANCE_TYPE_LABEL, spec.system_type),
                 (REGION_LABEL, status.region or ""),
                 (ZONE_LABEL, machine.spec.failure_domain),
             ),
             instance_state=status.instance_state,
-            errors=errors,
+            found=found,
         ),
     )
 
