@@ -34,7 +34,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from windlass.api.meta import KubernetesObject
+from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.errors import KubeError
 from windlass.kube.merge import Change, changes, merge_patch
 from windlass.kube.object import Object
@@ -62,6 +62,11 @@ def target(found: Present[Any]) -> Target:
     """The target that is the observed object itself."""
     meta = found.metadata
     return Target(type(found.object), meta.name, meta.namespace or None, meta.uid, meta.resource_version)
+
+
+def target_of(kind: type[KubernetesObject], meta: ObjectMeta) -> Target:
+    """The target that is the observed object with this metadata, readable or not."""
+    return Target(kind, meta.name, meta.namespace or None, meta.uid, meta.resource_version)
 
 
 class Action(Struct, frozen=True, kw_only=True):

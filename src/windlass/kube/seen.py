@@ -54,6 +54,11 @@ class NotServedKind(Struct, frozen=True):
 Seen: TypeAlias = Present[K] | Absent | Unreadable | NotServedKind
 
 
+def metadata_of(found: Seen[Any]) -> ObjectMeta | None:
+    """The metadata of what is there, readable or not; None if it is not there."""
+    return found.metadata if isinstance(found, Present | Unreadable) else None
+
+
 def seen(found: Object[K] | None, *, confirmed: bool = False) -> Seen[K]:
     """Decode what a cache or a GET returned."""
     if found is None:

@@ -9,10 +9,13 @@ from typing import Final, TypeAlias
 from windlass.cli.demo.scene import Finding, Moment, Scene, met, missing
 from windlass.kube.conditions import is_true
 from windlass.machine_sync.constants import CLUSTER_API
-from windlass.machine_sync.machine.synchronized import SUCCESS, Reason
-from windlass.machine_sync.overview import Row
+from windlass.machine_sync.machine.synchronized import FROM_CLUSTER_API, Reason
+from windlass.machine_sync.overview import MachineRow
 
 Expectation: TypeAlias = Callable[[Scene, Moment], Finding]
+
+MACHINE_SET: Final = "demo-worker"
+"""Whose machines the first act is about."""
 
 DRAIN_SECONDS: Final = 600
 REFUSAL: Final = (
@@ -103,7 +106,7 @@ def conversion_is_refused(scene: Scene, moment: Moment) -> Finding:
     said = row.synchronized if row else None
     if said is None:
         return missing(f"{moment.machine} has no Synchronized condition")
-    if (said.status, said.reason, said.message) != ("False", Reason.FAILED_TO_CONVERT, REFUSAL):
+    if (said.status, said.reason, said.message) != ("False", Reason.FAILED_TO_CONVERT_TO_MAPI, REFUSAL):
         return missing(f"{moment.machine} has Synchronized={said.status} {said.reason}: {said.message}")
     return met(f"Synchronized={said.status}, reason {said.reason}, message: {said.message}")
 
@@ -114,12 +117,12 @@ def conversion_succeeds_again(scene: Scene, moment: Moment) -> Finding:
         return missing(f"{moment.machine} does not exist")
     if problem := _not_running(row, scene):
         return missing(f"{moment.machine}: {problem}")
-    return met(f"Synchronized=True, reason {Reason.RESOURCE_SYNCHRONIZED}, message: {SUCCESS}")
+    return met(f"Synchronized=True, reason {Reason.RESOURCE_SYNCHRONIZED}, message: {FROM_CLUSTER_API.message}")
 
 
-def _each(scene: Scene, count: int, shortcoming: Callable[[Row, Scene], str]) -> Finding | None:
+def _each(scene: Scene, count: int, shortcoming: Callable[[MachineRow, Scene], str]) -> Finding | None:
     """The first thing that `count` machines lack, None if they lack nothing."""
-    rows = scene.rows
+    rows = scene.rows_of(MACHINE_SET)
     if len(rows) != count:
         return missing(f"there are {len(rows)} machines, not {count}")
     for row in rows:
@@ -128,13 +131,22 @@ def _each(scene: Scene, count: int, shortcoming: Callable[[Row, Scene], str]) ->
     return None
 
 
-def _not_mirrored(row: Row, _: Scene) -> str:
+def _not_mirrored(row: MachineRow, _: Scene) -> str:
+    return not_in_sync(row, CLUSTER_API)
+
+
+def _not_running(row: MachineRow, scene: Scene) -> str:
+    return not_running(row, scene, CLUSTER_API)
+
+
+def not_in_sync(row: MachineRow, authority: str) -> str:
+    """What a machine lacks to be mirrored under this authority; empty if nothing."""
     if row.cluster_api is None:
         return "does not exist in Cluster API"
     if row.machine_api is None:
         return "has no mirror in the Machine API"
-    if row.authority != CLUSTER_API:
-        return f"its mirror has authority {row.authority or '(none)'}, not {CLUSTER_API}"
+    if row.authority != authority:
+        return f"its mirror has authority {row.authority or '(none)'}, not {authority}"
     said = row.synchronized
     if said is None:
         return "its mirror has no Synchronized condition"
@@ -143,8 +155,9 @@ def _not_mirrored(row: Row, _: Scene) -> str:
     return ""
 
 
-def _not_running(row: Row, scene: Scene) -> str:
-    if problem := _not_mirrored(row, scene):
+def not_running(row: MachineRow, scene: Scene, authority: str) -> str:
+    """What a machine lacks to run under this authority, with all that its mirror should know; empty if nothing."""
+    if problem := not_in_sync(row, authority):
         return problem
     assert row.machine_api is not None
     assert row.cluster_api is not None
@@ -158,9 +171,9 @@ def _not_running(row: Row, scene: Scene) -> str:
     if not scene.address(row.name):
         return "its mirror has no addresses"
     if row.generation is None or row.generation.behind:
-        return "its mirror is behind the generation of its Cluster API Machine"
+        return "its mirror is behind the generation of the authority"
     return ""
 
 
-def _row(scene: Scene, name: str) -> Row | None:
+def _row(scene: Scene, name: str) -> MachineRow | None:
     return next((row for row in scene.rows if row.name == name), None)

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct, field
 
-from windlass.api import capi, mapi
-from windlass.api.meta import K
-from windlass.kube.controller import Controller, Watch
+from windlass.api import capi, config, mapi
+from windlass.api.meta import K, KubernetesObject
+from windlass.kube.controller import Controller, Index, Watch
 from windlass.kube.object import Object
 from windlass.kube.permissions import (
     Permission,
@@ -19,7 +19,7 @@ from windlass.kube.permissions import (
 )
 from windlass.kube.seen import Reader
 from windlass.kube.source import identity_differs, spec_differs
-from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.constants import MACHINE_API, Namespaces
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.observe import Observer
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
@@ -30,7 +30,9 @@ NAME = "machine-sync"
 BY_INFRA_MACHINE = "infra-machine"
 BY_CLUSTER = "cluster"
 BY_SET = "machine-set"
-"""Indexes of Cluster API Machines: by the infra machine they refer to, by cluster name, by owning MachineSet."""
+BY_AUTHORITY = "authority"
+"""Indexes. Of Cluster API Machines: by the infra machine they refer to, by cluster name, by owning MachineSet. Of
+Machine API Machines: by owning MachineSet, and by who is authoritative."""
 
 
 class IndexedReader(Reader, Protocol):
@@ -49,25 +51,39 @@ def machine_controller(
 ) -> Controller[str, MachineSnapshot]:
     """Keys are names of machines. `resync` seconds apart everything is looked at again, which in sync costs nothing."""
 
-    def indexed_by(index: str) -> Any:
-        return lambda found: [machine.name for machine in reader.indexed(capi.Machine, index, found.name)]
-
     def of_infra(infra: Object[Any]) -> Iterable[str]:
         # By its own name too: that is where `observe` looks once the Machine that refers to it is gone.
-        return {infra.name, *_owning_machines(infra), *indexed_by(BY_INFRA_MACHINE)(infra)}
+        return {infra.name, *_owning_machines(infra), *of_cluster_api(BY_INFRA_MACHINE)(infra)}
+
+    def of_cluster_api(index: str) -> Any:
+        return lambda found: [machine.name for machine in reader.indexed(capi.Machine, index, found.name)]
+
+    def of_set(found: Object[Any]) -> Iterable[str]:
+        both = (capi.Machine, mapi.Machine)
+        return {machine.name for kind in both for machine in reader.indexed(kind, BY_SET, found.name)}
+
+    def of_this_cluster(_: Object[Any]) -> Iterable[str]:
+        """What its objects concern: Machines that are converted to Cluster API."""
+        return [machine.name for machine in reader.indexed(mapi.Machine, BY_AUTHORITY, MACHINE_API)]
+
+    def of_infra_cluster(found: Object[Any]) -> Iterable[str]:
+        return {*of_cluster_api(BY_CLUSTER)(found), *of_this_cluster(found)}
 
     ours, theirs = namespaces.machine_api, namespaces.cluster_api
-    indexes = {BY_INFRA_MACHINE: _infra_machine, BY_CLUSTER: _cluster, BY_SET: _owning_sets}
+    indexes = {BY_INFRA_MACHINE: _infra_machine, BY_CLUSTER: _cluster, BY_SET: _owning_set(capi.MachineSet)}
+    own_indexes = {BY_SET: _owning_set(mapi.MachineSet), BY_AUTHORITY: _authority}
     return Controller(
         name=NAME,
         watches=(
             Watch(capi.Machine, _own_name, namespace=theirs, indexes=indexes),
-            Watch(mapi.Machine, _own_name, namespace=ours),
+            Watch(mapi.Machine, _own_name, namespace=ours, indexes=own_indexes),
             Watch(platform.infra_machine, of_infra, namespace=theirs),
             # These concern hundreds of machines, and their status changes with every one of them.
-            Watch(platform.infra_cluster, indexed_by(BY_CLUSTER), namespace=theirs, when=spec_differs),
-            Watch(capi.MachineSet, indexed_by(BY_SET), namespace=theirs, when=identity_differs),
-            Watch(mapi.MachineSet, indexed_by(BY_SET), namespace=ours, when=identity_differs),
+            Watch(platform.infra_cluster, of_infra_cluster, namespace=theirs, when=spec_differs),
+            Watch(capi.Cluster, of_this_cluster, namespace=theirs, when=identity_differs),
+            Watch(capi.MachineSet, of_set, namespace=theirs, when=identity_differs),
+            Watch(mapi.MachineSet, of_set, namespace=ours, when=identity_differs),
+            Watch(config.Infrastructure, of_this_cluster),
         ),
         permissions=permissions(platform, namespaces),
         observe=Observer(reader, platform=platform, namespaces=namespaces),
@@ -80,15 +96,24 @@ def machine_controller(
 def permissions(platform: Platform, namespaces: Namespaces) -> tuple[Permission, ...]:
     """What the controller writes."""
     ours, theirs = namespaces.machine_api, namespaces.cluster_api
+    status = (mapi.Machine, ours), (capi.Machine, theirs)
     return (
         writes(mapi.Machine, "create", "patch", "delete", namespace=ours),
-        writes(mapi.Machine, "patch", subresource="status", namespace=ours),
-        writes(capi.Machine, "patch", "delete", namespace=theirs),
-        writes(platform.infra_machine, "patch", namespace=theirs),
+        writes(capi.Machine, "create", "patch", "delete", namespace=theirs),
+        writes(platform.infra_machine, "create", "patch", "delete", namespace=theirs),
+        *(writes(kind, "patch", subresource="status", namespace=place) for kind, place in status),
+        *(
+            [writes(platform.infra_machine, "patch", subresource="status", namespace=theirs)]
+            if platform.provider_status is not None
+            else []
+        ),
         emits_events(namespace=ours),
         emits_events(namespace=theirs),
         blocks_deletion_of(mapi.MachineSet, namespace=ours),
+        *(blocks_deletion_of(owner, namespace=theirs) for owner in (capi.MachineSet, capi.Cluster, capi.Machine)),
         changes_owners_of(mapi.Machine, namespace=ours),
+        changes_owners_of(capi.Machine, namespace=theirs),
+        changes_owners_of(platform.infra_machine, namespace=theirs),
     )
 
 
@@ -138,6 +163,31 @@ def _cluster(machine: Object[capi.Machine]) -> Iterable[str]:
     return (_spec(machine).cluster_name,)
 
 
-def _owning_sets(machine: Object[capi.Machine]) -> Iterable[str]:
-    owner = set_owner(machine.metadata, capi.MachineSet.RESOURCE.api_version)
-    return (owner.name,) if owner else ()
+def _owning_set(kind: type[KubernetesObject]) -> Index:
+    def names(machine: Object[Any]) -> Iterable[str]:
+        owner = set_owner(machine.metadata, kind.RESOURCE.api_version)
+        return (owner.name,) if owner else ()
+
+    return names
+
+
+class _Authority(Struct, rename="camel", gc=False):
+    """The little of a Machine API Machine that says who is authoritative."""
+
+    authoritative_api: str = field(default="", name="authoritativeAPI")
+
+
+class _Authorities(Struct, gc=False):
+    spec: _Authority = field(default_factory=_Authority)
+    status: _Authority = field(default_factory=_Authority)
+
+
+_AUTHORITIES = msgspec.json.Decoder(_Authorities)
+
+
+def _authority(machine: Object[mapi.Machine]) -> Iterable[str]:
+    try:
+        said = _AUTHORITIES.decode(machine.raw)
+    except msgspec.ValidationError:
+        return ()
+    return (said.status.authoritative_api or said.spec.authoritative_api,)

@@ -8,36 +8,57 @@
 | - | owned by a MachineSet without a twin in the Machine API, or by an earlier one of its name | | nothing |
 | - | owned by a MachineSet with a twin | | a mirror is created, authority ClusterAPI |
 | exists | any | empty | taken for what spec says, which the next status write makes so |
-| exists | any | MachineAPI, Migrating, unknown | nothing |
-| exists | exists | ClusterAPI | deletion, else the mirror is brought up to date |
+| exists | any | Migrating | authority moves on, or back (`mirroring.migration`) |
+| exists | any | MachineAPI | deletion, else the Cluster API mirror is brought up to date |
+| exists | exists | ClusterAPI | deletion, else the Machine API mirror is brought up to date |
 | being deleted | - | ClusterAPI | the mirror is let go |
-| exists | - | ClusterAPI | Synchronized=False, CAPIMachineNotFound |
+| exists | - | ClusterAPI | its first Cluster API Machine is created, not paused |
+| exists | any | unknown | nothing |
+
+When there is nothing left to bring up to date and spec asks for the other authority, that is where it begins to move.
 """
 
 from datetime import datetime
+from typing import Final
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
-from windlass.kube.plan import Emit, Plan
-from windlass.kube.seen import NotServedKind, Present, Unreadable
-from windlass.machine_sync.constants import CLUSTER_API, EVENT_SOURCE, MACHINE_API
-from windlass.machine_sync.machine import deletion, mirror
-from windlass.machine_sync.machine.snapshot import MachineSnapshot, metadata_of, set_owner, target_of
-from windlass.machine_sync.machine.synchronized import Fault, Reason, authority, failed, fill_authority, refused
+from windlass.kube.plan import Emit, Plan, WaitFor, target_of
+from windlass.kube.seen import NotServedKind, Present, Unreadable, metadata_of
+from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
+    CLUSTER_API,
+    EVENT_SOURCE,
+    MACHINE_API,
+    MIGRATING,
+    PAUSED_ANNOTATION,
+)
+from windlass.machine_sync.machine import deletion, to_cluster_api, to_machine_api
+from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
+from windlass.machine_sync.machine.synchronized import Reason, failed, refused
+from windlass.machine_sync.mirroring import migration
+from windlass.machine_sync.mirroring.synchronized import Fault, authority
+
+PROVISIONING: Final = "Provisioning"
+"""The phase in which an instance may exist that is not written down yet: whoever makes it has to finish."""
 
 
 def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
     """What to do about one machine."""
-    for side in (seen.mirror, seen.source):
+    for side in (seen.machine_api, seen.cluster_api):
         if isinstance(side, NotServedKind):
             return Plan.nothing(side.why)
     if seen.last.failed is not None:
         return refused(seen, seen.last.failed, now=now)
-    if isinstance(seen.mirror, Unreadable):
-        return _unreadable_mirror(seen.mirror)
-    source = metadata_of(seen.source)
-    if isinstance(seen.mirror, Present):
-        return _mirrored(seen, seen.mirror, source, now=now)
+    match seen.machine_api:
+        case Unreadable() as found:
+            return _unreadable(seen, found)
+        case Present() as found if found.object.status.authoritative_api == MIGRATING:
+            return migration.proceed(seen.move, now=now)
+        case Present() as found:
+            plan = _mirrored(seen, found, now=now)
+            return _with_move(seen, found, plan)
+    source = metadata_of(seen.cluster_api)
     if source is None:
         return Plan.nothing("the machine exists in neither API")
     return _unmirrored(seen, source, now=now)
@@ -45,47 +66,82 @@ def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
 
 def _unmirrored(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> Plan:
     if source.deletion_timestamp is not None:
-        return deletion.of_source_alone(seen, source)
+        return deletion.of_source_alone(seen)
     owner = set_owner(source, capi.MachineSet.RESOURCE.api_version)
     if owner is None:
         return Plan.nothing("an independent Cluster API machine: no v1beta2 MachineSet owns it")
-    twin = metadata_of(seen.mirror_set)
+    twin = metadata_of(seen.machine_api_set)
     if twin is None:
         return Plan.nothing(f"its MachineSet {owner.name} does not exist in the Machine API")
     if twin.deletion_timestamp is not None:
         return Plan.nothing(f"its MachineSet {owner.name} is being deleted in the Machine API")
-    source_set = metadata_of(seen.source_set)
+    source_set = metadata_of(seen.cluster_api_set)
     if source_set is not None and source_set.uid != owner.uid:
         return Plan.nothing(f"its owner is an earlier MachineSet {owner.name}, with another uid than today's")
-    return _converted(seen, now=now)
+    return _from_cluster_api(seen, now=now)
 
 
-def _mirrored(
-    seen: MachineSnapshot, mapi_machine: Present[mapi.Machine], source: ObjectMeta | None, *, now: datetime
-) -> Plan:
-    said = authority(mapi_machine.object)
+def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datetime) -> Plan:
+    """A Machine of the Machine API whose authority is not moving."""
+    source = metadata_of(seen.cluster_api)
+    said = authority(found.object)
     if said == MACHINE_API:
-        return fill_authority(mapi_machine, "the Machine API is authoritative")
+        going = deletion.of_machine_api(seen, found.metadata)
+        return going if going is not None else _from_machine_api(seen, found, now=now)
     if said != CLUSTER_API:
         return Plan.nothing(f"status.authoritativeAPI is {said!r}: no side may be written")
-    if source is None:
-        if mapi_machine.deleting:
-            return deletion.of_mirror_alone(seen, mapi_machine.metadata)
-        fault = Fault(Reason.CAPI_MACHINE_NOT_FOUND, "Cluster API machine not found", retry=False)
-        return failed(seen, fault, now=now)
-    going = deletion.of_both(seen, source, mapi_machine.metadata)
-    return going if going is not None else _converted(seen, now=now)
+    if source is not None:
+        going = deletion.of_both(seen, source, found.metadata)
+        return going if going is not None else _from_cluster_api(seen, now=now)
+    if found.deleting:
+        return deletion.of_mirror_alone(seen)
+    return to_cluster_api.create_unpaused(seen, found, now=now)
 
 
-def _converted(seen: MachineSnapshot, *, now: datetime) -> Plan:
-    if isinstance(seen.source, Present):
-        return mirror.create_or_update(seen, seen.source, now=now)
-    assert isinstance(seen.source, Unreadable)
-    text = f"failed to convert Cluster API machine to Machine API machine: {seen.source.why}"
-    return failed(seen, Fault(Reason.FAILED_TO_CONVERT, text, retry=False), now=now)
+def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) -> Plan:
+    """`plan`, or the begin of a move of authority if there is nothing else left to do."""
+    move = seen.move
+    if not move.requested or found.deleting or any(not isinstance(action, Emit) for action in plan.needed):
+        return plan
+    if found.object.status.phase == PROVISIONING:
+        return plan.then(WaitFor("the machine to be provisioned, before authority moves"))
+    if not migration.synchronized(move, authority=move.status):
+        return plan
+    source = metadata_of(seen.cluster_api)
+    if source is None or source.deletion_timestamp is not None:
+        return plan
+    return migration.begin(move)
 
 
-def _unreadable_mirror(found: Unreadable) -> Plan:
+def _from_machine_api(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datetime) -> Plan:
+    if isinstance(seen.cluster_api, Unreadable):
+        text = f"failed to get Cluster API machine: {seen.cluster_api.why}"
+        return failed(seen, Fault(Reason.FAILED_TO_UPDATE_CAPI, text, retry=False), now=now)
+    return to_cluster_api.create_or_update(seen, found, now=now)
+
+
+def _from_cluster_api(seen: MachineSnapshot, *, now: datetime) -> Plan:
+    if isinstance(seen.cluster_api, Present):
+        return to_machine_api.create_or_update(seen, seen.cluster_api, now=now)
+    assert isinstance(seen.cluster_api, Unreadable)
+    text = f"failed to convert Cluster API machine to Machine API machine: {seen.cluster_api.why}"
+    return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, text, retry=False), now=now)
+
+
+def _unreadable(seen: MachineSnapshot, found: Unreadable) -> Plan:
+    """The Machine API Machine cannot be read: its mirror is left alone, but it can be deleted.
+
+    Who is authoritative stands in its status, which cannot be read either; the mark on a Cluster API mirror says it.
+    """
+    source, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra)
+    if source is not None and AUTHORITY_ANNOTATION not in source.annotations:
+        going = deletion.of_both(seen, source, found.metadata)
+    elif source is None and infra is not None and PAUSED_ANNOTATION not in infra.annotations:
+        going = deletion.of_mirror_alone(seen) if found.metadata.deletion_timestamp is not None else None
+    else:
+        going = deletion.of_machine_api(seen, found.metadata)
+    if going is not None:
+        return going
     note = f"This Machine cannot be read, so it is not synchronized: {found.why}. Mend the field or delete the Machine."
     aim = target_of(mapi.Machine, found.metadata)
     return Plan.of(Emit(target=aim, type="Warning", reason="SynchronizationError", note=note, source=EVENT_SOURCE))

@@ -1,4 +1,6 @@
-"""Deletion while Cluster API is authoritative: neither side is left behind, and the instance goes with its authority.
+"""Deletion: neither side is left behind, and the instance goes with its authority.
+
+Cluster API is authoritative:
 
 | Cluster API Machine | Machine API Machine | what happens |
 |---|---|---|
@@ -8,27 +10,39 @@
 | being deleted | gone | our finalizers come off: there is nothing left that they could hold |
 | gone | being deleted | the mirror is let go |
 
-Each step waits for the finalizer of whoever must act first; the watch brings us back.
+The Machine API is authoritative:
+
+| Machine API Machine | Cluster API Machine | what happens |
+|---|---|---|
+| stays | being deleted | the Machine API Machine is deleted too |
+| being deleted | there or gone | mirror and infra machine deleted; then, as each is done: the Machine API, we |
+
+Each step waits for the finalizer of whoever must act first; the watch brings us back. A mirror's own controllers are
+paused, so that nobody else takes off their finalizers. Nothing here needs more than metadata, so that an object whose
+content cannot be read does not stay for ever.
 """
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
-from windlass.kube.plan import Delete, Emit, Plan, RemoveFinalizers, WaitFor
-from windlass.kube.seen import Absent, NotServedKind
+from windlass.kube.plan import Action, Delete, Emit, Plan, RemoveFinalizers, WaitFor, target_of
+from windlass.kube.seen import Absent, NotServedKind, metadata_of
 from windlass.machine_sync.constants import (
     CLUSTER_API_FINALIZER,
     EVENT_SOURCE,
     INFRA_FINALIZER_SUFFIX,
     MACHINE_API_FINALIZER,
-    SYNC_FINALIZER,
 )
-from windlass.machine_sync.machine.snapshot import MachineSnapshot, metadata_of, set_owner, target_of
+from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
+from windlass.machine_sync.mirroring.finalizers import let_go
+
+_NO_MIRROR = "it has no mirror any more"
+_MIRRORS_NOTHING = "nothing is left that it mirrors"
 
 
 def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Plan | None:
     """Both Machines exist and Cluster API is authoritative. None: neither is being deleted."""
     if source.deletion_timestamp is not None:
-        return _follow_source(seen, source, mirror)
+        return _follow_cluster_api(seen, source, mirror)
     if mirror.deletion_timestamp is None:
         return None
     if _only_the_mirror_set_goes(seen, source, mirror):
@@ -42,22 +56,22 @@ def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Pl
                 source=EVENT_SOURCE,
             ),
             # The mirror last: once it is gone nothing tells that the others were to be let go.
-            *_off_cluster_api(seen, source),
-            _off_mirror(mirror),
+            *_off_cluster_api(seen),
+            _off_machine_api_mirror(seen),
         )
     return Plan.of(Delete(target=target_of(capi.Machine, source), why="its Machine API mirror is being deleted")).then(
         WaitFor("Cluster API to delete the machine")
     )
 
 
-def of_source_alone(seen: MachineSnapshot, source: ObjectMeta) -> Plan:
+def of_source_alone(seen: MachineSnapshot) -> Plan:
     """The Cluster API Machine is being deleted and has no mirror (any more): hold nothing."""
-    if not _confirmed_absent(seen.mirror):
+    if not _confirmed_absent(seen.machine_api):
         return Plan().then(WaitFor("a look at the API server: does the Machine API Machine exist?"))
-    return Plan.of(*_off_cluster_api(seen, source))
+    return Plan.of(*_off_cluster_api(seen))
 
 
-def of_mirror_alone(seen: MachineSnapshot, mirror: ObjectMeta) -> Plan:
+def of_mirror_alone(seen: MachineSnapshot) -> Plan:
     """The mirror is being deleted, Cluster API is authoritative and has no Machine (any more).
 
     The Machine API controllers are paused for this Machine, so nobody else takes off their finalizer. While the infra
@@ -69,12 +83,49 @@ def of_mirror_alone(seen: MachineSnapshot, mirror: ObjectMeta) -> Plan:
         if infra.deletion_timestamp is None or _provider_at_work(infra):
             return Plan().then(waiting)
         return Plan.of(_off_infra(seen)).then(waiting)
-    if not (_confirmed_absent(seen.source) and _confirmed_absent(seen.infra)):
+    if not (_confirmed_absent(seen.cluster_api) and _confirmed_absent(seen.infra)):
         return Plan().then(WaitFor("a look at the API server: are the Cluster API objects gone?"))
-    return Plan.of(_off_mirror(mirror))
+    return Plan.of(_off_machine_api_mirror(seen))
 
 
-def _follow_source(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Plan:
+def of_machine_api(seen: MachineSnapshot, source: ObjectMeta) -> Plan | None:
+    """The Machine API is authoritative, and its Machine exists. None: nothing is being deleted."""
+    mirror, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra)
+    if source.deletion_timestamp is None:
+        if mirror is None or mirror.deletion_timestamp is None:
+            return None
+        return Plan.of(
+            Delete(target=target_of(mapi.Machine, source), why="its Cluster API mirror is being deleted")
+        ).then(WaitFor("the Machine API to delete the machine"))
+    if _confirmed_absent(seen.cluster_api) and _confirmed_absent(seen.infra):
+        return Plan.of(let_go(mapi.Machine, seen.machine_api, why=_NO_MIRROR))
+    deletions = [
+        Delete(
+            target=target_of(kind, meta),
+            deleting=meta.deletion_timestamp is not None,
+            why="the Machine API Machine is being deleted",
+        )
+        for kind, meta in ((capi.Machine, mirror), (seen.platform.infra_machine, infra))
+        if meta is not None
+    ]
+    if MACHINE_API_FINALIZER in source.finalizers:
+        return Plan.of(*deletions).then(WaitFor("the Machine API to finish deleting the machine"))
+    if any(delete.needed for delete in deletions):
+        return Plan.of(*deletions)
+    if isinstance(seen.infra, NotServedKind) or isinstance(seen.cluster_api, NotServedKind):
+        return Plan().then(WaitFor("the kinds of Cluster API to be served"))
+    absent = [side for side in (seen.cluster_api, seen.infra) if isinstance(side, Absent)]
+    if not all(map(_confirmed_absent, absent)):
+        return Plan().then(WaitFor("a look at the API server: are the Cluster API objects gone?"))
+    return Plan.of(
+        _off_paused_infra(seen, infra) if infra is not None else None,
+        let_go(capi.Machine, seen.cluster_api, CLUSTER_API_FINALIZER, why=_MIRRORS_NOTHING),
+        # The authority last: without it nobody would know that the others are only mirrors.
+        let_go(mapi.Machine, seen.machine_api, why=_NO_MIRROR),
+    )
+
+
+def _follow_cluster_api(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Plan:
     delete_mirror = Delete(
         target=target_of(mapi.Machine, mirror),
         deleting=mirror.deletion_timestamp is not None,
@@ -90,7 +141,8 @@ def _follow_source(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta
         return Plan.of(delete_mirror, off_infra).then(WaitFor("Cluster API to finish deleting the machine"))
     if delete_mirror.needed:
         return Plan.of(delete_mirror, off_infra)
-    return Plan.of(off_infra, _off_mirror(mirror), _off_source(source))
+    # The source last: it is what brings us back here after a crash.
+    return Plan.of(off_infra, _off_machine_api_mirror(seen), _off_source(seen))
 
 
 def _only_the_mirror_set_goes(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> bool:
@@ -99,9 +151,9 @@ def _only_the_mirror_set_goes(seen: MachineSnapshot, source: ObjectMeta, mirror:
     source_owner = set_owner(source, capi.MachineSet.RESOURCE.api_version)
     if owner is None or source_owner is None:
         return False
-    mirror_set, source_set = metadata_of(seen.mirror_set), metadata_of(seen.source_set)
+    mirror_set, source_set = metadata_of(seen.machine_api_set), metadata_of(seen.cluster_api_set)
     mirror_set_goes = (
-        _confirmed_absent(seen.mirror_set)
+        _confirmed_absent(seen.machine_api_set)
         if mirror_set is None
         else mirror_set.uid != owner.uid or mirror_set.deletion_timestamp is not None
     )
@@ -113,41 +165,32 @@ def _only_the_mirror_set_goes(seen: MachineSnapshot, source: ObjectMeta, mirror:
 
 def _provider_at_work(infra: ObjectMeta) -> bool:
     """An infrastructure provider still holds the object, so the instance may exist."""
-    return any(finalizer.endswith(INFRA_FINALIZER_SUFFIX) for finalizer in infra.finalizers)
+    return any(map(_providers, infra.finalizers))
 
 
-def _off_mirror(mirror: ObjectMeta) -> RemoveFinalizers:
-    return RemoveFinalizers(
-        target=target_of(mapi.Machine, mirror),
-        observed=tuple(mirror.finalizers),
-        finalizers=(MACHINE_API_FINALIZER, SYNC_FINALIZER),
-        why="nothing is left that it mirrors",
-    )
+def _providers(finalizer: str) -> bool:
+    return finalizer.endswith(INFRA_FINALIZER_SUFFIX)
 
 
-def _off_source(source: ObjectMeta) -> RemoveFinalizers:
-    return RemoveFinalizers(
-        target=target_of(capi.Machine, source),
-        observed=tuple(source.finalizers),
-        finalizers=(SYNC_FINALIZER,),
-        why="it has no mirror any more",
-    )
+def _off_machine_api_mirror(seen: MachineSnapshot) -> RemoveFinalizers | None:
+    return let_go(mapi.Machine, seen.machine_api, MACHINE_API_FINALIZER, why=_MIRRORS_NOTHING)
+
+
+def _off_source(seen: MachineSnapshot) -> RemoveFinalizers | None:
+    return let_go(capi.Machine, seen.cluster_api, why=_NO_MIRROR)
 
 
 def _off_infra(seen: MachineSnapshot) -> RemoveFinalizers | None:
-    infra = metadata_of(seen.infra)
-    if infra is None:
-        return None
-    return RemoveFinalizers(
-        target=target_of(seen.platform.infra_machine, infra),
-        observed=tuple(infra.finalizers),
-        finalizers=(SYNC_FINALIZER,),
-        why="the infrastructure provider has finished",
-    )
+    return let_go(seen.platform.infra_machine, seen.infra, why="the infrastructure provider has finished")
 
 
-def _off_cluster_api(seen: MachineSnapshot, source: ObjectMeta) -> tuple[RemoveFinalizers | None, RemoveFinalizers]:
-    return _off_infra(seen), _off_source(source)
+def _off_paused_infra(seen: MachineSnapshot, infra: ObjectMeta) -> RemoveFinalizers | None:
+    theirs = filter(_providers, infra.finalizers)
+    return let_go(seen.platform.infra_machine, seen.infra, *theirs, why=_MIRRORS_NOTHING)
+
+
+def _off_cluster_api(seen: MachineSnapshot) -> tuple[Action | None, Action | None]:
+    return _off_infra(seen), _off_source(seen)
 
 
 def _confirmed_absent(found: object) -> bool:

@@ -18,7 +18,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from windlass.kube.object import Object
-from windlass.machine_sync.machine.synchronized import SYNCHRONIZED
+from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
 
 
 class _Condition(Struct, gc=False):

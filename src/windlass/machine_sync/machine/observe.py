@@ -4,14 +4,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from windlass.api import capi, mapi
+from windlass.api import capi, config, mapi
 from windlass.api.meta import ObjectMeta
 from windlass.kube.plan import Outcome
-from windlass.kube.seen import Absent, Present, Reader, Seen
-from windlass.machine_sync.constants import CLUSTER_API, SYNC_FINALIZER, Namespaces
-from windlass.machine_sync.machine.snapshot import MachineSnapshot, metadata_of, set_owner
-from windlass.machine_sync.machine.synchronized import authority
+from windlass.kube.seen import Absent, Present, Reader, Seen, metadata_of
+from windlass.machine_sync.constants import SYNC_FINALIZER, Namespaces
+from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
+from windlass.machine_sync.mirroring.synchronized import authority
 from windlass.machine_sync.platforms import Platform
+
+INFRASTRUCTURE = "cluster"
+"""The name of the one Infrastructure object."""
 
 
 class Observer:
@@ -23,64 +26,102 @@ class Observer:
         self._namespaces = namespaces
 
     async def __call__(self, name: str, last: Outcome) -> MachineSnapshot:
-        source = await self._source(capi.Machine, name)
-        source_meta = metadata_of(source)
-        source_goes = source_meta is not None and source_meta.deletion_timestamp is not None
-        mirror = await self._mirror(mapi.Machine, name, confirm=source_goes)
+        cluster_api = await self._cluster_api(capi.Machine, name)
+        meta = metadata_of(cluster_api)
+        goes = meta is not None and meta.deletion_timestamp is not None
+        machine_api = await self._machine_api(mapi.Machine, name, confirm=goes)
         seen = MachineSnapshot(
-            name=name, platform=self._platform, mirror=mirror, source=source, last=last, namespaces=self._namespaces
+            name=name,
+            platform=self._platform,
+            machine_api=machine_api,
+            cluster_api=cluster_api,
+            last=last,
+            namespaces=self._namespaces,
         )
-        mirror_meta = metadata_of(mirror)
-        if isinstance(mirror, Present) and authority(mirror.object) != CLUSTER_API:
+        if not isinstance(machine_api, Present):
+            return await self._from_cluster_api(seen)
+        match machine_api.object.status.authoritative_api or authority(machine_api.object):
+            case "MachineAPI":
+                return await self._from_machine_api(seen, machine_api)
+            case "Migrating":
+                return await self._migrating(seen)
+            case "ClusterAPI":
+                return await self._from_cluster_api(seen)
+        return seen
+
+    async def _from_cluster_api(self, seen: MachineSnapshot) -> MachineSnapshot:
+        """Cluster API is authoritative, or has the only Machine that can be read."""
+        source, mirror = metadata_of(seen.cluster_api), metadata_of(seen.machine_api)
+        if source is None and mirror is None:
             return seen
-        if source_meta is None and mirror_meta is None:
-            return seen
-        if source_meta is None or (mirror_meta is None and SYNC_FINALIZER in source_meta.finalizers):
+        if source is None or (mirror is None and SYNC_FINALIZER in source.finalizers):
             # Our finalizer without a mirror: both may be gone, and only the cache of mirrors knows it yet. Where we
             # have to add it first, that write tells.
-            source = await self._source(capi.Machine, name, live=True)
-            source_meta = metadata_of(source)
-            if source_meta is None and mirror_meta is None:
-                return replace(seen, source=source)
-        mirror_goes = mirror_meta is not None and mirror_meta.deletion_timestamp is not None
-        mirror_set, source_set = await self._sets(source_meta, mirror_meta, live=mirror_goes)
-        infra, infra_cluster = await self._infrastructure(name, source)
-        return replace(
-            seen,
-            source=source,
-            infra=infra,
-            infra_cluster=infra_cluster,
-            mirror_set=mirror_set,
-            source_set=source_set,
-        )
-
-    async def _sets(
-        self, source: ObjectMeta | None, mirror: ObjectMeta | None, *, live: bool
-    ) -> tuple[Seen[mapi.MachineSet], Seen[capi.MachineSet]]:
-        """The two MachineSets. `live`: whether they stay decides about an instance, and caches lag each other."""
+            seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, live=True))
+            source = metadata_of(seen.cluster_api)
+            if source is None and mirror is None:
+                return seen
+        goes = mirror is not None and mirror.deletion_timestamp is not None
         owner = set_owner(source, capi.MachineSet.RESOURCE.api_version) if source else None
         if owner is None and mirror is not None:
             owner = set_owner(mirror, mapi.MachineSet.RESOURCE.api_version)
-        if owner is None:
-            return Absent(), Absent()
-        mirror_set = await self._mirror(mapi.MachineSet, owner.name, live=live)
-        return mirror_set, await self._source(capi.MachineSet, owner.name, live=live)
+        if owner is not None:
+            seen = replace(
+                seen,
+                machine_api_set=await self._machine_api(mapi.MachineSet, owner.name, live=goes),
+                cluster_api_set=await self._cluster_api(capi.MachineSet, owner.name, live=goes),
+            )
+        if source is None and not goes:
+            return await self._to_convert(await self._infra(seen), mirror)
+        return await self._infra(seen)
 
-    async def _infrastructure(self, name: str, source: Seen[capi.Machine]) -> tuple[Seen[Any], Seen[Any]]:
+    async def _from_machine_api(self, seen: MachineSnapshot, source: Present[mapi.Machine]) -> MachineSnapshot:
+        mirror = metadata_of(seen.cluster_api)
+        if source.deleting and mirror is None:
+            seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, confirm=True))
+        owner = set_owner(source.metadata, mapi.MachineSet.RESOURCE.api_version)
+        if owner is not None:
+            seen = replace(seen, cluster_api_set=await self._cluster_api(capi.MachineSet, owner.name, confirm=True))
+        seen = await self._infra(seen)
+        return seen if source.deleting else await self._to_convert(seen, source.metadata)
+
+    async def _migrating(self, seen: MachineSnapshot) -> MachineSnapshot:
+        """Nobody is authoritative: who stands still is all there is to know."""
+        if isinstance(seen.cluster_api, Absent):
+            seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, confirm=True))
+        return await self._infra(seen)
+
+    async def _to_convert(self, seen: MachineSnapshot, source: ObjectMeta | None) -> MachineSnapshot:
+        """What a conversion to Cluster API needs besides the Machine: how the cluster describes itself, its objects."""
+        infrastructure = await self._reader.see(config.Infrastructure, INFRASTRUCTURE)
+        seen = replace(seen, infrastructure=infrastructure)
+        if not isinstance(infrastructure, Present):
+            return seen
+        name = infrastructure.object.status.infrastructure_name
+        if not name:
+            return seen
+        if source is not None and not source.owner_references:
+            seen = replace(seen, cluster=await self._cluster_api(capi.Cluster, name, confirm=True))
+        if not isinstance(seen.cluster_api, Present):
+            seen = replace(seen, infra_cluster=await self._cluster_api(self._platform.infra_cluster, name))
+        return seen
+
+    async def _infra(self, seen: MachineSnapshot) -> MachineSnapshot:
         """The infra machine's absence always decides something; the infra cluster's only delays."""
-        if not isinstance(source, Present):
-            return await self._source(self._platform.infra_machine, name, confirm=True), Absent()
-        spec = source.object.spec
+        found = seen.cluster_api
+        if not isinstance(found, Present):
+            return replace(seen, infra=await self._cluster_api(self._platform.infra_machine, seen.name, confirm=True))
+        spec = found.object.spec
         infra: Seen[Any] = Absent(confirmed=True)
         infra_cluster: Seen[Any] = Absent()
         if spec.infrastructure_ref.name:
-            infra = await self._source(self._platform.infra_machine, spec.infrastructure_ref.name, confirm=True)
+            infra = await self._cluster_api(self._platform.infra_machine, spec.infrastructure_ref.name, confirm=True)
         if spec.cluster_name:
-            infra_cluster = await self._source(self._platform.infra_cluster, spec.cluster_name, confirm=True)
-        return infra, infra_cluster
+            infra_cluster = await self._cluster_api(self._platform.infra_cluster, spec.cluster_name, confirm=True)
+        return replace(seen, infra=infra, infra_cluster=infra_cluster)
 
-    async def _source(self, kind: type[Any], name: str, *, confirm: bool = False, live: bool = False) -> Seen[Any]:
+    async def _cluster_api(self, kind: type[Any], name: str, *, confirm: bool = False, live: bool = False) -> Seen[Any]:
         return await self._reader.see(kind, name, namespace=self._namespaces.cluster_api, confirm=confirm, live=live)
 
-    async def _mirror(self, kind: type[Any], name: str, *, confirm: bool = False, live: bool = False) -> Seen[Any]:
+    async def _machine_api(self, kind: type[Any], name: str, *, confirm: bool = False, live: bool = False) -> Seen[Any]:
         return await self._reader.see(kind, name, namespace=self._namespaces.machine_api, confirm=confirm, live=live)

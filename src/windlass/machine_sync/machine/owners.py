@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from windlass.api import capi, mapi
-from windlass.api.meta import KubernetesObject, OwnerReference, Resource
-from windlass.kube.seen import Seen
-from windlass.machine_sync.machine.snapshot import metadata_of
+from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference, Resource
+from windlass.kube.seen import Seen, metadata_of
+
+CONTROL_PLANE_MACHINE_SET = "ControlPlaneMachineSet"
 
 
 class UnsupportedOwner(Struct, frozen=True):
@@ -22,13 +23,14 @@ class OwnerNotFound(Struct, frozen=True):
     text: str
 
 
-def to_machine_api(
-    owners: Sequence[OwnerReference], mirror_set: Seen[mapi.MachineSet]
-) -> list[OwnerReference] | UnsupportedOwner | OwnerNotFound:
+Owners = list[OwnerReference] | UnsupportedOwner | OwnerNotFound
+
+
+def to_machine_api(owners: Sequence[OwnerReference], machine_api_set: Seen[mapi.MachineSet]) -> Owners:
     """The owner references of a Machine API mirror, from those of the Cluster API Machine.
 
-    A MachineSet becomes the same-named MachineSet of the Machine API (`mirror_set`), with its uid; a Cluster is
-    dropped, because the Machine API has none. Versions other than v1beta2 are not converted.
+    A MachineSet becomes the same-named MachineSet of the Machine API, with its uid; a Cluster is dropped, because the
+    Machine API has none. Versions other than v1beta2 are not converted.
     """
     if not owners:
         return []
@@ -39,19 +41,57 @@ def to_machine_api(
         return []
     if owner.api_version != capi.Machine.RESOURCE.api_version or owner.kind != "MachineSet":
         return UnsupportedOwner("unsupported owner kind for owner reference conversion")
-    twin = metadata_of(mirror_set)
+    twin = metadata_of(machine_api_set)
     if twin is None:
         missing = not_found(mapi.MachineSet, owner.name)
         return OwnerNotFound(f"could not find Machine API machine set: {missing}")
-    resource: Resource = mapi.MachineSet.RESOURCE
+    return [_twin(mapi.MachineSet.RESOURCE, twin, owner)]
+
+
+def to_cluster_api(
+    owners: Sequence[OwnerReference],
+    cluster_api_set: Seen[capi.MachineSet],
+    cluster: Seen[capi.Cluster],
+    *,
+    cluster_name: str,
+) -> Owners:
+    """The owner references of a Cluster API mirror, from those of the Machine API Machine.
+
+    A MachineSet becomes the same-named MachineSet of Cluster API, with its uid. A Machine without an owner belongs to
+    the Cluster `cluster_name`, without being controlled by it.
+    """
+    if not owners:
+        return of_cluster(cluster, cluster_name=cluster_name)
+    if len(owners) > 1:
+        return UnsupportedOwner("must have at most 1 item")
+    (owner,) = owners
+    if owner.kind == CONTROL_PLANE_MACHINE_SET:
+        return UnsupportedOwner(
+            "conversion of control plane machines owned by control plane machine set is currently not supported"
+        )
+    if owner.api_version != mapi.Machine.RESOURCE.api_version or owner.kind != "MachineSet":
+        return UnsupportedOwner("unsupported owner kind for owner reference conversion")
+    twin = metadata_of(cluster_api_set)
+    if twin is None:
+        missing = not_found(capi.MachineSet, owner.name)
+        return OwnerNotFound(f"could not find Cluster API machine set: {missing}")
+    return [_twin(capi.MachineSet.RESOURCE, twin, owner)]
+
+
+def of_cluster(cluster: Seen[capi.Cluster], *, cluster_name: str) -> list[OwnerReference] | OwnerNotFound:
+    """The Cluster as the owner of what nobody else owns."""
+    found = metadata_of(cluster)
+    if found is None:
+        return OwnerNotFound(f"failed to get Cluster API cluster: {not_found(capi.Cluster, cluster_name)}")
+    resource = capi.Cluster.RESOURCE
     return [
         OwnerReference(
             api_version=resource.api_version,
             kind=resource.kind,
-            name=twin.name,
-            uid=twin.uid,
-            controller=owner.controller,
-            block_owner_deletion=owner.block_owner_deletion,
+            name=found.name,
+            uid=found.uid,
+            controller=False,
+            block_owner_deletion=True,
         )
     ]
 
@@ -59,3 +99,14 @@ def to_machine_api(
 def not_found(kind: type[KubernetesObject], name: str) -> str:
     """How the API server says that an object is not there."""
     return f'{kind.RESOURCE.name} "{name}" not found'
+
+
+def _twin(resource: Resource, twin: ObjectMeta, owner: OwnerReference) -> OwnerReference:
+    return OwnerReference(
+        api_version=resource.api_version,
+        kind=resource.kind,
+        name=twin.name,
+        uid=twin.uid,
+        controller=owner.controller,
+        block_owner_deletion=owner.block_owner_deletion,
+    )

@@ -4,42 +4,53 @@ from typing import Any
 
 from msgspec import Struct
 
-from windlass.api import capi, mapi
-from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference
-from windlass.kube.plan import Outcome, Target
-from windlass.kube.seen import Absent, Present, Seen, Unreadable
+from windlass.api import capi, config, mapi
+from windlass.api.meta import ObjectMeta, OwnerReference
+from windlass.kube.plan import Outcome
+from windlass.kube.seen import Absent, Seen, metadata_of
 from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.mirroring.migration import Move, Pausable
 from windlass.machine_sync.platforms import Platform
 
 
 class MachineSnapshot(Struct, frozen=True):
-    """One machine on both sides, and what its mirror is made from.
+    """One machine on both sides, and what either is made from.
 
-    `mirror` is the Machine of the Machine API and `source` that of Cluster API, whoever is authoritative. `infra` and
-    `infra_cluster` are what `source` refers to, Absent if it refers to nothing. `mirror_set` and `source_set` are the
-    two MachineSets called like the first MachineSet that owns `source` (Absent without one); when only the mirror has
-    an owner they are called like that one.
+    `machine_api` and `cluster_api` are its Machines. `infra` and `infra_cluster` are what `cluster_api` refers to;
+    while there is no such Machine, the infra machine of the machine's name and the infra cluster of this cluster.
+
+    `machine_api_set` and `cluster_api_set` are the two MachineSets called like the one that owns the machine (Absent
+    without an owner): the owner of the Cluster API Machine, unless the Machine API is authoritative or has the only
+    Machine.
+
+    `cluster` is the core Cluster of this cluster, looked for only while the Machine API has a Machine without an owner
+    to convert. `infrastructure` describes this cluster to conversion.
     """
 
     name: str
     platform: Platform
-    mirror: Seen[mapi.Machine]
-    source: Seen[capi.Machine]
+    machine_api: Seen[mapi.Machine]
+    cluster_api: Seen[capi.Machine]
     infra: Seen[Any] = Absent()
     infra_cluster: Seen[Any] = Absent()
-    mirror_set: Seen[mapi.MachineSet] = Absent()
-    source_set: Seen[capi.MachineSet] = Absent()
+    machine_api_set: Seen[mapi.MachineSet] = Absent()
+    cluster_api_set: Seen[capi.MachineSet] = Absent()
+    cluster: Seen[capi.Cluster] = Absent()
+    infrastructure: Seen[config.Infrastructure] = Absent()
     last: Outcome = Outcome()
     namespaces: Namespaces = Namespaces()
 
+    @property
+    def move(self) -> Move:
+        """What a change of authority is about. Only while the Machine API has a readable Machine."""
+        infra = Pausable(self.platform.infra_machine, self.infra, reports=self.platform.infra_reports_pause)
+        return Move(self.machine_api, (Pausable(capi.Machine, self.cluster_api), infra))  # type: ignore[arg-type]
 
-def metadata_of(found: Seen[Any]) -> ObjectMeta | None:
-    """The metadata of what is there, readable or not; None if it is not there."""
-    return found.metadata if isinstance(found, Present | Unreadable) else None
 
-
-def target_of(kind: type[KubernetesObject], meta: ObjectMeta) -> Target:
-    return Target(kind, meta.name, meta.namespace or None, meta.uid, meta.resource_version)
+def infra_name(seen: MachineSnapshot) -> str:
+    """What the infra machine is called: as the Cluster API Machine says, else like the machine."""
+    meta = metadata_of(seen.infra)
+    return meta.name if meta is not None else seen.name
 
 
 def set_owner(meta: ObjectMeta, api_version: str) -> OwnerReference | None:

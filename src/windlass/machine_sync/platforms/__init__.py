@@ -7,7 +7,7 @@ holds
 |---|---|
 | `conversion` | Cluster API to the Machine API: its `to_machine_api`, and how provider specs are compared |
 | `to_cluster_api` | the other direction |
-| `losses` | what the first drops without a word |
+| `losses` | what the first drops, with a warning of ours |
 | `provider_spec` | what Go calls the types of the provider spec, for the errors of one that cannot be read |
 
 and what these are made of. The types themselves are in `windlass.api`.
@@ -16,14 +16,11 @@ and what these are made of. The types themselves are in `windlass.api`.
 from windlass.api import capa, capibm, capo, mapi_aws, mapi_openstack, mapi_powervs
 from windlass.machine_sync.platforms.aws import conversion as aws_conversion
 from windlass.machine_sync.platforms.aws import load_balancers as aws_load_balancers
-from windlass.machine_sync.platforms.aws import losses as aws_losses
 from windlass.machine_sync.platforms.aws import to_cluster_api as aws_to_cluster_api
 from windlass.machine_sync.platforms.openstack import conversion as openstack_conversion
-from windlass.machine_sync.platforms.openstack import losses as openstack_losses
 from windlass.machine_sync.platforms.openstack import to_cluster_api as openstack_to_cluster_api
 from windlass.machine_sync.platforms.platform import Platform
 from windlass.machine_sync.platforms.powervs import conversion as powervs_conversion
-from windlass.machine_sync.platforms.powervs import losses as powervs_losses
 from windlass.machine_sync.platforms.powervs import to_cluster_api as powervs_to_cluster_api
 
 __all__ = ["AWS", "OPENSTACK", "PLATFORMS", "POWERVS", "Platform", "platform_of_kind", "platform_of_type"]
@@ -37,9 +34,21 @@ AWS = Platform(
     provider_status=mapi_aws.AWSMachineProviderStatus,
     to_machine_api=aws_conversion.to_machine_api,
     to_cluster_api=aws_to_cluster_api.to_cluster_api,
-    find_losses=aws_losses.find_losses,
     canonical_provider_spec=aws_conversion.canonical_provider_spec,
     cluster_errors=aws_load_balancers.load_balancer_errors,
+    infra_leftovers={
+        "providerID": None,
+        "instanceID": None,
+        "hostAffinity": "default",
+        "ignition.version": "2.3",
+        "ignition.storageType": "ClusterObjectStore",
+        "instanceMetadataOptions.httpEndpoint": "enabled",
+        "instanceMetadataOptions.httpProtocolIpv6": "disabled",
+        "instanceMetadataOptions.httpPutResponseHopLimit": 1,
+        "instanceMetadataOptions.httpTokens": "optional",
+        "instanceMetadataOptions.instanceMetadataTags": "disabled",
+    },
+    infra_mutable=frozenset({"providerID", "instanceID", "additionalTags", "additionalSecurityGroups"}),
 )
 OPENSTACK = Platform(
     name="OpenStack",
@@ -49,8 +58,10 @@ OPENSTACK = Platform(
     provider_spec=mapi_openstack.OpenstackProviderSpec,
     to_machine_api=openstack_conversion.to_machine_api,
     to_cluster_api=openstack_to_cluster_api.to_cluster_api,
-    find_losses=openstack_losses.find_losses,
     canonical_provider_spec=openstack_conversion.canonical_provider_spec,
+    infra_leftovers={"providerID": None, "instanceID": None, "identityRef.type": "Secret"},
+    infra_mutable=frozenset({"identityRef"}),
+    infra_reports_pause=False,
 )
 POWERVS = Platform(
     name="PowerVS",
@@ -60,8 +71,9 @@ POWERVS = Platform(
     provider_spec=mapi_powervs.PowerVSMachineProviderConfig,
     to_machine_api=powervs_conversion.to_machine_api,
     to_cluster_api=powervs_to_cluster_api.to_cluster_api,
-    find_losses=powervs_losses.find_losses,
     canonical_provider_spec=powervs_conversion.canonical_provider_spec,
+    infra_leftovers={"providerID": None},
+    infra_mutable=frozenset({"providerID"}),
 )
 
 PLATFORMS = {platform.name: platform for platform in (AWS, OPENSTACK, POWERVS)}

@@ -4,12 +4,14 @@ import copy
 from datetime import UTC, datetime
 from typing import Any
 
-from windlass.api import capi, capo, mapi
+from windlass.api import capi, config, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.object import Object
+from windlass.kube.plan import AddFinalizer, Create, Delete, Emit, Merge, Plan, RemoveFinalizers, Retry
 from windlass.kube.seen import Absent, Seen, seen
+from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
-from windlass.machine_sync.platforms import PLATFORMS
+from windlass.machine_sync.platforms import OPENSTACK, Platform
 
 Tree = dict[str, Any]
 
@@ -21,7 +23,7 @@ MACHINE_API_FINALIZER = "machine.machine.openshift.io"
 CLUSTER_API_FINALIZER = "machine.cluster.x-k8s.io"
 INFRA_FINALIZER = "openstackmachine.infrastructure.cluster.x-k8s.io"
 
-SOURCE: Tree = {
+CAPI_MACHINE: Tree = {
     "metadata": {
         "name": "w-0",
         "namespace": "openshift-cluster-api",
@@ -65,9 +67,52 @@ INFRA: Tree = {
     "spec": {"flavor": "m1.large", "image": {"filter": {"name": "rhcos"}}},
     "status": {"ready": True},
 }
-INFRA_CLUSTER: Tree = {"metadata": {"name": "c", "namespace": "openshift-cluster-api", "uid": "cluster-uid"}}
-SOURCE_SET: Tree = {"metadata": {"name": "ms", "namespace": "openshift-cluster-api", "uid": "capi-ms-uid"}}
-MIRROR_SET: Tree = {"metadata": {"name": "ms", "namespace": "openshift-machine-api", "uid": "mapi-ms-uid"}}
+INFRA_CLUSTER: Tree = {"metadata": {"name": "c", "namespace": "openshift-cluster-api", "uid": "infra-cluster-uid"}}
+CLUSTER: Tree = {"metadata": {"name": "c", "namespace": "openshift-cluster-api", "uid": "cluster-uid"}}
+INFRASTRUCTURE: Tree = {
+    "metadata": {"name": "cluster", "uid": "infrastructure-uid"},
+    "status": {"infrastructureName": "c", "platformStatus": {"type": "OpenStack"}},
+}
+CAPI_SET: Tree = {"metadata": {"name": "ms", "namespace": "openshift-cluster-api", "uid": "capi-ms-uid"}}
+MAPI_SET: Tree = {"metadata": {"name": "ms", "namespace": "openshift-machine-api", "uid": "mapi-ms-uid"}}
+MAPI_MACHINE: Tree = {
+    "metadata": {
+        "name": "w-0",
+        "namespace": "openshift-machine-api",
+        "uid": "mapi-uid",
+        "resourceVersion": "50",
+        "generation": 4,
+        "labels": {"machine.openshift.io/cluster-api-machine-role": "worker"},
+        "finalizers": [MACHINE_API_FINALIZER, SYNC],
+        "ownerReferences": [
+            {
+                "apiVersion": "machine.openshift.io/v1beta1",
+                "kind": "MachineSet",
+                "name": "ms",
+                "uid": "mapi-ms-uid",
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ],
+    },
+    "spec": {
+        "authoritativeAPI": "MachineAPI",
+        "providerID": "openstack:///1",
+        "providerSpec": {
+            "value": {
+                "apiVersion": "machine.openshift.io/v1alpha1",
+                "kind": "OpenstackProviderSpec",
+                "flavor": "m1.large",
+                "image": "rhcos",
+                "cloudsSecret": {"name": "openstack-cloud-credentials"},
+                "cloudName": "openstack",
+                "userDataSecret": {"name": "worker-user-data"},
+            }
+        },
+    },
+    "status": {"authoritativeAPI": "MachineAPI", "phase": "Running", "nodeRef": {"kind": "Node", "name": "node-0"}},
+}
+"""A Machine of the Machine API that is authoritative. (A mirror of `CAPI_MACHINE` is what decisions make of it.)"""
 
 
 def changed(tree: Tree, **fields: Any) -> Tree:
@@ -92,44 +137,138 @@ def look(kind: type[KubernetesObject], tree: Tree | None) -> Seen[Any]:
 
 def snapshot(
     *,
-    source: Tree | None = SOURCE,
-    mirror: Tree | None = None,
+    cluster_api: Tree | None = CAPI_MACHINE,
+    machine_api: Tree | None = None,
     infra: Tree | None = INFRA,
     infra_cluster: Tree | None = INFRA_CLUSTER,
-    mirror_set: Tree | None = MIRROR_SET,
-    source_set: Tree | None = SOURCE_SET,
+    machine_api_set: Tree | None = MAPI_SET,
+    cluster_api_set: Tree | None = CAPI_SET,
+    cluster: Tree | None = CLUSTER,
+    infrastructure: Tree | None = INFRASTRUCTURE,
+    platform: Platform = OPENSTACK,
 ) -> MachineSnapshot:
     return MachineSnapshot(
         name="w-0",
-        platform=PLATFORMS["OpenStack"],
-        source=look(capi.Machine, source),
-        mirror=look(mapi.Machine, mirror),
-        infra=look(capo.OpenStackMachine, infra),
-        infra_cluster=look(capo.OpenStackCluster, infra_cluster),
-        mirror_set=look(mapi.MachineSet, mirror_set),
-        source_set=look(capi.MachineSet, source_set),
+        platform=platform,
+        cluster_api=look(capi.Machine, cluster_api),
+        machine_api=look(mapi.Machine, machine_api),
+        infra=look(platform.infra_machine, infra),
+        infra_cluster=look(platform.infra_cluster, infra_cluster),
+        machine_api_set=look(mapi.MachineSet, machine_api_set),
+        cluster_api_set=look(capi.MachineSet, cluster_api_set),
+        cluster=look(capi.Cluster, cluster),
+        infrastructure=look(config.Infrastructure, infrastructure),
     )
 
 
-def carried_out(mirror: Tree, plan: Any) -> Tree:
-    """`mirror` as it is after the writes of `plan` to it."""
-    result = copy.deepcopy(mirror)
+def decided(**case: Any) -> Plan:
+    return decide(snapshot(**case), now=NOW)
+
+
+def after(plan: Plan, **case: Any) -> Tree:
+    """The case as it is once the writes of `plan` have been made."""
+    case = {**case_of(**case)}
     for action in plan.needed:
-        if action.target.kind is not mapi.Machine:
-            continue
-        if hasattr(action, "patch"):
-            _patch(result, action.patch)
-        elif hasattr(action, "body"):
-            result = copy.deepcopy(dict(action.body))
-            result["metadata"].update(
-                name="w-0", namespace="openshift-machine-api", uid="mapi-uid", resourceVersion="1"
-            )
-        elif hasattr(action, "desired"):
-            result["metadata"]["finalizers"] = action.desired
+        side = SIDES.get(action.target.kind, "infra")
+        match action:
+            case Create(body=body):
+                case[side] = _created(side, action.target.name, body)
+            case Merge(patch=patch):
+                case[side] = _patched(case[side], patch)
+            case AddFinalizer() | RemoveFinalizers():
+                case[side] = _gone_if_nobody_holds(changed(case[side], metadata__finalizers=action.desired))
+            case Delete():
+                stamp = GONE["deletionTimestamp"]
+                case[side] = _gone_if_nobody_holds(changed(case[side], metadata__deletionTimestamp=stamp))
+    return case
+
+
+def rounds(**case: Any) -> list[Plan]:
+    """The plans, one after the other, until there is nothing to do. Fails after more than eight."""
+    return _played(case)[0]
+
+
+def settled(**case: Any) -> Tree:
+    """The case as those plans leave it."""
+    return _played(case)[1]
+
+
+def mirrored(**case: Any) -> Tree:
+    """The mirror that the Machine API has while Cluster API is authoritative."""
+    mirror: Tree = settled(**case)["machine_api"]
+    return mirror
+
+
+def under_machine_api(**case: Any) -> Tree:
+    """`MAPI_MACHINE` and the mirror that Cluster API has of it: everything in sync."""
+    return settled(**{"machine_api": MAPI_MACHINE, "cluster_api": None, "infra": None, **case})
+
+
+def condition(plan: Plan) -> Tree:
+    """The Synchronized condition that the plan writes."""
+    (write,) = [a for a in plan.needed if isinstance(a, Merge) and a.part == "status" and a.target.kind is mapi.Machine]
+    (found,) = [c for c in write.desired["status"]["conditions"] if c["type"] == "Synchronized"]
+    return dict(found)
+
+
+def notes(plan: Plan) -> list[tuple[str, str]]:
+    """Reasons and notes of the Events of the plan."""
+    return [(action.reason, action.note) for action in plan.actions if isinstance(action, Emit)]
+
+
+def writes(plan: Plan) -> list[tuple[str, str]]:
+    """What the plan writes, and to which side; Events left out."""
+    return [
+        (f"{type(action).__name__} {action.subresource}".strip(), SIDES.get(action.target.kind, "infra"))
+        for action in plan.needed
+        if not isinstance(action, Emit)
+    ]
+
+
+NEW = {"cluster_api": "capi", "machine_api": "mapi", "infra": "infra"}
+SIDES: dict[Any, str] = {capi.Machine: "cluster_api", mapi.Machine: "machine_api"}
+MOST_ROUNDS = 8
+
+
+def case_of(**case: Any) -> Tree:
+    return {"cluster_api": CAPI_MACHINE, "machine_api": None, "infra": INFRA, **case}
+
+
+def _played(case: Tree) -> tuple[list[Plan], Tree]:
+    plans: list[Plan] = []
+    case = case_of(**case)
+    while (plan := decided(**case)).needed:
+        plans.append(plan)
+        assert len(plans) <= MOST_ROUNDS, "\n\n".join(map(str, plans[-2:]))
+        case = after(plan, **case)
+        if isinstance(plan.next, Retry):
+            break
+    return plans, case
+
+
+def _created(side: str, name: str, body: Any) -> Tree:
+    tree: Tree = copy.deepcopy(dict(body))
+    namespace = "openshift-machine-api" if side == "machine_api" else "openshift-cluster-api"
+    tree["metadata"].update(
+        name=name, namespace=namespace, uid=f"new-{NEW[side]}-uid", resourceVersion="1", generation=1
+    )
+    return tree
+
+
+def _patched(tree: Tree, patch: Any) -> Tree:
+    result = copy.deepcopy(tree)
+    _patch(result, patch)
+    if "spec" in patch:
+        result["metadata"]["generation"] = result["metadata"].get("generation", 1) + 1
     return result
 
 
-def _patch(tree: Tree, patch: Tree) -> None:
+def _gone_if_nobody_holds(tree: Tree) -> Tree | None:
+    meta = tree["metadata"]
+    return None if meta.get("deletionTimestamp") and not meta.get("finalizers") else tree
+
+
+def _patch(tree: Tree, patch: Any) -> None:
     for key, value in patch.items():
         if value is None:
             tree.pop(key, None)

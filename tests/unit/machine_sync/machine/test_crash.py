@@ -15,13 +15,14 @@ from windlass.testing.memory.garbage import collect_garbage
 from windlass.testing.memory.reader import LaggingReader, MemoryReader
 
 from .cases import (
+    CAPI_MACHINE,
     GONE,
     INFRA,
     INFRA_CLUSTER,
     INFRA_FINALIZER,
     MACHINE_API_FINALIZER,
-    MIRROR_SET,
-    SOURCE,
+    MAPI_MACHINE,
+    MAPI_SET,
     SYNC,
     Tree,
     changed,
@@ -31,10 +32,11 @@ from .world import (
     OURS,
     THEIRS,
     at_rest,
-    cluster_api,
+    cluster_api_core,
+    empty,
     holds_for_nobody,
     leaked,
-    mirror_of,
+    mapi_of,
     provider,
     reconciled,
     synchronized,
@@ -42,10 +44,10 @@ from .world import (
     world,
 )
 
-BARE_SOURCE = changed(SOURCE, metadata__finalizers=["machine.cluster.x-k8s.io"])
+BARE_CAPI = changed(CAPI_MACHINE, metadata__finalizers=["machine.cluster.x-k8s.io"])
 BARE_INFRA = changed(INFRA, metadata__finalizers=[INFRA_FINALIZER])
-MIRROR = "Machine.machine.openshift.io/v1beta1 openshift-machine-api/w-0"
-SOURCE_AT_END = "Machine.cluster.x-k8s.io/v1beta2 openshift-cluster-api/w-0"
+MAPI_AT_END = "Machine.machine.openshift.io/v1beta1 openshift-machine-api/w-0"
+CAPI_AT_END = "Machine.cluster.x-k8s.io/v1beta2 openshift-cluster-api/w-0"
 INFRA_AT_END = "OpenStackMachine.infrastructure.cluster.x-k8s.io/v1beta1 openshift-cluster-api/w-0-infra"
 
 
@@ -63,7 +65,7 @@ def scenario(start: MemoryApi, *actors: Actor, stays_mirrored: bool = True) -> C
 
 
 def copy_of(api: MemoryApi) -> MemoryApi:
-    fresh = world(source=None, infra=None, infra_cluster=None, mirror_set=None, source_set=None)
+    fresh = empty()
     fresh.load(*api.dump())
     return fresh
 
@@ -91,10 +93,10 @@ def patching(kind: type[Any], name: str, body: Tree, *, subresource: str = "") -
 
 
 async def test_creating_a_mirror() -> None:
-    report = await crash_everywhere(scenario(world(source=BARE_SOURCE, infra=BARE_INFRA)))
+    report = await crash_everywhere(scenario(world(cluster_api=BARE_CAPI, infra=BARE_INFRA)))
     assert report.points == 2 * 4  # two finalizers, the mirror, its status
-    assert report.end[MIRROR]["metadata"]["finalizers"] == [MACHINE_API_FINALIZER, SYNC]
-    assert synchronized(report.end[MIRROR])["status"] == "True"
+    assert report.end[MAPI_AT_END]["metadata"]["finalizers"] == [MACHINE_API_FINALIZER, SYNC]
+    assert synchronized(report.end[MAPI_AT_END])["status"] == "True"
 
 
 async def test_bringing_a_mirror_up_to_date() -> None:
@@ -108,7 +110,7 @@ async def test_bringing_a_mirror_up_to_date() -> None:
         )
     )
     assert report.points == 2 * 2  # content, status
-    end = report.end[MIRROR]
+    end = report.end[MAPI_AT_END]
     assert end["spec"]["providerSpec"]["value"]["flavor"] == "m1.huge"
     assert end["spec"]["providerID"] == "openstack:///2"
     assert end["status"]["phase"] == "Failed"
@@ -120,11 +122,11 @@ async def test_adopting_a_mirror_that_a_user_made() -> None:
         "metadata": {"name": NAME, "namespace": OURS, "uid": "mapi-uid", "generation": 1},
         "spec": {"authoritativeAPI": "ClusterAPI"},
     }
-    independent = changed(BARE_SOURCE, metadata__ownerReferences=[])
-    report = await crash_everywhere(scenario(world(source=independent, infra=BARE_INFRA, mirror=made)))
+    independent = changed(BARE_CAPI, metadata__ownerReferences=[])
+    report = await crash_everywhere(scenario(world(cluster_api=independent, infra=BARE_INFRA, machine_api=made)))
     assert report.points == 2 * 5  # three finalizers, content, status
-    assert report.end[MIRROR]["status"]["authoritativeAPI"] == "ClusterAPI"
-    assert report.end[MIRROR]["status"]["phase"] == "Running"
+    assert report.end[MAPI_AT_END]["status"]["authoritativeAPI"] == "ClusterAPI"
+    assert report.end[MAPI_AT_END]["status"]["phase"] == "Running"
 
 
 async def test_failing_and_healing_by_itself() -> None:
@@ -135,7 +137,7 @@ async def test_failing_and_healing_by_itself() -> None:
     await start.delete(capo.OpenStackCluster, "c", namespace=THEIRS)
     report = await crash_everywhere(scenario(start, once(provide)))
     assert report.points == 2 * 2  # False, True
-    assert synchronized(report.end[MIRROR])["status"] == "True"
+    assert synchronized(report.end[MAPI_AT_END])["status"] == "True"
 
 
 async def test_failing_for_good() -> None:
@@ -143,25 +145,24 @@ async def test_failing_for_good() -> None:
     breaking = patching(capi.Machine, NAME, {"spec": {"version": "v1"}})
     report = await crash_everywhere(scenario(start, breaking))
     assert report.points == 2
-    assert synchronized(report.end[MIRROR])["reason"] == "FailedToConvertCAPIMachineToMAPI"
+    assert synchronized(report.end[MAPI_AT_END])["reason"] == "FailedToConvertCAPIMachineToMAPI"
 
 
 async def test_saying_so_in_an_event_while_there_is_no_mirror() -> None:
     report = await crash_everywhere(
-        scenario(world(source=BARE_SOURCE, infra=BARE_INFRA, infra_cluster=None), stays_mirrored=False)
+        scenario(world(cluster_api=BARE_CAPI, infra=BARE_INFRA, infra_cluster=None), stays_mirrored=False)
     )
     assert report.points
-    assert MIRROR not in report.end
+    assert MAPI_AT_END not in report.end
 
 
-async def test_filling_an_authority_that_nobody_has_filled() -> None:
-    made: Tree = {
-        "metadata": {"name": NAME, "namespace": OURS, "uid": "mapi-uid", "generation": 1},
-        "spec": {"authoritativeAPI": "MachineAPI"},
-    }
-    report = await crash_everywhere(scenario(world(mirror=made)))
-    assert report.points == 2
-    assert report.end[MIRROR]["status"] == {"authoritativeAPI": "MachineAPI"}
+@pytest.mark.parametrize("authority", ["MachineAPI", "ClusterAPI"])
+async def test_mg2_filling_an_authority_that_nobody_has_filled(authority: str) -> None:
+    made = changed(MAPI_MACHINE, status=None, spec__authoritativeAPI=authority)
+    report = await crash_everywhere(scenario(world(machine_api=made)))
+    assert report.points
+    assert report.end[MAPI_AT_END]["status"]["authoritativeAPI"] == authority
+    assert synchronized(report.end[MAPI_AT_END])["status"] == "True"
 
 
 @pytest.mark.parametrize(
@@ -173,10 +174,10 @@ async def test_filling_an_authority_that_nobody_has_filled() -> None:
 )
 async def test_ms24_deleting_either_side_takes_everything_along(deleted: tuple[Any, str, str]) -> None:
     start = await at_rest()
-    actors = (deleting(*deleted), cluster_api, provider, collect_garbage)
+    actors = (deleting(*deleted), cluster_api_core, provider, collect_garbage)
     report = await crash_everywhere(scenario(start, *actors, stays_mirrored=False))
     assert report.points >= 2 * 4
-    assert not {MIRROR, SOURCE_AT_END, INFRA_AT_END} & set(report.end)
+    assert not {MAPI_AT_END, CAPI_AT_END, INFRA_AT_END} & set(report.end)
 
 
 async def test_deleting_both_sides_at_once() -> None:
@@ -184,46 +185,49 @@ async def test_deleting_both_sides_at_once() -> None:
     actors = (
         deleting(mapi.Machine, NAME, OURS),
         deleting(capi.Machine, NAME, THEIRS),
-        cluster_api,
+        cluster_api_core,
         provider,
     )
     report = await crash_everywhere(scenario(start, *actors, stays_mirrored=False))
-    assert not {MIRROR, SOURCE_AT_END, INFRA_AT_END} & set(report.end)
+    assert not {MAPI_AT_END, CAPI_AT_END, INFRA_AT_END} & set(report.end)
 
 
 async def test_deleting_a_machine_whose_infrastructure_machine_never_came() -> None:
     start = await at_rest()
-    api = world(infra=None, mirror=mirror_of(start))
-    actors = (deleting(capi.Machine, NAME, THEIRS), cluster_api, provider)
+    api = world(infra=None, machine_api=mapi_of(start))
+    actors = (deleting(capi.Machine, NAME, THEIRS), cluster_api_core, provider)
     report = await crash_everywhere(scenario(api, *actors, stays_mirrored=False))
-    assert not {MIRROR, SOURCE_AT_END} & set(report.end)
+    assert not {MAPI_AT_END, CAPI_AT_END} & set(report.end)
 
 
 async def test_deleting_a_machine_whose_mirror_is_gone_leaks_no_finalizer() -> None:
-    gone = changed(SOURCE, metadata__deletionTimestamp=GONE["deletionTimestamp"])
-    report = await crash_everywhere(scenario(world(source=gone), cluster_api, provider, stays_mirrored=False))
-    assert not {SOURCE_AT_END, INFRA_AT_END} & set(report.end)
+    gone = changed(CAPI_MACHINE, metadata__deletionTimestamp=GONE["deletionTimestamp"])
+    report = await crash_everywhere(scenario(world(cluster_api=gone), cluster_api_core, provider, stays_mirrored=False))
+    assert not {CAPI_AT_END, INFRA_AT_END} & set(report.end)
 
 
 async def test_deleting_a_mirror_whose_machine_is_gone() -> None:
-    start = await at_rest()
-    alone = world(source=None, infra=None, mirror=mirror_of(start))
-    report = await crash_everywhere(scenario(alone, deleting(mapi.Machine, NAME, OURS), stays_mirrored=False))
-    assert MIRROR not in report.end
+    start = mapi_of(await at_rest())
+    assert start is not None
+    going = changed(start, metadata__deletionTimestamp=GONE["deletionTimestamp"])
+    report = await crash_everywhere(
+        scenario(world(cluster_api=None, infra=None, machine_api=going), stays_mirrored=False)
+    )
+    assert not {MAPI_AT_END, CAPI_AT_END, INFRA_AT_END} & set(report.end)
 
 
 async def test_releasing_a_mirror_when_its_machine_set_goes() -> None:
     start = await at_rest()
-    actors = (deleting(mapi.MachineSet, MIRROR_SET["metadata"]["name"], OURS), collect_garbage)
+    actors = (deleting(mapi.MachineSet, MAPI_SET["metadata"]["name"], OURS), collect_garbage)
     report = await crash_everywhere(scenario(start, *actors, stays_mirrored=False))
-    assert MIRROR not in report.end
-    assert SOURCE_AT_END in report.end
+    assert MAPI_AT_END not in report.end
+    assert CAPI_AT_END in report.end
     assert INFRA_AT_END in report.end
 
 
 async def test_a_successor_with_caches_from_before_the_crash_makes_nothing_twice() -> None:
     def make() -> Scenario:
-        api = world(source=BARE_SOURCE, infra=BARE_INFRA)
+        api = world(cluster_api=BARE_CAPI, infra=BARE_INFRA)
         successor = LaggingReader(api)
         successor.freeze(mapi.Machine, capi.Machine, capo.OpenStackMachine)
         readers = iter([MemoryReader(api), successor])
@@ -231,4 +235,4 @@ async def test_a_successor_with_caches_from_before_the_crash_makes_nothing_twice
 
     report = await crash_everywhere(make)
     assert report.points == 2 * 4
-    assert synchronized(report.end[MIRROR])["status"] == "True"
+    assert synchronized(report.end[MAPI_AT_END])["status"] == "True"

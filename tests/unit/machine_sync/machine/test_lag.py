@@ -7,8 +7,8 @@ from windlass.kube.verbs import PatchType
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import LaggingReader
 
-from .cases import INFRA, MIRROR_SET, SOURCE, SYNC, Tree, changed
-from .world import NAME, OURS, THEIRS, at_rest, mirror_of, reconciled, synchronized, typed, world
+from .cases import CAPI_MACHINE, INFRA, MAPI_SET, SYNC, Tree, changed
+from .world import NAME, OURS, THEIRS, at_rest, mapi_of, reconciled, synchronized, typed, world
 
 
 def said(api: MemoryApi) -> list[str]:
@@ -22,7 +22,7 @@ def said(api: MemoryApi) -> list[str]:
 
 async def test_an_infra_machine_that_is_seen_late_does_not_make_synchronized_flap() -> None:
     made = {"metadata": {"name": NAME, "namespace": OURS}, "spec": {"authoritativeAPI": "ClusterAPI"}}
-    api = world(infra=None, mirror=made)
+    api = world(infra=None, machine_api=made)
     reader = LaggingReader(api)
     reader.freeze(capo.OpenStackMachine)
     api.load(typed(capo.OpenStackMachine, INFRA))
@@ -45,11 +45,11 @@ async def test_an_infra_cluster_that_is_seen_late_does_not_either() -> None:
 
 
 async def test_a_machine_that_is_seen_late_is_not_said_to_be_missing() -> None:
-    mirrored = mirror_of(await at_rest())
-    api = world(source=None, mirror=mirrored)
+    mirrored = mapi_of(await at_rest())
+    api = world(cluster_api=None, machine_api=mirrored)
     reader = LaggingReader(api)
     reader.freeze(capi.Machine)
-    api.load(typed(capi.Machine, SOURCE))
+    api.load(typed(capi.Machine, CAPI_MACHINE))
     await reconciled(api, reader)
     assert said(api) == ["True"]
 
@@ -59,10 +59,10 @@ async def test_a_mirror_that_is_seen_late_is_not_made_twice_nor_reported() -> No
     reader = LaggingReader(api)
     reader.freeze(mapi.Machine)
     await reconciled(api, LaggingReader(api))
-    uid = (mirror_of(api) or {})["metadata"]["uid"]
+    uid = (mapi_of(api) or {})["metadata"]["uid"]
     for _ in range(3):
         await reconciled(api, reader)
-    assert (mirror_of(api) or {})["metadata"]["uid"] == uid
+    assert (mapi_of(api) or {})["metadata"]["uid"] == uid
     assert said(api) == ["True"]
     assert [tree for tree in api.dump() if tree["kind"] == "Event"] == []
 
@@ -78,7 +78,7 @@ async def test_a_machine_whose_end_is_seen_late_gets_no_new_mirror() -> None:
         await api.delete(kind, NAME, namespace=namespace)
     for _ in range(2):
         await reconciled(api, reader)
-    assert mirror_of(api) is None
+    assert mapi_of(api) is None
 
 
 @pytest.mark.parametrize("lagging", [mapi.Machine, mapi.MachineSet, capi.MachineSet, capo.OpenStackMachine])
@@ -91,7 +91,7 @@ async def test_a_deletion_is_right_whatever_is_seen_late(lagging: type) -> None:
     api = await at_rest()
     reader = LaggingReader(api)
     reader.freeze(lagging)
-    await api.delete(mapi.MachineSet, MIRROR_SET["metadata"]["name"], namespace=OURS)
+    await api.delete(mapi.MachineSet, MAPI_SET["metadata"]["name"], namespace=OURS)
     await api.delete(mapi.Machine, NAME, namespace=OURS)
     for _ in range(2):
         await reconciled(api, reader)
@@ -101,7 +101,7 @@ async def test_a_deletion_is_right_whatever_is_seen_late(lagging: type) -> None:
     source = api.peek(capi.Machine, NAME, namespace=THEIRS)
     assert source is not None
     assert not source.deleting
-    assert mirror_of(api) is None
+    assert mapi_of(api) is None
 
 
 async def test_a_machine_made_anew_under_its_name_is_not_taken_for_the_old_one() -> None:
@@ -113,13 +113,13 @@ async def test_a_machine_made_anew_under_its_name_is_not_taken_for_the_old_one()
     await api.patch(capo.OpenStackMachine, "w-0-infra", bare, type=PatchType.MERGE, namespace=THEIRS)
     await api.delete(capo.OpenStackMachine, "w-0-infra", namespace=THEIRS)
     api.load(typed(capo.OpenStackMachine, changed(INFRA, metadata__uid="anew", spec__flavor="m1.huge")))
-    api.load(typed(capi.Machine, changed(SOURCE, metadata__resourceVersion="", metadata__generation=8)))
+    api.load(typed(capi.Machine, changed(CAPI_MACHINE, metadata__resourceVersion="", metadata__generation=8)))
     await reconciled(api, reader)
     reader.release()
     for _ in range(2):
         rest = await reconciled(api, reader)
     assert not rest.failed
-    mirror = mirror_of(api)
+    mirror = mapi_of(api)
     assert mirror is not None
     assert mirror["spec"]["providerSpec"]["value"]["flavor"] == "m1.huge"
 

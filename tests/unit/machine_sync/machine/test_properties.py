@@ -21,29 +21,30 @@ from windlass.kube.plan import Emit, Plan
 from windlass.kube.rounds import Rest
 from windlass.kube.seen import NotServedKind, Present
 from windlass.kube.verbs import PatchType
+from windlass.machine_sync.constants import MIRRORED_ANNOTATIONS_ANNOTATION, MIRRORED_LABELS_ANNOTATION
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.platforms import OPENSTACK
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import LaggingReader, MemoryReader
 
 from .cases import (
+    CAPI_MACHINE,
+    CAPI_SET,
     CLUSTER_API_FINALIZER,
     GONE,
     INFRA,
     INFRA_CLUSTER,
     INFRA_FINALIZER,
     MACHINE_API_FINALIZER,
-    MIRROR_SET,
+    MAPI_SET,
     NOW,
-    SOURCE,
-    SOURCE_SET,
     SYNC,
     Tree,
     changed,
     look,
     snapshot,
 )
-from .world import NAME, OURS, THEIRS, mirror_of, reconciled, synchronized, tree_of, world
+from .world import NAME, OURS, THEIRS, mapi_of, reconciled, synchronized, tree_of, world
 
 ROUNDS = 8
 """Within which any machine comes to rest."""
@@ -126,7 +127,7 @@ def dressed(draw: st.DrawFn, trees: st.SearchStrategy[Tree], *finalizers: str) -
     return tree
 
 
-SOURCES = dressed(disturbed(SOURCE), CLUSTER_API_FINALIZER)
+CAPI_MACHINES = dressed(disturbed(CAPI_MACHINE), CLUSTER_API_FINALIZER)
 INFRAS = dressed(disturbed(INFRA), INFRA_FINALIZER)
 MIRRORS = dressed(disturbed(MIRROR), MACHINE_API_FINALIZER)
 SETS = st.sampled_from([{}, GONE, {"uid": "made-anew"}])
@@ -142,17 +143,17 @@ def twin(example: Tree) -> st.SearchStrategy[Tree | None]:
 
 CASES = st.fixed_dictionaries(
     {
-        "source": or_none(SOURCES),
-        "mirror": or_none(MIRRORS),
+        "cluster_api": or_none(CAPI_MACHINES),
+        "machine_api": or_none(MIRRORS),
         "infra": or_none(INFRAS),
         "infra_cluster": or_none(disturbed(INFRA_CLUSTER)),
-        "mirror_set": twin(MIRROR_SET),
-        "source_set": twin(SOURCE_SET),
+        "machine_api_set": twin(MAPI_SET),
+        "cluster_api_set": twin(CAPI_SET),
     }
 )
 
 MANAGED: dict[str, Any] = {
-    "source": disturbed(SOURCE),
+    "cluster_api": disturbed(CAPI_MACHINE),
     "infra": disturbed(INFRA),
     "infra_cluster": st.just(INFRA_CLUSTER),
 }
@@ -161,15 +162,18 @@ MANAGED: dict[str, Any] = {
 
 @given(CASES)
 @settings(max_examples=200, deadline=None)
-def test_whatever_is_stored_there_is_a_decision(case: dict[str, Tree | None]) -> None:
+def test_whatever_is_stored_there_is_a_decision(case: dict[str, Any]) -> None:
     plan = decide(snapshot(**case), now=NOW)
     assert isinstance(plan, Plan)
     assert str(plan)
 
 
-@given(CASES, st.sampled_from(["infra", "infra_cluster", "mirror_set", "source_set", "source", "mirror"]))
+@given(
+    CASES,
+    st.sampled_from(["infra", "infra_cluster", "machine_api_set", "cluster_api_set", "cluster_api", "machine_api"]),
+)
 @settings(max_examples=50, deadline=None)
-def test_a_kind_that_is_not_served_is_no_reason_to_fail(case: dict[str, Tree | None], missing: str) -> None:
+def test_a_kind_that_is_not_served_is_no_reason_to_fail(case: dict[str, Any], missing: str) -> None:
     seen = snapshot(**case)
     fields = {name: getattr(seen, name) for name in seen.__struct_fields__}
     fields[missing] = NotServedKind("no CRD")
@@ -178,7 +182,7 @@ def test_a_kind_that_is_not_served_is_no_reason_to_fail(case: dict[str, Tree | N
 
 @given(CASES)
 @settings(max_examples=100, deadline=None)
-def test_every_machine_comes_to_rest_and_stays_there(case: dict[str, Tree | None]) -> None:
+def test_every_machine_comes_to_rest_and_stays_there(case: dict[str, Any]) -> None:
     async def scenario() -> None:
         api = world(**case)
         reader = MemoryReader(api)
@@ -196,7 +200,7 @@ def test_every_machine_comes_to_rest_and_stays_there(case: dict[str, Tree | None
 
 @given(CASES)
 @settings(max_examples=100, deadline=None)
-def test_synchronized_is_true_only_if_the_mirror_is_what_conversion_says(case: dict[str, Tree | None]) -> None:
+def test_synchronized_is_true_only_if_the_mirror_is_what_conversion_says(case: dict[str, Any]) -> None:
     async def scenario() -> None:
         api = world(**case)
         began = api.version
@@ -207,7 +211,7 @@ def test_synchronized_is_true_only_if_the_mirror_is_what_conversion_says(case: d
             if change.kind is mapi.Machine and synchronized(change.tree).get("status") == "True"
         ]
         for tree in said[-1:]:
-            if not rest.failed and "deletionTimestamp" not in tree["metadata"] and mirror_of(api) is not None:
+            if not rest.failed and "deletionTimestamp" not in tree["metadata"] and mapi_of(api) is not None:
                 assert differences(api) == []
 
     asyncio.run(scenario())
@@ -226,7 +230,7 @@ def test_synchronized_is_true_only_if_the_mirror_is_what_conversion_says(case: d
 )
 @settings(max_examples=100, deadline=None)
 def test_two_of_us_at_once_do_not_undo_each_others_work(
-    trees: dict[str, Tree | None], events: list[tuple[tuple[Any, str], str]], turns: list[int]
+    trees: dict[str, Any], events: list[tuple[tuple[Any, str], str]], turns: list[int]
 ) -> None:
     """Two processes with caches that stand still at different moments, while somebody changes the machine."""
 
@@ -246,7 +250,7 @@ def test_two_of_us_at_once_do_not_undo_each_others_work(
         began = api.version
         rests = [await reconciled(api, reader) for reader in (*readers, *readers)]
         assert [rest.writes for rest in rests[1:]] == [0, 0, 0], [str(c) for c in api.changes_since(began)]
-        if not any(rest.failed for rest in rests) and synchronized(mirror_of(api)).get("status") == "True":
+        if not any(rest.failed for rest in rests) and synchronized(mapi_of(api)).get("status") == "True":
             assert differences(api) == []
 
     asyncio.run(scenario())
@@ -254,9 +258,7 @@ def test_two_of_us_at_once_do_not_undo_each_others_work(
 
 @given(st.fixed_dictionaries(MANAGED), st.integers(1, 5))
 @settings(max_examples=60, deadline=None)
-def test_one_of_us_between_any_decision_and_write_of_the_other_is_harmless(
-    trees: dict[str, Tree | None], write: int
-) -> None:
+def test_one_of_us_between_any_decision_and_write_of_the_other_is_harmless(trees: dict[str, Any], write: int) -> None:
     async def scenario() -> None:
         api = world(**trees)
         alone = world(**trees)
@@ -279,7 +281,7 @@ def test_one_of_us_between_any_decision_and_write_of_the_other_is_harmless(
 
 @given(st.fixed_dictionaries(MANAGED))
 @settings(max_examples=60, deadline=None)
-def test_an_event_says_everything_once(trees: dict[str, Tree | None]) -> None:
+def test_an_event_says_everything_once(trees: dict[str, Any]) -> None:
     """A controller that starts anew plans the same Events, by the same names."""
     plans = [decide(snapshot(**trees), now=NOW) for _ in range(2)]
     notes = [[(e.target.uid, e.reason, e.note) for e in plan.actions if isinstance(e, Emit)] for plan in plans]
@@ -320,7 +322,7 @@ def settled(api: MemoryApi) -> list[Any]:
 
 def differences(api: MemoryApi) -> list[str]:
     """In what the mirror differs from what conversion makes of the machine as it is stored; read independently."""
-    mirror, source = mirror_of(api), look(capi.Machine, tree_of(api, capi.Machine, NAME, THEIRS))
+    mirror, source = mapi_of(api), look(capi.Machine, tree_of(api, capi.Machine, NAME, THEIRS))
     assert mirror is not None
     assert isinstance(source, Present)
     spec = source.object.spec
@@ -341,9 +343,15 @@ def differences(api: MemoryApi) -> list[str]:
     for side in (found, wanted):
         value = (side["spec"].pop("providerSpec", None) or {}).get("value")
         side["providerSpec"] = OPENSTACK.canonical_provider_spec(value)
-    extent = {"labels": None, "annotations": None}
     pairs = {
-        "metadata": tuple({key: side["metadata"].get(key) or {} for key in extent} for side in (found, wanted)),
+        "labels": (
+            put_there(found, wanted, "labels", MIRRORED_LABELS_ANNOTATION),
+            wanted["metadata"].get("labels", {}),
+        ),
+        "annotations": (
+            put_there(found, wanted, "annotations", MIRRORED_ANNOTATIONS_ANNOTATION),
+            wanted["metadata"].get("annotations", {}),
+        ),
         "spec": (found["spec"], wanted["spec"]),
         "providerSpec": (found["providerSpec"], wanted["providerSpec"]),
         "status": (found["status"], wanted.get("status") or {}),
@@ -351,13 +359,21 @@ def differences(api: MemoryApi) -> list[str]:
     return [str(change) for part, (one, other) in pairs.items() for change in changes(one, other, path=part)]
 
 
+def put_there(found: Tree, wanted: Tree, part: str, memory: str) -> Tree:
+    """The labels or annotations of a mirror less those of others: neither wanted nor remembered as ours."""
+    metadata = found["metadata"]
+    remembered = (metadata.get("annotations") or {}).get(memory, "").split(",")
+    ours = {*wanted["metadata"].get(part, {}), *(one.partition("=")[0] for one in remembered)}
+    return {key: value for key, value in (metadata.get(part) or {}).items() if key in ours}
+
+
 def test_the_examples_are_mirrored() -> None:
     """What the properties above are drawn from is a machine in sync, so that they are about something."""
 
     async def scenario() -> None:
-        api = world(mirror=changed(MIRROR))
+        api = world(machine_api=changed(MIRROR))
         await reconciled(api, MemoryReader(api))
-        assert synchronized(mirror_of(api))["status"] == "True"
+        assert synchronized(mapi_of(api))["status"] == "True"
         assert differences(api) == []
 
     asyncio.run(scenario())

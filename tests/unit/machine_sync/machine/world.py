@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from windlass.api import capi, capo, mapi
+from windlass.api import capi, capo, config, mapi
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.executor import Executor
@@ -12,21 +12,23 @@ from windlass.kube.rounds import MAX_ROUNDS, Rest, reconcile
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import machine_controller
-from windlass.machine_sync.machine.synchronized import SYNCHRONIZED
-from windlass.machine_sync.platforms import OPENSTACK
+from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
+from windlass.machine_sync.platforms import OPENSTACK, Platform
 from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.checks import machine_api
+from windlass.testing.memory.checks import machine_api as machine_api_rules
 from windlass.testing.memory.reader import MemoryReader
 
 from .cases import (
+    CAPI_MACHINE,
+    CAPI_SET,
+    CLUSTER,
     CLUSTER_API_FINALIZER,
     INFRA,
     INFRA_CLUSTER,
     INFRA_FINALIZER,
-    MIRROR_SET,
+    INFRASTRUCTURE,
+    MAPI_SET,
     NOW,
-    SOURCE,
-    SOURCE_SET,
     SYNC,
     Tree,
 )
@@ -40,41 +42,60 @@ def typed(kind: type[KubernetesObject], tree: Tree) -> Tree:
     return {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind, **tree}
 
 
-def world(
-    *,
-    source: Tree | None = SOURCE,
-    mirror: Tree | None = None,
-    infra: Tree | None = INFRA,
-    infra_cluster: Tree | None = INFRA_CLUSTER,
-    mirror_set: Tree | None = MIRROR_SET,
-    source_set: Tree | None = SOURCE_SET,
-) -> MemoryApi:
-    """An API server with these objects, None left out."""
-    api = MemoryApi(
-        machine_api(mapi.Machine),
-        machine_api(mapi.MachineSet),
+def empty(platform: Platform = OPENSTACK) -> MemoryApi:
+    """An API server without objects."""
+    return MemoryApi(
+        machine_api_rules(mapi.Machine),
+        machine_api_rules(mapi.MachineSet),
         capi.Machine,
         capi.MachineSet,
-        capo.OpenStackMachine,
-        capo.OpenStackCluster,
+        capi.Cluster,
+        platform.infra_machine,
+        platform.infra_cluster,
+        config.Infrastructure,
         Event,
         clock=lambda: NOW,
     )
+
+
+def world(
+    *,
+    cluster_api: Tree | None = CAPI_MACHINE,
+    machine_api: Tree | None = None,
+    infra: Tree | None = INFRA,
+    infra_cluster: Tree | None = INFRA_CLUSTER,
+    machine_api_set: Tree | None = MAPI_SET,
+    cluster_api_set: Tree | None = CAPI_SET,
+    cluster: Tree | None = CLUSTER,
+    infrastructure: Tree | None = INFRASTRUCTURE,
+    platform: Platform = OPENSTACK,
+) -> MemoryApi:
+    """An API server with these objects, None left out."""
+    api = empty(platform)
     trees: dict[type[Any], Tree | None] = {
-        capi.Machine: source,
-        mapi.Machine: mirror,
-        capo.OpenStackMachine: infra,
-        capo.OpenStackCluster: infra_cluster,
-        mapi.MachineSet: mirror_set,
-        capi.MachineSet: source_set,
+        capi.Machine: cluster_api,
+        mapi.Machine: machine_api,
+        platform.infra_machine: infra,
+        platform.infra_cluster: infra_cluster,
+        mapi.MachineSet: machine_api_set,
+        capi.MachineSet: cluster_api_set,
+        capi.Cluster: cluster,
+        config.Infrastructure: infrastructure,
     }
     api.load(*(typed(kind, tree) for kind, tree in trees.items() if tree is not None))
     return api
 
 
-async def reconciled(api: Api, reader: MemoryReader, *, now: datetime = NOW, max_rounds: int = MAX_ROUNDS) -> Rest:
+async def reconciled(
+    api: Api,
+    reader: MemoryReader,
+    *,
+    now: datetime = NOW,
+    max_rounds: int = MAX_ROUNDS,
+    platform: Platform = OPENSTACK,
+) -> Rest:
     """What one process that has just started does about the machine. Only what it declares can be written."""
-    controller = machine_controller(reader, platform=OPENSTACK, namespaces=NAMESPACES)
+    controller = machine_controller(reader, platform=platform, namespaces=NAMESPACES)
     return await reconcile(
         NAME,
         observe=controller.observe,
@@ -85,7 +106,7 @@ async def reconciled(api: Api, reader: MemoryReader, *, now: datetime = NOW, max
     )
 
 
-async def at_rest(**trees: Tree | None) -> MemoryApi:
+async def at_rest(**trees: Any) -> MemoryApi:
     """A world in which the controller has done what there was to do."""
     api = world(**trees)
     rest = await reconciled(api, MemoryReader(api))
@@ -98,13 +119,13 @@ def tree_of(api: MemoryApi, kind: type[KubernetesObject], name: str, namespace: 
     return None if found is None else found.tree()
 
 
-def mirror_of(api: MemoryApi) -> Tree | None:
+def mapi_of(api: MemoryApi) -> Tree | None:
     return tree_of(api, mapi.Machine, NAME, OURS)
 
 
-def synchronized(mirror: Tree | None) -> Tree:
+def synchronized(machine: Tree | None) -> Tree:
     """The Synchronized condition, empty if there is none."""
-    conditions = ((mirror or {}).get("status") or {}).get("conditions") or []
+    conditions = ((machine or {}).get("status") or {}).get("conditions") or []
     return next((dict(one) for one in conditions if one["type"] == SYNCHRONIZED), {})
 
 
@@ -118,7 +139,7 @@ async def provider(api: MemoryApi) -> None:
             await take_off(api, capo.OpenStackMachine, infra.metadata, INFRA_FINALIZER)
 
 
-async def cluster_api(api: MemoryApi) -> None:
+async def cluster_api_core(api: MemoryApi) -> None:
     """Cluster API core: a Machine takes its infrastructure machine along, and goes after it."""
     for machine in api.listing(capi.Machine):
         if not machine.deleting or CLUSTER_API_FINALIZER not in machine.metadata.finalizers:

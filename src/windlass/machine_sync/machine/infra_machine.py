@@ -1,0 +1,181 @@
+"""The infra machine of a mirror: made, kept up to date, and made anew where its provider admits no change.
+
+| infra machine | what follows |
+|---|---|
+| not there | created, paused, owned by the Cluster API Machine |
+| differs in what its provider lets one change | changed |
+| differs otherwise | `Recreation`: deleted and, being paused, stripped of its finalizers; then created |
+| differs only in what the provider or the API server filled in | stays |
+
+Nothing is made anew that is not paused: its provider would take the deletion for the end of the instance.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from windlass.api import capi, mapi
+from windlass.api.meta import OwnerReference, tree
+from windlass.kube.merge import Change, changes, same
+from windlass.kube.plan import Action, Create, Delete, Emit, Merge, RemoveFinalizers, Target, target
+from windlass.kube.seen import Present, metadata_of
+from windlass.machine_sync.constants import EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
+from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
+from windlass.machine_sync.machine.synchronized import RECREATING
+from windlass.machine_sync.mirroring import conditions, metadata
+from windlass.machine_sync.mirroring.synchronized import Verdict
+
+MARKS = {PAUSED_ANNOTATION: ""}
+
+
+class Ensured(Struct, frozen=True):
+    """What there is to do. `recreating`: what `Synchronized` says while the infra machine is being made anew."""
+
+    actions: tuple[Action, ...]
+    recreating: Verdict | None = None
+
+
+def ensure(
+    seen: MachineSnapshot, converted: Any, *, labels: Mapping[str, str], source: Present[mapi.Machine]
+) -> Ensured:
+    """Make the infra machine of a paused mirror what conversion says. The Cluster API Machine exists."""
+    owner = _owner(seen)
+    found = seen.infra
+    if not isinstance(found, Present):
+        return Ensured((create(seen, converted, owner, labels=labels, why="mirror of the Machine API Machine"),))
+    observed, annotations = found.tree["metadata"], converted.metadata.annotations
+    wanted = metadata.mirrored(observed, labels=labels, annotations=annotations, owners=[owner], marks=MARKS)
+    merged: Mapping[str, Any] = found.tree.get("spec") or {}
+    made: dict[str, Any] = tree(converted.spec)
+    spec = differing(seen, merged, made)
+    changeable = {key: made.get(key) for key in seen.platform.infra_mutable if key in spec}
+    if found.deleting or spec.keys() - changeable.keys():
+        fields = changes(spec, {key: value for key, value in made.items() if key in spec}, path="spec")
+        return _recreate(seen, found, [*fields], source=source)
+    update = Merge(
+        target=target(found),
+        observed={"metadata": metadata.compared(observed), "spec": {key: merged.get(key) for key in changeable}},
+        desired={"metadata": wanted, "spec": changeable},
+        why="the Machine API Machine changed",
+    )
+    return Ensured((update,))
+
+
+def create(
+    seen: MachineSnapshot, converted: Any, owner: OwnerReference | None, *, labels: Mapping[str, str], why: str
+) -> Create:
+    """A new infra machine: paused if it gets an owner, which is then a mirror like itself."""
+    meta = metadata.mirrored(
+        {},
+        labels=labels,
+        annotations=converted.metadata.annotations,
+        owners=[owner] if owner is not None else [],
+        marks=MARKS if owner is not None else {},
+    )
+    body = {"metadata": {**meta, "finalizers": [SYNC_FINALIZER]}, "spec": tree(converted.spec)}
+    aim = Target(seen.platform.infra_machine, infra_name(seen), seen.namespaces.cluster_api)
+    return Create(target=aim, body=body, why=why)
+
+
+def status(seen: MachineSnapshot, converted: Any, *, now: datetime) -> Merge | None:
+    """The status that follows from that of the Machine; None where the platform converts none.
+
+    Where it does not, the provider's own stays.
+    """
+    found = seen.infra
+    if not isinstance(found, Present) or seen.platform.provider_status is None:
+        return None
+    observed: Mapping[str, Any] = found.tree.get("status") or {}
+    desired: dict[str, Any] = tree(converted.status)
+    desired["conditions"] = conditions.merged_v1beta1(
+        observed.get("conditions"), desired.get("conditions") or [], now=now
+    )
+    return Merge(
+        target=target(found),
+        part="status",
+        observed={"status": observed},
+        desired={"status": desired},
+        why="the status of the Machine API Machine changed",
+    )
+
+
+def differing(seen: MachineSnapshot, observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
+    """The top-level fields of the spec that really differ, as observed."""
+    left, right = _said(observed), _said(desired)
+    for path, default in seen.platform.infra_leftovers.items():
+        _drop(left, right, path.split("."), default)
+    left = _said(left)
+    return {key: left.get(key) for key in left.keys() | right.keys() if not same(left.get(key), right.get(key))}
+
+
+def _recreate(
+    seen: MachineSnapshot, found: Present[Any], differ: list[Change], *, source: Present[mapi.Machine]
+) -> Ensured:
+    meta = found.metadata
+    if PAUSED_ANNOTATION not in meta.annotations:
+        pause = Merge(
+            target=target(found),
+            observed={"metadata": {"annotations": meta.annotations}},
+            desired={"metadata": {"annotations": {**meta.annotations, **MARKS}}},
+            why="it is to be made anew, and its provider must not delete the instance",
+        )
+        return Ensured((pause,), RECREATING)
+    if not found.deleting:
+        kind = seen.platform.infra_machine.RESOURCE.kind
+        why = f"{', '.join(change.path for change in differ)} cannot be changed on an existing {kind}"
+        delete = Delete(target=target(found), pin=True, why=why)
+        return Ensured((*_announce(kind, differ, source), delete), RECREATING)
+    # Paused, its provider never takes its finalizer off.
+    off = RemoveFinalizers(
+        target=target(found),
+        observed=tuple(meta.finalizers),
+        finalizers=tuple(meta.finalizers),
+        why="it is made anew; the instance stays",
+    )
+    return Ensured((off,), RECREATING)
+
+
+def _announce(kind: str, differ: list[Change], source: Present[mapi.Machine]) -> list[Emit]:
+    """An instance that is described anew is worth knowing about: which fields made it so."""
+    if not source.object.spec.provider_id and source.object.status.phase not in ("Provisioned", "Running", "Deleting"):
+        return []
+    note = f"The {kind} is made anew, the instance stays; what differs: {'; '.join(map(str, differ))}"
+    return [Emit(target=target(source), type="Normal", reason="RecreatingInfraMachine", note=note, source=EVENT_SOURCE)]
+
+
+def _owner(seen: MachineSnapshot) -> OwnerReference:
+    machine = metadata_of(seen.cluster_api)
+    assert machine is not None
+    resource = capi.Machine.RESOURCE
+    return OwnerReference(
+        api_version=resource.api_version,
+        kind=resource.kind,
+        name=machine.name,
+        uid=machine.uid,
+        controller=True,
+        block_owner_deletion=True,
+    )
+
+
+def _said(value: Any) -> Any:
+    """Without what says nothing: null, and empty text, lists and maps."""
+    if isinstance(value, Mapping):
+        said = {key: _said(inner) for key, inner in value.items()}
+        return {key: inner for key, inner in said.items() if inner not in (None, "") and inner != {} and inner != []}
+    if isinstance(value, list):
+        return [_said(item) for item in value]
+    return value
+
+
+def _drop(observed: Any, desired: Any, path: list[str], default: Any) -> None:
+    """Take the field at `path` out of `observed` if it is a leftover: `desired` does not have it."""
+    *parents, last = path
+    for key in parents:
+        observed = observed.get(key) if isinstance(observed, dict) else None
+        desired = desired.get(key) if isinstance(desired, dict) else None
+    if not isinstance(observed, dict) or (isinstance(desired, dict) and last in desired):
+        return
+    if default is None or observed.get(last) == default:
+        observed.pop(last, None)

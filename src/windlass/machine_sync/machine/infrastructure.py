@@ -1,0 +1,42 @@
+"""What a Machine of Cluster API refers to, its infra machine and infra cluster: why they cannot be had."""
+
+from windlass.api import capi
+from windlass.api.meta import KubernetesObject
+from windlass.kube.seen import Absent, NotServedKind, Unreadable
+from windlass.machine_sync.machine.owners import not_found
+from windlass.machine_sync.machine.snapshot import MachineSnapshot
+from windlass.machine_sync.machine.synchronized import Reason
+from windlass.machine_sync.mirroring.synchronized import Fault
+
+
+def missing(seen: MachineSnapshot, machine: capi.Machine) -> Fault | None:
+    """Why nothing can be done about `machine`. An infra machine that is not there is no reason: it may come."""
+    where = f"machine {machine.metadata.namespace}/{machine.metadata.name}"
+    if not machine.spec.cluster_name:
+        return _not_fetched(f"{where}: cluster name is empty in Cluster API machine spec", retry=False)
+    if not machine.spec.infrastructure_ref.name:
+        return _not_fetched(f"{where}: infrastructure machine reference is invalid or incomplete", retry=False)
+    kind: type[KubernetesObject] = seen.platform.infra_cluster
+    match seen.infra_cluster:
+        case Absent():
+            text = f"infrastructure cluster: {not_found(kind, machine.spec.cluster_name)}"
+            return _not_fetched(f"failed to get Cluster API {text}")
+        case Unreadable(why=why):
+            return _not_fetched(f"failed to get Cluster API infrastructure cluster: {why}", retry=False)
+        case NotServedKind(why=why):
+            return _not_fetched(f"failed to get Cluster API infrastructure cluster: {why}")
+    return unreadable(seen)
+
+
+def unreadable(seen: MachineSnapshot) -> Fault | None:
+    """Why the infra machine cannot be read, if it is there."""
+    match seen.infra:
+        case Unreadable(why=why):
+            return _not_fetched(f"failed to get Cluster API infrastructure machine: {why}", retry=False)
+        case NotServedKind(why=why):
+            return _not_fetched(f"failed to get Cluster API infrastructure machine: {why}")
+    return None
+
+
+def _not_fetched(text: str, *, retry: bool = True) -> Fault:
+    return Fault(Reason.FAILED_TO_GET_INFRA, f"failed to fetch Cluster API infra resources: {text}", retry=retry)

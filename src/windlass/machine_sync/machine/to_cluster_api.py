@@ -1,0 +1,203 @@
+"""The Machine API is authoritative: make the Cluster API Machine and its infra machine the mirror, paused.
+
+In order, each step only if the one before held:
+
+| step | when it fails |
+|---|---|
+| what the Cluster API Machine refers to, if it exists, can be read | FailedToGetCAPIInfraResources |
+| owner references have a counterpart | FailedToConvertMAPIMachineToCAPI |
+| the machine fits the infra cluster, and converts | FailedToConvertMAPIMachineToCAPI |
+| our finalizer is on all; the Cluster API Machine has the converted spec and metadata | FailedTo...CAPIMachine |
+| its infra machine likewise; if its spec differs for good it is made anew | FailedTo...CAPIInfraMachine |
+| the mirror's status, then condition and generation | FailedToUpdateCAPIMachine |
+
+A mirror is made paused, so that its controllers do not act on what it describes. Only when Cluster API is authoritative
+and has no Machine at all (yet) is one made that is not: `create_unpaused`.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec import Struct
+
+from windlass.api import capi, config, mapi
+from windlass.api.meta import OwnerReference, tree
+from windlass.kube.plan import Action, Create, Merge, Plan, Target, WaitFor, target
+from windlass.kube.seen import Absent, Present, metadata_of
+from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
+    CLUSTER_API_FINALIZER,
+    MACHINE_API,
+    PAUSED_ANNOTATION,
+    SET_NAME_LABEL,
+    SYNC_FINALIZER,
+)
+from windlass.machine_sync.conversion.machine_to_cluster_api import ConvertedToClusterAPI
+from windlass.machine_sync.machine import infra_machine, infrastructure, owners
+from windlass.machine_sync.machine.set_name import set_name_label
+from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
+from windlass.machine_sync.machine.synchronized import FROM_MACHINE_API, Reason, failed
+from windlass.machine_sync.mirroring import conditions, metadata
+from windlass.machine_sync.mirroring.finalizers import hold
+from windlass.machine_sync.mirroring.synchronized import Fault, status_write, verdict_write, warn
+
+MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}
+"""Annotations of the Cluster API Machine while it is only the mirror."""
+
+_OWNERS = "failed to convert Machine API machine owner references to Cluster API"
+_MACHINE = "failed to convert Machine API machine to Cluster API machine"
+
+
+def create_or_update(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> Plan:
+    """The plan that makes the mirror what conversion says, or that says why it cannot be made."""
+    if isinstance(seen.cluster_api, Present) and (fault := infrastructure.missing(seen, seen.cluster_api.object)):
+        return failed(seen, fault, now=now)
+    made = _made(seen, source)
+    if isinstance(made, Fault):
+        return failed(seen, made, now=now)
+    finalizers = hold(
+        (mapi.Machine, seen.machine_api), (capi.Machine, seen.cluster_api), (seen.platform.infra_machine, seen.infra)
+    )
+    first: list[Action] = [*warn(source, made.warnings), *finalizers]
+    if not isinstance(seen.cluster_api, Present):
+        body = _body(seen, made, marks=MARKS)
+        return Plan.of(*first, Create(target=_aim(seen), body=body, why="mirror of the Machine API Machine"))
+    content = _update(seen, seen.cluster_api, made)
+    infra = infra_machine.ensure(seen, made.infra_machine, labels=made.labels, source=source)
+    if infra.recreating is not None:
+        return Plan.of(*first, content, *infra.actions, verdict_write(source, infra.recreating, now=now))
+    if any(action.needed for action in (content, *infra.actions)):
+        # Status goes with the generation that the mirror then has, so it waits for the answer.
+        return Plan.of(*first, content, *infra.actions)
+    generation = source.metadata.generation
+    return Plan.of(
+        *first,
+        _status(seen.cluster_api, made.machine, now=now),
+        infra_machine.status(seen, made.infra_machine, now=now),
+        status_write(source, None, verdict=FROM_MACHINE_API, generation=generation, now=now),
+    )
+
+
+def create_unpaused(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> Plan:
+    """Cluster API is authoritative and has no Machine: give it its first one, on which its controllers act at once.
+
+    The infra machine first: once the Machine is there, the mirror is the Machine API's, and nobody would make it. Its
+    owner is set by Cluster API's own controller.
+    """
+    if fault := infrastructure.unreadable(seen):
+        return failed(seen, fault, now=now)
+    infra = metadata_of(seen.infra)
+    if infra is not None and infra.deletion_timestamp is not None:
+        return Plan().then(WaitFor(f"the infrastructure provider to delete {infra.name}, which had this name before"))
+    made = _made(seen, source)
+    if isinstance(made, Fault):
+        return failed(seen, made, now=now)
+    why = "Cluster API is authoritative and has no Machine yet"
+    return Plan.of(
+        *warn(source, made.warnings),
+        *hold((mapi.Machine, seen.machine_api), (seen.platform.infra_machine, seen.infra)),
+        infra_machine.create(seen, made.infra_machine, None, labels=made.labels, why=why)
+        if isinstance(seen.infra, Absent)
+        else None,
+        Create(target=_aim(seen), body=_body(seen, made, marks={}), why=why),
+    )
+
+
+class _Made(Struct, frozen=True):
+    """What the mirror is to be: the converted objects, with the labels of both and the owners of the Machine."""
+
+    machine: capi.Machine
+    infra_machine: Any
+    labels: dict[str, str]
+    owners: list[OwnerReference]
+    warnings: tuple[str, ...]
+
+
+def _made(seen: MachineSnapshot, source: Present[mapi.Machine]) -> _Made | Fault:
+    """What conversion gives, and the owners; or why it gives nothing."""
+    if not isinstance(seen.infrastructure, Present):
+        missing = owners.not_found(config.Infrastructure, "cluster")
+        why = missing if isinstance(seen.infrastructure, Absent) else seen.infrastructure.why
+        return Fault(
+            Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: failed to get the Infrastructure: {why}"
+        )
+    described = seen.infrastructure.object
+    cluster_name = described.status.infrastructure_name
+    references = owners.to_cluster_api(
+        source.metadata.owner_references, seen.cluster_api_set, seen.cluster, cluster_name=cluster_name
+    )
+    if isinstance(references, owners.UnsupportedOwner):
+        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, references.detail, retry=False)
+    if isinstance(references, owners.OwnerNotFound):
+        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_OWNERS}: {references.text}")
+    cluster = seen.infra_cluster.object if isinstance(seen.infra_cluster, Present) else None
+    if errors := seen.platform.cluster_errors(source.object, cluster):
+        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: {ConvertedToClusterAPI(errors=errors).error}")
+    converted = seen.platform.to_cluster_api(source.object, described)
+    if converted.machine is None:
+        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: {converted.error}")
+    labels = dict(converted.machine.metadata.labels)
+    owner = next((reference for reference in references if reference.kind == "MachineSet"), None)
+    if owner is not None:
+        labels[SET_NAME_LABEL] = set_name_label(owner.name)
+    return _Made(converted.machine, converted.infra_machine, labels, references, converted.warnings)
+
+
+def _aim(seen: MachineSnapshot) -> Target:
+    return Target(capi.Machine, seen.name, seen.namespaces.cluster_api)
+
+
+def _body(seen: MachineSnapshot, made: _Made, *, marks: Mapping[str, str]) -> dict[str, Any]:
+    meta = _metadata({}, made, marks=marks)
+    return {
+        "metadata": {**meta, "finalizers": [CLUSTER_API_FINALIZER, SYNC_FINALIZER]},
+        "spec": _spec(seen, made.machine),
+    }
+
+
+def _update(seen: MachineSnapshot, mirror: Present[capi.Machine], made: _Made) -> Merge:
+    observed = mirror.tree["metadata"]
+    return Merge(
+        target=target(mirror),
+        observed={"metadata": metadata.compared(observed), "spec": mirror.tree.get("spec") or {}},
+        desired={"metadata": _metadata(observed, made, marks=MARKS), "spec": _spec(seen, made.machine)},
+        why="the Machine API Machine changed",
+    )
+
+
+def _metadata(observed: Mapping[str, Any], made: _Made, *, marks: Mapping[str, str]) -> dict[str, Any]:
+    annotations = made.machine.metadata.annotations
+    return metadata.mirrored(observed, labels=made.labels, annotations=annotations, owners=made.owners, marks=marks)
+
+
+def _spec(seen: MachineSnapshot, converted: capi.Machine) -> dict[str, Any]:
+    spec: dict[str, Any] = tree(converted.spec)
+    # An infra machine that is there keeps its name: another one would be another instance.
+    spec["infrastructureRef"]["name"] = infra_name(seen)
+    return spec
+
+
+def _status(mirror: Present[capi.Machine], converted: capi.Machine, *, now: datetime) -> Merge:
+    observed: dict[str, Any] = dict(mirror.tree.get("status") or {})
+    desired: dict[str, Any] = tree(converted.status)
+    generation = mirror.metadata.generation
+    old = ((observed.get("deprecated") or {}).get("v1beta1") or {}).get("conditions")
+    v1beta1 = dict((desired.get("deprecated") or {}).get("v1beta1") or {})
+    v1beta1["conditions"] = conditions.merged_v1beta1(old, v1beta1.get("conditions") or [], now=now)
+    return Merge(
+        target=target(mirror),
+        part="status",
+        observed={"status": observed},
+        desired={
+            "status": {
+                **desired,
+                "conditions": conditions.merged(
+                    observed.get("conditions"), desired.get("conditions") or [], now=now, generation=generation
+                ),
+                "deprecated": {"v1beta1": v1beta1},
+                "observedGeneration": generation,
+            }
+        },
+        why="the status of the Machine API Machine changed",
+    )

@@ -1,0 +1,36 @@
+"""Our finalizer: on everything that mirrors or is mirrored, from before its first mirror until the last has gone."""
+
+from typing import Any
+
+from windlass.api.meta import KubernetesObject
+from windlass.kube.plan import AddFinalizer, RemoveFinalizers, target_of
+from windlass.kube.seen import Seen, metadata_of
+from windlass.machine_sync.constants import SYNC_FINALIZER
+
+
+def hold(*there: tuple[type[KubernetesObject], Seen[Any]]) -> list[AddFinalizer]:
+    """Our finalizer on each of these that is there and is not being deleted."""
+    found = ((kind, metadata_of(seen)) for kind, seen in there)
+    return [
+        AddFinalizer(
+            target=target_of(kind, meta),
+            observed=tuple(meta.finalizers),
+            finalizer=SYNC_FINALIZER,
+            why="its mirror must be cleaned up before it goes",
+        )
+        for kind, meta in found
+        if meta is not None and meta.deletion_timestamp is None
+    ]
+
+
+def let_go(kind: type[KubernetesObject], seen: Seen[Any], *finalizers: str, why: str) -> RemoveFinalizers | None:
+    """Our finalizer off the object, and these of others with it; None if it is not there."""
+    meta = metadata_of(seen)
+    if meta is None:
+        return None
+    return RemoveFinalizers(
+        target=target_of(kind, meta),
+        observed=tuple(meta.finalizers),
+        finalizers=(*finalizers, SYNC_FINALIZER),
+        why=why,
+    )

@@ -1,0 +1,41 @@
+"""Where the spec of an infra machine, or of the template of one, really differs from what conversion gives.
+
+What says nothing (null, and empty text, lists and maps) makes no difference, and neither do the fields that the
+provider or the API server fills in: `Platform.infra_leftovers`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from windlass.kube.merge import same
+from windlass.machine_sync.platforms import Platform
+
+
+def differing(platform: Platform, observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
+    """The top-level fields of the spec that really differ, as observed."""
+    left, right = _said(observed), _said(desired)
+    for path, default in platform.infra_leftovers.items():
+        _drop(left, right, path.split("."), default)
+    left = _said(left)
+    return {key: left.get(key) for key in left.keys() | right.keys() if not same(left.get(key), right.get(key))}
+
+
+def _said(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        said = {key: _said(inner) for key, inner in value.items()}
+        return {key: inner for key, inner in said.items() if inner not in (None, "") and inner != {} and inner != []}
+    if isinstance(value, list):
+        return [_said(item) for item in value]
+    return value
+
+
+def _drop(observed: Any, desired: Any, path: list[str], default: Any) -> None:
+    """Take the field at `path` out of `observed` if it is a leftover: `desired` does not have it."""
+    *parents, last = path
+    for key in parents:
+        observed = observed.get(key) if isinstance(observed, dict) else None
+        desired = desired.get(key) if isinstance(desired, dict) else None
+    if not isinstance(observed, dict) or (isinstance(desired, dict) and last in desired):
+        return
+    if default is None or observed.get(last) == default:
+        observed.pop(last, None)

@@ -1,0 +1,146 @@
+"""The `Synchronized` condition of a Machine or MachineSet of the Machine API, and the one status write that carries it.
+
+| outcome | status | severity | synchronizedGeneration |
+|---|---|---|---|
+| synchronized | True | | generation of the authoritative object |
+| failed | False | Error | kept |
+| the mirror is being made anew | Unknown | Info | kept |
+| authority has moved | Unknown | Info | 0 |
+
+lastTransitionTime moves when the status does, not when only reason or message change. The whole status goes out in
+one merge patch with the resourceVersion that was observed, so that it is never True before everything else is there,
+and so that nothing is sent when nothing changed.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from windlass.api import mapi
+from windlass.kube.conditions import put
+from windlass.kube.plan import Emit, Merge, Plan, Target, target
+from windlass.kube.seen import Present, Seen
+from windlass.machine_sync.constants import EVENT_SOURCE
+
+SYNCHRONIZED = "Synchronized"
+
+MachineApiObject: TypeAlias = mapi.Machine | mapi.MachineSet
+
+KEPT = ("conditions", "lastOperation", "authoritativeAPI", "synchronizedAPI", "synchronizedGeneration")
+"""Status fields that conversion does not decide."""
+
+
+class Verdict(Struct, frozen=True):
+    """What the condition says: `ok` True, False, or None for Unknown."""
+
+    ok: bool | None
+    reason: str
+    message: str
+
+    @property
+    def condition(self) -> dict[str, Any]:
+        status, severity = {True: ("True", ""), False: ("False", "Error"), None: ("Unknown", "Info")}[self.ok]
+        return {
+            "type": SYNCHRONIZED,
+            "status": status,
+            **({"severity": severity} if severity else {}),
+            "reason": str(self.reason),
+            "message": self.message,
+        }
+
+
+class Fault(Struct, frozen=True):
+    """Why the mirror cannot be made. `retry`: it may heal without a change that would wake us."""
+
+    reason: str
+    message: str
+    retry: bool = True
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict(False, str(self.reason), self.message)
+
+
+def authority(found: MachineApiObject) -> str:
+    """Who is authoritative: status says so; until anybody has filled it, what spec asks for."""
+    return found.status.authoritative_api or found.spec.authoritative_api
+
+
+def failed(fault: Fault, machine_api: Seen[Any], *, source: Target | None, now: datetime) -> Plan:
+    """Say so where people look: on the Machine API object as a condition, or, without one, on `source` as an Event."""
+    if isinstance(machine_api, Present):
+        plan = Plan.of(verdict_write(machine_api, fault.verdict, now=now))
+    elif source is not None:
+        reason = "SynchronizationWarning" if fault.retry else "SynchronizationError"
+        plan = Plan.of(Emit(target=source, type="Warning", reason=reason, note=fault.message, source=EVENT_SOURCE))
+    else:
+        plan = Plan.nothing(fault.message)
+    return plan.retry(fault.message) if fault.retry else plan
+
+
+def warn(found: Present[Any], warnings: tuple[str, ...]) -> list[Emit]:
+    """What conversion dropped, as Events of the object."""
+    return [
+        Emit(target=target(found), type="Warning", reason="ConversionWarning", note=warning, source=EVENT_SOURCE)
+        for warning in warnings
+    ]
+
+
+def fill_authority(found: Present[Any], note: str) -> Plan:
+    """Make an empty status.authoritativeAPI what spec says; nothing if it is filled. `note` is for people."""
+    write = status_fields(found, {"authoritativeAPI": authority(found.object)}, why="status.authoritativeAPI was empty")
+    return Plan.of(write) if write.needed else Plan.nothing(note)
+
+
+def status_fields(found: Present[Any], fields: Mapping[str, Any], *, why: str) -> Merge:
+    """These fields of the status, the others as they are."""
+    observed: dict[str, Any] = dict(found.tree.get("status") or {})
+    return Merge(
+        target=target(found),
+        part="status",
+        observed={"status": observed},
+        desired={"status": {**observed, **fields}},
+        why=why,
+    )
+
+
+def verdict_write(found: Present[Any], verdict: Verdict, *, now: datetime) -> Merge:
+    """The condition alone; the rest of the status stays as it is."""
+    return status_write(found, None, verdict=verdict, generation=None, now=now)
+
+
+def status_write(
+    found: Present[Any],
+    status: Mapping[str, Any] | None,
+    *,
+    verdict: Verdict,
+    generation: int | None,
+    now: datetime,
+) -> Merge:
+    """The one status write of a pass.
+
+    `status` is the whole converted status, None to leave it as it is; conditions and what the two APIs' own machinery
+    keeps there (`KEPT`) stay. An empty authoritativeAPI is filled from spec: until somebody does, nobody acts.
+
+    `generation` is that of the authoritative object, None to keep what is noted. It never goes down: the API refuses
+    that outside of a migration. A lower one means that the authoritative object was deleted and made anew, or that the
+    other side was authoritative in between.
+    """
+    observed: dict[str, Any] = dict(found.tree.get("status") or {})
+    if status is None:
+        desired = dict(observed)
+    else:
+        desired = {**status, **{key: observed[key] for key in KEPT if key in observed}}
+    desired["authoritativeAPI"] = authority(found.object)
+    desired["conditions"] = put(observed.get("conditions") or [], verdict.condition, now=now)
+    if generation is not None:
+        desired["synchronizedGeneration"] = max(generation, found.object.status.synchronized_generation)
+    return Merge(
+        target=target(found),
+        part="status",
+        observed={"status": observed},
+        desired={"status": desired},
+        why=f"{SYNCHRONIZED}={verdict.condition['status']} {verdict.reason}",
+    )

@@ -1,0 +1,234 @@
+"""Cluster API is authoritative: what the mirror in the Machine API becomes, and what is said when it cannot."""
+
+import pytest
+
+from windlass.api import capi, mapi
+from windlass.kube.plan import Done, Emit, Merge, Retry
+
+from .cases import (
+    CAPI_MACHINE,
+    EARLIER,
+    INFRA,
+    Tree,
+    after,
+    changed,
+    condition,
+    decided,
+    mirrored,
+    notes,
+)
+
+
+def test_a_created_mirror_gets_status_condition_generation_and_authority_in_one_write() -> None:
+    created = after(decided())
+    (write,) = decided(**created).needed
+    assert isinstance(write, Merge)
+    assert write.patch["status"] == {
+        "authoritativeAPI": "ClusterAPI",
+        "phase": "Running",
+        "nodeRef": {"apiVersion": "v1", "kind": "Node", "name": "node-0"},
+        "synchronizedGeneration": 7,
+        "conditions": [
+            {
+                "type": "Synchronized",
+                "status": "True",
+                "reason": "ResourceSynchronized",
+                "message": "Successfully synchronized CAPI Machine to MAPI",
+                "lastTransitionTime": "2026-05-01T12:00:00Z",
+            }
+        ],
+    }
+
+
+def test_ms3_nothing_is_written_when_all_is_in_sync() -> None:
+    assert decided(machine_api=mirrored()).needed == ()
+
+
+def test_ms6_a_change_of_the_infra_machine_reaches_the_provider_spec() -> None:
+    plan = decided(machine_api=mirrored(), infra=changed(INFRA, spec__flavor="m1.huge"))
+    content, *_ = plan.needed
+    assert isinstance(content, Merge)
+    assert content.patch["spec"] == {"providerSpec": {"value": {"flavor": "m1.huge"}}}
+
+
+def test_a_provider_spec_field_that_is_gone_is_removed() -> None:
+    keyed = changed(INFRA, spec__sshKeyName="k")
+    before = decided(infra=keyed)
+    mirror = after(before)["machine_api"]
+    content, *_ = decided(machine_api=mirror).needed
+    assert isinstance(content, Merge)
+    assert content.patch["spec"]["providerSpec"]["value"] == {"keyName": None}
+
+
+def test_a_default_that_the_server_set_on_the_infra_machine_writes_nothing() -> None:
+    with_ref = {"spec__identityRef": {"name": "cloud", "cloudName": "openstack"}}
+    mirror = mirrored(infra=changed(INFRA, **with_ref))
+    defaulted = changed(INFRA, **with_ref, spec__identityRef__type="Secret")
+    assert decided(machine_api=mirror, infra=defaulted).needed == ()
+
+
+def test_what_the_user_asked_for_is_kept() -> None:
+    asked = changed(mirrored(), spec__authoritativeAPI="MachineAPI")
+    for infra in (INFRA, changed(INFRA, spec__flavor="m1.huge")):
+        plan = decided(machine_api=asked, infra=infra)
+        assert plan.needed
+        assert "authoritativeAPI" not in str([getattr(write, "patch", {}).get("spec") for write in plan.needed])
+
+
+def test_only_the_status_changed() -> None:
+    plan = decided(machine_api=mirrored(), cluster_api=changed(CAPI_MACHINE, status__phase="Failed"))
+    (write,) = plan.needed
+    assert isinstance(write, Merge)
+    assert write.patch == {"status": {"phase": "Failed"}}
+
+
+def test_a_status_field_that_is_gone_is_removed() -> None:
+    (write,) = decided(machine_api=mirrored(), cluster_api=changed(CAPI_MACHINE, status__nodeRef=None)).needed
+    assert isinstance(write, Merge)
+    assert write.patch == {"status": {"nodeRef": None}}
+
+
+def test_conditions_and_last_operation_of_others_stay() -> None:
+    paused = {"type": "Paused", "status": "True", "lastTransitionTime": EARLIER, "reason": "R"}
+    mirror = mirrored()
+    mirror["status"]["conditions"].insert(0, paused)
+    mirror["status"]["lastOperation"] = {"type": "Update"}
+    (write,) = decided(machine_api=mirror, cluster_api=changed(CAPI_MACHINE, metadata__generation=8)).needed
+    assert isinstance(write, Merge)
+    assert write.patch == {"status": {"synchronizedGeneration": 8}}
+
+
+def test_a_generation_that_went_back_is_not_written() -> None:
+    assert decided(machine_api=mirrored(), cluster_api=changed(CAPI_MACHINE, metadata__generation=1)).needed == ()
+
+
+def test_the_transition_time_moves_with_the_status_only() -> None:
+    mirror = mirrored()
+    mirror["status"]["conditions"][0]["lastTransitionTime"] = EARLIER
+    mirror["status"]["conditions"][0]["message"] = "in other words"
+    assert condition(decided(machine_api=mirror))["lastTransitionTime"] == EARLIER
+    failing = condition(decided(machine_api=mirror, cluster_api=changed(CAPI_MACHINE, spec__version="v1")))
+    assert failing["lastTransitionTime"] == "2026-05-01T12:00:00Z"
+
+
+def test_ms16_a_missing_infra_machine_is_a_condition() -> None:
+    plan = decided(machine_api=mirrored(), infra=None)
+    assert condition(plan) == {
+        "type": "Synchronized",
+        "status": "False",
+        "severity": "Error",
+        "reason": "FailedToConvertCAPIMachineToMAPI",
+        "message": "failed to convert Cluster API machine to Machine API machine: "
+        "unexpected InfraMachine type, expected OpenStackMachine, got <nil>",
+        "lastTransitionTime": "2026-05-01T12:00:00Z",
+    }
+    assert isinstance(plan.next, Retry)
+
+
+def test_a_failure_keeps_the_status_and_the_generation() -> None:
+    failing = changed(CAPI_MACHINE, spec__version="v1", metadata__generation=8, status__phase="Failed")
+    (write,) = decided(machine_api=mirrored(), cluster_api=failing).needed
+    assert isinstance(write, Merge)
+    assert list(write.patch["status"]) == ["conditions"]
+
+
+def test_a_failure_is_written_once() -> None:
+    failing = changed(CAPI_MACHINE, spec__version="v1")
+    once = {"machine_api": mirrored(), "cluster_api": failing}
+    again = decided(**after(decided(**once), **once))
+    assert again.needed == ()
+    assert isinstance(again.next, Retry)
+
+
+@pytest.mark.parametrize(
+    ("owners", "detail"),
+    [
+        ([{"apiVersion": "v1", "kind": "Pod", "name": n, "uid": n} for n in "pq"], "must have at most 1 item"),
+        (
+            [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p"}],
+            "unsupported owner kind for owner reference conversion",
+        ),
+        (
+            [{"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "name": "c", "uid": "c"}],
+            "unsupported owner kind for owner reference conversion",
+        ),
+    ],
+)
+def test_ms27_owners_that_cannot_be_converted_are_a_condition_without_retry(owners: list[Tree], detail: str) -> None:
+    plan = decided(machine_api=mirrored(), cluster_api=changed(CAPI_MACHINE, metadata__ownerReferences=owners))
+    assert (condition(plan)["reason"], condition(plan)["message"]) == ("FailedToConvertCAPIMachineToMAPI", detail)
+    assert isinstance(plan.next, Done)
+
+
+def test_an_owner_without_a_twin_is_a_condition_and_retried() -> None:
+    plan = decided(machine_api=mirrored(), machine_api_set=None)
+    text = (
+        "failed to convert Cluster API machine owner references to Machine API: "
+        'could not find Machine API machine set: machinesets.machine.openshift.io "ms" not found'
+    )
+    assert condition(plan)["message"] == text
+    assert plan.next == Retry(text)
+
+
+def test_an_owner_that_is_the_cluster_is_dropped() -> None:
+    owner = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c", "uid": "c"}
+    content, *_ = decided(
+        machine_api=mirrored(), cluster_api=changed(CAPI_MACHINE, metadata__ownerReferences=[owner])
+    ).needed
+    assert isinstance(content, Merge)
+    assert content.patch["metadata"] == {"ownerReferences": None}
+
+
+def test_ms28_a_warning_is_an_event_on_the_mirror() -> None:
+    tagged = changed(INFRA, spec__image__filter={"name": "rhcos", "tags": ["t"]})
+    (warning,) = [a for a in decided(machine_api=mirrored(), infra=tagged).actions if isinstance(a, Emit)]
+    assert (warning.type, warning.reason) == ("Warning", "ConversionWarning")
+    assert warning.target.kind is mapi.Machine
+    assert warning.note.startswith("spec.image.filter.tags: Invalid value:")
+
+
+@pytest.mark.parametrize("authority", ["Migrating", "Both"])
+def test_ms9_another_authority_is_left_alone(authority: str) -> None:
+    mirror = changed(mirrored(), status__authoritativeAPI=authority)
+    assert decided(machine_api=mirror, cluster_api=changed(CAPI_MACHINE, spec__version="v1")).needed == ()
+
+
+def test_mg2_an_empty_authority_is_filled_from_spec_in_the_one_status_write() -> None:
+    (write,) = decided(machine_api=changed(mirrored(), status__authoritativeAPI=None)).needed
+    assert isinstance(write, Merge)
+    assert write.patch == {"status": {"authoritativeAPI": "ClusterAPI"}}
+
+
+def test_a_mirror_that_cannot_be_read_is_told_in_an_event() -> None:
+    broken = changed(mirrored(), spec__lifecycleHooks="none")
+    plan = decided(machine_api=broken)
+    ((reason, note),) = notes(plan)
+    assert reason == "SynchronizationError"
+    assert "lifecycleHooks" in note
+    assert len(plan.actions) == 1
+
+
+def test_a_source_that_cannot_be_read_is_a_condition_without_retry() -> None:
+    plan = decided(machine_api=mirrored(), cluster_api=changed(CAPI_MACHINE, spec="none"))
+    assert condition(plan)["reason"] == "FailedToConvertCAPIMachineToMAPI"
+    assert "spec" in condition(plan)["message"]
+    assert isinstance(plan.next, Done)
+
+
+def test_an_infra_machine_that_cannot_be_read_is_a_condition_that_names_the_field() -> None:
+    plan = decided(machine_api=mirrored(), infra=changed(INFRA, spec__ports="all"))
+    assert condition(plan)["reason"] == "FailedToGetCAPIInfraResources"
+    assert "ports" in condition(plan)["message"]
+
+
+def test_every_write_is_to_what_was_observed() -> None:
+    plan = decided(
+        machine_api=mirrored(), cluster_api=changed(CAPI_MACHINE, metadata__finalizers=[], status__phase="Failed")
+    )
+    finalizer, status = plan.needed
+    assert (finalizer.target.kind, finalizer.target.uid, finalizer.target.resource_version) == (
+        capi.Machine,
+        "capi-uid",
+        "70",
+    )
+    assert (status.target.kind, status.target.uid) == (mapi.Machine, "new-mapi-uid")
