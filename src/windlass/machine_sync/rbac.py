@@ -25,7 +25,7 @@ from windlass.kube.scrape import guard_permissions
 from windlass.kube.seen import Seen
 from windlass.machine_sync.activation import SERVED, activation_permissions
 from windlass.machine_sync.constants import LEASE_NAME, UPSTREAM_LEASE_NAME, Namespaces
-from windlass.machine_sync.machine.controller import machine_controller
+from windlass.machine_sync.controllers import controllers
 from windlass.machine_sync.platforms import PLATFORMS
 
 __all__ = ["SERVED", "Document", "ServiceAccount", "documents", "permissions"]
@@ -83,15 +83,17 @@ def permissions(
 ) -> tuple[Permission, ...]:
     """Everything the process declares: each part of it answers for itself."""
     reader = _Nobody()
-    controllers = [
-        machine_controller(reader, platform=PLATFORMS[name], namespaces=namespaces) for name in sorted(set(platforms))
+    declaring = [
+        controller
+        for name in sorted(set(platforms))
+        for controller in controllers(reader, platform=PLATFORMS[name], namespaces=namespaces)
     ]
     return (
         *activation_permissions(),
         *guard_permissions(),
         *lease_permissions(LEASE_NAME, namespace=service_account.namespace),
         permission(Lease, "get", namespace=namespaces.cluster_api, names=(UPSTREAM_LEASE_NAME,)),
-        *(declared for controller in controllers for declared in controller.declared),
+        *(declared for controller in declaring for declared in controller.declared),
     )
 
 

@@ -1,8 +1,8 @@
 """The process `windlass run machine-sync`: everything put together, from credentials to a clean end.
 
     config ── lease client ── election ─┐
-        └──── client (gated by it) ─────┴── manager ── machine controller
-                   └── activation: starts and stops the controller by feature gate and platform
+        └──── client (gated by it) ─────┴── manager ── controllers of Machines and MachineSets
+                   └── activation: starts and stops the controllers by feature gate and platform
     probes and metrics beside them
 
 OpenShift's own migration operator does the same job. While its Lease is held this process refuses to start: two of
@@ -33,7 +33,7 @@ from windlass.kube.serving import TlsFiles, serve
 from windlass.kube.tasks import end
 from windlass.machine_sync.activation import Activation
 from windlass.machine_sync.constants import LEASE_NAME, UPSTREAM_LEASE_NAME, Namespaces
-from windlass.machine_sync.machine.controller import NAME, machine_controller
+from windlass.machine_sync.controllers import controllers
 from windlass.machine_sync.machine.metrics import MachineFigures
 from windlass.machine_sync.platforms import Platform
 
@@ -144,18 +144,21 @@ def _client(config: ClusterConfig, settings: Settings, election: Election | None
 
 def _activation(pool: CachePool, manager: Manager, settings: Settings) -> Activation:
     async def start(platform: Platform) -> None:
-        await manager.start(
-            machine_controller(
-                manager.reader,
-                platform=platform,
-                namespaces=settings.namespaces,
-                workers=settings.workers,
-                resync=settings.resync,
-            )
-        )
+        for controller in controllers(
+            manager.reader,
+            platform=platform,
+            namespaces=settings.namespaces,
+            workers=settings.workers,
+            resync=settings.resync,
+        ):
+            await manager.start(controller)
+            running.append(controller.name)
 
     async def stop() -> None:
-        await manager.stop(NAME)
+        while running:
+            await manager.stop(running.pop())
+
+    running: list[str] = []
 
     return Activation(pool, start=start, stop=stop)
 

@@ -6,11 +6,15 @@ Reading order:
 |---|---|
 | `snapshot` | what a decision may look at |
 | `decide` | which case it is: the table of who exists and who is authoritative |
-| `mirror` | Cluster API is authoritative: make the Machine API Machine its mirror |
+| `to_machine_api` | Cluster API is authoritative: make the Machine API Machine its mirror |
+| `to_cluster_api` | the Machine API is authoritative: make the Cluster API Machine its mirror, paused |
+| `infra_machine` | the mirror's infra machine, made anew where its provider admits no change |
 | `owners` | whose mirror: owner references from one API to the other |
 | `deletion` | one side is being deleted: take the other along, in finalizer order |
-| `synchronized` | the `Synchronized` condition, the one status write, and failures as conditions and Events |
+| `synchronized` | reasons of the `Synchronized` condition, and which of them a refused write is |
 | `observe` | where a snapshot comes from |
+| `controller` | what wakes a machine, and what may be written |
 
-All but `observe` are pure.
+What MachineSets need too is in `windlass.machine_sync.mirroring`, the rules of moving authority among it. All but
+`observe` and `controller` are pure.
 """

@@ -33,14 +33,14 @@ from windlass.machine_sync.constants import (
     MIGRATING,
     PAUSED_ANNOTATION,
 )
+from windlass.machine_sync.conversion.machine_to_cluster_api import PROVISIONED_PHASES
 from windlass.machine_sync.machine import deletion, to_cluster_api, to_machine_api
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
-from windlass.machine_sync.machine.synchronized import Reason, failed, refused
+from windlass.machine_sync.machine.synchronized import Reason, blame, failed, refused
 from windlass.machine_sync.mirroring import migration
 from windlass.machine_sync.mirroring.synchronized import Fault, authority
 
 PROVISIONING: Final = "Provisioning"
-"""The phase in which an instance may exist that is not written down yet: whoever makes it has to finish."""
 
 
 def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
@@ -48,13 +48,14 @@ def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
     for side in (seen.machine_api, seen.cluster_api):
         if isinstance(side, NotServedKind):
             return Plan.nothing(side.why)
-    if seen.last.failed is not None:
-        return refused(seen, seen.last.failed, now=now)
+    stopped = seen.last.failed
     match seen.machine_api:
+        case Present() as found if found.object.status.authoritative_api == MIGRATING:
+            return migration.proceed(seen.move, now=now) if stopped is None else migration.stuck(found, blame(stopped))
+        case _ if stopped is not None:
+            return refused(seen, stopped, now=now)
         case Unreadable() as found:
             return _unreadable(seen, found)
-        case Present() as found if found.object.status.authoritative_api == MIGRATING:
-            return migration.proceed(seen.move, now=now)
         case Present() as found:
             plan = _mirrored(seen, found, now=now)
             return _with_move(seen, found, plan)
@@ -103,14 +104,27 @@ def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) 
     move = seen.move
     if not move.requested or found.deleting or any(not isinstance(action, Emit) for action in plan.needed):
         return plan
-    if found.object.status.phase == PROVISIONING:
-        return plan.then(WaitFor("the machine to be provisioned, before authority moves"))
     if not migration.synchronized(move, authority=move.status):
         return plan
-    source = metadata_of(seen.cluster_api)
-    if source is None or source.deletion_timestamp is not None:
-        return plan
+    there = [meta for part in move.parts if (meta := part.metadata) is not None]
+    if len(there) < len(move.parts) or any(meta.deletion_timestamp is not None for meta in there):
+        return plan.then(WaitFor("its objects of Cluster API to be there to stay, before authority moves"))
+    if _being_provisioned(seen, found):
+        return plan.then(WaitFor("the machine to be provisioned, before authority moves"))
+    if not migration.taken_up(move):
+        return plan.then(WaitFor(f"the controllers of {move.status} to take up their work, before authority moves on"))
     return migration.begin(move)
+
+
+def _being_provisioned(seen: MachineSnapshot, found: Present[mapi.Machine]) -> bool:
+    """There may be an instance that is not written down yet: whoever makes it has to finish."""
+    if found.object.status.phase == PROVISIONING:
+        return True
+    if found.object.status.authoritative_api != CLUSTER_API or not isinstance(seen.cluster_api, Present):
+        return False
+    machine = seen.cluster_api.object
+    written_down = machine.spec.provider_id or machine.status.initialization.infrastructure_provisioned
+    return not written_down and found.object.status.phase not in PROVISIONED_PHASES
 
 
 def _from_machine_api(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datetime) -> Plan:

@@ -8,7 +8,7 @@ Cluster API is authoritative:
 | stays | being deleted with its MachineSet | the mirror is let go; machine and instance stay with Cluster API |
 | being deleted | there | mirror deleted; then, as each is done: infra provider, Cluster API, we |
 | being deleted | gone | our finalizers come off: there is nothing left that they could hold |
-| gone | being deleted | the mirror is let go |
+| gone | being deleted | what is left of the infra machine is deleted, then the mirror is let go |
 
 The Machine API is authoritative:
 
@@ -18,8 +18,8 @@ The Machine API is authoritative:
 | being deleted | there or gone | mirror and infra machine deleted; then, as each is done: the Machine API, we |
 
 Each step waits for the finalizer of whoever must act first; the watch brings us back. A mirror's own controllers are
-paused, so that nobody else takes off their finalizers. Nothing here needs more than metadata, so that an object whose
-content cannot be read does not stay for ever.
+paused, so that nobody else takes off their finalizers; if they are not paused, theirs is the last word. Nothing here
+needs more than metadata, so that an object whose content cannot be read does not stay for ever.
 """
 
 from windlass.api import capi, mapi
@@ -31,6 +31,7 @@ from windlass.machine_sync.constants import (
     EVENT_SOURCE,
     INFRA_FINALIZER_SUFFIX,
     MACHINE_API_FINALIZER,
+    PAUSED_ANNOTATION,
 )
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.mirroring.finalizers import let_go
@@ -75,14 +76,17 @@ def of_mirror_alone(seen: MachineSnapshot) -> Plan:
     """The mirror is being deleted, Cluster API is authoritative and has no Machine (any more).
 
     The Machine API controllers are paused for this Machine, so nobody else takes off their finalizer. While the infra
-    machine is left, so may be the instance.
+    machine is left, so may be the instance: it goes first.
     """
     infra = metadata_of(seen.infra)
     if infra is not None:
         waiting = WaitFor(f"the infrastructure provider to delete {infra.name}")
-        if infra.deletion_timestamp is None or _provider_at_work(infra):
-            return Plan().then(waiting)
-        return Plan.of(_off_infra(seen)).then(waiting)
+        if infra.deletion_timestamp is None:
+            # Nobody else would, if it never came to a Machine that owns it.
+            why = "the Machine API Machine is being deleted, and there is no Cluster API Machine"
+            aim = target_of(seen.platform.infra_machine, infra)
+            return Plan.of(Delete(target=aim, why=why) if _confirmed_absent(seen.cluster_api) else None).then(waiting)
+        return Plan.of(_off_infra(seen) if not _provider_at_work(infra) else None).then(waiting)
     if not (_confirmed_absent(seen.cluster_api) and _confirmed_absent(seen.infra)):
         return Plan().then(WaitFor("a look at the API server: are the Cluster API objects gone?"))
     return Plan.of(_off_machine_api_mirror(seen))
@@ -117,8 +121,13 @@ def of_machine_api(seen: MachineSnapshot, source: ObjectMeta) -> Plan | None:
     absent = [side for side in (seen.cluster_api, seen.infra) if isinstance(side, Absent)]
     if not all(map(_confirmed_absent, absent)):
         return Plan().then(WaitFor("a look at the API server: are the Cluster API objects gone?"))
+    if infra is not None and not _paused(infra) and _provider_at_work(infra):
+        return Plan().then(WaitFor(f"the infrastructure provider, which is not paused, to delete {infra.name}"))
+    off_infra = _off_paused_infra(seen, infra) if infra is not None else None
+    if mirror is not None and not _paused(mirror) and CLUSTER_API_FINALIZER in mirror.finalizers:
+        return Plan.of(off_infra).then(WaitFor(f"Cluster API, which is not paused, to finish deleting {mirror.name}"))
     return Plan.of(
-        _off_paused_infra(seen, infra) if infra is not None else None,
+        off_infra,
         let_go(capi.Machine, seen.cluster_api, CLUSTER_API_FINALIZER, why=_MIRRORS_NOTHING),
         # The authority last: without it nobody would know that the others are only mirrors.
         let_go(mapi.Machine, seen.machine_api, why=_NO_MIRROR),
@@ -166,6 +175,10 @@ def _only_the_mirror_set_goes(seen: MachineSnapshot, source: ObjectMeta, mirror:
 def _provider_at_work(infra: ObjectMeta) -> bool:
     """An infrastructure provider still holds the object, so the instance may exist."""
     return any(map(_providers, infra.finalizers))
+
+
+def _paused(meta: ObjectMeta) -> bool:
+    return PAUSED_ANNOTATION in meta.annotations
 
 
 def _providers(finalizer: str) -> bool:

@@ -18,13 +18,14 @@ from msgspec import Struct
 
 from windlass.api import capi, mapi
 from windlass.api.meta import OwnerReference, tree
-from windlass.kube.merge import Change, changes, same
-from windlass.kube.plan import Action, Create, Delete, Emit, Merge, RemoveFinalizers, Target, target
+from windlass.kube.merge import Change, changes
+from windlass.kube.plan import Action, Create, Delete, Emit, Merge, RemoveFinalizers, Target, target, target_of
 from windlass.kube.seen import Present, metadata_of
 from windlass.machine_sync.constants import EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
 from windlass.machine_sync.machine.synchronized import RECREATING
 from windlass.machine_sync.mirroring import conditions, metadata
+from windlass.machine_sync.mirroring.infra_spec import differing
 from windlass.machine_sync.mirroring.synchronized import Verdict
 
 MARKS = {PAUSED_ANNOTATION: ""}
@@ -49,7 +50,7 @@ def ensure(
     wanted = metadata.mirrored(observed, labels=labels, annotations=annotations, owners=[owner], marks=MARKS)
     merged: Mapping[str, Any] = found.tree.get("spec") or {}
     made: dict[str, Any] = tree(converted.spec)
-    spec = differing(seen, merged, made)
+    spec = differing(seen.platform, merged, made)
     changeable = {key: made.get(key) for key in seen.platform.infra_mutable if key in spec}
     if found.deleting or spec.keys() - changeable.keys():
         fields = changes(spec, {key: value for key, value in made.items() if key in spec}, path="spec")
@@ -79,6 +80,20 @@ def create(
     return Create(target=aim, body=body, why=why)
 
 
+def unpause(seen: MachineSnapshot, *, why: str) -> Merge | None:
+    """Let its provider act on the infra machine that is there; None if there is none."""
+    meta = metadata_of(seen.infra)
+    if meta is None:
+        return None
+    left = {key: value for key, value in meta.annotations.items() if key != PAUSED_ANNOTATION}
+    return Merge(
+        target=target_of(seen.platform.infra_machine, meta),
+        observed={"metadata": {"annotations": meta.annotations}},
+        desired={"metadata": {"annotations": left}},
+        why=why,
+    )
+
+
 def status(seen: MachineSnapshot, converted: Any, *, now: datetime) -> Merge | None:
     """The status that follows from that of the Machine; None where the platform converts none.
 
@@ -99,15 +114,6 @@ def status(seen: MachineSnapshot, converted: Any, *, now: datetime) -> Merge | N
         desired={"status": desired},
         why="the status of the Machine API Machine changed",
     )
-
-
-def differing(seen: MachineSnapshot, observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
-    """The top-level fields of the spec that really differ, as observed."""
-    left, right = _said(observed), _said(desired)
-    for path, default in seen.platform.infra_leftovers.items():
-        _drop(left, right, path.split("."), default)
-    left = _said(left)
-    return {key: left.get(key) for key in left.keys() | right.keys() if not same(left.get(key), right.get(key))}
 
 
 def _recreate(
@@ -157,25 +163,3 @@ def _owner(seen: MachineSnapshot) -> OwnerReference:
         controller=True,
         block_owner_deletion=True,
     )
-
-
-def _said(value: Any) -> Any:
-    """Without what says nothing: null, and empty text, lists and maps."""
-    if isinstance(value, Mapping):
-        said = {key: _said(inner) for key, inner in value.items()}
-        return {key: inner for key, inner in said.items() if inner not in (None, "") and inner != {} and inner != []}
-    if isinstance(value, list):
-        return [_said(item) for item in value]
-    return value
-
-
-def _drop(observed: Any, desired: Any, path: list[str], default: Any) -> None:
-    """Take the field at `path` out of `observed` if it is a leftover: `desired` does not have it."""
-    *parents, last = path
-    for key in parents:
-        observed = observed.get(key) if isinstance(observed, dict) else None
-        desired = desired.get(key) if isinstance(desired, dict) else None
-    if not isinstance(observed, dict) or (isinstance(desired, dict) and last in desired):
-        return
-    if default is None or observed.get(last) == default:
-        observed.pop(last, None)

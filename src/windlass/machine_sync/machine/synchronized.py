@@ -41,8 +41,13 @@ def failed(seen: MachineSnapshot, fault: Fault, *, now: datetime) -> Plan:
 
 def refused(seen: MachineSnapshot, result: Result, *, now: datetime) -> Plan:
     """The API server refused a write of the last round for good: report which, and come back later."""
-    reason, prefix = _blame(result)
-    return failed(seen, Fault(reason, f"{prefix}: {result.error}"), now=now)
+    reason, what = _blame(result)
+    return failed(seen, Fault(reason, f"{what}: {result.error}"), now=now)
+
+
+def blame(result: Result) -> str:
+    """Which write was refused, and what the API server said."""
+    return f"{_blame(result)[1]}: {result.error}"
 
 
 def _blame(result: Result) -> tuple[Reason, str]:

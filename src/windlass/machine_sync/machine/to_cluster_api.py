@@ -99,7 +99,7 @@ def create_unpaused(seen: MachineSnapshot, source: Present[mapi.Machine], *, now
         *hold((mapi.Machine, seen.machine_api), (seen.platform.infra_machine, seen.infra)),
         infra_machine.create(seen, made.infra_machine, None, labels=made.labels, why=why)
         if isinstance(seen.infra, Absent)
-        else None,
+        else infra_machine.unpause(seen, why=why),
         Create(target=_aim(seen), body=_body(seen, made, marks={}), why=why),
     )
 

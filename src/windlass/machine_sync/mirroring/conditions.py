@@ -70,7 +70,7 @@ def _merge(observed: Any, converted: Sequence[Tree], *, moved_by: tuple[str, ...
             continue
         same = old is not None and all((old.get(key) or "") == (said.get(key) or "") for key in moved_by)
         since = old.get("lastTransitionTime") if same and old is not None else None
-        after[condition["type"]] = {**(old or {}), **said, "lastTransitionTime": since or rfc3339(now)}
+        after[condition["type"]] = {**said, "lastTransitionTime": since or rfc3339(now)}
     if isinstance(observed, list) and after == before:
         return observed
     return list(after.values())

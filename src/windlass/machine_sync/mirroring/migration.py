@@ -7,9 +7,9 @@ authoritative, so that the direction is known whatever spec says meanwhile.
 | status.authoritativeAPI | condition | what follows |
 |---|---|---|
 | as spec | | nothing |
-| the other | not synchronized, being deleted, being provisioned | synchronized first; the move waits |
+| the other | not synchronized, being deleted, being provisioned, or not yet taken up by its side | the move waits |
 | the other | synchronized | status becomes Migrating, synchronizedAPI the side that was authoritative |
-| Migrating | spec has gone back, or the authoritative object has changed | the way goes back to synchronizedAPI |
+| Migrating | spec went back, or the authoritative object changed or lost its mirror | back to synchronizedAPI |
 | Migrating, to the Machine API | Cluster API not paused | it is asked to pause: an annotation on its objects |
 | Migrating, to the Machine API | not yet paused | wait for its controllers to say so |
 | Migrating, to Cluster API | the Machine API not paused | wait for its controllers to say so: status has told them |
@@ -29,11 +29,12 @@ from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.conditions import is_true, put
-from windlass.kube.plan import Merge, Plan, WaitFor, target_of
+from windlass.kube.plan import Emit, Merge, Plan, WaitFor, target, target_of
 from windlass.kube.seen import NotServedKind, Present, Seen, Unreadable, metadata_of
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
+    EVENT_SOURCE,
     MACHINE_API,
     MIGRATING,
     PAUSED_ANNOTATION,
@@ -99,7 +100,8 @@ class Move(Struct, frozen=True):
     @property
     def came_from(self) -> str:
         """The last stable authority; "" if nobody has noted it."""
-        return str(self.machine_api.object.status.synchronized_api)
+        noted = str(self.machine_api.object.status.synchronized_api)
+        return noted if noted in (MACHINE_API, CLUSTER_API) else ""
 
     @property
     def requested(self) -> bool:
@@ -122,18 +124,39 @@ def synchronized(move: Move, *, authority: str) -> bool:
     return bool(found.status.synchronized_generation >= source.generation)
 
 
+def taken_up(move: Move) -> bool:
+    """The controllers of the authority of today have seen that they are in charge.
+
+    Until they have, their `Paused` is left over from before. A move that began now would take it for the answer to its
+    own request, while they have just begun to act.
+    """
+    if move.status == MACHINE_API:
+        return not _says_paused(move.machine_api)
+    return not any(part.reports and not part.annotated and _says_paused(part.seen) for part in move.parts)
+
+
 def proceed(move: Move, *, now: datetime) -> Plan:
     """The next step while status is Migrating."""
     if move.spec not in (MACHINE_API, CLUSTER_API):
         return Plan.nothing(f"spec.authoritativeAPI is {move.spec!r}: there is no such API to move to")
     source = move.came_from or _other(move.spec)
     goal = move.spec
-    if goal != source and not synchronized(move, authority=source):
-        if not move.came_from:
+    if goal != source:
+        in_step = synchronized(move, authority=source)
+        if not move.came_from and not in_step:
             return Plan().then(WaitFor("the mirror to be synchronized: authority was not moved by this controller"))
-        # Nobody synchronizes while nobody is authoritative, so the way on leads back.
-        goal = source
+        if move.came_from and not (in_step and move.parts[0].metadata is not None):
+            # Nobody makes or changes a mirror while nobody is authoritative, so the way on leads back.
+            goal = source
     return _to_machine_api(move, now=now) if goal == MACHINE_API else _to_cluster_api(move, now=now)
+
+
+def stuck(found: Present[Any], why: str) -> Plan:
+    """A step was refused. `Synchronized` stays as it is: whether the move may go on is decided by it."""
+    note = f"Authority is moving and cannot go on: {why}"
+    aim = target(found)
+    event = Emit(target=aim, type="Warning", reason="SynchronizationWarning", note=note, source=EVENT_SOURCE)
+    return Plan.of(event).retry(why)
 
 
 def _to_machine_api(move: Move, *, now: datetime) -> Plan:
@@ -155,7 +178,7 @@ def _to_cluster_api(move: Move, *, now: datetime) -> Plan:
         return Plan().then(WaitFor("the Machine API's controllers to say that they are paused", _PATIENCE))
     if blind := _blind(move):
         return blind
-    if move.parts[0].metadata is None:
+    if move.parts[0].metadata is None and move.came_from != CLUSTER_API:
         text = f"unable to ensure the new AuthoritativeAPI has been un-paused: {move.parts[0]} does not exist"
         return Plan().retry(text)
     releases = [*_unpause(move)]

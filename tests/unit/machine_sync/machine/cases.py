@@ -236,14 +236,18 @@ def case_of(**case: Any) -> Tree:
 
 def _played(case: Tree) -> tuple[list[Plan], Tree]:
     plans: list[Plan] = []
+    told: set[tuple[str, str]] = set()
     case = case_of(**case)
-    while (plan := decided(**case)).needed:
+    while True:
+        plan = decided(**case)
+        if not writes(plan) and told.issuperset(notes(plan)):
+            return plans, case
         plans.append(plan)
         assert len(plans) <= MOST_ROUNDS, "\n\n".join(map(str, plans[-2:]))
+        told.update(notes(plan))
         case = after(plan, **case)
         if isinstance(plan.next, Retry):
-            break
-    return plans, case
+            return plans, case
 
 
 def _created(side: str, name: str, body: Any) -> Tree:

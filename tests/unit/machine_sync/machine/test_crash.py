@@ -14,6 +14,7 @@ from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.garbage import collect_garbage
 from windlass.testing.memory.reader import LaggingReader, MemoryReader
 
+from .actors import cluster_api_core, provider
 from .cases import (
     CAPI_MACHINE,
     GONE,
@@ -32,12 +33,10 @@ from .world import (
     OURS,
     THEIRS,
     at_rest,
-    cluster_api_core,
     empty,
     holds_for_nobody,
     leaked,
     mapi_of,
-    provider,
     reconciled,
     synchronized,
     typed,

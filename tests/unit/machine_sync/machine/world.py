@@ -1,15 +1,15 @@
-"""The machine controller on the in-memory API server, and the actors around it."""
+"""The machine controller on the in-memory API server."""
 
 from datetime import datetime
 from typing import Any
 
-from windlass.api import capi, capo, config, mapi
+from windlass.api import capi, config, mapi
 from windlass.api.core import Event
-from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.api.meta import KubernetesObject
 from windlass.kube.executor import Executor
 from windlass.kube.permissions import Declared
 from windlass.kube.rounds import MAX_ROUNDS, Rest, reconcile
-from windlass.kube.verbs import Api, PatchType
+from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
@@ -22,10 +22,8 @@ from .cases import (
     CAPI_MACHINE,
     CAPI_SET,
     CLUSTER,
-    CLUSTER_API_FINALIZER,
     INFRA,
     INFRA_CLUSTER,
-    INFRA_FINALIZER,
     INFRASTRUCTURE,
     MAPI_SET,
     NOW,
@@ -127,35 +125,6 @@ def synchronized(machine: Tree | None) -> Tree:
     """The Synchronized condition, empty if there is none."""
     conditions = ((machine or {}).get("status") or {}).get("conditions") or []
     return next((dict(one) for one in conditions if one["type"] == SYNCHRONIZED), {})
-
-
-# Actors
-
-
-async def provider(api: MemoryApi) -> None:
-    """The infrastructure provider: what is being deleted loses its instance, then its finalizer."""
-    for infra in api.listing(capo.OpenStackMachine):
-        if infra.deleting and INFRA_FINALIZER in infra.metadata.finalizers:
-            await take_off(api, capo.OpenStackMachine, infra.metadata, INFRA_FINALIZER)
-
-
-async def cluster_api_core(api: MemoryApi) -> None:
-    """Cluster API core: a Machine takes its infrastructure machine along, and goes after it."""
-    for machine in api.listing(capi.Machine):
-        if not machine.deleting or CLUSTER_API_FINALIZER not in machine.metadata.finalizers:
-            continue
-        name = machine.tree()["spec"]["infrastructureRef"]["name"]
-        infra = api.peek(capo.OpenStackMachine, name, namespace=THEIRS)
-        if infra is None:
-            await take_off(api, capi.Machine, machine.metadata, CLUSTER_API_FINALIZER)
-        elif not infra.deleting:
-            await api.delete(capo.OpenStackMachine, name, namespace=THEIRS)
-
-
-async def take_off(api: MemoryApi, kind: type[KubernetesObject], meta: ObjectMeta, finalizer: str) -> None:
-    kept = [one for one in meta.finalizers if one != finalizer]
-    body = {"metadata": {"finalizers": kept, "resourceVersion": meta.resource_version}}
-    await api.patch(kind, meta.name, body, type=PatchType.MERGE, namespace=meta.namespace)
 
 
 def leaked(tree: Tree) -> str:

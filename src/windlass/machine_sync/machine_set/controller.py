@@ -1,0 +1,137 @@
+"""The MachineSet controller: what wakes a set, and what it may read and write."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from windlass.api import capi, config, mapi
+from windlass.kube.controller import Controller, Watch
+from windlass.kube.object import Object
+from windlass.kube.permissions import (
+    Permission,
+    blocks_deletion_of,
+    changes_owners_of,
+    emits_events,
+    writes,
+)
+from windlass.kube.source import identity_differs, spec_differs
+from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.machine.controller import IndexedReader
+from windlass.machine_sync.machine_set.decide import decide
+from windlass.machine_sync.machine_set.observe import BY_SET, BY_TEMPLATE, Observer
+from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
+from windlass.machine_sync.machine_set.templates import set_of, sets_of
+from windlass.machine_sync.platforms import Platform
+
+NAME = "machine-set-sync"
+
+BY_CLUSTER = "cluster"
+"""Index of Cluster API MachineSets: by cluster name."""
+ALL = "all"
+"""Index of Machine API MachineSets: all of them, under this word. They do not name their cluster, there is but one."""
+
+
+def machine_set_controller(
+    reader: IndexedReader,
+    *,
+    platform: Platform,
+    namespaces: Namespaces,
+    workers: int = 4,
+    resync: float = 600.0,
+) -> Controller[str, MachineSetSnapshot]:
+    """Keys are names of MachineSets. `resync` seconds apart all are looked at again, which in sync costs nothing."""
+
+    def indexed_by(index: str) -> Any:
+        return lambda found: [machine_set.name for machine_set in reader.indexed(capi.MachineSet, index, found.name)]
+
+    def of_template(template: Object[Any]) -> Iterable[str]:
+        made_for = set_of(template)
+        return {*((made_for,) if made_for else ()), *indexed_by(BY_TEMPLATE)(template)}
+
+    def everything(_: Object[Any]) -> Iterable[str]:
+        return [machine_set.name for machine_set in reader.indexed(mapi.MachineSet, ALL, ALL)]
+
+    ours, theirs = namespaces.machine_api, namespaces.cluster_api
+    indexes = {BY_TEMPLATE: _template, BY_CLUSTER: _cluster}
+    return Controller(
+        name=NAME,
+        watches=(
+            Watch(mapi.MachineSet, _own_name, namespace=ours, indexes={ALL: lambda _: (ALL,)}),
+            Watch(capi.MachineSet, _own_name, namespace=theirs, indexes=indexes),
+            Watch(platform.infra_template, of_template, namespace=theirs, indexes={BY_SET: sets_of}),
+            Watch(platform.infra_cluster, indexed_by(BY_CLUSTER), namespace=theirs, when=spec_differs),
+            # The owner of all mirrors: its absence is a failure that its coming heals.
+            Watch(capi.Cluster, everything, namespace=theirs, when=identity_differs),
+            Watch(config.Infrastructure, lambda _: ()),
+        ),
+        permissions=permissions(platform, namespaces),
+        observe=Observer(reader, platform=platform, namespaces=namespaces),
+        decide=decide,
+        workers=workers,
+        resync=resync,
+    )
+
+
+def permissions(platform: Platform, namespaces: Namespaces) -> tuple[Permission, ...]:
+    """What the controller writes."""
+    ours, theirs = namespaces.machine_api, namespaces.cluster_api
+    return (
+        writes(mapi.MachineSet, "patch", "delete", namespace=ours),
+        writes(mapi.MachineSet, "patch", subresource="status", namespace=ours),
+        writes(capi.MachineSet, "create", "patch", "delete", namespace=theirs),
+        writes(capi.MachineSet, "patch", subresource="status", namespace=theirs),
+        writes(platform.infra_template, "create", "patch", "delete", namespace=theirs),
+        emits_events(namespace=ours),
+        emits_events(namespace=theirs),
+        blocks_deletion_of(capi.Cluster, namespace=theirs),
+        changes_owners_of(mapi.MachineSet, namespace=ours),
+        changes_owners_of(capi.MachineSet, namespace=theirs),
+        changes_owners_of(platform.infra_template, namespace=theirs),
+    )
+
+
+def _own_name(found: Object[Any]) -> Iterable[str]:
+    return (found.name,)
+
+
+class _Reference(Struct, rename="camel", gc=False):
+    name: str = ""
+
+
+class _MachineSpec(Struct, rename="camel", gc=False):
+    infrastructure_ref: _Reference = field(default_factory=_Reference)
+
+
+class _Template(Struct, gc=False):
+    spec: _MachineSpec = field(default_factory=_MachineSpec)
+
+
+class _Spec(Struct, rename="camel", gc=False):
+    cluster_name: str = ""
+    template: _Template = field(default_factory=_Template)
+
+
+class _References(Struct, gc=False):
+    """The little of a MachineSet that indexes need, so that one whose other fields are unreadable is found too."""
+
+    spec: _Spec = field(default_factory=_Spec)
+
+
+_REFERENCES = msgspec.json.Decoder(_References)
+
+
+def _spec(machine_set: Object[capi.MachineSet]) -> _Spec:
+    try:
+        return _REFERENCES.decode(machine_set.raw).spec
+    except msgspec.ValidationError:
+        return _Spec()
+
+
+def _template(machine_set: Object[capi.MachineSet]) -> Iterable[str]:
+    return (_spec(machine_set).template.spec.infrastructure_ref.name,)
+
+
+def _cluster(machine_set: Object[capi.MachineSet]) -> Iterable[str]:
+    return (_spec(machine_set).cluster_name,)

@@ -1,0 +1,122 @@
+"""Which case a MachineSet is: who exists, who is authoritative, what follows.
+
+| Machine API | Cluster API | status.authoritativeAPI | what follows |
+|---|---|---|---|
+| - | - | | nothing |
+| - | being deleted | | templates and our finalizer go (`deletion.of_cluster_api_alone`) |
+| - | exists | | nothing: an independent MachineSet; a mirror is made by whoever wants one |
+| exists | any | empty | becomes what spec says |
+| exists | any | Migrating | authority moves on, or back (`mirroring.migration`) |
+| exists | any | MachineAPI | deletion, else the Cluster API mirror is made or brought up to date |
+| exists | exists | ClusterAPI | deletion, else the Machine API mirror is brought up to date |
+| being deleted | - | ClusterAPI | the mirror is let go |
+| exists | - | ClusterAPI | its first Cluster API MachineSet is created, not paused |
+| exists | any | unknown | nothing |
+
+When there is nothing left to bring up to date and spec asks for the other authority, that is where it begins to move.
+"""
+
+from datetime import datetime
+
+from windlass.api import mapi
+from windlass.kube.plan import Done, Emit, Plan, WaitFor, target_of
+from windlass.kube.seen import NotServedKind, Present, Unreadable, metadata_of
+from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, CLUSTER_API, EVENT_SOURCE, MACHINE_API, MIGRATING
+from windlass.machine_sync.machine_set import deletion, to_cluster_api, to_machine_api
+from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
+from windlass.machine_sync.machine_set.synchronized import Reason, blame, failed, refused
+from windlass.machine_sync.mirroring import migration
+from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority
+
+
+def decide(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
+    """What to do about one MachineSet."""
+    for side in (seen.machine_api, seen.cluster_api):
+        if isinstance(side, NotServedKind):
+            return Plan.nothing(side.why)
+    if isinstance(seen.machine_api, Present):
+        return _mirrored(seen, seen.machine_api, now=now)
+    if seen.last.failed is not None:
+        return Plan().retry(blame(seen.last.failed)[1])
+    if isinstance(seen.machine_api, Unreadable):
+        return _unreadable(seen, seen.machine_api)
+    source = metadata_of(seen.cluster_api)
+    if source is None:
+        return Plan.nothing("the MachineSet exists in neither API")
+    if source.deletion_timestamp is not None:
+        return deletion.of_cluster_api_alone(seen, source)
+    return Plan.nothing("an independent Cluster API MachineSet: the Machine API has none of this name")
+
+
+def _mirrored(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now: datetime) -> Plan:
+    """A MachineSet that is there in the Machine API."""
+    said, stopped = found.object.status.authoritative_api, seen.last.failed
+    if said == MIGRATING:
+        return migration.proceed(seen.move, now=now) if stopped is None else migration.stuck(found, blame(stopped)[1])
+    if stopped is not None:
+        return refused(seen, stopped, now=now)
+    if not said:
+        return fill_authority(found, "neither spec nor status names an authority")
+    if said == MACHINE_API:
+        plan = _from_machine_api(seen, found, now=now)
+    elif said == CLUSTER_API:
+        plan = _from_cluster_api(seen, found, now=now)
+    else:
+        return Plan.nothing(f"status.authoritativeAPI is {said!r}: no side may be written")
+    return _with_move(seen, found, plan)
+
+
+def _from_machine_api(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, now: datetime) -> Plan:
+    if going := deletion.of_machine_api(seen, source.metadata):
+        return going
+    return to_cluster_api.create_or_update(seen, source, now=now)
+
+
+def _from_cluster_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet], *, now: datetime) -> Plan:
+    source = metadata_of(seen.cluster_api)
+    if source is None:
+        if mirror.deleting:
+            return deletion.of_machine_api_alone(seen)
+        return to_cluster_api.create_unpaused(seen, mirror, now=now)
+    if going := deletion.of_cluster_api(seen, source, mirror.metadata):
+        return going
+    if isinstance(seen.cluster_api, Present):
+        return to_machine_api.update(seen, seen.cluster_api, mirror, now=now)
+    assert isinstance(seen.cluster_api, Unreadable)
+    text = f"failed to convert CAPI machine set to MAPI machine set: {seen.cluster_api.why}"
+    return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, text, retry=False), now=now)
+
+
+def _with_move(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], plan: Plan) -> Plan:
+    """`plan`, or the begin of a move of authority if there is nothing else left to do."""
+    move = seen.move
+    if not move.requested or found.deleting or any(not isinstance(action, Emit) for action in plan.needed):
+        return plan
+    source = metadata_of(seen.cluster_api)
+    if source is None or source.deletion_timestamp is not None or not isinstance(plan.next, Done):
+        return plan
+    if not migration.synchronized(move, authority=move.status):
+        return plan
+    if not migration.taken_up(move):
+        return plan.then(WaitFor(f"the controllers of {move.status} to take up their work, before authority moves on"))
+    return migration.begin(move)
+
+
+def _unreadable(seen: MachineSetSnapshot, found: Unreadable) -> Plan:
+    """The Machine API MachineSet cannot be read: its mirror is left alone, but it can be deleted.
+
+    Who is authoritative stands in its status, which cannot be read either; the mark on a Cluster API mirror says it.
+    """
+    source = metadata_of(seen.cluster_api)
+    if source is not None and AUTHORITY_ANNOTATION not in source.annotations:
+        going = deletion.of_cluster_api(seen, source, found.metadata)
+    else:
+        going = deletion.of_machine_api(seen, found.metadata)
+    if going is not None:
+        return going
+    note = (
+        f"This MachineSet cannot be read, so it is not synchronized: {found.why}. "
+        "Mend the field or delete the MachineSet."
+    )
+    aim = target_of(mapi.MachineSet, found.metadata)
+    return Plan.of(Emit(target=aim, type="Warning", reason="SynchronizationError", note=note, source=EVENT_SOURCE))

@@ -1,0 +1,135 @@
+"""Deletion: a set takes its mirror along, a mirror takes its set along only where the Machine API is authoritative.
+
+The Machine API is authoritative:
+
+| Machine API MachineSet | Cluster API MachineSet | what happens |
+|---|---|---|
+| stays | being deleted | the Machine API MachineSet is deleted too |
+| being deleted | there | it is deleted; the templates of the set go; its finalizers come off |
+| being deleted | gone | the templates go; then our finalizer comes off |
+
+Cluster API is authoritative:
+
+| Cluster API MachineSet | Machine API MachineSet | what happens |
+|---|---|---|
+| stays | being deleted | the mirror is let go; set, templates and machines stay with Cluster API |
+| being deleted | there | the mirror is deleted; after Cluster API the templates go; then our finalizers come off |
+| being deleted | gone | the same, without a mirror |
+| gone | being deleted | the templates go; then our finalizer comes off |
+
+Templates are those that the sync made for the set and that no other MachineSet refers to; what a user made stays. Each
+step waits for the one before; the watch brings us back. Nothing here needs more than metadata, so that an object whose
+content cannot be read does not stay for ever.
+"""
+
+from windlass.api import capi, mapi
+from windlass.api.meta import ObjectMeta
+from windlass.kube.plan import Delete, Emit, Plan, RemoveFinalizers, WaitFor, target_of
+from windlass.kube.seen import Absent, metadata_of
+from windlass.machine_sync.constants import EVENT_SOURCE, SYNC_FINALIZER
+from windlass.machine_sync.machine_set import templates
+from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
+from windlass.machine_sync.mirroring.finalizers import let_go
+
+CLUSTER_API_FINALIZER = "cluster.x-k8s.io/machineset"
+"""Cluster API's own on its MachineSets."""
+
+_NO_MIRROR = "it has no mirror any more"
+_MIRRORS_NOTHING = "nothing is left that it mirrors"
+
+
+def of_machine_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan | None:
+    """The Machine API is authoritative, and its MachineSet exists. None: nothing is being deleted."""
+    mirror = metadata_of(seen.cluster_api)
+    if source.deletion_timestamp is None:
+        if mirror is None or mirror.deletion_timestamp is None:
+            return None
+        return Plan.of(Delete(target=target_of(mapi.MachineSet, source), why="its Cluster API mirror is being deleted"))
+    if mirror is None:
+        return of_machine_api_alone(seen)
+    removals = [
+        Delete(
+            target=target_of(capi.MachineSet, mirror),
+            deleting=mirror.deletion_timestamp is not None,
+            why="the Machine API MachineSet is being deleted",
+        ),
+        *templates.removable(seen),
+    ]
+    if any(removal.needed for removal in removals):
+        return Plan.of(*removals)
+    if removals[1:]:
+        return _until_templates_are_gone(removals[1:])
+    # Being paused, Cluster API never takes its own off.
+    return Plan.of(let_go(capi.MachineSet, seen.cluster_api, CLUSTER_API_FINALIZER, why=_MIRRORS_NOTHING)).then(
+        WaitFor("the Cluster API MachineSet to be gone")
+    )
+
+
+def of_machine_api_alone(seen: MachineSetSnapshot) -> Plan:
+    """The Machine API MachineSet is being deleted, and there is none in Cluster API (any more)."""
+    if not _confirmed_absent(seen.cluster_api):
+        return Plan().then(WaitFor("a look at the API server: is the Cluster API MachineSet gone?"))
+    if removals := templates.removable(seen):
+        return _until_templates_are_gone(removals)
+    return Plan.of(_off_machine_api(seen, why=_NO_MIRROR))
+
+
+def of_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Plan | None:
+    """Both MachineSets exist and Cluster API is authoritative. None: neither is being deleted."""
+    if source.deletion_timestamp is not None:
+        delete = Delete(
+            target=target_of(mapi.MachineSet, mirror),
+            deleting=mirror.deletion_timestamp is not None,
+            why="the Cluster API MachineSet is being deleted",
+        )
+        return Plan.of(delete) if delete.needed else _after_cluster_api(seen, source)
+    if mirror.deletion_timestamp is None:
+        return None
+    note = f"Its mirror in the Machine API is being deleted; MachineSet {seen.name} and its machines stay."
+    return Plan.of(
+        Emit(
+            target=target_of(capi.MachineSet, source),
+            type="Normal",
+            reason="MirrorReleased",
+            note=note,
+            source=EVENT_SOURCE,
+        ),
+        # The mirror last: once it is gone nothing tells that the other was to be let go.
+        _off_cluster_api(seen),
+        _off_machine_api(seen, why=_MIRRORS_NOTHING),
+    )
+
+
+def of_cluster_api_alone(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan:
+    """The Cluster API MachineSet is being deleted and has no mirror (any more)."""
+    if SYNC_FINALIZER not in source.finalizers:
+        return Plan.nothing("an independent Cluster API MachineSet is being deleted")
+    if not _confirmed_absent(seen.machine_api):
+        return Plan().then(WaitFor("a look at the API server: does the Machine API MachineSet exist?"))
+    return _after_cluster_api(seen, source)
+
+
+def _after_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan:
+    if CLUSTER_API_FINALIZER in source.finalizers:
+        return Plan().then(WaitFor("Cluster API to finish deleting the MachineSet"))
+    if removals := templates.removable(seen):
+        return _until_templates_are_gone(removals)
+    # Cluster API's first: while the mirror is there, it is known whose templates these were.
+    return Plan.of(_off_cluster_api(seen), _off_machine_api(seen, why=_MIRRORS_NOTHING))
+
+
+def _until_templates_are_gone(removals: list[Delete]) -> Plan:
+    names = ", ".join(removal.target.name for removal in removals)
+    return Plan.of(*removals).then(WaitFor(f"infra templates to be gone: {names}"))
+
+
+def _off_cluster_api(seen: MachineSetSnapshot) -> RemoveFinalizers | None:
+    return let_go(capi.MachineSet, seen.cluster_api, why=_NO_MIRROR)
+
+
+def _off_machine_api(seen: MachineSetSnapshot, *, why: str) -> RemoveFinalizers | None:
+    return let_go(mapi.MachineSet, seen.machine_api, why=why)
+
+
+def _confirmed_absent(found: object) -> bool:
+    return isinstance(found, Absent) and found.confirmed

@@ -1,0 +1,67 @@
+"""What a decision about one MachineSet may look at."""
+
+from typing import Any, Final
+
+from msgspec import Struct
+
+from windlass.api import capi, config, mapi
+from windlass.api.meta import ObjectMeta
+from windlass.kube.plan import Outcome
+from windlass.kube.seen import Absent, Present, Seen, Unreadable
+from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.mirroring.migration import Move, Pausable
+from windlass.machine_sync.platforms import Platform
+
+TEMPLATE_LABEL: Final = "machine.openshift.io/cluster-api-machineset"
+"""On an infra template that the sync made: the MachineSet it was made for."""
+
+
+class Template(Struct, frozen=True):
+    """An infra template that is there. `users` are the *other* MachineSets of Cluster API that refer to it."""
+
+    seen: Present[Any] | Unreadable
+    users: tuple[str, ...] = ()
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        return self.seen.metadata
+
+    @property
+    def name(self) -> str:
+        return self.seen.metadata.name
+
+
+class MachineSetSnapshot(Struct, frozen=True):
+    """One MachineSet on both sides, and what either is made from.
+
+    `machine_api` and `cluster_api` are its MachineSets. `template` and `infra_cluster` are what `cluster_api` refers
+    to; they are looked for while Cluster API is authoritative. `templates` are the infra templates that the sync made
+    for this set or would make, by label or name, in the order of their names.
+
+    `cluster` is the core Cluster of this cluster and `infrastructure` describes it to conversion; both are looked for
+    only while the Machine API has something to convert.
+    """
+
+    name: str
+    platform: Platform
+    machine_api: Seen[mapi.MachineSet]
+    cluster_api: Seen[capi.MachineSet]
+    template: Seen[Any] = Absent()
+    templates: tuple[Template, ...] = ()
+    infra_cluster: Seen[Any] = Absent()
+    cluster: Seen[capi.Cluster] = Absent()
+    infrastructure: Seen[config.Infrastructure] = Absent()
+    last: Outcome = Outcome()
+    namespaces: Namespaces = Namespaces()
+
+    @property
+    def move(self) -> Move:
+        """What a change of authority is about. Only while the Machine API has a readable MachineSet.
+
+        Templates come after the set. Their controllers, where providers have any, say nothing about being paused.
+        """
+        assert isinstance(self.machine_api, Present)
+        templates = (one.seen for one in self.templates if one.metadata.labels.get(TEMPLATE_LABEL) == self.name)
+        kind = self.platform.infra_template
+        paused = (Pausable(kind, template, reports=False) for template in templates)
+        return Move(self.machine_api, (Pausable(capi.MachineSet, self.cluster_api), *paused))

@@ -1,0 +1,124 @@
+"""The infra templates of a MachineSet: the one that its machines are made from, and those that were before.
+
+The name of a template is that of the set and a hash of the machine spec, so another spec is another template, and one
+set goes from template to template:
+
+| infra template | what follows |
+|---|---|
+| named by conversion, not there | created, before the set refers to it |
+| named by conversion, somebody has edited it | brought back to what its name says |
+| named by conversion, being deleted | wait: the same spec was in use a moment ago |
+| another with the set's label | deleted, once the set does not refer to it and if no other MachineSet does |
+| another without the label | stays: a user made it |
+
+A template is paused while the Machine API is authoritative, so that its provider's controllers leave it alone.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from windlass.api.meta import OwnerReference, tree
+from windlass.kube.object import Object
+from windlass.kube.plan import Create, Delete, Merge, Target, WaitFor, target, target_of
+from windlass.kube.seen import Present, Unreadable
+from windlass.machine_sync.constants import PAUSED_ANNOTATION
+from windlass.machine_sync.machine_set.snapshot import TEMPLATE_LABEL, MachineSetSnapshot, Template
+from windlass.machine_sync.machine_set.synchronized import Reason
+from windlass.machine_sync.mirroring import metadata
+from windlass.machine_sync.mirroring.infra_spec import differing
+from windlass.machine_sync.mirroring.synchronized import Fault
+
+_MARKS: Final = {PAUSED_ANNOTATION: ""}
+_DIGITS: Final = 8
+_HEX: Final = frozenset("0123456789abcdef")
+
+
+def set_of(found: Object[Any]) -> str | None:
+    """The MachineSet that a template was made for, as its label says."""
+    return found.metadata.labels.get(TEMPLATE_LABEL)
+
+
+def sets_of(found: Object[Any]) -> Iterable[str]:
+    """The MachineSets of which this is, or could become, a template: by its label, or by its name."""
+    stem, _, digest = found.name.rpartition("-")
+    named = stem if len(digest) == _DIGITS and set(digest) <= _HEX else None
+    return {name for name in (set_of(found), named) if name}
+
+
+def ensure(
+    seen: MachineSetSnapshot, converted: Any, owners: list[OwnerReference], *, paused: bool
+) -> Create | Merge | Fault | WaitFor:
+    """Make the template that conversion names what it says; or why that cannot be done now."""
+    name = converted.metadata.name
+    found = next((template.seen for template in seen.templates if template.name == name), None)
+    if found is None:
+        return _create(seen, converted, owners, paused=paused)
+    if isinstance(found, Unreadable):
+        text = f"failed to get CAPI infrastructure machine template: {found.why}"
+        return Fault(Reason.FAILED_TO_GET_INFRA, f"failed to fetch CAPI infra resources: {text}", retry=False)
+    if found.deleting:
+        return WaitFor(f"template {name} to be gone, which is being deleted and will be made anew")
+    return _update(seen, found, converted, owners, paused=paused)
+
+
+def made_for_it(seen: MachineSetSnapshot) -> list[Template]:
+    """The templates that the sync made for this set."""
+    return [one for one in seen.templates if one.metadata.labels.get(TEMPLATE_LABEL) == seen.name]
+
+
+def removable(seen: MachineSetSnapshot, *, keep: str = "") -> list[Delete]:
+    """The deletion of each template that was made for this set and that no other uses, but for `keep`."""
+    why = "no machine of the set is made from it any more"
+    return [
+        Delete(
+            target=target_of(seen.platform.infra_template, one.metadata),
+            deleting=one.metadata.deletion_timestamp is not None,
+            why=why,
+        )
+        for one in made_for_it(seen)
+        if one.name != keep and not one.users
+    ]
+
+
+def _create(seen: MachineSetSnapshot, converted: Any, owners: list[OwnerReference], *, paused: bool) -> Create:
+    body = {"metadata": _metadata(seen, {}, owners, paused=paused), "spec": tree(converted.spec)}
+    aim = Target(seen.platform.infra_template, converted.metadata.name, seen.namespaces.cluster_api)
+    return Create(target=aim, body=body, why="what new machines of the set are made from")
+
+
+def _update(
+    seen: MachineSetSnapshot, found: Present[Any], converted: Any, owners: list[OwnerReference], *, paused: bool
+) -> Merge:
+    observed = found.tree["metadata"]
+    made = tree(converted.spec)["template"]["spec"]
+    there = ((found.tree.get("spec") or {}).get("template") or {}).get("spec") or {}
+    fields = differing(seen.platform, there, made)
+    return Merge(
+        target=target(found),
+        observed={
+            "metadata": metadata.compared(observed),
+            "spec": {"template": {"spec": {key: there.get(key) for key in fields}}},
+        },
+        desired={
+            "metadata": _metadata(seen, observed, owners, paused=paused),
+            "spec": {"template": {"spec": {key: made.get(key) for key in fields}}},
+        },
+        why="it was edited, and its name is the hash of what is to be in it" if fields else "it is a template of ours",
+    )
+
+
+def _metadata(
+    seen: MachineSetSnapshot, observed: Mapping[str, Any], owners: list[OwnerReference], *, paused: bool
+) -> dict[str, Any]:
+    """Ours are one label, the owner and the pause; what others put there stays."""
+    annotations: Mapping[str, str] = observed.get("annotations") or {}
+    if paused:
+        annotations = {**_MARKS, **annotations}
+    else:
+        annotations = {key: value for key, value in annotations.items() if key not in _MARKS}
+    wanted = {
+        "labels": {**(observed.get("labels") or {}), TEMPLATE_LABEL: seen.name},
+        "annotations": annotations,
+        "ownerReferences": tree(owners),
+    }
+    return {key: value for key, value in wanted.items() if value}

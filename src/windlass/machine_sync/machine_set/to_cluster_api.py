@@ -1,0 +1,215 @@
+"""The Machine API is authoritative: make the Cluster API MachineSet and its infra template the mirror, paused.
+
+In order, each step only if the one before held:
+
+| step | when it fails |
+|---|---|
+| nobody owns the MachineSet | FailedToConvertMAPIMachineSetToCAPI |
+| it converts, and the core Cluster, the mirror's owner, is there | FailedToConvertMAPIMachineSetToCAPI |
+| an existing mirror can be read | FailedToGetCAPIMachineSet |
+| our finalizer is on both sets; the template is there, with the converted spec | FailedTo...CAPIInfraMachineTemplate |
+| the mirror has the converted spec and metadata, which names the template | FailedTo...CAPIMachineSet |
+| the mirror's status; templates that were in use before go | FailedToUpdate... |
+| condition and generation, if both sets select the same | FailedToUpdateMAPI/CAPIMachineSet |
+
+A mirror is made paused, so that its controllers do not act on what it describes. Only when Cluster API is authoritative
+and has no MachineSet at all (yet) is one made that is not: `create_unpaused`.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec import Struct
+
+from windlass.api import capi, config, mapi
+from windlass.api.meta import OwnerReference, tree
+from windlass.kube.plan import Action, Create, Merge, Plan, Target, WaitFor, target
+from windlass.kube.seen import NotServedKind, Present, Unreadable
+from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
+    MACHINE_API,
+    PAUSED_ANNOTATION,
+    SET_NAME_LABEL,
+    SYNC_FINALIZER,
+)
+from windlass.machine_sync.conversion.field_errors import invalid_json
+from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
+from windlass.machine_sync.machine.owners import OwnerNotFound, not_found, of_cluster
+from windlass.machine_sync.machine_set import selectors, templates
+from windlass.machine_sync.machine_set.extent import extent, generation_after
+from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
+from windlass.machine_sync.machine_set.synchronized import FROM_MACHINE_API, Reason, failed
+from windlass.machine_sync.mirroring import conditions, metadata
+from windlass.machine_sync.mirroring.finalizers import hold
+from windlass.machine_sync.mirroring.synchronized import Fault, status_write, warn
+
+MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}
+"""Annotations of the Cluster API MachineSet while it is only the mirror."""
+
+OWNED: Final[Mapping[str, Any]] = {
+    "clusterName": None,
+    "replicas": 1,
+    "deletion.order": "Random",
+    "template.metadata.labels": None,
+    "template.metadata.annotations": None,
+    "template.spec.clusterName": None,
+    "template.spec.bootstrap.dataSecretName": None,
+    "template.spec.infrastructureRef": None,
+    "template.spec.providerID": None,
+    "template.spec.failureDomain": None,
+    "template.spec.minReadySeconds": 0,
+    "template.spec.deletion.nodeDeletionTimeoutSeconds": None,
+}
+"""What of the spec of an existing mirror follows the authority, and what each field means where it is absent.
+
+All other fields (machineNaming, version, taints, ...) have no counterpart in the Machine API and stay as they are; the
+selector cannot be changed.
+"""
+
+_CONVERT = "failed to convert MAPI machine set to CAPI machine set"
+
+
+class _Made(Struct, frozen=True):
+    """What there is to write. `template` makes the infra template what conversion says."""
+
+    machine_set: capi.MachineSet
+    warnings: tuple[str, ...]
+    owners: list[OwnerReference]
+    template: Create | Merge
+
+
+def create_or_update(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, now: datetime) -> Plan:
+    """The plan that makes the mirror what conversion says, or that says why it cannot be made."""
+    made = _made(seen, source, paused=True)
+    if not isinstance(made, _Made):
+        return _stopped(seen, made, now=now)
+    mirror = seen.cluster_api
+    if not isinstance(mirror, Present):
+        return _create(seen, source, made, marks=MARKS, why="mirror of the Machine API MachineSet")
+    content = _content(mirror, made)
+    unlike = selectors.difference(source.object, mirror.object, reason=Reason.FAILED_TO_UPDATE_CAPI)
+    return Plan.of(
+        *_first(seen, source, made),
+        made.template,
+        content,
+        _status(mirror, made.machine_set, generation=generation_after(mirror, content), now=now),
+        *templates.removable(seen, keep=made.template.target.name),
+        status_write(
+            source,
+            None,
+            verdict=unlike.verdict if unlike else FROM_MACHINE_API,
+            generation=None if unlike else source.metadata.generation,
+            now=now,
+        ),
+    )
+
+
+def create_unpaused(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, now: datetime) -> Plan:
+    """Cluster API is authoritative and has no MachineSet: give it its first, on which its controllers act at once."""
+    made = _made(seen, source, paused=False)
+    if not isinstance(made, _Made):
+        return _stopped(seen, made, now=now)
+    return _create(seen, source, made, marks={}, why="Cluster API is authoritative and has no MachineSet yet")
+
+
+def _stopped(seen: MachineSetSnapshot, by: Fault | WaitFor, *, now: datetime) -> Plan:
+    return Plan().then(by) if isinstance(by, WaitFor) else failed(seen, by, now=now)
+
+
+def _made(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, paused: bool) -> _Made | Fault | WaitFor:
+    """What conversion gives, and the owners of both objects; or why there is nothing to write."""
+    if owners := source.metadata.owner_references:
+        detail = "could not convert Machine API machine set owner references to Cluster API"
+        error = invalid_json("metadata.ownerReferences", owners, detail)
+        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, str(error), retry=False)
+    if isinstance(seen.cluster_api, Unreadable):
+        text = f"failed to get CAPI machine set: {seen.cluster_api.why}"
+        return Fault(Reason.FAILED_TO_GET_CAPI, text, retry=False)
+    if not isinstance(seen.infrastructure, Present):
+        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_CONVERT}: {_no_infrastructure(seen)}")
+    infrastructure = seen.infrastructure.object
+    converted = cluster_api_machine_set(seen.platform, source.object, infrastructure)
+    if converted.machine_set is None:
+        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_CONVERT}: {converted.error}")
+    name = infrastructure.status.infrastructure_name
+    references = of_cluster(seen.cluster, cluster_name=name)
+    if isinstance(references, OwnerNotFound):
+        text = f"failed to get CAPI cluster: {not_found(capi.Cluster, name)}"
+        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"failed to get Cluster API cluster owner reference: {text}")
+    template = templates.ensure(seen, converted.infra_template, references, paused=paused)
+    if not isinstance(template, Create | Merge):
+        return template
+    return _Made(converted.machine_set, converted.warnings, references, template)
+
+
+def _no_infrastructure(seen: MachineSetSnapshot) -> str:
+    found = seen.infrastructure
+    why = found.why if isinstance(found, Unreadable | NotServedKind) else not_found(config.Infrastructure, "cluster")
+    return f"failed to get {config.Infrastructure.RESOURCE.kind}: {why}"
+
+
+def _first(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], made: _Made) -> list[Action]:
+    finalizers = hold((mapi.MachineSet, seen.machine_api), (capi.MachineSet, seen.cluster_api))
+    return [*warn(source, made.warnings), *finalizers]
+
+
+def _create(
+    seen: MachineSetSnapshot,
+    source: Present[mapi.MachineSet],
+    made: _Made,
+    *,
+    marks: Mapping[str, str],
+    why: str,
+) -> Plan:
+    body = {
+        "metadata": {**_metadata({}, made, marks=marks), "finalizers": [SYNC_FINALIZER]},
+        "spec": tree(made.machine_set.spec),
+    }
+    aim = Target(capi.MachineSet, seen.name, seen.namespaces.cluster_api)
+    return Plan.of(*_first(seen, source, made), made.template, Create(target=aim, body=body, why=why))
+
+
+def _content(mirror: Present[capi.MachineSet], made: _Made) -> Merge:
+    observed, observed_spec = mirror.tree["metadata"], mirror.tree.get("spec") or {}
+    spec: dict[str, Any] = tree(made.machine_set.spec)
+    labels = ((observed_spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    if SET_NAME_LABEL in labels:
+        # Cluster API's own default, where a set has no selector.
+        spec["template"]["metadata"]["labels"].setdefault(SET_NAME_LABEL, labels[SET_NAME_LABEL])
+    return Merge(
+        target=target(mirror),
+        observed={"metadata": metadata.compared(observed), "spec": extent(observed_spec, OWNED)},
+        desired={"metadata": _metadata(observed, made, marks=MARKS), "spec": extent(spec, OWNED)},
+        why="the Machine API MachineSet changed",
+    )
+
+
+def _metadata(observed: Mapping[str, Any], made: _Made, *, marks: Mapping[str, str]) -> dict[str, Any]:
+    meta = made.machine_set.metadata
+    return metadata.mirrored(
+        observed, labels=meta.labels, annotations=meta.annotations, owners=made.owners, marks=marks
+    )
+
+
+def _status(mirror: Present[capi.MachineSet], converted: capi.MachineSet, *, generation: int, now: datetime) -> Merge:
+    observed: dict[str, Any] = dict(mirror.tree.get("status") or {})
+    desired: dict[str, Any] = tree(converted.status)
+    old = ((observed.get("deprecated") or {}).get("v1beta1") or {}).get("conditions")
+    v1beta1 = dict((desired.get("deprecated") or {}).get("v1beta1") or {})
+    v1beta1["conditions"] = conditions.merged_v1beta1(old, v1beta1.get("conditions") or [], now=now)
+    new = conditions.merged(observed.get("conditions"), desired.get("conditions") or [], now=now, generation=generation)
+    return Merge(
+        target=target(mirror),
+        part="status",
+        observed={"status": observed},
+        desired={
+            "status": {
+                **desired,
+                "conditions": new,
+                "deprecated": {"v1beta1": v1beta1},
+                "observedGeneration": generation,
+            }
+        },
+        why="the status of the Machine API MachineSet changed",
+    )

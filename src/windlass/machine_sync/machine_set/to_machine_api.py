@@ -1,0 +1,169 @@
+"""Cluster API is authoritative: make the Machine API MachineSet its mirror. Finalizers, spec, then status.
+
+In order, each step only if the one before held:
+
+| step | when it fails |
+|---|---|
+| nobody but the Cluster owns the Cluster API MachineSet | FailedToConvertCAPIMachineSetToMAPI |
+| its infra template and infra cluster are named and can be read | FailedToGetCAPIInfraResources |
+| all three convert | FailedToConvertCAPIMachineSetToMAPI |
+| our finalizer is on both sets, the mirror has the converted spec and metadata | FailedToUpdateMAPIMachineSet |
+| status; condition and generation, if both sets select the same | FailedToUpdateMAPIMachineSet |
+
+A mirror is never created here: who wants one makes a MachineSet in the Machine API whose authority is ClusterAPI.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from windlass.api import capi, mapi
+from windlass.api.meta import KubernetesObject, tree
+from windlass.kube.merge import same
+from windlass.kube.plan import Emit, Merge, Plan, target
+from windlass.kube.seen import NotServedKind, Present, Seen, Unreadable
+from windlass.machine_sync.constants import EVENT_SOURCE
+from windlass.machine_sync.conversion.field_errors import FieldError, invalid_json, too_many
+from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
+from windlass.machine_sync.machine.owners import not_found
+from windlass.machine_sync.machine_set import selectors
+from windlass.machine_sync.machine_set.extent import extent, generation_after
+from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
+from windlass.machine_sync.machine_set.synchronized import FROM_CLUSTER_API, Reason, failed
+from windlass.machine_sync.mirroring import metadata
+from windlass.machine_sync.mirroring.finalizers import hold
+from windlass.machine_sync.mirroring.synchronized import Fault, status_write, warn
+
+OWNED: Final[Mapping[str, Any]] = {
+    "replicas": 1,
+    "minReadySeconds": 0,
+    "deletePolicy": "Random",
+    "template": None,
+}
+"""What of the spec of the mirror follows the authority, and what each field means where it is absent.
+
+In the template the authority of machines that the Machine API would make stays, and so does a provider spec that means
+the same. The selector cannot be changed.
+"""
+
+_FETCH = "failed to fetch CAPI infra resources"
+_CONVERT = "failed to convert CAPI machine set to MAPI machine set"
+
+
+def update(
+    seen: MachineSetSnapshot,
+    source: Present[capi.MachineSet],
+    mirror: Present[mapi.MachineSet],
+    *,
+    now: datetime,
+) -> Plan:
+    """The plan that makes the mirror what conversion says, or that says why it cannot be made."""
+    if error := _unsupported_owner(source.object):
+        return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, str(error), retry=False), now=now)
+    if text := _incomplete(source.object):
+        return _unnamed(seen, source, Fault(Reason.FAILED_TO_GET_INFRA, f"{_FETCH}: {text}", retry=False), now=now)
+    if fault := _missing(seen, source.object):
+        return failed(seen, fault, now=now)
+    template = seen.template.object if isinstance(seen.template, Present) else None
+    cluster = seen.infra_cluster.object if isinstance(seen.infra_cluster, Present) else None
+    converted = machine_api_machine_set(seen.platform, source.object, template, infra_cluster=cluster)
+    if converted.machine_set is None:
+        return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, f"{_CONVERT}: {converted.error}"), now=now)
+    unlike = selectors.difference(mirror.object, source.object, reason=Reason.FAILED_TO_UPDATE_MAPI)
+    content = _content(seen, mirror, converted.machine_set)
+    status = _status(source, converted.machine_set, generation=generation_after(mirror, content))
+    return Plan.of(
+        *warn(mirror, converted.warnings),
+        *hold((mapi.MachineSet, seen.machine_api), (capi.MachineSet, seen.cluster_api)),
+        content,
+        status_write(
+            mirror,
+            status,
+            verdict=unlike.verdict if unlike else FROM_CLUSTER_API,
+            generation=None if unlike else source.metadata.generation,
+            now=now,
+        ),
+    )
+
+
+def _unsupported_owner(source: capi.MachineSet) -> FieldError | None:
+    owners = source.metadata.owner_references
+    if len(owners) > 1:
+        return too_many("metadata.ownerReferences", len(owners), 1)
+    cluster = capi.Cluster.RESOURCE
+    if owners and (owners[0].kind, owners[0].api_version) != (cluster.kind, cluster.api_version):
+        return invalid_json("metadata.ownerReferences", owners, "unsupported owner kind for conversion")
+    return None
+
+
+def _incomplete(source: capi.MachineSet) -> str:
+    where = f"machine set {source.metadata.namespace}/{source.metadata.name}"
+    if not source.spec.cluster_name:
+        return f"{where}: cluster name is empty in Cluster API machine set spec"
+    if not source.spec.template.spec.infrastructure_ref.name:
+        return f"{where}: infrastructure machine template reference is invalid or incomplete"
+    return ""
+
+
+def _unnamed(seen: MachineSetSnapshot, source: Present[capi.MachineSet], fault: Fault, *, now: datetime) -> Plan:
+    """Said on both sets: it is the one of Cluster API that has to be mended, and only there does OpenShift say so."""
+    event = Emit(
+        target=target(source), type="Warning", reason="SynchronizationError", note=fault.message, source=EVENT_SOURCE
+    )
+    plan = failed(seen, fault, now=now)
+    return Plan((event, *plan.actions), plan.next)
+
+
+def _missing(seen: MachineSetSnapshot, source: capi.MachineSet) -> Fault | None:
+    """Why what the MachineSet refers to cannot be had."""
+    references: tuple[tuple[str, type[KubernetesObject], str, Seen[Any]], ...] = (
+        ("cluster", seen.platform.infra_cluster, source.spec.cluster_name, seen.infra_cluster),
+        (
+            "machine template",
+            seen.platform.infra_template,
+            source.spec.template.spec.infrastructure_ref.name,
+            seen.template,
+        ),
+    )
+    for what, kind, name, found in references:
+        if not isinstance(found, Present):
+            why = found.why if isinstance(found, Unreadable | NotServedKind) else not_found(kind, name)
+            text = f"{_FETCH}: failed to get CAPI infrastructure {what}: {why}"
+            return Fault(Reason.FAILED_TO_GET_INFRA, text, retry=not isinstance(found, Unreadable))
+    return None
+
+
+def _content(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet], converted: mapi.MachineSet) -> Merge:
+    observed: Mapping[str, Any] = mirror.tree["metadata"]
+    observed_spec: Mapping[str, Any] = mirror.tree.get("spec") or {}
+    meta = converted.metadata
+    return Merge(
+        target=target(mirror),
+        observed={"metadata": metadata.compared(observed), "spec": extent(observed_spec, OWNED)},
+        desired={
+            "metadata": metadata.mirrored(observed, labels=meta.labels, annotations=meta.annotations, owners=[]),
+            "spec": extent(_spec(seen, observed_spec, converted), OWNED),
+        },
+        why="the Cluster API MachineSet changed",
+    )
+
+
+def _spec(seen: MachineSetSnapshot, observed: Mapping[str, Any], converted: mapi.MachineSet) -> dict[str, Any]:
+    spec: dict[str, Any] = tree(converted.spec)
+    made: dict[str, Any] = spec["template"]["spec"]
+    there: Mapping[str, Any] = (observed.get("template") or {}).get("spec") or {}
+    if "authoritativeAPI" in there:
+        made["authoritativeAPI"] = there["authoritativeAPI"]
+    provider_spec, desired = there.get("providerSpec"), made.get("providerSpec") or {}
+    canonical = seen.platform.canonical_provider_spec
+    if isinstance(provider_spec, Mapping) and same(
+        canonical(provider_spec.get("value")), canonical(desired.get("value"))
+    ):
+        made["providerSpec"] = provider_spec
+    return spec
+
+
+def _status(source: Present[capi.MachineSet], converted: mapi.MachineSet, *, generation: int) -> dict[str, Any] | None:
+    """The status to have; None to leave the mirror's, as long as Cluster API has not looked at its new MachineSet."""
+
+    return {**tree(converted.status), "observedGeneration": generation}

@@ -1,0 +1,226 @@
+"""The infra machine of a mirror: what is a real difference, what is changed in place, and how it is made anew."""
+
+from typing import Any
+
+import pytest
+
+from windlass.kube.errors import Forbidden, NotFound, Status
+from windlass.kube.plan import Delete, Emit, Merge, Outcome, Plan, RemoveFinalizers, Result, Retry
+from windlass.machine_sync.machine.decide import decide
+from windlass.machine_sync.mirroring.infra_spec import differing
+from windlass.machine_sync.platforms import AWS, OPENSTACK
+
+from .cases import (
+    GONE,
+    INFRA_FINALIZER,
+    MAPI_MACHINE,
+    NOW,
+    SYNC,
+    Tree,
+    changed,
+    condition,
+    decided,
+    notes,
+    rounds,
+    settled,
+    snapshot,
+    under_machine_api,
+    writes,
+)
+from .test_to_cluster_api import AWS_VALUE, on_aws
+
+PAUSED = "cluster.x-k8s.io/paused"
+
+
+def resized(**fields: Any) -> Tree:
+    """In sync but for the flavor, which an existing OpenStackMachine cannot change."""
+    case = under_machine_api()
+    machine = changed(case["machine_api"], spec__providerSpec__value__flavor="m1.huge", metadata__generation=5)
+    infra = changed(case["infra"], metadata__finalizers=[INFRA_FINALIZER, SYNC])
+    return {**case, "machine_api": changed(machine, **fields), "infra": infra}
+
+
+class TestRecreation:
+    def test_ms4_it_is_deleted_stripped_and_made_again(self) -> None:
+        plans = rounds(**resized())
+        assert [writes(plan)[0] for plan in plans] == [
+            ("Delete", "infra"),
+            ("RemoveFinalizers", "infra"),
+            ("Create", "infra"),
+            ("Merge status", "machine_api"),
+        ]
+        end = settled(**resized())
+        assert end["infra"]["spec"]["flavor"] == "m1.huge"
+        assert end["infra"]["metadata"]["uid"] == "new-infra-uid"
+        assert end["infra"]["metadata"]["annotations"][PAUSED] == ""
+        assert end["machine_api"]["status"]["conditions"][0]["status"] == "True"
+        assert end["machine_api"]["status"]["synchronizedGeneration"] == 5
+
+    def test_ms4_meanwhile_it_is_unknown_and_the_generation_stays(self) -> None:
+        first, second, *_ = rounds(**resized())
+        said = condition(first)
+        assert (said["status"], said["severity"], said["reason"], said["message"]) == (
+            "Unknown",
+            "Info",
+            "ProgressingToCreateCAPIInfraMachine",
+            "Progressing to synchronize MAPI Machine to CAPI",
+        )
+        (write,) = [action for action in first.needed if isinstance(action, Merge)]
+        assert list(write.patch["status"]) == ["conditions"]
+        assert writes(second) == [("RemoveFinalizers", "infra")]
+
+    def test_it_is_deleted_for_its_content_as_observed(self) -> None:
+        delete = next(action for action in decided(**resized()).needed if isinstance(action, Delete))
+        assert delete.pin
+        assert delete.why == "spec.flavor cannot be changed on an existing OpenStackMachine"
+
+    def test_one_that_has_an_instance_is_announced_with_what_differs(self) -> None:
+        assert notes(decided(**resized())) == [
+            (
+                "RecreatingInfraMachine",
+                "The OpenStackMachine is made anew, the instance stays; what differs: "
+                "~ spec.flavor: 'm1.large' -> 'm1.huge'",
+            )
+        ]
+
+    def test_one_that_has_none_yet_is_not(self) -> None:
+        assert notes(decided(**resized(spec__providerID=None, status__phase="Provisioning"))) == []
+
+    def test_ms5_one_that_somebody_else_is_deleting_is_made_again(self) -> None:
+        case = under_machine_api()
+        going = changed(case["infra"], **{f"metadata__{key}": value for key, value in GONE.items()})
+        plans = rounds(**{**case, "infra": going})
+        assert [writes(plan)[0] for plan in plans] == [
+            ("RemoveFinalizers", "infra"),
+            ("Create", "infra"),
+            ("Merge status", "machine_api"),
+        ]
+
+    @pytest.mark.parametrize("going", [{}, {"metadata__deletionTimestamp": GONE["deletionTimestamp"]}])
+    def test_nothing_is_stripped_or_deleted_that_is_not_paused(self, going: Tree) -> None:
+        """Its provider would take it for the end of the instance."""
+        case = resized()
+        unpaused = changed(case["infra"], metadata__annotations=None, **going)
+        plan = decided(**{**case, "infra": unpaused})
+        assert [kind for kind, side in writes(plan) if side == "infra"] == ["Merge"]
+        (pause,) = [action for action in plan.needed if isinstance(action, Merge) and "metadata" in action.patch]
+        assert pause.patch["metadata"]["annotations"][PAUSED] == ""
+
+
+class TestMs19RefusedRecreation:
+    def outcome(self, kind: type, error: Exception, **case: Any) -> Plan:
+        plan = decided(**case)
+        action = next(action for action in plan.needed if isinstance(action, kind))
+        last = Outcome((Result(action, error=error),))  # type: ignore[arg-type]
+        seen = snapshot(**case)
+        return decide(type(seen)(**{**{f: getattr(seen, f) for f in seen.__struct_fields__}, "last": last}), now=NOW)
+
+    @pytest.mark.parametrize("kind", [Delete, RemoveFinalizers])
+    def test_it_is_a_condition_and_retried(self, kind: type) -> None:
+        case = resized()
+        if kind is RemoveFinalizers:
+            case["infra"] = changed(case["infra"], metadata__deletionTimestamp=GONE["deletionTimestamp"])
+        plan = self.outcome(kind, Forbidden(Status(code=403, message="no")), **case)
+        assert condition(plan)["reason"] == "FailedToUpdateCAPIInfraMachine"
+        assert condition(plan)["message"].endswith(": no")
+        assert isinstance(plan.next, Retry)
+
+    def test_one_that_is_gone_already_is_no_failure(self) -> None:
+        """Rounds look again instead of asking; a create follows."""
+        assert writes(decided(**{**resized(), "infra": None}))[0] == ("Create", "infra")
+        assert NotFound(Status(code=404)).transient is False
+
+
+OPENSTACK_MADE: Tree = {"flavor": "f", "identityRef": {"name": "n", "cloudName": "c", "type": "Secret"}}
+
+
+class TestDifferences:
+    @pytest.mark.parametrize(
+        "observed",
+        [
+            {"providerID": "openstack:///1"},
+            {"instanceID": "1"},
+            {"tags": []},
+            {"sshKeyName": ""},
+            {"serverMetadata": None, "ports": []},
+            {"image": {}},
+            {"image": {"filter": {"name": ""}}},
+        ],
+    )
+    def test_on_openstack_what_the_provider_filled_in_or_says_nothing_is_none(self, observed: Tree) -> None:
+        assert differing(OPENSTACK, {**OPENSTACK_MADE, **observed}, OPENSTACK_MADE) == {}
+
+    @pytest.mark.parametrize(
+        ("observed", "fields"),
+        [
+            ({"flavor": "g"}, {"flavor"}),
+            ({"flavor": None}, {"flavor"}),
+            ({"tags": ["t"]}, {"tags"}),
+            ({"configDrive": False}, {"configDrive"}),
+            ({"rootVolume": {"sizeGiB": 0}}, {"rootVolume"}),
+            ({"identityRef": {"name": "other", "cloudName": "c", "type": "Secret"}}, {"identityRef"}),
+            ({"flavor": "g", "tags": ["t"]}, {"flavor", "tags"}),
+        ],
+    )
+    def test_on_openstack_other_values_and_fields_that_conversion_owns_are(
+        self, observed: Tree, fields: set[str]
+    ) -> None:
+        assert set(differing(OPENSTACK, {**OPENSTACK_MADE, **observed}, OPENSTACK_MADE)) == fields
+
+    @pytest.mark.parametrize(
+        ("observed", "fields"),
+        [
+            ({"instanceType": "t", "providerID": "aws:///a/i", "instanceID": "i"}, set()),
+            ({"instanceType": "t", "hostAffinity": "default"}, set()),
+            ({"instanceType": "t", "hostAffinity": "host"}, {"hostAffinity"}),
+            ({"instanceType": "t", "ignition": {"version": "2.3", "storageType": "ClusterObjectStore"}}, set()),
+            ({"instanceType": "t", "ignition": {"version": "3.4"}}, {"ignition"}),
+            ({"instanceType": "t", "instanceMetadataOptions": {"httpTokens": "optional"}}, set()),
+            ({"instanceType": "t", "instanceMetadataOptions": {"httpTokens": "required"}}, {"instanceMetadataOptions"}),
+            ({"instanceType": "t", "instanceMetadataOptions": {"httpPutResponseHopLimit": 1}}, set()),
+        ],
+    )
+    def test_on_aws(self, observed: Tree, fields: set[str]) -> None:
+        assert set(differing(AWS, observed, {"instanceType": "t"})) == fields
+
+    def test_what_conversion_sets_is_compared_though_it_is_a_default_or_the_providers(self) -> None:
+        observed = {"providerID": "a", "hostAffinity": "default"}
+        assert set(differing(AWS, observed, {"providerID": "b", "hostAffinity": "host"})) == set(observed)
+
+
+class TestFieldsThatCanBeChanged:
+    def test_on_openstack_the_credentials(self) -> None:
+        case = under_machine_api()
+        other = changed(case["machine_api"], spec__providerSpec__value__cloudName="other", metadata__generation=5)
+        first, second = rounds(**{**case, "machine_api": other})
+        assert writes(first) == [("Merge", "infra")]
+        assert writes(second)[-1] == ("Merge status", "machine_api")
+        end = settled(**{**case, "machine_api": other})
+        assert end["infra"]["metadata"]["uid"] == case["infra"]["metadata"]["uid"]
+        assert end["infra"]["spec"]["identityRef"]["cloudName"] == "other"
+
+    @pytest.mark.parametrize(
+        "more", [{"tags": [{"name": "a", "value": "b"}]}, {"securityGroups": [{"id": "sg-2"}]}, {"securityGroups": []}]
+    )
+    def test_on_aws_tags_and_security_groups(self, more: Tree) -> None:
+        case = settled(**on_aws())
+        other = changed(case["machine_api"], spec__providerSpec__value={**AWS_VALUE, **more}, metadata__generation=5)
+        plans = rounds(**{**on_aws(), **case, "machine_api": other})
+        assert writes(plans[0]) == [("Merge", "infra")]
+        assert len(plans) == 2
+        assert not any(isinstance(action, Emit | Delete) for plan in plans for action in plan.actions)
+
+    def test_together_with_one_that_cannot_it_is_made_anew_with_both(self) -> None:
+        case = settled(**on_aws())
+        value = {**AWS_VALUE, "instanceType": "m6i.huge", "tags": [{"name": "a", "value": "b"}]}
+        other = changed(case["machine_api"], spec__providerSpec__value=value, metadata__generation=5)
+        end = settled(**{**on_aws(), **case, "machine_api": other})
+        assert end["infra"]["spec"]["instanceType"] == "m6i.huge"
+        assert end["infra"]["spec"]["additionalTags"] == {"a": "b"}
+
+
+def test_a_machine_of_the_machine_api_that_moved_here_keeps_its_instance() -> None:
+    """The provider noted its instance on the infra machine while Cluster API was authoritative."""
+    case = under_machine_api(machine_api=MAPI_MACHINE)
+    noted = changed(case["infra"], spec__providerID="openstack:///1", spec__instanceID="1")
+    assert decided(**{**case, "infra": noted}).needed == ()

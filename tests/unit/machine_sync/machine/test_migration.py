@@ -1,0 +1,399 @@
+"""Authority moves from one API to the other, and back at any step: what is decided at each.
+
+OpenStack's provider says nothing about being paused, AWS's does. Ids like MG4 are those of the list of behaviours that
+OpenShift's controller is tested for.
+"""
+
+import copy
+from typing import Any
+
+import pytest
+
+from windlass.kube.plan import Done, Merge, Plan, Retry, WaitFor
+from windlass.kube.seen import NotServedKind
+from windlass.machine_sync.machine.decide import decide
+
+from .cases import (
+    CAPI_MACHINE,
+    GONE,
+    INFRA,
+    INFRA_CLUSTER,
+    NOW,
+    Tree,
+    after,
+    changed,
+    condition,
+    decided,
+    rounds,
+    settled,
+    snapshot,
+    under_machine_api,
+    writes,
+)
+from .test_to_cluster_api import on_aws
+
+PAUSED = "cluster.x-k8s.io/paused"
+AUTHORITY = "sync.machine.openshift.io/authoritative-api"
+STAMP = "2026-01-01T00:00:00Z"
+
+Case = Tree
+
+
+def under_cluster_api() -> Case:
+    """In sync, Cluster API being authoritative."""
+    return settled(infra_cluster=INFRA_CLUSTER)
+
+
+def aws_under_machine_api() -> Case:
+    return settled(**on_aws())
+
+
+def aws_under_cluster_api() -> Case:
+    start = changed(
+        on_aws()["machine_api"],
+        spec__authoritativeAPI="ClusterAPI",
+        status__authoritativeAPI="ClusterAPI",
+        status__phase="Running",
+    )
+    case = settled(**{**on_aws(), "machine_api": start})
+    return settled(**{**case, "cluster_api": changed(case["cluster_api"], status__phase="Running")})
+
+
+TO_CLUSTER_API = [
+    pytest.param(under_machine_api, id="OpenStack"),
+    pytest.param(aws_under_machine_api, id="AWS"),
+]
+TO_MACHINE_API = [
+    pytest.param(under_cluster_api, id="OpenStack"),
+    pytest.param(aws_under_cluster_api, id="AWS"),
+]
+OTHER = {"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"}
+
+
+def asked(case: Case, authority: str) -> Case:
+    """The user asks for it, which is a change of the spec."""
+    machine = case["machine_api"]
+    generation = machine["metadata"].get("generation", 1) + 1
+    return {
+        **case,
+        "machine_api": changed(machine, spec__authoritativeAPI=authority, metadata__generation=generation),
+    }
+
+
+def says_paused(case: Case, *sides: str, status: str = "True") -> Case:
+    """Their controllers say so."""
+    case = copy.deepcopy(case)
+    for side in sides:
+        conditions = case[side].setdefault("status", {}).setdefault("conditions", [])
+        conditions[:] = [one for one in conditions if one["type"] != "Paused"]
+        conditions.append({"type": "Paused", "status": status, "lastTransitionTime": STAMP})
+    return case
+
+
+def authority(case: Case) -> tuple[str, str]:
+    """status.authoritativeAPI and status.synchronizedAPI."""
+    status = case["machine_api"]["status"]
+    return status["authoritativeAPI"], status.get("synchronizedAPI", "")
+
+
+def noted(case: Case) -> int:
+    generation: int = case["machine_api"]["status"]["synchronizedGeneration"]
+    return generation
+
+
+def marked(case: Case, side: str = "cluster_api") -> set[str]:
+    annotations = case[side]["metadata"].get("annotations") or {}
+    return {PAUSED, AUTHORITY} & annotations.keys()
+
+
+def moving(case: Case) -> Case:
+    """The user has asked for the other side, and the move has begun."""
+    now, _ = authority(case)
+    case = settled(**asked(case, OTHER[now]))
+    assert authority(case) == ("Migrating", now)
+    return case
+
+
+def the_one_status_write(plan: Plan) -> Tree:
+    (write,) = plan.needed
+    assert isinstance(write, Merge)
+    assert write.part == "status"
+    status: Tree = write.patch["status"]
+    return status
+
+
+class TestBegin:
+    @pytest.mark.parametrize("start", [*TO_CLUSTER_API, *TO_MACHINE_API])
+    def test_mg1_what_is_as_asked_stays(self, start: Any) -> None:
+        assert decided(**start()).needed == ()
+
+    @pytest.mark.parametrize("asked_for", ["MachineAPI", "ClusterAPI"])
+    def test_mg2_an_empty_authority_becomes_what_is_asked_for(self, asked_for: str) -> None:
+        start = under_machine_api() if asked_for == "MachineAPI" else under_cluster_api()
+        empty = changed(start["machine_api"], status__authoritativeAPI=None)
+        assert authority(settled(**{**start, "machine_api": empty})) == (asked_for, "")
+
+    @pytest.mark.parametrize("start", TO_MACHINE_API)
+    def test_mg3_what_is_not_synchronized_is_synchronized_first(self, start: Any) -> None:
+        case = start()
+        broken = {**case, "cluster_api": changed(case["cluster_api"], spec__version="v1")}
+        case = settled(**asked(broken, "MachineAPI"))
+        assert authority(case) == ("ClusterAPI", "")
+        assert isinstance(decided(**case).next, Retry)
+
+    @pytest.mark.parametrize("start", TO_CLUSTER_API)
+    def test_mg4_to_cluster_api_the_request_is_synchronized_and_then_the_move_begins(self, start: Any) -> None:
+        first, second = rounds(**asked(start(), "ClusterAPI"))
+        assert "synchronizedGeneration" in the_one_status_write(first)
+        assert the_one_status_write(second) == {"authoritativeAPI": "Migrating", "synchronizedAPI": "MachineAPI"}
+
+    @pytest.mark.parametrize("start", TO_MACHINE_API)
+    def test_mg4_to_the_machine_api_it_begins_at_once(self, start: Any) -> None:
+        begun, *_ = rounds(**asked(start(), "MachineAPI"))
+        assert the_one_status_write(begun) == {"authoritativeAPI": "Migrating", "synchronizedAPI": "ClusterAPI"}
+
+    def test_what_is_left_to_mirror_comes_first(self) -> None:
+        case = asked(under_machine_api(), "ClusterAPI")
+        case["machine_api"] = changed(case["machine_api"], spec__providerSpec__value__flavor="m1.huge")
+        kinds = [writes(plan)[0] for plan in rounds(**case)]
+        assert kinds == [
+            ("Delete", "infra"),
+            ("RemoveFinalizers", "infra"),
+            ("Create", "infra"),
+            ("Merge status", "machine_api"),
+            ("Merge status", "machine_api"),
+        ]
+        assert authority(settled(**case))[0] == "Migrating"
+
+    @pytest.mark.parametrize(
+        ("start", "fields"),
+        [
+            pytest.param(under_machine_api, {"phase": "Provisioning"}, id="to-cluster-api"),
+            pytest.param(under_cluster_api, {"phase": "Provisioning"}, id="to-the-machine-api"),
+            pytest.param(under_cluster_api, {"phase": "Pending"}, id="to-the-machine-api-pending"),
+            pytest.param(under_cluster_api, {"phase": None}, id="to-the-machine-api-not-begun"),
+        ],
+    )
+    def test_a_machine_that_is_being_provisioned_finishes_first(self, start: Any, fields: Tree) -> None:
+        case = start()
+        source = "machine_api" if authority(case)[0] == "MachineAPI" else "cluster_api"
+        tree = changed(case[source], spec__providerID=None)
+        case[source] = changed(tree, **{f"status__{key}": value for key, value in fields.items()})
+        case = settled(**asked(case, OTHER[authority(case)[0]]))
+        assert authority(case)[0] != "Migrating"
+        assert "provisioned" in str(decided(**case).next)
+
+    def test_one_that_fails_meanwhile_still_comes_back_by_itself(self) -> None:
+        case = asked(under_machine_api(), "ClusterAPI")
+        broken = changed(case["machine_api"], status__phase="Provisioning", spec__taints=[{"key": "k", "effect": "e"}])
+        assert isinstance(decided(**settled(**{**case, "machine_api": broken})).next, Retry)
+
+    @pytest.mark.parametrize("side", ["infra", "cluster_api"])
+    def test_what_is_being_deleted_does_not_begin_to_move(self, side: str) -> None:
+        case = under_cluster_api()
+        case[side] = changed(case[side], metadata__deletionTimestamp=GONE["deletionTimestamp"])
+        plans = rounds(**asked(case, "MachineAPI"))
+        assert not any("Migrating" in str(getattr(write, "patch", "")) for plan in plans for write in plan.needed)
+
+    def test_a_side_that_has_not_noticed_that_it_is_in_charge_is_waited_for(self) -> None:
+        """Its `Paused` is of the time before; it would pass for the answer to a request that it has not seen."""
+        late = says_paused(asked(under_machine_api(), "ClusterAPI"), "machine_api")
+        case = settled(**late)
+        assert authority(case)[0] == "MachineAPI"
+        assert isinstance(decided(**case).next, WaitFor)
+        assert authority(settled(**says_paused(case, "machine_api", status="False")))[0] == "Migrating"
+
+        late = says_paused(asked(under_cluster_api(), "MachineAPI"), "cluster_api")
+        case = settled(**late)
+        assert authority(case)[0] == "ClusterAPI"
+        assert authority(settled(**says_paused(case, "cluster_api", status="False")))[0] == "Migrating"
+
+    def test_a_machine_that_its_user_has_paused_may_move(self) -> None:
+        case = says_paused(under_cluster_api(), "cluster_api")
+        case["cluster_api"] = changed(case["cluster_api"], metadata__annotations={PAUSED: "true"})
+        assert authority(settled(**asked(case, "MachineAPI")))[0] == "MachineAPI"
+
+
+class TestToClusterApi:
+    @pytest.mark.parametrize("start", TO_CLUSTER_API)
+    def test_mg5_mg6_there_is_nothing_to_ask_for_and_the_machine_api_is_waited_for(self, start: Any) -> None:
+        case = moving(start())
+        for waiting in (case, says_paused(case, "machine_api", status="False")):
+            plan = decided(**waiting)
+            assert plan.needed == ()
+            assert isinstance(plan.next, WaitFor)
+
+    @pytest.mark.parametrize("start", TO_CLUSTER_API)
+    def test_mg7_while_the_generation_is_not_the_noted_one_it_does_not_go_on(self, start: Any) -> None:
+        """Upstream stands still for ever; here the way leads back, and then on."""
+        case = says_paused(moving(start()), "machine_api")
+        case["machine_api"]["metadata"]["generation"] += 1
+        back, *_ = rounds(**says_paused(case, "cluster_api", "infra"))
+        assert the_one_status_write(back)["authoritativeAPI"] == "MachineAPI"
+
+    @pytest.mark.parametrize("start", TO_CLUSTER_API)
+    def test_mg8_when_it_stands_still_cluster_api_is_let_go_and_then_authoritative(self, start: Any) -> None:
+        case = says_paused(moving(start()), "machine_api")
+        release, arrive, *_ = rounds(**case)
+        assert writes(release) == [("Merge", "infra"), ("Merge", "cluster_api")]
+        status = the_one_status_write(arrive)
+        assert (status["authoritativeAPI"], status["synchronizedAPI"]) == ("ClusterAPI", "ClusterAPI")
+        assert status["synchronizedGeneration"] == 0
+        said = condition(arrive)
+        assert (said["status"], said["severity"], said["reason"], said["message"]) == (
+            "Unknown",
+            "Info",
+            "AuthoritativeAPIChanged",
+            "Waiting for resync after change of AuthoritativeAPI",
+        )
+
+    @pytest.mark.parametrize("start", TO_CLUSTER_API)
+    def test_mg8_at_the_end_nothing_is_paused_or_marked_and_all_is_in_sync(self, start: Any) -> None:
+        case = settled(**says_paused(moving(start()), "machine_api"))
+        assert authority(case) == ("ClusterAPI", "ClusterAPI")
+        assert not marked(case)
+        assert not marked(case, "infra")
+        assert next(c for c in case["machine_api"]["status"]["conditions"] if c["type"] == "Synchronized")[
+            "status"
+        ] == ("True")
+        assert noted(case) == case["cluster_api"]["metadata"]["generation"]
+
+    @pytest.mark.parametrize("start", TO_CLUSTER_API)
+    def test_the_way_back_from_every_step(self, start: Any) -> None:
+        case = moving(start())
+        steps = [case, says_paused(case, "machine_api")]
+        release = decided(**steps[-1])
+        steps.append(after(release, **steps[-1]))
+        for step in steps:
+            back = asked(step, "MachineAPI")
+            paused = settled(**back)
+            end = settled(**says_paused(paused, "cluster_api", "infra"))
+            assert authority(end) == ("MachineAPI", "MachineAPI")
+            assert marked(end) == {PAUSED, AUTHORITY}
+            assert marked(end, "infra") == {PAUSED}
+            assert (
+                end["machine_api"]["status"]["synchronizedGeneration"] == back["machine_api"]["metadata"]["generation"]
+            )
+
+    def test_a_mirror_that_somebody_took_away_meanwhile_is_made_again_first(self) -> None:
+        case = says_paused(moving(under_machine_api()), "machine_api")
+        lost = {**case, "cluster_api": None}
+        back, *_ = rounds(**lost)
+        assert the_one_status_write(back)["authoritativeAPI"] == "MachineAPI"
+        assert settled(**lost)["cluster_api"] is not None
+
+    def test_a_mirror_that_is_missing_when_somebody_else_began_is_an_error(self) -> None:
+        case = says_paused(moving(under_machine_api()), "machine_api")
+        foreign = changed(case["machine_api"], status__synchronizedAPI=None)
+        plan = decided(**{**case, "machine_api": foreign, "cluster_api": None})
+        assert plan.needed == ()
+        assert isinstance(plan.next, Retry)
+
+
+class TestToTheMachineApi:
+    @pytest.mark.parametrize("start", TO_MACHINE_API)
+    def test_mg5_cluster_api_is_asked_to_pause(self, start: Any) -> None:
+        case = moving(start())
+        assert marked(case) == {PAUSED, AUTHORITY}
+        assert marked(case, "infra") == {PAUSED}
+
+    @pytest.mark.parametrize("start", TO_MACHINE_API)
+    def test_mg6_until_it_says_so_nothing_happens(self, start: Any) -> None:
+        case = moving(start())
+        for waiting in (case, says_paused(case, "cluster_api", "infra", status="False"), says_paused(case, "infra")):
+            plan = decided(**waiting)
+            assert plan.needed == ()
+            assert isinstance(plan.next, WaitFor)
+
+    def test_mg6_a_provider_that_reports_has_to_and_one_that_does_not_need_not(self) -> None:
+        assert decided(**says_paused(moving(aws_under_cluster_api()), "cluster_api")).needed == ()
+        plan = decided(**says_paused(moving(under_cluster_api()), "cluster_api"))
+        assert the_one_status_write(plan)["authoritativeAPI"] == "MachineAPI"
+
+    @pytest.mark.parametrize("start", TO_MACHINE_API)
+    def test_mg7_while_the_generation_is_not_the_noted_one_the_way_leads_back(self, start: Any) -> None:
+        case = says_paused(moving(start()), "cluster_api", "infra", "machine_api")
+        case["cluster_api"]["metadata"]["generation"] += 1
+        end = settled(**case)
+        assert authority(end) in (("ClusterAPI", "ClusterAPI"), ("Migrating", "ClusterAPI"))
+        released, arrived, *_ = rounds(**case)
+        assert writes(released) == [("Merge", "infra"), ("Merge", "cluster_api")]
+        assert the_one_status_write(arrived)["authoritativeAPI"] == "ClusterAPI"
+
+    @pytest.mark.parametrize("start", TO_MACHINE_API)
+    def test_mg9_when_it_stands_still_the_machine_api_is_authoritative(self, start: Any) -> None:
+        case = says_paused(moving(start()), "cluster_api", "infra")
+        arrive, *_ = rounds(**case)
+        status = the_one_status_write(arrive)
+        assert (status["authoritativeAPI"], status["synchronizedAPI"]) == ("MachineAPI", "MachineAPI")
+        assert status["synchronizedGeneration"] == 0
+        assert condition(arrive)["status"] == "Unknown"
+
+    @pytest.mark.parametrize("start", TO_MACHINE_API)
+    def test_mg9_at_the_end_all_is_in_sync_and_no_instance_was_touched(self, start: Any) -> None:
+        case = moving(start())
+        before = {side: case[side]["metadata"]["uid"] for side in ("cluster_api", "infra")}
+        end = settled(**says_paused(case, "cluster_api", "infra"))
+        assert authority(end) == ("MachineAPI", "MachineAPI")
+        assert {side: end[side]["metadata"]["uid"] for side in before} == before
+        assert marked(end) == {PAUSED, AUTHORITY}
+        assert end["machine_api"]["status"]["synchronizedGeneration"] == (end["machine_api"]["metadata"]["generation"])
+
+    @pytest.mark.parametrize("start", TO_MACHINE_API)
+    def test_the_way_back_from_every_step(self, start: Any) -> None:
+        case = moving(start())
+        for step in (case, says_paused(case, "cluster_api"), says_paused(case, "cluster_api", "infra")):
+            back = asked(step, "ClusterAPI")
+            assert decided(**back).needed == (), "until the Machine API says that it is paused"
+            end = settled(**says_paused(back, "machine_api"))
+            assert authority(end) == ("ClusterAPI", "ClusterAPI")
+            assert not marked(end)
+            assert not marked(end, "infra")
+
+    def test_a_machine_that_somebody_took_away_meanwhile_leads_back_to_who_would_make_it(self) -> None:
+        case = says_paused(moving(under_cluster_api()), "machine_api")
+        lost = {**case, "cluster_api": None, "infra": None}
+        back, *_ = rounds(**lost)
+        assert the_one_status_write(back)["authoritativeAPI"] == "ClusterAPI"
+
+    def test_a_pause_in_other_words_is_a_pause(self) -> None:
+        case = under_cluster_api()
+        case["cluster_api"] = changed(case["cluster_api"], metadata__annotations={PAUSED: "true"})
+        assert moving(case)["cluster_api"]["metadata"]["annotations"][PAUSED] == "true"
+
+
+class TestNobodyElseActs:
+    @pytest.mark.parametrize("start", [*TO_CLUSTER_API, *TO_MACHINE_API])
+    @pytest.mark.parametrize("side", ["cluster_api", "infra"])
+    def test_a_part_that_cannot_be_read_stops_the_move_where_it_matters(self, start: Any, side: str) -> None:
+        case = says_paused(moving(start()), "machine_api", "cluster_api", "infra")
+        plan = decided(**{**case, side: changed(case[side], spec="none")})
+        if "platform" not in case and side == "infra":
+            return  # its provider says nothing about being paused anyway
+        assert not any("Merge status" in kind for kind, _ in writes(plan))
+
+    @pytest.mark.parametrize("side", ["cluster_api", "infra"])
+    def test_a_kind_that_is_not_served_stops_the_move(self, side: str) -> None:
+        case = says_paused(moving(under_machine_api()), "machine_api")
+        seen = snapshot(**case)
+        fields = {name: getattr(seen, name) for name in seen.__struct_fields__}
+        plan = decide(type(seen)(**{**fields, side: NotServedKind("no CRD")}), now=NOW)
+        assert plan.needed == ()
+
+    @pytest.mark.parametrize("spec", ["", "Both"])
+    def test_a_wish_that_does_not_exist_is_not_followed(self, spec: str) -> None:
+        case = says_paused(moving(under_machine_api()), "machine_api")
+        plan = decided(**{**case, "machine_api": changed(case["machine_api"], spec__authoritativeAPI=spec)})
+        assert plan.needed == ()
+        assert isinstance(plan.next, Done)
+
+    def test_a_migration_that_another_began_is_finished_by_what_spec_says(self) -> None:
+        case = says_paused(moving(under_machine_api()), "machine_api")
+        foreign = changed(case["machine_api"], status__synchronizedAPI=None)
+        assert authority(settled(**{**case, "machine_api": foreign})) == ("ClusterAPI", "ClusterAPI")
+        mirror = changed(
+            settled()["machine_api"], status__authoritativeAPI="Migrating", spec__authoritativeAPI="MachineAPI"
+        )
+        case = {"machine_api": mirror, "cluster_api": CAPI_MACHINE, "infra": INFRA}
+        end = settled(**says_paused(settled(**case), "cluster_api"))
+        assert authority(end) == ("MachineAPI", "MachineAPI")

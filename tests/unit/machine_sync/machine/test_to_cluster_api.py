@@ -1,0 +1,498 @@
+"""The Machine API is authoritative: what the mirror in Cluster API becomes, and what is said when it cannot."""
+
+from typing import Any, Final
+
+import pytest
+
+from windlass.api import capi, mapi
+from windlass.kube.plan import AddFinalizer, Create, Done, Emit, Merge, Retry
+from windlass.machine_sync.constants import BOOKKEEPING
+from windlass.machine_sync.platforms import AWS
+
+from .cases import (
+    CAPI_MACHINE,
+    CLUSTER_API_FINALIZER,
+    INFRA,
+    MAPI_MACHINE,
+    SYNC,
+    Tree,
+    after,
+    changed,
+    condition,
+    decided,
+    notes,
+    rounds,
+    settled,
+    under_machine_api,
+    writes,
+)
+
+PAUSED = "cluster.x-k8s.io/paused"
+AUTHORITY, LABELS, ANNOTATIONS = BOOKKEEPING
+ALONE: Tree = {"machine_api": MAPI_MACHINE, "cluster_api": None, "infra": None}
+LONE = changed(MAPI_MACHINE, metadata__ownerReferences=None)
+PROVIDER_SPEC = "spec__providerSpec__value"
+
+
+class TestCreation:
+    def test_ms1_a_machine_without_a_mirror_gets_one_that_is_paused(self) -> None:
+        end = settled(**ALONE)
+        for side, marks in (("cluster_api", {PAUSED: "", AUTHORITY: "MachineAPI"}), ("infra", {PAUSED: ""})):
+            annotations = end[side]["metadata"]["annotations"]
+            assert {key: annotations.get(key) for key in (PAUSED, AUTHORITY) if key in annotations} == marks
+        assert end["cluster_api"]["spec"]["infrastructureRef"]["name"] == end["infra"]["metadata"]["name"] == "w-0"
+        assert end["infra"]["spec"]["flavor"] == "m1.large"
+        assert end["machine_api"]["status"]["synchronizedGeneration"] == MAPI_MACHINE["metadata"]["generation"]
+        (said,) = end["machine_api"]["status"]["conditions"]
+        assert {key: value for key, value in said.items() if key != "lastTransitionTime"} == {
+            "type": "Synchronized",
+            "status": "True",
+            "reason": "ResourceSynchronized",
+            "message": "Successfully synchronized MAPI Machine to CAPI",
+        }
+
+    def test_ms1_it_takes_four_writes_and_true_comes_last(self) -> None:
+        made = [write for plan in rounds(**ALONE) for write in writes(plan)]
+        assert made == [
+            ("Create", "cluster_api"),
+            ("Create", "infra"),
+            ("Merge status", "cluster_api"),
+            ("Merge status", "machine_api"),
+        ]
+
+    def test_the_machine_api_is_held_before_there_is_a_mirror(self) -> None:
+        first, *_ = rounds(**{**ALONE, "machine_api": changed(MAPI_MACHINE, metadata__finalizers=[])})
+        assert writes(first) == [("AddFinalizer", "machine_api"), ("Create", "cluster_api")]
+
+    def test_a_mirror_holds_itself_from_its_creation_on(self) -> None:
+        end = settled(**ALONE)
+        assert end["cluster_api"]["metadata"]["finalizers"] == [CLUSTER_API_FINALIZER, SYNC]
+        assert end["infra"]["metadata"]["finalizers"] == [SYNC]
+
+    @pytest.mark.parametrize(
+        "groups",
+        [[{"name": "sg"}], [{"uuid": "1"}], [{"filter": {"name": "sg"}}], [{"name": "sg", "filter": {}}], []],
+    )
+    def test_ms2_security_groups_in_the_provider_spec_alone_cause_no_loop(self, groups: list[Tree]) -> None:
+        end = settled(**{**ALONE, "machine_api": changed(MAPI_MACHINE, **{f"{PROVIDER_SPEC}__securityGroups": groups})})
+        assert end["machine_api"]["status"]["conditions"][0]["status"] == "True"
+        assert len(end["infra"]["spec"].get("securityGroups", [])) == len(groups)
+
+    def test_ms8_a_machine_without_an_owner_belongs_to_the_cluster(self) -> None:
+        end = settled(**{**ALONE, "machine_api": LONE})
+        assert end["cluster_api"]["metadata"]["ownerReferences"] == [
+            {
+                "apiVersion": "cluster.x-k8s.io/v1beta2",
+                "kind": "Cluster",
+                "name": "c",
+                "uid": "cluster-uid",
+                "controller": False,
+                "blockOwnerDeletion": True,
+            }
+        ]
+        assert end["infra"]["metadata"]["ownerReferences"] == [
+            {
+                "apiVersion": "cluster.x-k8s.io/v1beta2",
+                "kind": "Machine",
+                "name": "w-0",
+                "uid": "new-capi-uid",
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ]
+        assert "cluster.x-k8s.io/set-name" not in end["cluster_api"]["metadata"]["labels"]
+
+    @pytest.mark.parametrize(
+        ("name", "label"), [("ms", "ms"), ("m" * 63, "m" * 63), ("m" * 64, "hash_NiQWhQ_z"), ("ms.", "hash_KYDR7Q_z")]
+    )
+    def test_ms14_a_machine_of_a_set_belongs_to_the_twin_and_bears_its_name(self, name: str, label: str) -> None:
+        owner = {"apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "name": name, "uid": "u"}
+        owned = changed(MAPI_MACHINE, metadata__ownerReferences=[owner])
+        twin: Tree = {"metadata": {"name": name, "namespace": "openshift-cluster-api", "uid": "twin-uid"}}
+        end = settled(**{**ALONE, "machine_api": owned, "cluster_api_set": twin})
+        assert end["cluster_api"]["metadata"]["ownerReferences"] == [
+            {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "name": name, "uid": "twin-uid"}
+        ]
+        assert end["cluster_api"]["metadata"]["labels"]["cluster.x-k8s.io/set-name"] == label
+        assert end["infra"]["metadata"]["labels"]["cluster.x-k8s.io/set-name"] == label
+
+    def test_ms15_a_missing_infra_machine_is_made(self) -> None:
+        case = {**under_machine_api(), "infra": None}
+        first, *_ = rounds(**case)
+        assert writes(first) == [("Create", "infra")]
+        assert settled(**case)["infra"]["metadata"]["annotations"][PAUSED] == ""
+
+
+class TestFirstMachineOfClusterApi:
+    """Cluster API is authoritative and has no Machine."""
+
+    CASE: Final[Tree] = {
+        **ALONE,
+        "machine_api": changed(
+            MAPI_MACHINE, spec__authoritativeAPI="ClusterAPI", status__authoritativeAPI="ClusterAPI"
+        ),
+    }
+
+    def test_ms17_it_is_made_so_that_its_controllers_act_on_it(self) -> None:
+        first, *_ = rounds(**self.CASE)
+        assert writes(first) == [("Create", "infra"), ("Create", "cluster_api")]
+        for create in first.needed:
+            assert isinstance(create, Create)
+            assert not {PAUSED, AUTHORITY} & create.body["metadata"].get("annotations", {}).keys()
+            assert "status" not in create.body
+        assert first.needed[1].body["metadata"]["finalizers"] == [CLUSTER_API_FINALIZER, SYNC]  # type: ignore[attr-defined]
+
+    def test_ms17_then_the_machine_api_mirrors_it(self) -> None:
+        end = settled(**self.CASE)
+        assert end["machine_api"]["status"]["conditions"][0]["message"] == (
+            "Successfully synchronized CAPI Machine to MAPI"
+        )
+        assert end["machine_api"]["spec"]["authoritativeAPI"] == "ClusterAPI"
+
+    def test_a_noted_generation_that_is_higher_than_that_of_the_new_machine_stays(self) -> None:
+        case = {**self.CASE, "machine_api": changed(self.CASE["machine_api"], status__synchronizedGeneration=9)}
+        assert settled(**case)["machine_api"]["status"]["synchronizedGeneration"] == 9
+
+    def test_an_infra_machine_that_is_there_is_taken(self) -> None:
+        first, *_ = rounds(**{**self.CASE, "infra": changed(INFRA, metadata__name="w-0")})
+        assert writes(first) == [("Create", "cluster_api")]
+
+    def test_an_infra_machine_that_is_going_is_waited_for(self) -> None:
+        going = changed(INFRA, metadata__name="w-0", metadata__deletionTimestamp="2026-05-01T11:59:00Z")
+        assert decided(**{**self.CASE, "infra": going}).needed == ()
+
+    def test_what_cannot_be_converted_is_a_condition_and_nothing_is_made(self) -> None:
+        tainted = changed(self.CASE["machine_api"], spec__taints=[{"key": "k", "effect": "NoSchedule"}])
+        plan = decided(**{**self.CASE, "machine_api": tainted})
+        assert writes(plan) == [("Merge status", "machine_api")]
+        assert condition(plan)["reason"] == "FailedToConvertMAPIMachineToCAPI"
+        assert isinstance(plan.next, Retry)
+
+
+class TestInSync:
+    def test_ms3_nothing_is_written(self) -> None:
+        assert decided(**under_machine_api()).needed == ()
+
+    def test_ms9_a_status_that_says_migrating_leaves_both_alone(self) -> None:
+        case = under_machine_api()
+        moving = changed(case["machine_api"], status__authoritativeAPI="Migrating", spec__authoritativeAPI="ClusterAPI")
+        for infra in (case["infra"], changed(case["infra"], spec__flavor="other")):
+            assert decided(**{**case, "machine_api": moving, "infra": infra}).needed == ()
+
+    @pytest.mark.parametrize("part", ["label", "annotation"])
+    def test_ms30_what_others_put_on_the_mirror_survives(self, part: str) -> None:
+        case = under_machine_api()
+        for side in ("cluster_api", "infra"):
+            case[side]["metadata"].setdefault(f"{part}s", {})["example.com/mine"] = "x"
+        assert decided(**case).needed == ()
+        case = settled(**{**case, "machine_api": changed(case["machine_api"], **{f"metadata__{part}s": {"new": "y"}})})
+        for side in ("cluster_api", "infra"):
+            assert case[side]["metadata"][f"{part}s"]["example.com/mine"] == "x"
+            assert case[side]["metadata"][f"{part}s"]["new"] == "y"
+
+    @pytest.mark.parametrize("part", ["label", "annotation"])
+    def test_what_the_authority_drops_leaves_the_mirror_if_we_put_it_there(self, part: str) -> None:
+        labelled = changed(MAPI_MACHINE, **{f"metadata__{part}s": {"a": "1", "b": "2"}})
+        case = under_machine_api(machine_api=labelled)
+        case = settled(**{**case, "machine_api": changed(case["machine_api"], **{f"metadata__{part}s": {"b": "2"}})})
+        for side in ("cluster_api", "infra"):
+            assert case[side]["metadata"][f"{part}s"].get("a") is None
+            assert case[side]["metadata"][f"{part}s"]["b"] == "2"
+
+    def test_a_label_that_somebody_changed_on_the_mirror_is_put_right(self) -> None:
+        case = under_machine_api(machine_api=changed(MAPI_MACHINE, metadata__labels={"a": "1"}))
+        case["cluster_api"]["metadata"]["labels"]["a"] = "2"
+        assert writes(decided(**case)) == [("Merge", "cluster_api")]
+        assert settled(**case)["cluster_api"]["metadata"]["labels"]["a"] == "1"
+
+    @pytest.mark.parametrize("mark", [PAUSED, AUTHORITY])
+    def test_a_mark_that_somebody_took_off_the_mirror_is_put_back(self, mark: str) -> None:
+        case = under_machine_api()
+        del case["cluster_api"]["metadata"]["annotations"][mark]
+        assert settled(**case)["cluster_api"]["metadata"]["annotations"][mark] in ("", "MachineAPI")
+
+    def test_an_infra_machine_that_somebody_unpaused_is_paused_again(self) -> None:
+        case = under_machine_api()
+        del case["infra"]["metadata"]["annotations"][PAUSED]
+        assert settled(**case)["infra"]["metadata"]["annotations"][PAUSED] == ""
+
+    def test_the_notes_on_the_machine_api_machine_are_its_own(self) -> None:
+        noted = changed(MAPI_MACHINE, metadata__annotations={LABELS: "x=y", ANNOTATIONS: "z", AUTHORITY: "no"})
+        annotations = under_machine_api(machine_api=noted)["cluster_api"]["metadata"]["annotations"]
+        assert annotations[AUTHORITY] == "MachineAPI"
+        assert "x=y" not in annotations[LABELS]
+        assert ANNOTATIONS not in annotations
+
+
+class TestChanges:
+    def test_ms18_a_change_of_the_spec_is_written_first_and_the_status_with_the_generation_it_gives(self) -> None:
+        case = under_machine_api()
+        asked = changed(case["machine_api"], spec__providerID="openstack:///2", metadata__generation=5)
+        first, second = rounds(**{**case, "machine_api": changed(asked, status__phase="Failed")})
+        assert writes(first) == [("Merge", "cluster_api")]
+        assert writes(second) == [("Merge status", "cluster_api"), ("Merge status", "machine_api")]
+        end = after(second, **after(first, **{**case, "machine_api": changed(asked, status__phase="Failed")}))
+        assert end["cluster_api"]["status"]["observedGeneration"] == 2 == end["cluster_api"]["metadata"]["generation"]
+        assert end["cluster_api"]["status"]["phase"] == "Failed"
+        assert end["machine_api"]["status"]["synchronizedGeneration"] == 5
+
+    def test_ms18_a_change_of_the_status_alone_is_one_write(self) -> None:
+        case = under_machine_api()
+        (plan,) = rounds(**{**case, "machine_api": changed(case["machine_api"], status__phase="Deleting")})
+        assert writes(plan) == [("Merge status", "cluster_api")]
+
+    def test_ms29_while_the_spec_is_not_in_place_no_status_is_written(self) -> None:
+        """Upstream waits for the noted generation, which lets status through while the spec is refused."""
+        case = under_machine_api()
+        lagging = changed(case["cluster_api"], spec__providerID=None)
+        moved = changed(case["machine_api"], status__phase="Failed")
+        assert writes(decided(**{**case, "machine_api": moved, "cluster_api": lagging})) == [("Merge", "cluster_api")]
+
+    def test_a_field_of_the_mirror_that_somebody_set_is_put_right(self) -> None:
+        case = under_machine_api()
+        drifted = changed(case["cluster_api"], spec__providerID="other", spec__bootstrap__dataSecretName="other")
+        end = settled(**{**case, "cluster_api": drifted})
+        assert end["cluster_api"]["spec"] == case["cluster_api"]["spec"]
+
+    def test_conditions_of_others_on_the_mirror_stay(self) -> None:
+        case = under_machine_api()
+        paused = {"type": "Paused", "status": "True", "reason": "Paused", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        case["cluster_api"]["status"]["conditions"].append(paused)
+        assert decided(**case).needed == ()
+        moved = changed(case["machine_api"], status__phase="Failed")
+        assert paused in settled(**{**case, "machine_api": moved})["cluster_api"]["status"]["conditions"]
+
+    def test_the_status_that_a_provider_without_a_converted_one_wrote_stays(self) -> None:
+        case = under_machine_api()
+        case["infra"]["status"] = {"ready": True, "instanceState": "ACTIVE"}
+        assert decided(**case).needed == ()
+
+
+class TestFailures:
+    def failing(self, **fields: Any) -> Tree:
+        case = under_machine_api()
+        return {**case, "machine_api": changed(case["machine_api"], metadata__generation=5, **fields)}
+
+    def test_ms20_a_failure_is_an_error_and_keeps_generation_and_status(self) -> None:
+        plan = decided(**self.failing(spec__taints=[{"key": "k", "effect": "NoSchedule"}]))
+        (write,) = plan.needed
+        assert isinstance(write, Merge)
+        assert list(write.patch["status"]) == ["conditions"]
+        assert (condition(plan)["status"], condition(plan)["severity"]) == ("False", "Error")
+        assert condition(plan)["reason"] == "FailedToConvertMAPIMachineToCAPI"
+        assert condition(plan)["message"].startswith(
+            "failed to convert Machine API machine to Cluster API machine: spec.taints"
+        )
+
+    def test_it_is_written_once(self) -> None:
+        case = self.failing(spec__taints=[{"key": "k", "effect": "NoSchedule"}])
+        again = decided(**after(decided(**case), **case))
+        assert again.needed == ()
+        assert isinstance(again.next, Retry)
+
+    @pytest.mark.parametrize(
+        ("owners", "detail"),
+        [
+            (
+                [{"apiVersion": "machine.openshift.io/v1", "kind": "ControlPlaneMachineSet", "name": "x", "uid": "x"}],
+                "conversion of control plane machines owned by control plane machine set is currently not supported",
+            ),
+            ([{"apiVersion": "v1", "kind": "Pod", "name": n, "uid": n} for n in "pq"], "must have at most 1 item"),
+            (
+                [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p"}],
+                "unsupported owner kind for owner reference conversion",
+            ),
+            (
+                [{"apiVersion": "machine.openshift.io/v1", "kind": "MachineSet", "name": "ms", "uid": "p"}],
+                "unsupported owner kind for owner reference conversion",
+            ),
+        ],
+        ids=["ms7-control-plane-machine-set", "ms27-two", "ms27-foreign-kind", "ms27-other-version"],
+    )
+    def test_owners_that_cannot_be_converted_are_a_condition_without_retry(
+        self, owners: list[Tree], detail: str
+    ) -> None:
+        for case in (ALONE, under_machine_api()):
+            plan = decided(**{**case, "machine_api": changed(case["machine_api"], metadata__ownerReferences=owners)})
+            assert writes(plan) == [("Merge status", "machine_api")]
+            assert (condition(plan)["reason"], condition(plan)["message"]) == (
+                "FailedToConvertMAPIMachineToCAPI",
+                detail,
+            )
+            assert isinstance(plan.next, Done)
+
+    def test_an_owner_without_a_twin_is_a_condition_and_retried(self) -> None:
+        plan = decided(**{**ALONE, "cluster_api_set": None})
+        text = (
+            "failed to convert Machine API machine owner references to Cluster API: "
+            'could not find Cluster API machine set: machinesets.cluster.x-k8s.io "ms" not found'
+        )
+        assert condition(plan)["message"] == text
+        assert plan.next == Retry(text)
+
+    def test_a_missing_cluster_is_a_condition_and_retried(self) -> None:
+        plan = decided(**{**ALONE, "machine_api": LONE, "cluster": None})
+        text = (
+            "failed to convert Machine API machine owner references to Cluster API: "
+            'failed to get Cluster API cluster: clusters.cluster.x-k8s.io "c" not found'
+        )
+        assert condition(plan)["message"] == text
+        assert plan.next == Retry(text)
+
+    def test_a_missing_infrastructure_is_a_condition_and_retried(self) -> None:
+        plan = decided(**{**ALONE, "infrastructure": None})
+        assert "Infrastructure" in condition(plan)["message"]
+        assert isinstance(plan.next, Retry)
+
+    @pytest.mark.parametrize(
+        ("field", "text"),
+        [
+            ("spec__clusterName", "cluster name is empty in Cluster API machine spec"),
+            ("spec__infrastructureRef__name", "infrastructure machine reference is invalid or incomplete"),
+        ],
+    )
+    def test_ms26_a_reference_of_the_mirror_that_is_empty_is_terminal(self, field: str, text: str) -> None:
+        case = under_machine_api()
+        plan = decided(**{**case, "cluster_api": changed(case["cluster_api"], **{field: ""})})
+        assert condition(plan)["reason"] == "FailedToGetCAPIInfraResources"
+        assert condition(plan)["message"] == (
+            f"failed to fetch Cluster API infra resources: machine openshift-cluster-api/w-0: {text}"
+        )
+        assert isinstance(plan.next, Done)
+
+    def test_a_missing_infra_cluster_of_the_mirror_is_retried(self) -> None:
+        plan = decided(**{**under_machine_api(), "infra_cluster": None})
+        assert condition(plan)["reason"] == "FailedToGetCAPIInfraResources"
+        assert isinstance(plan.next, Retry)
+
+    @pytest.mark.parametrize("side", ["cluster_api", "infra"])
+    def test_a_mirror_that_cannot_be_read_is_said_and_not_written(self, side: str) -> None:
+        case = under_machine_api()
+        plan = decided(**{**case, side: changed(case[side], spec="none")})
+        assert writes(plan) == [("Merge status", "machine_api")]
+        assert "spec" in condition(plan)["message"]
+        assert isinstance(plan.next, Done)
+
+    def test_ms28_a_warning_is_an_event_and_stops_nothing(self) -> None:
+        volume = {"diskSize": 10, "deviceType": "disk"}
+        warned = changed(MAPI_MACHINE, **{f"{PROVIDER_SPEC}__rootVolume": volume})
+        first, *_ = rounds(**{**ALONE, "machine_api": warned})
+        (told,) = [action for action in first.actions if isinstance(action, Emit)]
+        assert (told.type, told.reason, told.target.kind) == ("Warning", "ConversionWarning", mapi.Machine)
+        assert told.note == (
+            'spec.providerSpec.value.rootVolume.deviceType: Invalid value: "disk": '
+            "deviceType is silently ignored by MAPO and will not be converted"
+        )
+        assert settled(**{**ALONE, "machine_api": warned})["infra"]["spec"]["rootVolume"]["sizeGiB"] == 10
+
+
+AWS_VALUE: Tree = {
+    "apiVersion": "machine.openshift.io/v1beta1",
+    "kind": "AWSMachineProviderConfig",
+    "ami": {"id": "ami-1"},
+    "instanceType": "m6i.large",
+    "placement": {"region": "us-east-1", "availabilityZone": "us-east-1a"},
+    "subnet": {"id": "subnet-1"},
+    "userDataSecret": {"name": "worker-user-data"},
+    "securityGroups": [{"id": "sg-1"}],
+}
+AWS_INFRASTRUCTURE: Tree = {
+    "metadata": {"name": "cluster", "uid": "i"},
+    "status": {"infrastructureName": "c", "platformStatus": {"type": "AWS", "aws": {"region": "us-east-1"}}},
+}
+MASTER = {"machine.openshift.io/cluster-api-machine-role": "master"}
+
+
+def on_aws(*, labels: Any = None, load_balancers: Any = None, cluster: Tree | None = None) -> Tree:
+    value = changed(AWS_VALUE, loadBalancers=load_balancers)
+    machine = changed(
+        LONE, spec__providerSpec__value=value, metadata__labels=labels, spec__providerID="aws:///us-east-1a/i-1"
+    )
+    spec = cluster if cluster is not None else {"controlPlaneLoadBalancer": {"name": "int", "loadBalancerType": "nlb"}}
+    return {
+        "machine_api": machine,
+        "cluster_api": None,
+        "infra": None,
+        "infra_cluster": {"metadata": {"name": "c", "uid": "c"}, "spec": {"region": "us-east-1", **spec}},
+        "infrastructure": AWS_INFRASTRUCTURE,
+        "platform": AWS,
+    }
+
+
+INT, EXT = {"name": "int", "type": "network"}, {"name": "ext", "type": "classic"}
+TWO = {
+    "controlPlaneLoadBalancer": {"name": "int", "loadBalancerType": "nlb"},
+    "secondaryControlPlaneLoadBalancer": {"name": "ext", "loadBalancerType": "elb"},
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "errors"),
+    [
+        pytest.param(on_aws(load_balancers=[INT]), ["not supported for non-control plane"], id="a-worker-with-some"),
+        pytest.param(on_aws(labels=MASTER), ['must include load balancer named "int"'], id="a-master-without"),
+        pytest.param(
+            on_aws(labels=MASTER, load_balancers=[{"name": "int", "type": "classic"}]),
+            ['load balancer "int" must be of type "network" to match AWSCluster'],
+            id="the-wrong-type",
+        ),
+        pytest.param(on_aws(labels=MASTER, load_balancers=[INT]), [], id="the-same"),
+        pytest.param(on_aws(labels=MASTER, load_balancers=[EXT, INT], cluster=TWO), [], id="in-another-order"),
+        pytest.param(
+            on_aws(labels=MASTER, load_balancers=[INT, EXT]), ['unexpected load balancer "ext"'], id="one-too-many"
+        ),
+        pytest.param(
+            on_aws(labels=MASTER, load_balancers=[{"name": "int", "type": "classic"}, {"name": "x"}], cluster=TWO),
+            ['"int" must be of type', 'unexpected load balancer "x"', 'must include load balancer named "ext"'],
+            id="all-errors-at-once",
+        ),
+        pytest.param(
+            on_aws(labels=MASTER, load_balancers=[INT], cluster={}),
+            ["no control plane load balancer configured on AWSCluster"],
+            id="none-on-the-cluster",
+        ),
+        pytest.param(on_aws(), [], id="a-worker-without"),
+    ],
+)
+def test_ms21_load_balancers_must_be_those_of_the_cluster(case: Tree, errors: list[str]) -> None:
+    plan = decided(**case)
+    if not errors:
+        assert settled(**case)["machine_api"]["status"]["conditions"][0]["status"] == "True"
+        return
+    assert writes(plan) == [("Merge status", "machine_api")]
+    assert condition(plan)["reason"] == "FailedToConvertMAPIMachineToCAPI"
+    for error in errors:
+        assert error in condition(plan)["message"]
+    assert isinstance(plan.next, Retry)
+
+
+def test_on_aws_a_machine_comes_to_rest_with_the_status_of_its_instance() -> None:
+    machine = on_aws()["machine_api"]
+    provided = {"instanceId": "i-1", "instanceState": "running", "conditions": []}
+    end = settled(**{**on_aws(), "machine_api": changed(machine, status__providerStatus=provided)})
+    assert end["infra"]["status"]["instanceState"] == "running"
+    assert decided(**{**on_aws(), **end}).needed == ()
+
+
+def test_every_write_is_to_what_was_observed() -> None:
+    case = under_machine_api()
+    bare = changed(case["machine_api"], metadata__finalizers=[], spec__providerID="openstack:///2")
+    hold, content = decided(**{**case, "machine_api": bare}).needed
+    assert isinstance(hold, AddFinalizer)
+    assert (hold.target.kind, hold.target.uid, hold.target.resource_version) == (mapi.Machine, "mapi-uid", "50")
+    assert (content.target.kind, content.target.uid, content.target.resource_version) == (
+        capi.Machine,
+        "new-capi-uid",
+        "1",
+    )
+
+
+def test_events_are_not_repeated_for_a_machine_in_sync() -> None:
+    assert notes(decided(**under_machine_api())) == []
+
+
+def test_an_existing_mirror_keeps_the_name_of_its_infra_machine() -> None:
+    """`CAPI_MACHINE` calls its infra machine otherwise than itself: another one would be another instance."""
+    end = settled(machine_api=MAPI_MACHINE, cluster_api=CAPI_MACHINE, infra=INFRA)
+    assert end["cluster_api"]["spec"]["infrastructureRef"]["name"] == "w-0-infra"
+    assert end["infra"]["metadata"]["uid"] == "infra-uid"

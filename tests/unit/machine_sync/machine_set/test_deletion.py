@@ -1,0 +1,164 @@
+"""Deletion of MachineSets, row by row of the tables in `windlass.machine_sync.machine_set.deletion`."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from windlass.api import capi, capo, mapi
+from windlass.kube.plan import Delete, Emit, Plan, RemoveFinalizers, WaitFor
+from windlass.kube.seen import Absent
+from windlass.machine_sync.machine_set.decide import decide
+
+from .cases import (
+    AUTHORITY,
+    BEHIND_CLUSTER_API,
+    CAPI_SET,
+    CLUSTER_API_FINALIZER,
+    GONE,
+    MAPI_SET,
+    NOW,
+    SYNC,
+    Tree,
+    changed,
+    snapshot,
+    template,
+)
+
+
+def decided(**case: Any) -> Plan:
+    return decide(snapshot(**case), now=NOW)
+
+
+def going(tree: Tree, **fields: Any) -> Tree:
+    return changed(tree, metadata={**tree["metadata"], **GONE, **fields})
+
+
+def steps(plan: Plan) -> list[tuple[str, type[Any]]]:
+    return [(type(action).__name__, action.target.kind) for action in plan.needed]
+
+
+def taken_off(plan: Plan) -> dict[type[Any], list[str]]:
+    """What is left of the finalizers of each object."""
+    return {one.target.kind: one.desired for one in plan.needed if isinstance(one, RemoveFinalizers)}
+
+
+class TestMachineApi:
+    """The Machine API is authoritative."""
+
+    def test_ss6_a_mirror_that_is_being_deleted_takes_its_set_along(self) -> None:
+        plan = decided(cluster_api=going(CAPI_SET))
+        assert steps(plan) == [("Delete", mapi.MachineSet)]
+
+    def test_ss3_a_set_takes_its_mirror_and_its_templates_along(self) -> None:
+        ours, users = template("ms-00000000"), template("mine", made_for=None)
+        plan = decided(machine_api=going(MAPI_SET), cluster_api=CAPI_SET, templates=(ours, users))
+        assert steps(plan) == [("Delete", capi.MachineSet), ("Delete", capo.OpenStackMachineTemplate)]
+        assert plan.needed[1].target.name == "ms-00000000"
+
+    def test_ss3_while_templates_are_there_nothing_is_let_go(self) -> None:
+        still = template("ms-00000000", **GONE)
+        plan = decided(machine_api=going(MAPI_SET), cluster_api=going(CAPI_SET), templates=(still,))
+        assert plan.needed == ()
+        assert plan.next == WaitFor("infra templates to be gone: ms-00000000")
+
+    def test_ss3_a_template_that_another_set_uses_is_not_waited_for(self) -> None:
+        used = template("ms-00000000")
+        plan = decided(
+            machine_api=going(MAPI_SET),
+            cluster_api=going(CAPI_SET),
+            templates=(used,),
+            users={"ms-00000000": ("other",)},
+        )
+        assert steps(plan) == [("RemoveFinalizers", capi.MachineSet)]
+
+    def test_ss3_then_the_mirror_is_let_go_by_us_and_for_cluster_api_which_is_paused(self) -> None:
+        plan = decided(machine_api=going(MAPI_SET), cluster_api=going(CAPI_SET))
+        assert taken_off(plan) == {capi.MachineSet: []}
+        assert isinstance(plan.next, WaitFor)
+
+    @pytest.mark.parametrize("authority", ["MachineAPI", "ClusterAPI"])
+    def test_ss3_at_last_the_set_itself_once_its_mirror_is_gone(self, authority: str) -> None:
+        tree = changed(MAPI_SET, spec__authoritativeAPI=authority, status__authoritativeAPI=authority)
+        plan = decided(machine_api=going(tree))
+        assert taken_off(plan) == {mapi.MachineSet: []}
+
+    @pytest.mark.parametrize("tree", [MAPI_SET, BEHIND_CLUSTER_API])
+    def test_templates_that_are_left_go_before_the_set(self, tree: Tree) -> None:
+        plan = decided(machine_api=going(tree), templates=(template("ms-00000000"),))
+        assert steps(plan) == [("Delete", capo.OpenStackMachineTemplate)]
+
+    @pytest.mark.parametrize("tree", [MAPI_SET, BEHIND_CLUSTER_API])
+    def test_an_absence_that_only_a_cache_knows_decides_nothing(self, tree: Tree) -> None:
+        case = msgspec.structs.replace(snapshot(machine_api=going(tree)), cluster_api=Absent())
+        plan = decide(case, now=NOW)
+        assert plan.needed == ()
+        assert isinstance(plan.next, WaitFor)
+
+
+class TestClusterApi:
+    """Cluster API is authoritative."""
+
+    def test_ss12_a_mirror_that_is_deleted_goes_and_the_set_stays(self) -> None:
+        ours = template("ms-00000000")
+        plan = decided(machine_api=going(BEHIND_CLUSTER_API), cluster_api=CAPI_SET, templates=(ours,))
+        assert taken_off(plan) == {capi.MachineSet: [CLUSTER_API_FINALIZER], mapi.MachineSet: []}
+        assert [one.target.kind for one in plan.needed if isinstance(one, RemoveFinalizers)][-1] is mapi.MachineSet
+        assert [one.reason for one in plan.needed if isinstance(one, Emit)] == ["MirrorReleased"]
+        assert not [one for one in plan.needed if isinstance(one, Delete)]
+
+    def test_ss11_a_set_takes_its_mirror_along(self) -> None:
+        plan = decided(machine_api=BEHIND_CLUSTER_API, cluster_api=going(CAPI_SET))
+        assert steps(plan) == [("Delete", mapi.MachineSet)]
+
+    def test_ss11_the_mirror_stays_until_cluster_api_has_finished(self) -> None:
+        plan = decided(
+            machine_api=going(BEHIND_CLUSTER_API), cluster_api=going(CAPI_SET), templates=(template("ms-00000000"),)
+        )
+        assert plan.needed == ()
+        assert plan.next == WaitFor("Cluster API to finish deleting the MachineSet")
+
+    def test_ss11_then_templates_go_but_those_of_users(self) -> None:
+        plan = decided(
+            machine_api=going(BEHIND_CLUSTER_API),
+            cluster_api=going(CAPI_SET, finalizers=[SYNC]),
+            templates=(template("mine", made_for=None), template("ms-00000000")),
+        )
+        assert [one.target.name for one in plan.needed] == ["ms-00000000"]
+
+    def test_ss11_and_then_both_are_let_go(self) -> None:
+        plan = decided(machine_api=going(BEHIND_CLUSTER_API), cluster_api=going(CAPI_SET, finalizers=[SYNC]))
+        assert taken_off(plan) == {capi.MachineSet: [], mapi.MachineSet: []}
+
+    def test_without_a_mirror_our_finalizer_comes_off_when_cluster_api_has_finished(self) -> None:
+        held = going(CAPI_SET)
+        assert decided(machine_api=None, cluster_api=held).needed == ()
+        done = going(CAPI_SET, finalizers=[SYNC])
+        assert taken_off(decided(machine_api=None, cluster_api=done)) == {capi.MachineSet: []}
+
+    def test_an_independent_set_is_deleted_without_us(self) -> None:
+        alone = going(CAPI_SET, finalizers=[CLUSTER_API_FINALIZER])
+        plan = decided(machine_api=None, cluster_api=alone, templates=(template("ms-00000000"),))
+        assert plan.needed == ()
+
+    def test_a_mirror_that_only_a_cache_misses_is_looked_for_first(self) -> None:
+        done = going(CAPI_SET, finalizers=[SYNC])
+        case = msgspec.structs.replace(snapshot(machine_api=None, cluster_api=done), machine_api=Absent())
+        assert decide(case, now=NOW).needed == ()
+
+
+class TestUnreadable:
+    """The Machine API MachineSet cannot be read, and with it who is authoritative."""
+
+    TREE = going(changed(MAPI_SET, spec__replicas="two"))
+
+    def test_a_marked_mirror_goes_with_it(self) -> None:
+        marked = changed(CAPI_SET, metadata__annotations={AUTHORITY: "MachineAPI"})
+        assert steps(decided(machine_api=self.TREE, cluster_api=marked)) == [("Delete", capi.MachineSet)]
+
+    def test_a_set_that_is_not_marked_stays(self) -> None:
+        plan = decided(machine_api=self.TREE, cluster_api=CAPI_SET)
+        assert taken_off(plan) == {capi.MachineSet: [CLUSTER_API_FINALIZER], mapi.MachineSet: []}
+
+    def test_alone_it_goes(self) -> None:
+        assert taken_off(decided(machine_api=self.TREE)) == {mapi.MachineSet: []}

@@ -1,0 +1,210 @@
+"""The MachineSet controller on the in-memory API server, and the actors around it."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from windlass.api import capi, config, mapi
+from windlass.api.core import Event
+from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.kube.executor import Executor
+from windlass.kube.permissions import Declared
+from windlass.kube.rounds import MAX_ROUNDS, Rest, reconcile
+from windlass.kube.verbs import Api, PatchType
+from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.machine_set.controller import machine_set_controller
+from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
+from windlass.machine_sync.platforms import OPENSTACK, Platform
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.checks import machine_api as machine_api_rules
+from windlass.testing.memory.reader import MemoryReader
+
+from .cases import (
+    CLUSTER,
+    CLUSTER_API_FINALIZER,
+    INFRA_CLUSTER,
+    INFRASTRUCTURE,
+    MAPI_SET,
+    NAME,
+    NOW,
+    OURS,
+    PAUSED,
+    SYNC,
+    TEMPLATE,
+    THEIRS,
+    Tree,
+)
+
+NAMESPACES = Namespaces(OURS, THEIRS)
+MAPI = "MachineSet.machine.openshift.io/v1beta1 openshift-machine-api/ms"
+CAPI = "MachineSet.cluster.x-k8s.io/v1beta2 openshift-cluster-api/ms"
+"""The two sets, as the crash harness names them."""
+
+
+def typed(kind: type[KubernetesObject], tree: Tree) -> Tree:
+    return {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind, **tree}
+
+
+def empty(platform: Platform = OPENSTACK) -> MemoryApi:
+    """An API server without objects."""
+    return MemoryApi(
+        machine_api_rules(mapi.MachineSet),
+        capi.MachineSet,
+        capi.Cluster,
+        platform.infra_template,
+        platform.infra_cluster,
+        config.Infrastructure,
+        Event,
+        clock=lambda: NOW,
+    )
+
+
+def world(
+    *,
+    machine_api: Tree | None = MAPI_SET,
+    cluster_api: Tree | None = None,
+    templates: Iterable[Tree] = (TEMPLATE,),
+    infra_cluster: Tree | None = INFRA_CLUSTER,
+    cluster: Tree | None = CLUSTER,
+    infrastructure: Tree | None = INFRASTRUCTURE,
+    platform: Platform = OPENSTACK,
+) -> MemoryApi:
+    """An API server with these objects, None left out."""
+    api = empty(platform)
+    trees: list[tuple[type[Any], Tree | None]] = [
+        (mapi.MachineSet, machine_api),
+        (capi.MachineSet, cluster_api),
+        *((platform.infra_template, template) for template in templates),
+        (platform.infra_cluster, infra_cluster),
+        (capi.Cluster, cluster),
+        (config.Infrastructure, infrastructure),
+    ]
+    api.load(*(typed(kind, tree) for kind, tree in trees if tree is not None))
+    return api
+
+
+async def reconciled(
+    api: Api,
+    reader: MemoryReader,
+    *,
+    now: datetime = NOW,
+    max_rounds: int = MAX_ROUNDS,
+    platform: Platform = OPENSTACK,
+) -> Rest:
+    """What one process that has just started does about the set. Only what it declares can be written."""
+    controller = machine_set_controller(reader, platform=platform, namespaces=NAMESPACES)
+    for watch in controller.watches:
+        for index, values in watch.indexes.items():
+            reader.add_index(watch.kind, index, values)
+    return await reconcile(
+        NAME,
+        observe=controller.observe,
+        decide=controller.decide,
+        executor=Executor(api, ledger=reader, permits=Declared(controller.declared), now=lambda: now),
+        now=lambda: now,
+        max_rounds=max_rounds,
+    )
+
+
+async def at_rest(**trees: Any) -> MemoryApi:
+    """A world in which the controller has done what there was to do."""
+    api = world(**trees)
+    rest = await reconciled(api, MemoryReader(api))
+    assert not rest.failed, rest
+    return api
+
+
+def tree_of(api: MemoryApi, kind: type[KubernetesObject], name: str, namespace: str | None) -> Tree | None:
+    found = api.peek(kind, name, namespace=namespace)
+    return None if found is None else found.tree()
+
+
+def mapi_of(api: MemoryApi) -> Tree | None:
+    return tree_of(api, mapi.MachineSet, NAME, OURS)
+
+
+def capi_of(api: MemoryApi) -> Tree | None:
+    return tree_of(api, capi.MachineSet, NAME, THEIRS)
+
+
+def templates_of(api: MemoryApi, platform: Platform = OPENSTACK) -> dict[str, Tree]:
+    """The infra templates by name."""
+    return {found.name: found.tree() for found in api.listing(platform.infra_template)}
+
+
+def synchronized(machine_set: Tree | None) -> Tree:
+    """The Synchronized condition, empty if there is none (or something else in its place)."""
+    status = (machine_set or {}).get("status")
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    found = conditions if isinstance(conditions, list) else []
+    return next((dict(one) for one in found if isinstance(one, dict) and one.get("type") == SYNCHRONIZED), {})
+
+
+# Actors
+
+
+async def machine_api_core(api: MemoryApi) -> None:
+    """The Machine API's own controller: fills an empty authority, and says whether it is paused."""
+    for found in api.listing(mapi.MachineSet):
+        tree = found.tree()
+        status = tree.get("status") or {}
+        authority = status.get("authoritativeAPI")
+        if not authority:
+            body = {"authoritativeAPI": tree["spec"]["authoritativeAPI"]}
+        else:
+            body = _saying_paused(status, paused=authority != "MachineAPI")
+        if any(status.get(key) != value for key, value in body.items()):
+            await _merge(api, mapi.MachineSet, found.metadata, {"status": body}, subresource="status")
+
+
+async def cluster_api_core(api: MemoryApi) -> None:
+    """Cluster API core: finalizer, Paused condition and, unless paused, status and the end of a deletion."""
+    for found in api.listing(capi.MachineSet):
+        meta, tree = found.metadata, found.tree()
+        paused = PAUSED in meta.annotations
+        status = tree.get("status") or {}
+        body = _saying_paused(status, paused=paused)
+        if not paused:
+            body |= {"replicas": tree["spec"].get("replicas", 1), "observedGeneration": meta.generation}
+        if any(status.get(key) != value for key, value in body.items()):
+            await _merge(api, capi.MachineSet, meta, {"status": body}, subresource="status")
+        elif found.deleting and not paused and CLUSTER_API_FINALIZER in meta.finalizers:
+            kept = [one for one in meta.finalizers if one != CLUSTER_API_FINALIZER]
+            await _merge(api, capi.MachineSet, meta, {"metadata": {"finalizers": kept}})
+        elif not found.deleting and not paused and CLUSTER_API_FINALIZER not in meta.finalizers:
+            finalizers = [*meta.finalizers, CLUSTER_API_FINALIZER]
+            await _merge(api, capi.MachineSet, meta, {"metadata": {"finalizers": finalizers}})
+
+
+def _saying_paused(status: Tree, *, paused: bool) -> Tree:
+    said = {"type": "Paused", "status": str(paused), "reason": "Said"}
+    others = [one for one in status.get("conditions") or [] if one["type"] != "Paused"]
+    before = [one["status"] for one in status.get("conditions") or [] if one["type"] == "Paused"]
+    if before == [said["status"]]:
+        return {}
+    return {"conditions": [*others, {**said, "lastTransitionTime": "2026-05-01T12:00:00Z"}]}
+
+
+async def _merge(
+    api: MemoryApi, kind: type[KubernetesObject], meta: ObjectMeta, body: Tree, *, subresource: str = ""
+) -> None:
+    metadata = {**body.get("metadata", {}), "resourceVersion": meta.resource_version}
+    await api.patch(
+        kind,
+        meta.name,
+        {**body, "metadata": metadata},
+        type=PatchType.MERGE,
+        namespace=meta.namespace,
+        subresource=subresource,
+    )
+
+
+def leaked(tree: Tree) -> str:
+    """What nobody in this world would ever let go of."""
+    return "it is stuck in deletion" if tree["metadata"].get("deletionTimestamp") else ""
+
+
+def holds_for_nobody(tree: Tree) -> str:
+    """`leaked`, for scenarios that end without a mirror: nothing of ours may be left."""
+    held = SYNC in tree["metadata"].get("finalizers", ())
+    return leaked(tree) or ("our finalizer, without a mirror to clean up" if held else "")
