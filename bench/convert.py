@@ -33,10 +33,10 @@ import yaml
 
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
+from windlass.kube.yaml_dialect import load_all
 from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
 from windlass.machine_sync.conversion.template_name import fnv1a
-from windlass.machine_sync.documents.yaml_dialect import load_all
 from windlass.machine_sync.platforms import AWS, OPENSTACK, Platform
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "machine_sync"

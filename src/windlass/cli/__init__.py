@@ -28,8 +28,10 @@ from windlass.cli.exit_codes import Exit
 COMPLETE_VARIABLE = "_WINDLASS_COMPLETE"
 
 COMMANDS = {
-    "machines": "Show every machine on both sides: authority, phases, and whether they are in sync.",
+    "machines": "Show machines and MachineSets on both sides: authority, phases, and whether they are in sync.",
     "convert": "Convert machines in files from one API to the other, offline.",
+    "plan": "Show what controllers would do, on a cluster or from files, without doing it.",
+    "migrate": "Move authority over machines from one API to the other.",
     "run": "Run controllers.",
     "release": "Take our finalizers off machines, before an uninstall.",
     "manifests": "Print manifests that are generated from the code, such as RBAC.",

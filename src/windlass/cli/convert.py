@@ -101,7 +101,7 @@ def _report(outcomes: "list[Outcome]") -> None:
 def _print(outcomes: "list[Outcome]", output: str) -> None:
     import msgspec
 
-    from windlass.machine_sync.documents.yaml_dialect import dump_all
+    from windlass.kube.yaml_dialect import dump_all
 
     items: list[dict[str, Any]] = [
         {

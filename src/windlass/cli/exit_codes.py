@@ -12,8 +12,11 @@ class Exit(IntEnum):
     OK = 0
     FAILED = 1
     UNREADABLE = 2
+    CHANGES = 3
+    REFUSED = 4
     USAGE = 64
     BUG = 70
+    TIMED_OUT = 124
     INTERRUPTED = 130
     CLOSED_PIPE = 141
 
@@ -22,8 +25,11 @@ MEANING = {
     Exit.OK: "Everything that was asked for was done.",
     Exit.FAILED: "Something that was asked for could not be done; standard error says what, what could be is done.",
     Exit.UNREADABLE: "What was given cannot be read: a kubeconfig, credentials, or an input file.",
+    Exit.CHANGES: "`windlass plan` has actions, `windlass machines --unsynced` has rows. Nothing went wrong.",
+    Exit.REFUSED: "`windlass migrate` only: its pre-flight said no to some; all others were done.",
     Exit.USAGE: "The command line is wrong: an unknown option, a missing argument, a value out of range.",
     Exit.BUG: "A defect of Windlass. `--log-level debug` shows where.",
+    Exit.TIMED_OUT: "Something took longer than `--timeout`; it goes on, and doing it again waits for it again.",
     Exit.INTERRUPTED: "Interrupted by Ctrl-C (128 + SIGINT).",
     Exit.CLOSED_PIPE: "The reader of the output went away, as `head -1` does (128 + SIGPIPE).",
 }

@@ -24,30 +24,52 @@ def contexts(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 def machines(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """The Machines of both sides that are not on the command line yet."""
+    return _of_both_sides(ctx, param, incomplete, kinds=("machine",))
+
+
+def machines_and_sets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The same with MachineSets; after `machine/` or `machineset/`, of that kind alone."""
+    kind, slash, _ = incomplete.rpartition("/")
+    if slash:
+        return _of_both_sides(ctx, param, incomplete, kinds=(kind,), before=f"{kind}/")
+    return _of_both_sides(ctx, param, incomplete, kinds=("machine", "machineset"))
+
+
+def _of_both_sides(
+    ctx: click.Context, param: click.Parameter, incomplete: str, *, kinds: tuple[str, ...], before: str = ""
+) -> list[str]:
     import asyncio
 
     from windlass.api import capi, mapi
+    from windlass.api.meta import KubernetesObject
     from windlass.cli.connection import connect
     from windlass.cli.conventions import said
     from windlass.kube.errors import KubeError
     from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE
 
-    sides = (
-        (mapi.Machine, ctx.params.get("machine_api_namespace") or MACHINE_API_NAMESPACE),
-        (capi.Machine, ctx.params.get("cluster_api_namespace") or CLUSTER_API_NAMESPACE),
-    )
+    machine_api = ctx.params.get("machine_api_namespace") or MACHINE_API_NAMESPACE
+    cluster_api = ctx.params.get("cluster_api_namespace") or CLUSTER_API_NAMESPACE
+    sides: dict[str, tuple[tuple[type[KubernetesObject], str], ...]] = {
+        "machine": ((mapi.Machine, machine_api), (capi.Machine, cluster_api)),
+        "machineset": ((mapi.MachineSet, machine_api), (capi.MachineSet, cluster_api)),
+    }
 
     async def ask() -> set[str]:
         async with asyncio.timeout(PATIENCE), connect(said(ctx)) as client:
             found = await asyncio.gather(
                 # Names are metadata: no provider specs for a Tab.
-                *(client.metadata.list(kind, namespace=namespace) for kind, namespace in sides),
+                *(
+                    client.metadata.list(resource, namespace=namespace)
+                    for kind in kinds
+                    for resource, namespace in sides.get(kind, ())
+                ),
                 return_exceptions=True,
             )
         return {item.name for listed in found if not isinstance(listed, BaseException) for item in listed.items}
 
     there = set(ctx.params.get(param.name or "") or ())
     try:
-        return sorted(name for name in asyncio.run(ask()) - there if name.startswith(incomplete))
+        offered = {f"{before}{name}" for name in asyncio.run(ask())} - there
     except (KubeError, TimeoutError, OSError):
         return []
+    return sorted(name for name in offered if name.startswith(incomplete))

@@ -78,6 +78,29 @@ class Sides:
             **metadata,
         )
 
+    def mapi_set(self, name: str, *, replicas: int = 1, status: Tree | None = None) -> Tree:
+        place = (MACHINE_API, "machinesets", self.machine_api, name)
+        return self.make(*place, kind="MachineSet", spec={"replicas": replicas}, status=status)
+
+    def capi_set(self, name: str, *, replicas: int = 1, status: Tree | None = None) -> Tree:
+        place = (CLUSTER_API, "machinesets", self.cluster_api, name)
+        labels = {"cluster.x-k8s.io/set-name": name}
+        infra = {"apiGroup": OPENSTACK.partition("/")[0], "kind": "OpenStackMachineTemplate", "name": f"{name}-1"}
+        spec = {
+            "clusterName": "test",
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "clusterName": "test",
+                    "bootstrap": {"dataSecretName": "worker-user-data"},
+                    "infrastructureRef": infra,
+                },
+            },
+        }
+        return self.make(*place, kind="MachineSet", spec=spec, status=status)
+
     def make(
         self,
         api_version: str,
@@ -124,6 +147,19 @@ class Sides:
             },
         )
 
+    def mirrored_set(self, name: str, *, replicas: int = 1, **status: Any) -> None:
+        """A MachineSet in sync, the Machine API authoritative, unless `status` says otherwise."""
+        counts = {"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas}
+        self.capi_set(name, replicas=replicas, status=counts)
+        in_sync = {
+            "authoritativeAPI": "MachineAPI",
+            "synchronizedGeneration": 1,
+            "conditions": [
+                condition("True", "ResourceSynchronized", "Successfully synchronized MAPI MachineSet to CAPI")
+            ],
+        }
+        self.mapi_set(name, replicas=replicas, status=counts | in_sync | status)
+
     def let_go(self) -> None:
         """Take all finalizers off everything, so that the namespaces can go."""
         for side in ("mapi", "capi", "infra"):
@@ -136,10 +172,12 @@ class Sides:
         return found
 
     def path(self, side: str, name: str = "") -> str:
-        """Of a machine: `side` is mapi, capi or infra."""
+        """Of a machine: `side` is mapi, capi or infra; of a MachineSet: mapi-set or capi-set."""
         collection = {
             "mapi": f"/apis/{MACHINE_API}/namespaces/{self.machine_api}/machines",
             "capi": f"/apis/{CLUSTER_API}/namespaces/{self.cluster_api}/machines",
+            "mapi-set": f"/apis/{MACHINE_API}/namespaces/{self.machine_api}/machinesets",
+            "capi-set": f"/apis/{CLUSTER_API}/namespaces/{self.cluster_api}/machinesets",
             "infra": f"/apis/{OPENSTACK}/namespaces/{self.cluster_api}/openstackmachines",
         }[side]
         return f"{collection}/{name}" if name else collection

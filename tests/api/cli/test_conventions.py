@@ -171,15 +171,27 @@ def test_a_kind_that_is_not_served_is_a_warning_that_names_it(
 
     assert shown.returncode == 1
     assert shown.stdout.splitlines()[1].split()[:4] == ["worker-0", "<none>", "Running", "-"]
-    (line,) = shown.stderr.splitlines()
-    assert line.startswith("warning: machines.cluster.x-k8s.io cannot be listed, so that side is missing: ")
-    assert line.endswith("install its CustomResourceDefinition")
+    for kind, line in zip(("machines", "machinesets"), shown.stderr.splitlines(), strict=True):
+        assert line.startswith(f"warning: {kind}.cluster.x-k8s.io cannot be listed, so that side is missing: ")
+        assert line.endswith("install its CustomResourceDefinition")
 
 
-@pytest.mark.parametrize("word", ["", "worker-1"])
-def test_tab_completes_names_of_machines(sides: Sides, environment: dict[str, str], word: str) -> None:
+@pytest.mark.parametrize(
+    ("word", "offered"),
+    [
+        ("worker-1", ["worker-1"]),
+        ("worker", ["worker-0", "worker-1", "workers"]),
+        ("machine/", ["machine/worker-0", "machine/worker-1"]),
+        ("machineset/w", ["machineset/workers"]),
+        ("node/", []),
+    ],
+)
+def test_tab_completes_names_of_machines_and_sets(
+    sides: Sides, environment: dict[str, str], word: str, offered: list[str]
+) -> None:
     sides.mirrored("worker-0")
     sides.capi_machine("worker-1")
+    sides.mapi_set("workers")
     line = f"windlass machines {' '.join(sides.flags)} {word}"
     asked = {"_WINDLASS_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(2 + len(sides.flags))}
 
@@ -187,11 +199,11 @@ def test_tab_completes_names_of_machines(sides: Sides, environment: dict[str, st
 
     assert done.returncode == 0, done.stderr
     names = [answer.removeprefix("plain,") for answer in done.stdout.split()]
-    assert names == (["worker-1"] if word else ["worker-0", "worker-1"])
+    assert names == offered
 
 
 def test_tab_is_silent_when_there_is_no_cluster(environment: dict[str, str]) -> None:
-    asked = {"_WINDLASS_COMPLETE": "bash_complete", "COMP_WORDS": "windlass machines ", "COMP_CWORD": "2"}
+    asked = {"_WINDLASS_COMPLETE": "bash_complete", "COMP_WORDS": "windlass release ", "COMP_CWORD": "2"}
 
     done = shell("windlass", environment | asked | {"KUBECONFIG": "/nowhere"})
 

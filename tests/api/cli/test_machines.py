@@ -52,6 +52,7 @@ def test_json_has_every_documented_key(sides: Sides, windlass: Windlass) -> None
     for side in ("machineAPI", "clusterAPI"):
         assert len(item[side].pop("uid")) == 36
     assert item == {
+        "kind": "Machine",
         "name": "worker-0",
         "machineAPI": {
             "namespace": sides.machine_api,
@@ -125,21 +126,21 @@ def test_wide_says_why_a_machine_is_not_synchronized(sides: Sides, windlass: Win
     assert row.rstrip().endswith("Cluster API machine not found")
 
 
-def test_no_machines_at_all_is_success_and_said_on_standard_error(sides: Sides, windlass: Windlass) -> None:
+def test_nothing_at_all_is_success_and_said_on_standard_error(sides: Sides, windlass: Windlass) -> None:
     shown = windlass("machines", *sides.flags)
 
     assert (shown.returncode, shown.stdout) == (0, "")
-    assert shown.stderr == f"No machines found in {sides.machine_api} or {sides.cluster_api}.\n"
+    assert shown.stderr == f"No machines or MachineSets found in {sides.machine_api} or {sides.cluster_api}.\n"
 
 
-def test_a_machine_asked_for_by_name_must_exist(sides: Sides, windlass: Windlass) -> None:
+def test_what_is_asked_for_by_name_must_exist(sides: Sides, windlass: Windlass) -> None:
     sides.mirrored("worker-0")
 
     shown = windlass("machines", "worker-0", "worker-9", "-o", "name", *sides.flags)
 
     assert shown.returncode == 1
     assert shown.stdout == "machine.machine.openshift.io/worker-0\n"
-    assert shown.stderr == f"error: no machine 'worker-9' in {sides.machine_api} or {sides.cluster_api}\n"
+    assert shown.stderr == f"error: no machine or MachineSet 'worker-9' in {sides.machine_api} or {sides.cluster_api}\n"
 
 
 def test_a_side_that_may_not_be_listed_is_a_warning_and_the_other_is_shown(
@@ -162,7 +163,7 @@ def test_a_side_that_may_not_be_listed_is_a_warning_and_the_other_is_shown(
         },
     )
 
-    shown = windlass("machines", "--as", "viewer", "--no-headers", *sides.flags)
+    shown = windlass("machines", "--as", "viewer", "--kind", "machine", "--no-headers", *sides.flags)
 
     assert shown.returncode == 1
     assert cells(shown.stdout) == ["worker-0", "-", "-", "Running", "-", "-", "-", "-"]
@@ -170,6 +171,124 @@ def test_a_side_that_may_not_be_listed_is_a_warning_and_the_other_is_shown(
     assert line.startswith("warning: machines.machine.openshift.io cannot be listed, so that side is missing: ")
     assert "forbidden" in line
     assert "ask an administrator" in line
+
+
+def test_machine_sets_have_a_table_of_their_own(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored("worker-0")
+    sides.mirrored_set("workers", replicas=3)
+
+    shown = windlass("machines", *sides.flags)
+
+    assert (shown.returncode, shown.stderr) == (0, "")
+    machines, sets = (block.splitlines() for block in shown.stdout.split("\n\n"))
+    assert [line.split()[0] for line in machines] == ["NAME", "worker-0"]
+    assert cells(sets[0])[0] == "MACHINESET"
+    *row, _, generation = cells(sets[1])
+    assert row == ["workers", "MachineAPI", "3/3", "3/3", "True", "ResourceSynchronized"]
+    assert generation == "1/1"
+
+
+def test_a_machine_set_in_json_has_every_documented_key(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored_set("workers", replicas=2)
+
+    (item,) = json.loads(windlass("machines", "-o", "json", *sides.flags).stdout)["items"]
+
+    replicas = {"desired": 2, "current": 2, "ready": 2, "available": 2}
+    template = {"kind": "OpenStackMachineTemplate", "name": "workers-1"}
+    for side, namespace, infra in (
+        ("machineAPI", sides.machine_api, None),
+        ("clusterAPI", sides.cluster_api, template),
+    ):
+        assert len(item[side].pop("uid")) == 36
+        assert item.pop(side) == {
+            "namespace": namespace,
+            "generation": 1,
+            "deleting": False,
+            "held": False,
+            "paused": False,
+            "unreadable": "",
+            "replicas": replicas,
+            "infrastructureTemplate": infra,
+        }
+    assert item.pop("synchronized")["status"] == "True"
+    assert item == {
+        "kind": "MachineSet",
+        "name": "workers",
+        "authority": "MachineAPI",
+        "desiredAuthority": "MachineAPI",
+        "generation": {"synchronized": 1, "source": 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        (
+            [],
+            [
+                "machine.machine.openshift.io/a",
+                "machineset.machine.openshift.io/a",
+                "machineset.machine.openshift.io/b",
+            ],
+        ),
+        (["--kind", "machine"], ["machine.machine.openshift.io/a"]),
+        (["a"], ["machine.machine.openshift.io/a", "machineset.machine.openshift.io/a"]),
+        (["machineset/a"], ["machineset.machine.openshift.io/a"]),
+        (
+            ["machineset.machine.openshift.io/b", "machine/a"],
+            ["machine.machine.openshift.io/a", "machineset.machine.openshift.io/b"],
+        ),
+    ],
+)
+def test_a_kind_or_a_name_of_it_may_be_asked_for(
+    sides: Sides, windlass: Windlass, arguments: list[str], printed: list[str]
+) -> None:
+    sides.mapi_machine("a")
+    sides.mapi_set("a")
+    sides.mapi_set("b")
+
+    assert windlass("machines", "-o", "name", *arguments, *sides.flags).stdout.splitlines() == printed
+
+
+def test_what_is_out_of_sync_can_be_asked_for_and_is_an_exit_code_of_its_own(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored("worker-0")
+    sides.mapi_machine("master-0", status={"authoritativeAPI": "MachineAPI"})
+    sides.mirrored_set("workers")
+
+    well = windlass("machines", "--unsynced", *sides.flags)
+    sides.mirrored_set("stray", conditions=[condition("False", "FailedToConvertMAPIMachineSetToCAPI", "no place")])
+    sides.mirrored_set("lagging", synchronizedGeneration=0)
+    ill = windlass("machines", "--unsynced", "-o", "name", *sides.flags)
+    named = windlass("machines", "--unsynced", "workers", "worker-0", *sides.flags)
+    missing = windlass("machines", "--unsynced", "stray", "no-such", *sides.flags)
+
+    assert (well.returncode, well.stdout) == (0, "")
+    assert well.stderr == "note: nothing is out of sync: looked at 2 machines and 1 MachineSet\n"
+    assert ill.returncode == 3
+    assert ill.stdout.split() == [f"machineset.machine.openshift.io/{name}" for name in ("lagging", "stray")]
+    assert ill.stderr == "note: 2 of 3 MachineSets are not known to be in sync\n"
+    assert (named.returncode, named.stdout) == (0, "")
+    assert missing.returncode == 1, "what could not be looked at counts for more than what was found"
+    assert "FailedToConvertMAPIMachineSetToCAPI" in missing.stdout
+
+
+def test_whether_all_is_in_sync_is_unknown_while_a_side_may_not_be_listed(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored("worker-0")
+
+    shown = windlass("machines", "--unsynced", "--as", "nobody", *sides.flags)
+
+    assert (shown.returncode, shown.stdout) == (1, "")
+    warned = [line for line in shown.stderr.splitlines() if line.startswith("warning: ")]
+    assert len(warned) == 4
+    assert "note:" not in shown.stderr
+
+
+def test_a_name_that_says_a_kind_there_is_not_is_a_usage_error(sides: Sides, windlass: Windlass) -> None:
+    shown = windlass("machines", "node/worker-0", *sides.flags)
+
+    assert shown.returncode == 64
+    assert "write NAME, machine/NAME or machineset/NAME" in shown.stderr
+    assert "Try 'windlass machines --help'." in shown.stderr
 
 
 def test_a_namespace_that_is_neither_side_is_refused(sides: Sides, windlass: Windlass) -> None:

@@ -13,7 +13,7 @@ from typing import IO
 
 import pytest
 
-from tests.api.cli.conftest import Sides
+from tests.api.cli.conftest import Sides, condition
 from windlass.testing import ControlPlane
 from windlass.testing.plane.rest import MERGE_PATCH
 
@@ -102,6 +102,37 @@ def test_a_machine_that_is_gone_is_printed_without_sides(sides: Sides, watch: Wa
 
     last = json.loads(lines.until(lambda line: json.loads(line)["clusterAPI"] is None))
     assert (last["name"], last["machineAPI"]) == ("worker-0", None)
+
+
+def test_machine_sets_are_followed_too_below_headings_of_their_own(sides: Sides, watch: Watch) -> None:
+    sides.mirrored("worker-0")
+    sides.mirrored_set("workers", replicas=2)
+    lines = out(watch(sides))
+    lines.until(lambda line: line.startswith("worker-0"))
+    lines.until(lambda line: line.startswith("MACHINESET"))
+    lines.until(lambda line: line.split()[:4] == ["workers", "MachineAPI", "2/2", "2/2"])
+
+    path = sides.path("mapi-set", "workers") + "/status"
+    sides.rest.request("PATCH", path, {"status": {"readyReplicas": 1}}, content_type=MERGE_PATCH)
+    lines.until(lambda line: line.split()[:4] == ["workers", "MachineAPI", "1/2", "2/2"])
+    sides.capi_machine("worker-1")
+
+    lines.until(lambda line: line.startswith("NAME"))
+    lines.until(lambda line: line.startswith("worker-1"))
+
+
+def test_what_comes_into_sync_is_printed_once_more(sides: Sides, watch: Watch) -> None:
+    sides.mirrored("worker-0")
+    sides.mirrored_set("workers", conditions=[condition("False", "FailedToConvertMAPIMachineSetToCAPI", "no")])
+    lines = out(watch(sides, "--unsynced", "-o", "json"))
+    first = json.loads(lines.until(lambda _: True))
+    assert (first["kind"], first["synchronized"]["status"]) == ("MachineSet", "False")
+
+    path = sides.path("mapi-set", "workers") + "/status"
+    well = {"status": {"conditions": [condition("True", "ResourceSynchronized", "yes")]}}
+    sides.rest.request("PATCH", path, well, content_type=MERGE_PATCH)
+
+    assert json.loads(lines.until(lambda _: True))["synchronized"]["status"] == "True"
 
 
 def test_a_change_that_shows_nothing_new_prints_nothing(sides: Sides, watch: Watch) -> None:

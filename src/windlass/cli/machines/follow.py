@@ -1,9 +1,9 @@
-"""`windlass machines --watch`: the machines now, and whatever changes, until it is interrupted."""
+"""`windlass machines --watch`: what there is now, and whatever changes, until it is interrupted."""
 
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import click
 
@@ -12,11 +12,12 @@ from windlass.cli.conventions import Settings
 from windlass.cli.exit_codes import Exit
 from windlass.cli.machines import view
 from windlass.cli.machines.board import Board
-from windlass.cli.machines.read import both_sides
-from windlass.cli.machines.show import Request, report_troubles
+from windlass.cli.machines.read import look_at
+from windlass.cli.machines.selection import Selection
+from windlass.cli.machines.show import Request, listings, report_troubles, summary
 from windlass.kube import logs
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.overview import Row
+from windlass.machine_sync.overview import AnyRow
 
 
 async def follow(settings: Settings, places: Namespaces, request: Request) -> Exit:
@@ -24,8 +25,8 @@ async def follow(settings: Settings, places: Namespaces, request: Request) -> Ex
     logs.configure(level=settings.log_level or "error", format="console")
     async with connect(settings) as client:
         # One plain look first: what cannot work at all ends here with an error, instead of being tried again for ever.
-        first = await both_sides(client, places)
-        report_troubles(first)
+        first = await look_at(client, places, request.selection.kinds)
+        report_troubles(listings(first))
         board = Board(client, places, first)
         async with asyncio.TaskGroup() as tasks:
             for run in board.runs:
@@ -37,37 +38,56 @@ async def follow(settings: Settings, places: Namespaces, request: Request) -> Ex
     return Exit.OK
 
 
+class Passage:
+    """Which of the rows that change are printed: those selected and, so that nothing seems to stay as it was shown,
+    those that were selected when they were printed last."""
+
+    def __init__(self, selection: Selection) -> None:
+        self._selection = selection
+        self._shown: set[tuple[str, str]] = set()
+
+    def of(self, rows: Iterable[AnyRow]) -> list[AnyRow]:
+        passing = []
+        for row in rows:
+            key = (row.kind, row.name)
+            selected = self._selection.shows(row)
+            if selected or key in self._shown:
+                passing.append(row)
+            if selected and not row.gone:
+                self._shown.add(key)
+            else:
+                self._shown.discard(key)
+        return passing
+
+
 async def _lines(board: Board, request: Request) -> None:
     """Every row once, then each row again when it changes, as `kubectl get -w` does."""
-    table = request.table()
-    headings = request.headings
-    show: dict[str, Callable[[Row], str]] = {
+    tables, passage = request.tables(), Passage(request.selection)
+    show: dict[str, Callable[[AnyRow], str]] = {
         "json": lambda row: view.as_json_line(view.tree(row)),
         "yaml": lambda row: "---\n" + view.as_yaml(view.tree(row)),
         "name": view.name,
     }
-    async for rows in board.changes():
-        selected = [row for row in rows if request.selects(row.name)]
-        if not selected:
-            continue
-        if request.form in show:
-            lines = [show[request.form](row) for row in selected]
-        else:
-            lines, headings = table.lines(selected, headings=headings), False
-        click.echo("\n".join(lines))
+    async for changed in board.changes():
+        rows = passage.of(changed)
+        if rows:
+            lines = [show[request.form](row) for row in rows] if request.form in show else tables.lines(rows)
+            click.echo("\n".join(lines))
 
 
 async def _live(board: Board, request: Request) -> None:
-    """One table in place, redrawn with every change and each second for the ages."""
+    """The tables in place, redrawn with every change and each second for the ages."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
-    table = request.table()
+    tables, selection = request.tables(), request.selection
 
     def picture() -> Text:
-        rows = [row for row in board.rows() if request.selects(row.name)]
-        lines = table.lines(rows, headings=request.headings)
+        found = [row for row in board.rows() if selection.names(row)]
+        lines = tables.page(row for row in found if selection.shows(row))
+        if selection.unsynced and found and not lines:
+            lines = [summary(found, selection)]
         return Text.from_ansi("\n".join(lines), no_wrap=True, overflow="ellipsis")
 
     console = Console(file=sys.stdout, highlight=False)

@@ -1,44 +1,60 @@
-"""One look at each side: its Machines, or why they cannot be listed."""
+"""One look at each side: what is there of a kind, or why it cannot be listed."""
 
 import asyncio
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from windlass.api import capi, mapi
 from windlass.api.meta import K
 from windlass.kube.errors import Forbidden, KubeError, NotServed
 from windlass.kube.object import Object
 from windlass.kube.seen import Present, Unreadable, seen
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
-
-Found: TypeAlias = Present[Any] | Unreadable
+from windlass.machine_sync.overview import AnyKind, AnyRow, Found
 
 
 class Listing(NamedTuple):
-    """One side: its machines, and why they are missing if they could not be listed."""
+    """One kind on one side: what is there, and why it is missing if it could not be listed."""
 
     resource: str
     items: list[Found]
     trouble: KubeError | None = None
 
 
-async def both_sides(client: Api, places: Namespaces) -> tuple[Listing, Listing]:
-    """The Machine API's side, then Cluster API's. Raises KubeErrors that are not about one side alone."""
-    return await asyncio.gather(
-        _one_side(client, mapi.Machine, places.machine_api), _one_side(client, capi.Machine, places.cluster_api)
-    )
+class Look(NamedTuple):
+    """One kind on both sides."""
+
+    kind: AnyKind
+    machine_api: Listing
+    cluster_api: Listing
+
+    @property
+    def rows(self) -> list[AnyRow]:
+        return self.kind.join(self.machine_api.items, self.cluster_api.items)
 
 
-def look(item: Object[Any]) -> Found:
+async def look_at(client: Api, places: Namespaces, kinds: Sequence[AnyKind]) -> list[Look]:
+    """Both sides of each kind. Raises KubeErrors that are not about one listing alone."""
+    return list(await asyncio.gather(*(_both_sides(client, places, kind) for kind in kinds)))
+
+
+def decoded(item: Object[Any]) -> Found:
     found = seen(item)
     # Of an object that was sent these are the only two.
     assert isinstance(found, Present | Unreadable)
     return found
 
 
-async def _one_side(client: Api, kind: type[K], namespace: str) -> Listing:
+async def _both_sides(client: Api, places: Namespaces, kind: AnyKind) -> Look:
+    left, right = await asyncio.gather(
+        _listing(client, kind.machine_api, places.machine_api), _listing(client, kind.cluster_api, places.cluster_api)
+    )
+    return Look(kind, left, right)
+
+
+async def _listing(client: Api, kind: type[K], namespace: str) -> Listing:
     try:
         listed = await client.list(kind, namespace=namespace)
     except (NotServed, Forbidden) as error:
         return Listing(kind.RESOURCE.name, [], error)
-    return Listing(kind.RESOURCE.name, [look(item) for item in listed.items])
+    return Listing(kind.RESOURCE.name, [decoded(item) for item in listed.items])

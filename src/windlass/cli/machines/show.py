@@ -15,44 +15,52 @@ from windlass.cli.connection import connect
 from windlass.cli.conventions import Settings
 from windlass.cli.exit_codes import Exit
 from windlass.cli.machines import view
-from windlass.cli.machines.read import Listing, both_sides
-from windlass.cli.table import Table
+from windlass.cli.machines.read import Listing, Look, look_at
+from windlass.cli.machines.selection import Selection
 from windlass.cli.terminal import colourful
 from windlass.kube.errors import KubeError
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.overview import Row, join
+from windlass.machine_sync.overview import AnyRow
 
 
 class Request(NamedTuple):
-    """What to print: the machines `wanted` (none: all of them), in which form."""
+    """What to print, and in which form."""
 
-    wanted: frozenset[str]
+    selection: Selection
     form: str
     headings: bool = True
 
-    def table(self) -> Table[Row]:
-        columns = view.columns(lambda: datetime.now(UTC), wide=self.form == "wide")
-        return Table(columns, colour=colourful(sys.stdout))
-
-    def selects(self, name: str) -> bool:
-        return not self.wanted or name in self.wanted
+    def tables(self) -> view.Tables:
+        return view.Tables(
+            lambda: datetime.now(UTC),
+            wide=self.form == "wide",
+            headings=self.headings,
+            colour=colourful(sys.stdout),
+        )
 
 
 async def once(settings: Settings, places: Namespaces, request: Request) -> Exit:
-    """`windlass machines`. Raises KubeErrors that concern both sides."""
+    """`windlass machines`. Raises KubeErrors that concern everything."""
+    selection = request.selection
     async with connect(settings) as client:
-        left, right = await both_sides(client, places)
-    rows = [row for row in join(left.items, right.items) if request.selects(row.name)]
-    troubles = [(side.resource, side.trouble) for side in (left, right) if side.trouble is not None]
-    missing = sorted(request.wanted - {row.name for row in rows})
-    report_troubles([left, right])
-    report(rows, missing=missing, places=places)
+        looks = await look_at(client, places, selection.kinds)
+    found = [row for look in looks for row in look.rows if selection.names(row)]
+    rows = [row for row in found if selection.shows(row)]
+    missing = selection.missing(found)
+    troubles = [(side.resource, side.trouble) for side in listings(looks) if side.trouble is not None]
+
+    report_troubles(listings(looks))
+    report(found, missing=missing, places=places, selection=selection)
+    if selection.unsynced and found and not troubles:
+        click.echo(f"note: {summary(found, selection)}", err=True)
     for line in render(request, rows, troubles):
         click.echo(line)
-    return Exit.FAILED if troubles or missing else Exit.OK
+    if troubles or missing:
+        return Exit.FAILED
+    return Exit.CHANGES if selection.unsynced and rows else Exit.OK
 
 
-def render(request: Request, rows: Sequence[Row], troubles: Sequence[tuple[str, KubeError]]) -> list[str]:
+def render(request: Request, rows: Sequence[AnyRow], troubles: Sequence[tuple[str, KubeError]]) -> list[str]:
     """The rows as lines of standard output."""
     said = [(resource, str(error)) for resource, error in troubles]
     match request.form:
@@ -63,7 +71,11 @@ def render(request: Request, rows: Sequence[Row], troubles: Sequence[tuple[str, 
         case "name":
             return [view.name(row) for row in rows]
         case _:
-            return request.table().lines(rows, headings=request.headings) if rows else []
+            return request.tables().page(rows)
+
+
+def listings(looks: Iterable[Look]) -> list[Listing]:
+    return [listing for look in looks for listing in (look.machine_api, look.cluster_api)]
 
 
 def report_troubles(sides: Iterable[Listing]) -> None:
@@ -74,15 +86,27 @@ def report_troubles(sides: Iterable[Listing]) -> None:
             complaints.warn(f"{side.resource} cannot be listed, so that side is missing: {why}")
 
 
-def report(rows: Iterable[Row], *, missing: Sequence[str], places: Namespaces) -> None:
-    """Tell people what the rows cannot: which machines are not there, and which objects are broken."""
-    for name in missing:
-        complaints.say("error", f"no machine {name!r} in {places.machine_api} or {places.cluster_api}")
-    empty = True
+def report(rows: Sequence[AnyRow], *, missing: Sequence[str], places: Namespaces, selection: Selection) -> None:
+    """Tell people what the rows cannot: which objects are not there, and which ones are broken."""
+    for words in missing:
+        complaints.say("error", f"no {words} in {places.machine_api} or {places.cluster_api}")
     for row in rows:
-        empty = False
-        for side in (row.machine_api, row.cluster_api):
-            if side is not None and side.unreadable:
+        for side in row.sides:
+            if side.unreadable:
                 complaints.warn(f"{side.unreadable} (namespace {side.namespace}): mend it with kubectl edit")
-    if empty and not missing:
-        click.echo(f"No machines found in {places.machine_api} or {places.cluster_api}.", err=True)
+    if not rows and not missing:
+        what = " or ".join(kind.words[1] for kind in selection.kinds)
+        click.echo(f"No {what} found in {places.machine_api} or {places.cluster_api}.", err=True)
+
+
+def summary(rows: Sequence[AnyRow], selection: Selection) -> str:
+    """How many of what there is are in sync: `1 of 40 machines and 1 of 4 MachineSets are not in sync`."""
+    counts = []
+    for kind in selection.kinds:
+        those = [row for row in rows if row.kind == kind.name]
+        if those:
+            counts.append((sum(row.unsynced for row in those), len(those), kind.words[len(those) != 1]))
+    if not any(unsynced for unsynced, *_ in counts):
+        return f"nothing is out of sync: looked at {' and '.join(f'{total} {word}' for _, total, word in counts)}"
+    stray = " and ".join(f"{unsynced} of {total} {word}" for unsynced, total, word in counts if unsynced)
+    return f"{stray} {'is' if sum(unsynced for unsynced, *_ in counts) == 1 else 'are'} not known to be in sync"

@@ -1,0 +1,84 @@
+"""Which machines and MachineSets a command line asks for: `worker-0`, `machine/worker-0`, `machineset/workers`.
+
+What `-o name` and kubectl print is taken too: `machineset.machine.openshift.io/workers` and
+`machineset.cluster.x-k8s.io/workers` are the same row.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import click
+
+from windlass.machine_sync.overview import KINDS, AnyKind, AnyRow
+
+
+class Wanted(NamedTuple):
+    """One name. `kind` None: whatever has that name."""
+
+    name: str
+    kind: AnyKind | None = None
+
+    def means(self, row: AnyRow) -> bool:
+        return self.name == row.name and (self.kind is None or self.kind.name == row.kind)
+
+
+class Selection(NamedTuple):
+    """Of these `kinds`, what is `wanted` (nothing in particular: everything), and of that, with `unsynced`, what is
+    not known to be in sync."""
+
+    kinds: Sequence[AnyKind] = KINDS
+    wanted: Sequence[Wanted] = ()
+    unsynced: bool = False
+
+    def names(self, row: AnyRow) -> bool:
+        """Whether it is asked for by name, or nothing is."""
+        return not self.wanted or any(wanted.means(row) for wanted in self.wanted)
+
+    def shows(self, row: AnyRow) -> bool:
+        return self.names(row) and (row.unsynced or not self.unsynced)
+
+    def missing(self, rows: Iterable[AnyRow]) -> list[str]:
+        """What is wanted and not among `rows`, in words."""
+        there = list(rows)
+        return sorted(
+            {
+                f"{either([wanted.kind] if wanted.kind else self.kinds)} {wanted.name!r}"
+                for wanted in self.wanted
+                if not any(wanted.means(row) for row in there)
+            }
+        )
+
+
+def parse(words: Iterable[str], *, kinds: Sequence[AnyKind] = KINDS, unsynced: bool = False) -> Selection:
+    """What the `words` of a command line that shows `kinds` ask for. Raises UsageError."""
+    wanted = tuple(_parse(word) for word in words)
+    for one in wanted:
+        if one.kind is not None and one.kind not in kinds:
+            word = f"{one.kind.name.lower()}/{one.name}"
+            raise click.UsageError(f"{word} is no {either(kinds)}, and --kind asks for nothing else")
+    return Selection(kinds, wanted, unsynced)
+
+
+def kind_named(word: str) -> AnyKind | None:
+    """The kind that kubectl calls `word`: `machine`, `machines`, `machine.machine.openshift.io`, ..."""
+    resource, _, group = word.lower().partition(".")
+    for kind in KINDS:
+        groups = {"", *(each.RESOURCE.group for each in (kind.machine_api, kind.cluster_api))}
+        if resource in (kind.name.lower(), f"{kind.name.lower()}s") and group in groups:
+            return kind
+    return None
+
+
+def either(kinds: Sequence[AnyKind]) -> str:
+    """`machine or MachineSet`."""
+    return " or ".join(kind.words[0] for kind in kinds)
+
+
+def _parse(word: str) -> Wanted:
+    before, slash, name = word.rpartition("/")
+    if not slash:
+        return Wanted(name)
+    kind = kind_named(before)
+    if kind is None or not name:
+        raise click.UsageError(f"{word!r} names nothing: write NAME, machine/NAME or machineset/NAME")
+    return Wanted(name, kind)

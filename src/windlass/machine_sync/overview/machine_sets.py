@@ -1,0 +1,48 @@
+"""MachineSets in the overview: how many machines each side wants and has."""
+
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from windlass.api import capi, mapi
+from windlass.machine_sync.overview.rows import Kind, Reference, Row, Side
+
+
+class Replicas(Struct, rename="camel", frozen=True):
+    """How many machines there shall be, are, are ready and are available; None while nobody has said."""
+
+    desired: int | None
+    current: int | None
+    ready: int | None
+    available: int | None
+
+    @property
+    def complete(self) -> bool:
+        """There are as many as there shall be, and all are ready."""
+        return self.desired is not None and self.desired == self.current == self.ready
+
+
+class MachineSetSide(Side, rename="camel", frozen=True, kw_only=True):
+    """`infrastructure_template` is what a MachineSet of Cluster API makes infrastructure machines from."""
+
+    replicas: Replicas | None = None
+    infrastructure_template: Reference | None = None
+
+
+def _look(machine_set: mapi.MachineSet | capi.MachineSet) -> dict[str, Any]:
+    status = machine_set.status
+    seen: dict[str, Any] = {
+        "replicas": Replicas(
+            machine_set.spec.replicas, status.replicas, status.ready_replicas, status.available_replicas
+        )
+    }
+    if isinstance(machine_set, capi.MachineSet) and (infra := machine_set.spec.template.spec.infrastructure_ref).name:
+        seen["infrastructure_template"] = Reference(infra.kind, infra.name)
+    return seen
+
+
+MACHINE_SETS = Kind(
+    "MachineSet", ("MachineSet", "MachineSets"), mapi.MachineSet, capi.MachineSet, MachineSetSide, _look
+)
+
+MachineSetRow: TypeAlias = Row[MachineSetSide]
