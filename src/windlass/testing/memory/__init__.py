@@ -52,7 +52,7 @@ from windlass.testing.memory.apply import Writer
 from windlass.testing.memory.changes import Change, Happened
 from windlass.testing.memory.faults import Fault, Faults, Happens, no_answer
 from windlass.testing.memory.schema import Rules, Tree, copied
-from windlass.testing.memory.selectors import Matches, field_selector, label_selector
+from windlass.testing.memory.selectors import Matches, Selects, field_selector, label_selector
 from windlass.testing.memory.writes import (
     Identity,
     Patch,
@@ -217,13 +217,9 @@ class MemoryApi:
     ) -> Listed:
         await self._faults.before("list", kind, "")
         self._serving(kind)
-        labelled, placed = _selectors(label_selector, field_selector)
-        items = []
-        for found in self.listing(kind, namespace):
-            meta = found.metadata
-            where = {"metadata.name": meta.name, "metadata.namespace": meta.namespace}
-            if labelled(meta.labels) and placed(where):
-                items.append(found)
+        labelled, placed = _selectors(label_selector, field_selector, kind)
+        found = self.listing(kind, namespace)
+        items = [each for each in found if labelled(each.metadata.labels) and placed(each)]
         return Listed(items, str(self._version))
 
     async def create(
@@ -380,5 +376,5 @@ class MemoryApi:
         return self._clock().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _selectors(labels: str, fields: str) -> tuple[Matches, Matches]:
-    return label_selector(labels), field_selector(fields)
+def _selectors(labels: str, fields: str, kind: type[KubernetesObject]) -> tuple[Matches, Selects]:
+    return label_selector(labels), field_selector(fields, kind)

@@ -2,11 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from windlass.api.core import Event
+from windlass.api.meta import KubernetesObject
+from windlass.kube.object import Object
 from windlass.testing.memory.refusals import bad_request
 
 Matches: TypeAlias = Callable[[Mapping[str, str]], bool]
+Selects: TypeAlias = Callable[[Object[Any]], bool]
 
 _REQUIREMENT = re.compile(
     r"""\s*(?:
@@ -49,16 +53,22 @@ def _label_test(found: re.Match[str]) -> Matches:
     return lambda labels: key in labels
 
 
-def field_selector(text: str) -> Matches:
-    """`metadata.name=x,metadata.namespace!=y` as a predicate on those two; other fields are refused, as on a CRD."""
-    tests: list[Matches] = []
+def field_selector(text: str, kind: type[KubernetesObject]) -> Selects:
+    """`metadata.name=x,metadata.namespace!=y` as a predicate; fields that `kind` has no selector for are refused."""
+    selectable = _OF_EVENTS if kind is Event else _OF_ANY_KIND
+    tests: list[Selects] = []
     for part in filter(None, text.split(",")):
         path, operator, value = re.split(r"(!=|==|=)", part, maxsplit=1)
-        if path not in ("metadata.name", "metadata.namespace"):
+        if path not in selectable:
             raise bad_request(f"field label not supported: {path}")
         tests.append(_field_test(path, value, equal=operator != "!="))
-    return lambda fields: all(test(fields) for test in tests)
+    return lambda found: all(test(found) for test in tests)
 
 
-def _field_test(path: str, value: str, *, equal: bool) -> Matches:
-    return lambda fields: (fields.get(path) == value) is equal
+_OF_ANY_KIND = ("metadata.name", "metadata.namespace")
+_OF_EVENTS = (*_OF_ANY_KIND, "involvedObject.kind", "involvedObject.name", "involvedObject.namespace")
+
+
+def _field_test(path: str, value: str, *, equal: bool) -> Selects:
+    part, _, key = path.partition(".")
+    return lambda found: (found.tree().get(part, {}).get(key, "") == value) is equal

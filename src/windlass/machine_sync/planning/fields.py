@@ -1,0 +1,71 @@
+"""What an action changes, field by field down to the leaves: `spec.replicas` from 2 to 3, never a map as a whole.
+
+Items of a list that all have a type, or all have a name, are told apart by it and not by their place, as people read
+them: `status.conditions[Ready].reason`. Lists of plain values are one field.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from windlass.kube.merge import Change, same
+from windlass.kube.plan import Action, Create, Merge
+
+_NAMES = ("type", "name")
+
+
+def field_changes(action: Action) -> tuple[Change, ...]:
+    """The changes of `action`, in the order of what is desired. `before` or `after` is None for a field that is not."""
+    match action:
+        case Create():
+            return tuple(_changes(None, action.body, ""))
+        case Merge():
+            return tuple(_changes(action.observed, action.desired, ""))
+    return tuple(leaf for change in action.diff() for leaf in _changes(change.before, change.after, change.path))
+
+
+def _changes(before: Any, after: Any, path: str) -> Iterator[Change]:
+    if same(before, after):
+        return
+    parts = _parts(before, after)
+    if parts is None:
+        yield Change(path, before, after)
+        return
+    old, new = parts
+    found = [
+        change
+        for name in [*new, *(name for name in old if name not in new)]
+        for change in _changes(old.get(name), new.get(name), f"{path}{name}".removeprefix("."))
+    ]
+    if found:
+        yield from found
+    elif isinstance(before, list) and isinstance(after, list):
+        # Nothing but the order of a list.
+        yield Change(path, [name.strip("[]") for name in old], [name.strip("[]") for name in new])
+
+
+def _parts(before: Any, after: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Both by the names of their parts, `.key` or `[item]`; None if either is a field of its own."""
+    sides = [side for side in (before, after) if side is not None]
+    if all(isinstance(side, Mapping) for side in sides) and any(sides):
+        return _of_map(before), _of_map(after)
+    if all(isinstance(side, list) for side in sides) and _are_maps([item for side in sides for item in side]):
+        key = next((key for key in _NAMES if all(_tells_apart(key, side) for side in sides)), None)
+        return _of_list(before, key), _of_list(after, key)
+    return None
+
+
+def _of_map(value: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {f".{key}": item for key, item in (value or {}).items()}
+
+
+def _of_list(value: list[Any] | None, key: str | None) -> dict[str, Any]:
+    return {f"[{index if key is None else item[key]}]": item for index, item in enumerate(value or [])}
+
+
+def _are_maps(items: list[Any]) -> bool:
+    return bool(items) and all(isinstance(item, Mapping) for item in items)
+
+
+def _tells_apart(key: str, items: list[Any]) -> bool:
+    names = [item.get(key) for item in items]
+    return all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)

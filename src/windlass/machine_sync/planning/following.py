@@ -1,0 +1,92 @@
+"""Plan after plan carried out, until nothing is left to do. For a model of a cluster; never for a cluster.
+
+Everybody else is absent: what Cluster API, the infrastructure provider or a person would do in between does not
+happen. Where a plan waits for one of them, following it ends.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, field
+
+from windlass.kube.executor import Executor, Ledger
+from windlass.kube.object import Object
+from windlass.kube.permissions import Declared
+from windlass.kube.plan import Done, Emit, Next, Outcome, Plan, Result, Retry
+from windlass.kube.rounds import reconcile
+from windlass.kube.verbs import Api
+from windlass.machine_sync.planning.deciders import Decider
+
+MAX_ROUNDS = 8
+"""Rounds in which every plan of Machine sync comes to rest, and how often the keys may wake each other."""
+
+
+class Course(Struct):
+    """How one key came to rest: what was tried in each round, and what comes next."""
+
+    kind: str
+    name: str
+    next: Next = Done()
+    rounds: list[tuple[Result, ...]] = field(default_factory=list)
+    restless: bool = False
+    """It was given up: it was still changing something."""
+
+    @property
+    def writes(self) -> int:
+        """How many writes were carried out; Events do not count."""
+        return sum(
+            result.error is None and not isinstance(result.action, Emit) for tried in self.rounds for result in tried
+        )
+
+    @property
+    def idle(self) -> bool:
+        """There was nothing to do, to wait for or to say about it."""
+        return not self.rounds and isinstance(self.next, Done)
+
+
+async def follow(asked: Sequence[tuple[Decider, str]], *, api: Api, ledger: Ledger, now: datetime) -> list[Course]:
+    """Take every key to rest, one after the other, and again as long as one wrote what another may read.
+
+    `api` is what is written to, `ledger` who reads it. Time stands still at `now`.
+    """
+    courses = [Course(decider.kind, key) for decider, key in asked]
+    executors = {
+        decider.kind: _Recorder(api, ledger=ledger, permits=Declared(decider.controller.declared), now=lambda: now)
+        for decider, _ in asked
+    }
+    for _ in range(MAX_ROUNDS):
+        wrote = 0
+        for (decider, key), course in zip(asked, courses, strict=True):
+            executor = executors[decider.kind]
+            executor.rounds = course.rounds
+            rest = await reconcile(
+                key,
+                observe=decider.controller.observe,
+                decide=decider.controller.decide,
+                executor=executor,
+                now=lambda: now,
+                max_rounds=MAX_ROUNDS,
+            )
+            course.next = rest.next
+            course.restless = rest.failed and rest.rounds >= MAX_ROUNDS
+            wrote += rest.writes
+        if not wrote:
+            return courses
+    # Every key comes to rest, and wakes another one that undoes it.
+    for course in courses:
+        if course.rounds:
+            course.restless = True
+            course.next = Retry(f"no rest: after {MAX_ROUNDS} turns keys still change what others have just written")
+    return courses
+
+
+class _Recorder(Executor):
+    """Keeps what it tried, in the list of whoever's turn it is."""
+
+    rounds: list[tuple[Result, ...]]
+
+    async def apply(self, plan: Plan, *, wrote: Callable[[Object[Any]], None] | None = None) -> Outcome:
+        outcome = await super().apply(plan, wrote=wrote)
+        self.rounds.append(outcome.results)
+        return outcome

@@ -1,0 +1,77 @@
+"""The plan of each key: what a controller would do about it now, and what would come next."""
+
+import asyncio
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from windlass.api.core import Event
+from windlass.kube.errors import KubeError
+from windlass.kube.executor import event_name
+from windlass.kube.plan import Action, Done, Emit, Next, Outcome
+from windlass.kube.seen import Present, Reader, Unreadable
+from windlass.machine_sync.planning.deciders import Decider, Inventory
+
+AT_ONCE = 16
+"""Keys that are looked at at the same time, as a running controller does."""
+
+
+class KeyPlan(Struct, frozen=True):
+    """What would be done about one machine or MachineSet.
+
+    `actions` are those that would be sent: needed ones, without Events that have been told already. `error` is why
+    there is no plan, if looking failed.
+    """
+
+    kind: str
+    name: str
+    actions: tuple[Action, ...] = ()
+    next: Next = Done()
+    error: KubeError | None = None
+
+    @property
+    def writes(self) -> int:
+        """How many objects would be written; Events are about what is so, and change nothing."""
+        return sum(not isinstance(action, Emit) for action in self.actions)
+
+    @property
+    def idle(self) -> bool:
+        """There is nothing to do, to wait for or to say about it."""
+        return not self.actions and isinstance(self.next, Done) and self.error is None
+
+
+async def plans(asked: Iterable[tuple[Decider, str]], reader: Inventory, *, now: datetime) -> list[KeyPlan]:
+    """The plans of the keys `asked` for, in their order."""
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(decider: Decider, key: str) -> KeyPlan:
+        async with gate:
+            return await plan_of(decider, key, reader, now=now)
+
+    return await asyncio.gather(*(one(decider, key) for decider, key in asked))
+
+
+async def plan_of(decider: Decider, key: str, reader: Reader, *, now: datetime) -> KeyPlan:
+    """The plan of one key. A KubeError of looking is in it; any other exception is a defect, and raised."""
+    try:
+        snapshot: Any = await decider.controller.observe(key, Outcome())
+    except KubeError as error:
+        return KeyPlan(decider.kind, key, error=error)
+    plan = decider.controller.decide(snapshot, now=now)
+    actions = [action for action in plan.needed if not await _told(action, reader)]
+    return KeyPlan(decider.kind, key, tuple(actions), plan.next)
+
+
+async def _told(action: Action, reader: Reader) -> bool:
+    """Whether this is an Event that exists: the executor would take AlreadyExists for success."""
+    if not isinstance(action, Emit):
+        return False
+    namespace = action.target.namespace or "default"
+    try:
+        found = await reader.see(Event, event_name(action), namespace=namespace)
+    except KubeError:
+        # Not worth failing for: at worst an Event is shown that would not be told again.
+        return False
+    return isinstance(found, Present | Unreadable)

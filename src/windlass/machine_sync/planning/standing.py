@@ -1,0 +1,70 @@
+"""Where planning stands on: the platform of the cluster, and whether Machine sync would run there at all."""
+
+from msgspec import Struct
+
+from windlass.api.config import ClusterVersion, FeatureGate, Infrastructure
+from windlass.kube.errors import Forbidden
+from windlass.kube.seen import NotServedKind, Present, Reader, Seen, Unreadable
+from windlass.machine_sync.activation import FEATURE_GATE, SERVED, Idle, verdict
+from windlass.machine_sync.platforms import PLATFORMS, Platform
+
+
+class NoPlatform(Exception):
+    """It cannot be said for which platform to plan, or Machine sync does not serve it. The text has the remedy."""
+
+
+class Standing(Struct, frozen=True):
+    """The platform, and why nothing runs (empty: Machine sync runs, if somebody starts it).
+
+    `gate` is what was found under FeatureGate `cluster`; None if it may not be read, and then `idle` is empty.
+    """
+
+    platform: Platform
+    gate: Seen[FeatureGate] | None
+    idle: str = ""
+
+
+async def standing_of(reader: Reader) -> Standing:
+    """Read the three objects that decide. Raises NoPlatform, and KubeErrors of reading the Infrastructure."""
+    infrastructure = await reader.see(Infrastructure, "cluster")
+    platform = _platform(infrastructure)
+    try:
+        gate = await reader.see(FeatureGate, "cluster")
+        version = await reader.see(ClusterVersion, "version")
+    except Forbidden:
+        # Of no consequence for the plan, only for whether anybody carries it out.
+        return Standing(platform, None)
+    found = verdict(infrastructure=infrastructure, gate=gate, version=version)
+    return Standing(platform, gate, idle=found.why if isinstance(found, Idle) else "")
+
+
+def remedy_for(idle: str) -> str:
+    """What to do about Machine sync idling because of `idle`, as far as it is in somebody's hands."""
+    if FEATURE_GATE in idle:
+        return f"enable the feature gate {FEATURE_GATE} (spec.featureSet of FeatureGate cluster)"
+    return "see docs/runbook.md"
+
+
+def _platform(infrastructure: Seen[Infrastructure]) -> Platform:
+    match infrastructure:
+        case Present(object=found):
+            status = found.status.platform_status
+            name = status.type if status is not None else ""
+        case Unreadable(why=why) | NotServedKind(why=why):
+            raise NoPlatform(f"Infrastructure cluster cannot be read: {why}: it says for which platform to plan")
+        case _:
+            raise NoPlatform(
+                "Infrastructure cluster does not exist: it says for which platform to plan; "
+                "get it with kubectl get infrastructure cluster -o yaml"
+            )
+    if not name:
+        raise NoPlatform(
+            "Infrastructure cluster does not say on which platform the cluster runs: "
+            "status.platformStatus.type must be set"
+        )
+    if name not in SERVED:
+        raise NoPlatform(
+            f"Machine sync does not serve platform {name} (status.platformStatus.type of Infrastructure cluster), "
+            f"only {' and '.join(SERVED)}: nothing is ever done there"
+        )
+    return PLATFORMS[name]

@@ -1,0 +1,96 @@
+"""A cluster as it was at one moment, listed once: what controllers read when nobody runs them.
+
+It takes the place of the caches of a running controller and needs less: the right to list what is watched and to get
+what a decision has to be sure of, but not to watch. Nothing is written through it, because it cannot write.
+
+Lists of different kinds are taken one after the other, as caches are filled. A change in between can make a plan that
+the next look would not make; a controller would find out in the same way, by looking again.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from windlass.api.meta import K, KubernetesObject, ObjectMeta
+from windlass.kube.controller import NamespacedName
+from windlass.kube.errors import DecodeError, NotFound, NotServed
+from windlass.kube.object import Object
+from windlass.kube.seen import Absent, NotServedKind, Seen, Unreadable, seen
+from windlass.kube.verbs import Api
+from windlass.machine_sync.planning.deciders import Decider, Index
+
+
+class Survey:
+    """What `api` said. An `Inventory`."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._listed: dict[tuple[type[KubernetesObject], str | None], dict[NamespacedName, Object[Any]]] = {}
+        self._asked: dict[tuple[type[KubernetesObject], NamespacedName], Seen[Any]] = {}
+        self._indexes: dict[tuple[type[KubernetesObject], str], Index] = {}
+        self._found: dict[tuple[type[KubernetesObject], str], dict[str, list[Object[Any]]]] = {}
+        self._not_served: dict[type[KubernetesObject], str] = {}
+
+    @property
+    def not_served(self) -> list[str]:
+        """A sentence for each kind that the API server does not know."""
+        return list(self._not_served.values())
+
+    async def take(self, deciders: Iterable[Decider]) -> None:
+        """List all that the controllers watch. Raises KubeErrors, but a kind that is not served is an answer."""
+        wanted = {(watch.kind, watch.namespace) for decider in deciders for watch in decider.controller.watches}
+        await asyncio.gather(*(self._list(kind, namespace) for kind, namespace in wanted))
+
+    async def see(
+        self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
+    ) -> Seen[K]:
+        """What there is under this name: from the list, if there is one and it will do, else asked for once."""
+        if kind in self._not_served:
+            return NotServedKind(self._not_served[kind])
+        listed = self._listed.get((kind, namespace), self._listed.get((kind, None)))
+        key = (namespace, name)
+        if listed is not None and not live and (key in listed or not confirm):
+            return seen(listed.get(key))
+        if (kind, key) not in self._asked:
+            self._asked[kind, key] = await self._ask(kind, name, namespace)
+        return self._asked[kind, key]
+
+    def listing(self, kind: type[K], namespace: str | None = None) -> list[Object[K]]:
+        """The listed objects of a kind; none if it was not listed."""
+        return [
+            found
+            for (listed, place), objects in self._listed.items()
+            if listed is kind and (namespace is None or place in (None, namespace))
+            for found in objects.values()
+            if namespace in (None, found.namespace)
+        ]
+
+    def add_index(self, kind: type[KubernetesObject], name: str, values: Index) -> None:
+        self._indexes[kind, name] = values
+
+    def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """The listed objects for which `index` gives `value`. KeyError without that index."""
+        if (kind, index) not in self._found:
+            values, found = self._indexes[kind, index], self._found.setdefault((kind, index), {})
+            for each in self.listing(kind):
+                for one in values(each):
+                    found.setdefault(one, []).append(each)
+        return self._found[kind, index].get(value, [])
+
+    async def _list(self, kind: type[KubernetesObject], namespace: str | None) -> None:
+        try:
+            answer = await self._api.list(kind, namespace=namespace)
+        except NotServed as error:
+            self._not_served[kind] = f"{kind.RESOURCE} is not served: {error}"
+            return
+        self._listed[kind, namespace] = {found.key: found for found in answer.items}
+
+    async def _ask(self, kind: type[K], name: str, namespace: str | None) -> Seen[K]:
+        try:
+            return seen(await self._api.get(kind, name, namespace=namespace))
+        except NotServed as error:
+            return NotServedKind(f"{kind.RESOURCE} is not served: {error}")
+        except NotFound:
+            return Absent(confirmed=True)
+        except DecodeError as error:
+            return Unreadable(ObjectMeta(name=name, namespace=namespace or ""), str(error))

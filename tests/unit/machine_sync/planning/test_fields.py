@@ -1,0 +1,61 @@
+"""What an action changes, field by field."""
+
+from typing import Any
+
+import pytest
+
+from windlass.api import mapi
+from windlass.kube.merge import Change
+from windlass.kube.plan import AddFinalizer, Delete, Merge, Target
+from windlass.machine_sync.planning.fields import field_changes
+
+from .world import HERE, Tree
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ({"a": 1}, {"a": 2}, [("a", 1, 2)]),
+        ({}, {"a": {"b": {"c": 1}, "d": {}}}, [("a.b.c", None, 1), ("a.d", None, {})]),
+        ({"a": {"b": [{"c": 1}, {"d": 2}]}}, {}, [("a.b[0].c", 1, None), ("a.b[1].d", 2, None)]),
+        ({}, {"a": ["x", "y"]}, [("a", None, ["x", "y"])]),
+        ({"a": ["x"]}, {"a": ["x", "y"]}, [("a", ["x"], ["x", "y"])]),
+        ({"a": {"b": 1}}, {"a": 7}, [("a", {"b": 1}, 7)]),
+        ({"a": None}, {"a": {"b": None}}, []),
+        ({"a": {}}, {"a": {"b": 1}}, [("a.b", None, 1)]),
+        ({"a": {"b": 1}}, {"a": {}}, [("a.b", 1, None)]),
+        (
+            {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Paused", "status": "True"}]},
+            {
+                "conditions": [
+                    {"type": "New"},
+                    {"type": "Paused", "status": "True"},
+                    {"type": "Ready", "status": "False"},
+                ]
+            },
+            [("conditions[New].type", None, "New"), ("conditions[Ready].status", "True", "False")],
+        ),
+        (
+            {"ports": [{"name": "a"}, {"name": "b"}]},
+            {"ports": [{"name": "b"}, {"name": "a"}]},
+            [("ports", ["a", "b"], ["b", "a"])],
+        ),
+        (
+            {"addresses": [{"type": "IP", "address": "1"}, {"type": "IP", "address": "2"}]},
+            {"addresses": [{"type": "IP", "address": "1"}, {"type": "IP", "address": "3"}]},
+            [("addresses[1].address", "2", "3")],
+        ),
+    ],
+)
+def test_changes_go_down_to_the_leaves(before: Tree, after: Tree, changed: list[tuple[str, Any, Any]]) -> None:
+    action = Merge(target=Target(mapi.Machine, "a", HERE), observed=before, desired=after)
+
+    assert field_changes(action) == tuple(Change(*each) for each in changed)
+
+
+def test_finalizers_and_deletions_have_their_fields_too() -> None:
+    aim = Target(mapi.Machine, "a", HERE)
+
+    assert field_changes(Delete(target=aim)) == ()
+    added = AddFinalizer(target=aim, observed=("x",), finalizer="y")
+    assert field_changes(added) == (Change("metadata.finalizers", None, "y"),)

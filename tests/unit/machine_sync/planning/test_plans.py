@@ -1,0 +1,75 @@
+"""The plan of each key."""
+
+from windlass.api import mapi
+from windlass.kube.executor import Executor
+from windlass.kube.plan import Emit, Plan, target
+from windlass.kube.seen import Present
+from windlass.machine_sync.planning import KeyPlan, Survey, plan_of, plans, select
+from windlass.testing.memory.reader import MemoryReader
+
+from ...cli.plan_documents import UNMIRRORED
+from .world import NO_ANSWER, NOW, PLACES, deciding, machine, machine_controllers, model, renamed, world
+
+
+async def test_one_key_that_cannot_be_looked_at_does_not_hinder_the_others() -> None:
+    api = world(machine("b"))
+    reader = MemoryReader(api)
+    api.fail_next("get", mapi.Machine, NO_ANSWER, name="a")
+    decider = deciding(lambda _: Plan.nothing("fine"), reader)
+
+    first, second = await plans([(decider, "a"), (decider, "b")], reader, now=NOW)
+
+    assert (first.name, first.error) == ("a", NO_ANSWER)
+    assert second == KeyPlan("Machine", "b", next=second.next)
+    assert second.idle
+    assert not first.idle
+
+
+async def test_what_is_so_already_is_no_action() -> None:
+    reader = MemoryReader(
+        world({**machine("a"), "metadata": {**machine("a")["metadata"], "labels": {"colour": "red"}}})
+    )
+
+    assert (await plan_of(deciding(lambda seen: Plan.of(renamed(seen, "red")), reader), "a", reader, now=NOW)).idle
+    plan = await plan_of(deciding(lambda seen: Plan.of(renamed(seen, "blue")), reader), "a", reader, now=NOW)
+    assert (plan.writes, plan.idle) == (1, False)
+
+
+async def test_an_event_that_was_told_is_no_action() -> None:
+    api = world(machine("a"))
+    reader = MemoryReader(api)
+
+    def tell(seen: Present[mapi.Machine]) -> Plan:
+        event = Emit(target=target(seen), type="Warning", reason="Odd", note="it is odd", source="test")
+        return Plan.of(event)
+
+    before = await plan_of(deciding(tell, reader), "a", reader, now=NOW)
+    await Executor(api, now=lambda: NOW).apply(Plan(before.actions))
+    after = await plan_of(deciding(tell, reader), "a", reader, now=NOW)
+
+    assert [type(action) for action in before.actions] == [Emit]
+    assert before.writes == 0
+    assert after.idle
+
+
+async def test_planning_writes_nothing() -> None:
+    api, reader = model(UNMIRRORED)
+    before = api.version
+
+    planned = await plans(select(machine_controllers(reader), reader, namespaces=PLACES).asked, reader, now=NOW)
+
+    assert any(plan.writes for plan in planned)
+    assert api.version == before
+
+
+async def test_a_survey_and_a_model_of_the_same_objects_give_the_same_plans() -> None:
+    api, reader = model(UNMIRRORED)
+    survey = Survey(api)
+    surveyed = machine_controllers(survey)
+    await survey.take(surveyed)
+
+    asked = select(surveyed, survey, namespaces=PLACES).asked
+    modelled = select(machine_controllers(reader), reader, namespaces=PLACES).asked
+
+    assert [key for _, key in asked] == [key for _, key in modelled]
+    assert await plans(asked, survey, now=NOW) == await plans(modelled, reader, now=NOW)
