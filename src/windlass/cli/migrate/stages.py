@@ -1,0 +1,67 @@
+"""How far the migration of one object is, by what the object says. Pure."""
+
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from windlass.kube.seen import Present, Seen, Unreadable
+from windlass.machine_sync.constants import CLUSTER_API, MIGRATING
+from windlass.machine_sync.mirroring.migration import PAUSED
+from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
+from windlass.machine_sync.preflight.checks import condition
+
+
+class Stage(StrEnum):
+    """In the order in which they are passed."""
+
+    ASKED = "asked for"
+    MIGRATING = "migrating"
+    SYNCHRONIZING = "synchronizing"
+    THERE = "there"
+    LOST = "lost"
+    """It will not get there: somebody took the request back, or deleted the object."""
+
+
+class Step(Struct, frozen=True):
+    """Where it is, and what it waits for. `stuck`: the controller says that it fails; it may heal by itself."""
+
+    stage: Stage
+    text: str = ""
+    stuck: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.stage}: {self.text}" if self.text else str(self.stage)
+
+
+def step(seen: Seen[Any], target: str) -> Step:
+    """How far it is on its way to `target`."""
+    if isinstance(seen, Unreadable):
+        return Step(Stage.ASKED, f"it cannot be read: {seen.why}", stuck=True)
+    if not isinstance(seen, Present):
+        return Step(Stage.LOST, "it was deleted")
+    found = seen.object
+    if seen.deleting:
+        return Step(Stage.LOST, "it is being deleted")
+    if found.spec.authoritative_api != target:
+        return Step(Stage.LOST, f"somebody set spec.authoritativeAPI to {found.spec.authoritative_api or 'nothing'}")
+    told = condition(found, SYNCHRONIZED)
+    failure = f"{told.reason}: {told.message}" if told is not None and told.status == "False" else ""
+    match found.status.authoritative_api:
+        case authority if authority == target:
+            if told is not None and told.status == "True":
+                return Step(Stage.THERE)
+            return Step(Stage.SYNCHRONIZING, failure, stuck=bool(failure))
+        case authority if authority == MIGRATING:
+            return Step(Stage.MIGRATING, _waits_for(found, target))
+        case _:
+            return Step(Stage.ASKED, failure, stuck=bool(failure))
+
+
+def _waits_for(found: Any, target: str) -> str:
+    if target != CLUSTER_API:
+        return "waits until Cluster API has paused"
+    paused = condition(found, PAUSED)
+    if paused is None or paused.status != "True":
+        return "waits until the Machine API has paused"
+    return ""

@@ -1,0 +1,242 @@
+"""The checks of a pre-flight: each yields answers that are worse than yes, with a text that says what to do."""
+
+from collections.abc import Callable
+from typing import Any
+
+from windlass.api import capi, mapi
+from windlass.kube.seen import Absent, NotServedKind, Present, Unreadable
+from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING, PAUSED_ANNOTATION
+from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED, PAUSED
+from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
+from windlass.machine_sync.preflight.convertible import convertible
+from windlass.machine_sync.preflight.report import (
+    SIDE,
+    Answer,
+    Candidate,
+    Check,
+    Found,
+    Hidden,
+    Look,
+    Trial,
+    Tried,
+    there,
+)
+
+
+def _authority(candidate: Candidate, found: Any) -> Found:
+    status, spec, target = found.status.authoritative_api, found.spec.authoritative_api, candidate.target
+    if status == target and spec == target:
+        yield from _there(found)
+    elif status == target:
+        yield Answer.NOTE, f"a migration to {SIDE[candidate.source]} was asked for and has not begun: it is taken back"
+    elif status == MIGRATING:
+        yield from _halfway(candidate, found)
+    elif not status:
+        text = "status.authoritativeAPI is empty, so nobody has looked at it yet"
+        yield Answer.NO, f"{text}: see that the Machine API's controllers or Machine sync run"
+    elif spec == target:
+        yield Answer.NOTE, f"the migration to {SIDE[target]} was asked for and has not begun"
+    if isinstance(found, mapi.MachineSet) and target == MACHINE_API:
+        yield from _what_it_makes(found)
+
+
+def _what_it_makes(found: mapi.MachineSet) -> Found:
+    if found.spec.template.spec.authoritative_api == CLUSTER_API:
+        text = "machines that it makes get the authority ClusterAPI even so"
+        yield Answer.NOTE, f"{text}: spec.template.spec.authoritativeAPI says it"
+
+
+def _there(found: Any) -> Found:
+    told = condition(found, SYNCHRONIZED)
+    if told is None:
+        yield Answer.WARNING, "it is there, but nobody has set the condition Synchronized: is Machine sync running?"
+    elif told.status == "False":
+        yield Answer.WARNING, f"it is there, but not synchronized: {_said(told)}"
+
+
+def _halfway(candidate: Candidate, found: Any) -> Found:
+    to, origin = found.spec.authoritative_api, found.status.synchronized_api
+    old = origin or (MACHINE_API if to == CLUSTER_API else CLUSTER_API)
+    if to == old:
+        text = f"it is Migrating, on its way back to {SIDE[old]}"
+    else:
+        text = f"it is Migrating from {SIDE[old]} to {SIDE[to]}, {_paused_since(candidate, found, old)}"
+    if to == candidate.target or origin == to:
+        yield Answer.NOTE, text
+    elif origin:
+        yield Answer.NOTE, f"{text}: it goes back"
+    else:
+        yield Answer.NO, f"{text}, and status.synchronizedAPI does not say where it came from: let it end first"
+
+
+def _paused_since(candidate: Candidate, found: Any, side: str) -> str:
+    paused = _paused_condition(candidate, found, side)
+    if paused is None or paused.status != "True":
+        return f"{SIDE[side]} has not said yet that it is paused"
+    since = f" since {paused.last_transition_time}" if paused.last_transition_time else ""
+    return f"{SIDE[side]} is paused{since}"
+
+
+def _deletion(candidate: Candidate, found: Any) -> Found:
+    if found.metadata.deletion_timestamp is not None:
+        yield Answer.NO, "the Machine API is deleting it"
+    other = candidate.cluster_api
+    if isinstance(other, Present) and other.deleting:
+        yield Answer.NO, "Cluster API is deleting it"
+
+
+def _phase(candidate: Candidate, found: Any) -> Found:
+    if found.status.phase == "Provisioning":
+        yield Answer.NO, "it is Provisioning: wait until it is Provisioned or Running"
+    elif found.status.phase == "Failed":
+        yield Answer.WARNING, "it is Failed, and stays so: the other API does not mend it"
+
+
+def _owner(candidate: Candidate, found: Any) -> Found:
+    owners = found.metadata.owner_references
+    if candidate.kind is mapi.MachineSet:
+        if owners:
+            yield Answer.NO, "MachineSets with owners cannot be converted: take metadata.ownerReferences off"
+        return
+    if len(owners) > 1:
+        yield Answer.NO, "metadata.ownerReferences must have at most 1 item"
+        return
+    for owner in owners:
+        if owner.kind == "ControlPlaneMachineSet":
+            text = "conversion of control plane machines owned by control plane machine set is currently not supported"
+            yield Answer.NO, text
+        elif owner.kind != "MachineSet" or owner.api_version != mapi.MachineSet.RESOURCE.api_version:
+            yield Answer.NO, f"its owner {owner.kind}/{owner.name} ({owner.api_version}) has no counterpart"
+        elif isinstance(candidate.owner, Absent):
+            yield Answer.WARNING, f"its owner machineset/{owner.name} does not exist"
+        elif isinstance(candidate.owner, Present):
+            theirs = candidate.owner.object.status.authoritative_api
+            if theirs and theirs != candidate.target and not candidate.owner_moves:
+                text = f"its owner machineset/{owner.name} has the authority {theirs}"
+                yield Answer.NOTE, f"{text}: machines that it makes will have it too"
+
+
+def _synchronized(candidate: Candidate, found: Any) -> Found:
+    told = condition(found, SYNCHRONIZED)
+    if told is None:
+        yield Answer.NO, "nobody has set the condition Synchronized: is Machine sync running?"
+        return
+    if told.status != "True":
+        yield Answer.NO, f"condition Synchronized is {told.status or 'empty'}: {_said(told)}"
+        return
+    authority = found if candidate.source == MACHINE_API else there(candidate.cluster_api)
+    # Without Cluster API's copy, `infrastructure` says no.
+    if authority is not None and found.status.synchronized_generation < authority.metadata.generation:
+        # A request is a new generation of its own: after it, Machine sync has to catch up in any case.
+        answer = Answer.NOTE if found.spec.authoritative_api == candidate.target else Answer.NO
+        text = f"up to generation {found.status.synchronized_generation} of {authority.metadata.generation}"
+        yield answer, f"{text} of {SIDE[candidate.source]}'s: wait until Machine sync has caught up"
+
+
+def _infrastructure(candidate: Candidate, found: Any) -> Found:
+    match candidate.cluster_api:
+        case Present(object=other):
+            provisioned = candidate.kind is not mapi.Machine or other.status.initialization.infrastructure_provisioned
+            if not provisioned:
+                text = "Cluster API's Machine does not say status.initialization.infrastructureProvisioned"
+                yield Answer.NO, f"{text}: wait until there is an instance and Cluster API knows it"
+        case Absent():
+            text = f"Cluster API has no {candidate.kind.RESOURCE.kind} of this name"
+            yield Answer.NO, f"{text}: Machine sync makes it as soon as it can"
+        case Unreadable(why=why):
+            yield Answer.NO, f"Cluster API's cannot be read: {why}; mend it with kubectl edit"
+        case NotServedKind(why=why):
+            yield Answer.NO, why
+        case Hidden(why=why):
+            yield Answer.UNKNOWN, why
+
+
+def _paused(candidate: Candidate, found: Any) -> Found:
+    who = who_is_paused(candidate, found)
+    if who == "both":
+        text = f"see who paused {SIDE[candidate.source]}"
+        yield Answer.WARNING, f"both sides are paused, so nobody acts on it: {text}"
+    elif who == "neither" and isinstance(candidate.cluster_api, Present):
+        yield Answer.WARNING, "neither side is paused, so both act on it: see that Machine sync runs"
+    if isinstance(candidate.cluster_api, Present) and _paused_condition(candidate, found, candidate.source) is None:
+        text = f"{SIDE[candidate.source]} has no condition Paused on it"
+        yield Answer.WARNING, f"{text}: if its controllers never set one, the migration waits for ever"
+
+
+def _policies(candidate: Candidate, found: Any) -> Found:
+    match candidate.trial:
+        case Trial(outcome=Tried.REFUSED, text=text):
+            yield Answer.NO, text
+        case Trial(outcome=Tried.NOT_ALLOWED, text=text):
+            yield Answer.UNKNOWN, f"not asked: {text}"
+        case Trial(outcome=Tried.NOT_ASKED) if found.spec.authoritative_api != candidate.target:
+            yield Answer.UNKNOWN, f"not asked{': ' if candidate.trial.text else ''}{candidate.trial.text}"
+
+
+CHECKS: dict[Check, Callable[[Candidate, Any], Found]] = {
+    Check.AUTHORITY: _authority,
+    Check.DELETION: _deletion,
+    Check.PHASE: _phase,
+    Check.OWNER: _owner,
+    Check.CONVERTIBLE: convertible,
+    Check.SYNCHRONIZED: _synchronized,
+    Check.INFRASTRUCTURE: _infrastructure,
+    Check.PAUSED: _paused,
+    Check.POLICIES: _policies,
+}
+
+
+def condition(found: Any, kind: str) -> Any:
+    """The condition of this type, None without one."""
+    return next((one for one in found.status.conditions if one.type == kind), None)
+
+
+def _said(told: Any) -> str:
+    return ": ".join(text for text in (told.reason, told.message) if text) or "without a reason"
+
+
+def waits_for_resync(found: Any) -> bool:
+    """Authority has moved, and nothing was synchronized from there yet."""
+    told = condition(found, SYNCHRONIZED)
+    return told is not None and told.status == "Unknown" and told.reason == AUTHORITY_CHANGED.reason
+
+
+def _paused_condition(candidate: Candidate, found: Any, side: str) -> Any:
+    """The condition Paused as `side` reports it."""
+    if side == MACHINE_API:
+        return condition(found, PAUSED)
+    other = candidate.cluster_api
+    return condition(other.object, PAUSED) if isinstance(other, Present) else None
+
+
+def who_is_paused(candidate: Candidate, found: Any) -> str:
+    """Who is told to be: the Machine API by authority, Cluster API by annotation."""
+    machine_api = found.status.authoritative_api in (CLUSTER_API, MIGRATING)
+    other = candidate.cluster_api
+    cluster_api = isinstance(other, Present) and PAUSED_ANNOTATION in other.metadata.annotations
+    if machine_api and cluster_api:
+        return "both"
+    return MACHINE_API if machine_api else CLUSTER_API if cluster_api else "neither"
+
+
+def owning_set(machine: Any) -> str:
+    """The name of the MachineSet of the Machine API that owns a Machine; empty without one."""
+    resource = mapi.MachineSet.RESOURCE
+    for owner in machine.metadata.owner_references:
+        if (owner.kind, owner.api_version) == (resource.kind, resource.api_version):
+            return str(owner.name)
+    return ""
+
+
+def cluster_name(cluster_api: Look[Any], infrastructure: Look[Any]) -> str:
+    """What the infrastructure cluster is called: as the object says, else as the cluster; empty if neither is known."""
+    other, whole = there(cluster_api), there(infrastructure)
+    return (other.spec.cluster_name if other is not None else "") or (
+        whole.status.infrastructure_name if whole is not None else ""
+    )
+
+
+def infra_reference(found: capi.Machine | capi.MachineSet) -> capi.ContractReference:
+    """What a Machine or MachineSet of Cluster API refers to: its infrastructure machine or template."""
+    spec = found.spec.template.spec if isinstance(found, capi.MachineSet) else found.spec
+    return spec.infrastructure_ref

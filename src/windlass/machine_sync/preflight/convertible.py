@@ -1,0 +1,67 @@
+"""Whether the new authority can get the object, and whether it can be mirrored back afterwards.
+
+Conversion is tried in both directions with what is there now. What the new authority would lose is a warning; what the
+mirror would lose afterwards is none, since nobody writes there.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from windlass.api import mapi
+from windlass.machine_sync.constants import CLUSTER_API
+from windlass.machine_sync.conversion import (
+    machine_set_to_cluster_api,
+    machine_set_to_machine_api,
+    platform_of_infrastructure,
+    to_cluster_api,
+    to_machine_api,
+)
+from windlass.machine_sync.preflight.report import SIDE, Answer, Candidate, Found, hidden, there
+
+
+def convertible(candidate: Candidate, found: Any) -> Found:
+    to_cluster, to_machine = list(_towards_cluster_api(candidate, found)), list(_towards_machine_api(candidate))
+    forth, back = (to_cluster, to_machine) if candidate.target == CLUSTER_API else (to_machine, to_cluster)
+    yield from forth
+    for answer, text in back:
+        if answer is Answer.NO:
+            yield answer, f"{SIDE[candidate.source]} could not mirror it afterwards: {text}"
+
+
+def _towards_cluster_api(candidate: Candidate, found: Any) -> Found:
+    if why := hidden(candidate.infrastructure):
+        yield Answer.UNKNOWN, f"Infrastructure cluster cannot be read: {why}"
+        return
+    infrastructure = there(candidate.infrastructure)
+    is_machine = candidate.kind is mapi.Machine
+    converted = (to_cluster_api if is_machine else machine_set_to_cluster_api)(found, infrastructure)
+    platform = platform_of_infrastructure(infrastructure)
+    unfit: tuple[str, ...] = ()
+    if is_machine and platform is not None and not hidden(candidate.infra_cluster):
+        unfit = platform.cluster_errors(found, there(candidate.infra_cluster))
+    yield from _answers((*unfit, *converted.errors), converted.warnings)
+
+
+def _towards_machine_api(candidate: Candidate) -> Found:
+    source = there(candidate.cluster_api)
+    if source is None:
+        # `infrastructure` says why.
+        return
+    for look, what in ((candidate.infra, "what it refers to"), (candidate.infra_cluster, "the infrastructure cluster")):
+        if why := hidden(look):
+            yield Answer.UNKNOWN, f"{what} cannot be read: {why}"
+            return
+    infra, infra_cluster = there(candidate.infra), there(candidate.infra_cluster)
+    if candidate.kind is mapi.MachineSet:
+        in_set = machine_set_to_machine_api(source, infra, infra_cluster)
+        yield from _answers(in_set.errors, in_set.warnings)
+        return
+    converted = to_machine_api(source, infra, infra_cluster)
+    yield from _answers(converted.errors, converted.warnings)
+
+
+def _answers(errors: Iterable[str], warnings: Iterable[str]) -> Found:
+    for text in dict.fromkeys(errors):
+        yield Answer.NO, text
+    for text in dict.fromkeys(warnings):
+        yield Answer.WARNING, text

@@ -1,0 +1,657 @@
+"""`windlass migrate` against a real API server, whose Machine API objects are moved by an actor of this file.
+
+The controllers that act on a request are not here: `PlayedControllers` writes the status that they would write.
+"""
+
+import fcntl
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.api.cli.conftest import DECIDED_BY_TESTS, OPENSTACK, Sides
+from tests.unit.machine_sync import preflight_cases as cases
+from windlass.cli.migrate import carry_out
+from windlass.testing import BlockingAccess, ControlPlane
+from windlass.testing.plane.errors import PlaneError, Refused
+from windlass.testing.plane.rest import MERGE_PATCH
+
+pytestmark = pytest.mark.plane
+
+Tree = dict[str, Any]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+SECONDS = 60.0
+"""How long anything may take to be seen before the test gives up."""
+
+DENIAL = "Cannot update .spec.authoritativeAPI when machine has the label locked"
+
+
+class Fleet(Sides):
+    """Machines and MachineSets on both sides, with all that a migration needs."""
+
+    def __init__(self, plane: BlockingAccess) -> None:
+        super().__init__(plane)
+        self.plane = plane
+        self.make(OPENSTACK, "openstackclusters", self.cluster_api, "c", kind="OpenStackCluster", spec={})
+
+    def machine(self, name: str, *, authority: str = "MachineAPI", status: Tree | None = None, **metadata: Any) -> None:
+        """A Machine in sync under `authority`; `status` changes that of the Machine API."""
+        original = cases.machine_api(authority)
+        twin, infra = cases.cluster_api(authority)
+        self._mapi("machines", "Machine", name, original, status=status, **metadata)
+        twin["spec"]["infrastructureRef"]["name"] = name
+        self._capi("machines", "Machine", name, twin)
+        self.make(OPENSTACK, "openstackmachines", self.cluster_api, name, kind="OpenStackMachine", spec=infra["spec"])
+
+    def machine_set(self, name: str, *, authority: str = "MachineAPI") -> None:
+        twin, infra = cases.cluster_api_set(authority)
+        self._mapi("machinesets", "MachineSet", name, cases.machine_set(authority))
+        self._capi("machinesets", "MachineSet", name, twin)
+        template = "openstackmachinetemplates"
+        found = self.rest.request("GET", f"/apis/{OPENSTACK}/namespaces/{self.cluster_api}/{template}")["items"]
+        if not found:
+            self.make(
+                OPENSTACK,
+                template,
+                self.cluster_api,
+                infra["metadata"]["name"],
+                kind="OpenStackMachineTemplate",
+                spec=infra["spec"],
+            )
+
+    def _mapi(
+        self, plural: str, kind: str, name: str, tree: Tree, *, status: Tree | None = None, **metadata: Any
+    ) -> None:
+        place = ("machine.openshift.io/v1beta1", plural, self.machine_api, name)
+        told = {**tree["status"], "synchronizedGeneration": 1, **(status or {})}
+        self.make(*place, kind=kind, spec=tree["spec"], status=told, **metadata)
+
+    def _capi(self, plural: str, kind: str, name: str, tree: Tree) -> None:
+        place = ("cluster.x-k8s.io/v1beta2", plural, self.cluster_api, name)
+        conditions = [{**one, "reason": "Known"} for one in tree["status"]["conditions"] if one["type"] == "Paused"]
+        for one in conditions:
+            one.pop("severity", None)
+        told: Tree = {"conditions": conditions}
+        if kind == "Machine":
+            told["initialization"] = {"infrastructureProvisioned": True}
+        annotations = tree["metadata"].get("annotations", {})
+        self.make(*place, kind=kind, spec=tree["spec"], status=told, annotations=annotations)
+
+    def get(self, name: str, plural: str = "machines") -> Tree:
+        path = f"/apis/machine.openshift.io/v1beta1/namespaces/{self.machine_api}/{plural}/{name}"
+        found: Tree = self.rest.request("GET", path)
+        return found
+
+    def spec(self, name: str, plural: str = "machines") -> str:
+        return str(self.get(name, plural)["spec"]["authoritativeAPI"])
+
+    def authority(self, name: str, plural: str = "machines") -> str:
+        return str(self.get(name, plural)["status"]["authoritativeAPI"])
+
+
+class PlayedControllers:
+    """Plays Machine sync and all that it waits for, as long as the block lasts: moves status where spec points.
+
+    One step at each look, so that every stage is there to be seen. Objects named in `idle` are left alone.
+    """
+
+    def __init__(self, fleet: Fleet, *, idle: Sequence[str] = (), failing: Sequence[str] = ()) -> None:
+        self.idle = list(idle)
+        self.failing = list(failing)
+        self._fleet = fleet
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._play)
+
+    def _play(self) -> None:
+        while not self._stop.wait(0.05):
+            try:
+                for plural in ("machines", "machinesets"):
+                    root = f"/apis/machine.openshift.io/v1beta1/namespaces/{self._fleet.machine_api}/{plural}"
+                    for item in self._fleet.rest.request("GET", root)["items"]:
+                        if (name := item["metadata"]["name"]) not in self.idle and (status := self._next(item)):
+                            path = f"{root}/{name}/status"
+                            self._fleet.rest.request("PATCH", path, {"status": status}, content_type=MERGE_PATCH)
+            except PlaneError:
+                # The API server is away, or somebody was faster: the next look shows.
+                continue
+
+    def _next(self, item: Tree) -> Tree | None:
+        target, status = item["spec"]["authoritativeAPI"], item["status"]
+        told: Tree = next((one for one in status["conditions"] if one["type"] == "Synchronized"), {})
+        others = [one for one in status["conditions"] if one["type"] != "Synchronized"]
+        if status["authoritativeAPI"] == "Migrating":
+            waiting = cases.condition("Synchronized", "Unknown", "AuthoritativeAPIChanged", "Waiting for resync")
+            return {
+                "authoritativeAPI": target,
+                "synchronizedAPI": target,
+                "synchronizedGeneration": 0,
+                "conditions": [*others, waiting],
+            }
+        if status["authoritativeAPI"] != target:
+            return {"authoritativeAPI": "Migrating"}
+        if told.get("status") == "Unknown":
+            ok = item["metadata"]["name"] not in self.failing
+            reached = cases.IN_SYNC if ok else cases.OUT_OF_SYNC
+            return {"synchronizedGeneration": item["metadata"]["generation"], "conditions": [*others, reached]}
+        return None
+
+    def __enter__(self) -> "PlayedControllers":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+@pytest.fixture(scope="module")
+def openshift(windlass_module_plane: ControlPlane) -> BlockingAccess:
+    """An OpenStack cluster."""
+    plane = windlass_module_plane.blocking
+    plane.install_foreign_crds(
+        "machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "config.openshift.io"
+    )
+    plane.apply({"apiVersion": "config.openshift.io/v1", "kind": "Infrastructure", **cases.INFRASTRUCTURE, "spec": {}})
+    path = "/apis/config.openshift.io/v1/infrastructures/cluster/status"
+    plane.rest.request("PATCH", path, {"status": cases.INFRASTRUCTURE["status"]}, content_type=MERGE_PATCH)
+    return plane
+
+
+@pytest.fixture
+def fleet(openshift: BlockingAccess) -> Fleet:
+    return Fleet(openshift)
+
+
+@pytest.fixture
+def environment(openshift: BlockingAccess, tmp_path: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in DECIDED_BY_TESTS}
+    return {**kept, "HOME": str(tmp_path), "KUBECONFIG": str(openshift.kubeconfig()), "COLUMNS": "120"}
+
+
+@pytest.fixture
+def start(fleet: Fleet, environment: dict[str, str]) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """Start `windlass migrate ARGUMENTS...`; it is killed after the test if it still runs."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str, **options: Any) -> "subprocess.Popen[str]":
+        piped = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "windlass", "migrate", *fleet.flags, *arguments],
+            env=environment,
+            text=True,
+            **{**piped, **options},
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def migrate(start: Callable[..., "subprocess.Popen[str]"]) -> Run:
+    """Run `windlass migrate ARGUMENTS...` to its end."""
+
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        process = start(*arguments)
+        out, err = process.communicate(timeout=SECONDS)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    return run
+
+
+def eventually(holds: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, f"not so after {SECONDS:g} s: {what}"
+        time.sleep(0.05)
+
+
+def rows(table: str) -> dict[str, list[str]]:
+    return {line.split()[0]: line.split()[1:] for line in table.splitlines()[1:]}
+
+
+def refuse_locked(plane: BlockingAccess, namespace: str) -> None:
+    """A policy that refuses the migration of Machines with the label `locked`; returns when it acts."""
+    name = f"locked-{namespace}"
+    api = "admissionregistration.k8s.io/v1"
+    plane.apply(
+        {
+            "apiVersion": api,
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": name},
+            "spec": {
+                "matchConstraints": {
+                    "resourceRules": [
+                        {
+                            "apiGroups": ["machine.openshift.io"],
+                            "apiVersions": ["v1beta1"],
+                            "operations": ["UPDATE"],
+                            "resources": ["machines"],
+                        }
+                    ]
+                },
+                "validations": [
+                    {
+                        "expression": "object.spec.authoritativeAPI == oldObject.spec.authoritativeAPI || "
+                        "!has(object.metadata.labels) || !('locked' in object.metadata.labels)",
+                        "message": DENIAL,
+                    }
+                ],
+            },
+        },
+        {
+            "apiVersion": api,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": name},
+            "spec": {
+                "policyName": name,
+                "validationActions": ["Deny"],
+                "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}},
+            },
+        },
+    )
+
+
+def denied(fleet: Fleet, name: str) -> bool:
+    path = fleet.path("mapi", name) + "?dryRun=All"
+    try:
+        fleet.rest.request("PATCH", path, {"spec": {"authoritativeAPI": "ClusterAPI"}}, content_type=MERGE_PATCH)
+    except Refused:
+        return True
+    return False
+
+
+# The pre-flight
+
+
+def test_a_dry_run_reports_on_each_and_changes_nothing(fleet: Fleet, migrate: Run) -> None:
+    fleet.machine("ready")
+    fleet.machine("provisioning", status={"phase": "Provisioning"})
+    fleet.machine("behind", status={"synchronizedGeneration": 0})
+    fleet.machine("there", authority="ClusterAPI")
+    fleet.machine_set("workers")
+    before = {name: fleet.get(name)["metadata"] for name in ("ready", "provisioning", "behind", "there")}
+
+    done = migrate("--all", "--to", "cluster-api", "--dry-run")
+
+    assert done.returncode == 4, done.stderr
+    found = rows(done.stdout)
+    assert list(found) == [
+        "machineset/workers",
+        "machine/behind",
+        "machine/provisioning",
+        "machine/ready",
+        "machine/there",
+    ]
+    assert found["machine/ready"] == ["MachineAPI", "Running", "-", "ClusterAPI", "yes", "yes", "yes", "ready"]
+    assert found["machineset/workers"] == ["MachineAPI", "-", "-", "ClusterAPI", "yes", "yes", "yes", "ready"]
+    assert found["machine/behind"][-3:] == ["no", "yes", "refused"]
+    assert found["machine/there"][-2:] == ["already", "there"]
+    assert "error: machine/provisioning: phase: it is Provisioning" in done.stderr
+    assert "error: machine/behind: synchronized: up to generation 0 of 1 of the Machine API's" in done.stderr
+    assert "note: no Machine sync is running" in done.stderr
+    assert "info: 2 ready, 1 already there, 2 refused" in done.stderr
+    assert {name: fleet.get(name)["metadata"] for name in before} == before
+
+
+def test_a_policy_that_would_refuse_is_found_out_beforehand(fleet: Fleet, migrate: Run) -> None:
+    fleet.machine("locked", labels={"locked": ""})
+    refuse_locked(fleet.plane, fleet.machine_api)
+    eventually(lambda: denied(fleet, "locked"), "the policy acts")
+
+    done = migrate("locked", "--to", "cluster-api", "-o", "json")
+
+    assert done.returncode == 4, done.stderr
+    (item,) = json.loads(done.stdout)["items"]
+    assert (item["verdict"], item["checks"]["policies"]) == ("refused", "no")
+    assert item["result"]["outcome"] == "refused"
+    assert DENIAL in item["result"]["reason"]
+    assert fleet.spec("locked") == "MachineAPI"
+
+
+def test_reading_rights_suffice_for_a_dry_run_without_policies(
+    fleet: Fleet, migrate: Run, openshift: BlockingAccess
+) -> None:
+    fleet.machine("w-0")
+    subject = {"kind": "User", "name": "viewer", "apiGroup": "rbac.authorization.k8s.io"}
+    openshift.apply(
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": "migrate-viewer"},
+            "rules": [
+                {
+                    "apiGroups": [
+                        "machine.openshift.io",
+                        "cluster.x-k8s.io",
+                        "infrastructure.cluster.x-k8s.io",
+                        "config.openshift.io",
+                    ],
+                    "resources": ["*"],
+                    "verbs": ["get", "list"],
+                }
+            ],
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "migrate-viewer"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "migrate-viewer"},
+            "subjects": [subject],
+        },
+    )
+
+    done = migrate("w-0", "--to", "cluster-api", "--dry-run", "--as", "viewer")
+
+    assert done.returncode == 0, done.stderr
+    assert rows(done.stdout)["machine/w-0"][-3:] == ["yes", "unknown", "ready"]
+    assert "warning: machine/w-0: policies: not asked: machines.machine.openshift.io" in done.stderr
+    assert "note: whether Machine sync is running cannot be told" in done.stderr
+
+    nobody = migrate("w-0", "--to", "cluster-api", "--as", "viewer")
+    assert nobody.returncode == 1
+    assert 'User "viewer" cannot patch resource "machines"' in nobody.stdout
+    assert fleet.spec("w-0") == "MachineAPI"
+
+
+def test_what_does_not_exist_is_refused_with_the_reason(fleet: Fleet, migrate: Run) -> None:
+    fleet.capi_machine("alone")
+
+    done = migrate("nothing", "alone", "--to", "cluster-api", "--dry-run")
+
+    assert done.returncode == 4
+    assert "error: machine/nothing: authority: the Machine API has no Machine of this name\n" in done.stderr
+    assert "error: machine/alone: authority: the Machine API has no Machine of this name, only Cluster" in done.stderr
+
+
+def test_a_name_of_both_kinds_must_say_which(fleet: Fleet, migrate: Run) -> None:
+    fleet.machine("same")
+    fleet.machine_set("same")
+
+    done = migrate("same", "--to", "cluster-api")
+
+    assert done.returncode == 64
+    assert "write machine/same or machineset/same" in done.stderr
+
+
+def test_an_empty_cluster_is_no_error(fleet: Fleet, migrate: Run) -> None:
+    done = migrate("--all", "--to", "cluster-api")
+
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"No Machines or MachineSets found in {fleet.machine_api}." in done.stderr
+    assert json.loads(migrate("--all", "--to", "cluster-api", "-o", "json").stdout)["items"] == []
+
+
+def test_many_are_looked_at_alike(fleet: Fleet, migrate: Run) -> None:
+    names = [f"w-{number:02}" for number in range(carry_out.MANY + 1)]
+    for name in names:
+        fleet.machine(name)
+
+    many = migrate("--all", "--to", "cluster-api", "--dry-run")
+    few = migrate(names[0], "--to", "cluster-api", "--dry-run")
+
+    assert many.returncode == 0, many.stderr
+    assert list(rows(many.stdout)) == [f"machine/{name}" for name in names]
+    assert {tuple(row) for row in rows(many.stdout).values()} == {tuple(rows(few.stdout)[f"machine/{names[0]}"])}
+
+
+def test_who_moves_a_set_alone_is_told_that_its_machines_stay(fleet: Fleet, migrate: Run) -> None:
+    fleet.machine_set("workers")
+
+    done = migrate("workers", "--to", "cluster-api", "--dry-run")
+
+    assert "note: the machines of a MachineSet keep their authority: name them too, or use --all" in done.stderr
+
+
+def test_whoever_holds_the_lease_of_machine_sync_is_named(fleet: Fleet, migrate: Run) -> None:
+    fleet.machine("w-0")
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{fleet.cluster_api}/leases"
+    renewed = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
+    spec = {"holderIdentity": "pod-1", "leaseDurationSeconds": 15, "renewTime": renewed}
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec}
+    fleet.rest.request("POST", path, {**lease, "metadata": {"name": "windlass-machine-sync"}})
+
+    done = migrate("w-0", "--to", "cluster-api", "--dry-run", "-o", "json")
+
+    held = f"Machine sync (Lease {fleet.cluster_api}/windlass-machine-sync is held by pod-1)"
+    assert json.loads(done.stdout)["controller"] == held
+    fleet.rest.request("DELETE", f"{path}/windlass-machine-sync")
+
+
+# The switch
+
+
+@pytest.mark.parametrize(("target", "source"), [("cluster-api", "MachineAPI"), ("machine-api", "ClusterAPI")])
+def test_machines_and_sets_are_moved_and_waited_for(fleet: Fleet, migrate: Run, target: str, source: str) -> None:
+    other = {"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"}[source]
+    for number in range(3):
+        fleet.machine(f"w-{number}", authority=source)
+    fleet.machine_set("workers", authority=source)
+
+    with PlayedControllers(fleet):
+        done = migrate("--all", "--to", target, "--max-in-flight", "2")
+
+    assert done.returncode == 0, done.stderr
+    found = rows(done.stdout)
+    assert list(found) == ["machineset/workers", "machine/w-0", "machine/w-1", "machine/w-2"]
+    assert {row[2] for row in found.values()} == {"migrated"}
+    assert {row[0] for row in found.values()} == {source}
+    assert {fleet.authority(f"w-{number}") for number in range(3)} == {other}
+    assert fleet.authority("workers", "machinesets") == other
+    assert "info: machine/w-0: synchronizing" in done.stderr
+    assert "(4/4)" in done.stderr
+
+
+def test_doing_it_again_finds_it_done(fleet: Fleet, migrate: Run) -> None:
+    fleet.machine("w-0")
+    with PlayedControllers(fleet):
+        migrate("w-0", "--to", "cluster-api")
+        before = fleet.get("w-0")["metadata"]["resourceVersion"]
+        again = migrate("w-0", "--to", "cluster-api")
+
+    assert again.returncode == 0
+    assert "already there" in again.stdout
+    assert fleet.get("w-0")["metadata"]["resourceVersion"] == before
+
+
+def test_without_waiting_the_request_is_all(fleet: Fleet, migrate: Run) -> None:
+    for number in range(3):
+        fleet.machine(f"w-{number}")
+
+    done = migrate("--all", "--to", "cluster-api", "--no-wait", "--max-in-flight", "2")
+
+    assert done.returncode == 0, done.stderr
+    assert {row[2] for row in rows(done.stdout).values()} == {"requested"}
+    assert {fleet.spec(f"w-{number}") for number in range(3)} == {"ClusterAPI"}
+
+
+def test_one_that_nobody_moves_times_out_with_an_exit_code_of_its_own_and_is_taken_up_again(
+    fleet: Fleet, migrate: Run, start: Callable[..., "subprocess.Popen[str]"]
+) -> None:
+    fleet.machine("w-0")
+    fleet.machine("w-1")
+
+    done = migrate("w-0", "w-1", "--to", "cluster-api", "--timeout", "1s", "--max-in-flight", "1")
+
+    assert done.returncode == 124
+    assert "timed out" in done.stdout
+    assert "not begun" in done.stdout
+    assert "machine/w-0 failed before; --keep-going goes on" in done.stdout
+    assert (fleet.spec("w-0"), fleet.spec("w-1")) == ("ClusterAPI", "MachineAPI")
+    with PlayedControllers(fleet, idle=["w-0", "w-1"]) as played:
+        again = start("w-0", "w-1", "--to", "cluster-api")
+        eventually(lambda: fleet.spec("w-1") == "ClusterAPI", "the other one is asked for too")
+        played.idle.clear()
+        out, errors = again.communicate(timeout=SECONDS)
+    assert again.returncode == 0, errors
+    assert [row[2] for row in rows(out).values()] == ["migrated", "migrated"]
+    assert "note: machine/w-0: authority: the migration to Cluster API was asked for and has not begun" in errors
+
+
+def test_others_are_moved_when_the_pre_flight_refuses_one(fleet: Fleet, migrate: Run) -> None:
+    fleet.machine("w-0")
+    fleet.machine("w-1", status={"phase": "Provisioning"})
+
+    with PlayedControllers(fleet):
+        done = migrate("w-0", "w-1", "--to", "cluster-api")
+
+    assert done.returncode == 4
+    assert [row[2] for row in rows(done.stdout).values()] == ["migrated", "refused"]
+    assert fleet.spec("w-1") == "MachineAPI"
+
+
+def test_a_half_finished_migration_is_taken_back(fleet: Fleet, start: Callable[..., "subprocess.Popen[str]"]) -> None:
+    fleet.machine("w-0")
+    asked = {"spec": {"authoritativeAPI": "ClusterAPI"}}
+    fleet.rest.request("PATCH", fleet.path("mapi", "w-0"), asked, content_type=MERGE_PATCH)
+    halfway = {"status": {"authoritativeAPI": "Migrating"}}
+    fleet.rest.request("PATCH", fleet.path("mapi", "w-0") + "/status", halfway, content_type=MERGE_PATCH)
+
+    process = start("w-0", "--to", "machine-api")
+    eventually(lambda: fleet.spec("w-0") == "MachineAPI", "it is asked back")
+    with PlayedControllers(fleet):
+        _, errors = process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 0, errors
+    assert "note: machine/w-0: authority: it is Migrating from the Machine API to Cluster API" in errors
+    assert (fleet.spec("w-0"), fleet.authority("w-0")) == ("MachineAPI", "MachineAPI")
+
+
+# Ctrl-C
+
+
+def test_ctrl_c_waits_for_those_under_way_and_begins_no_more(
+    fleet: Fleet, start: Callable[..., "subprocess.Popen[str]"]
+) -> None:
+    for number in range(4):
+        fleet.machine(f"w-{number}")
+    process = start("--all", "--to", "cluster-api", "--max-in-flight", "2")
+    eventually(lambda: fleet.spec("w-1") == "ClusterAPI", "the first wave is asked for")
+
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("info: interrupted: no more are begun, 2 under way are waited for"):
+            break
+    with PlayedControllers(fleet):
+        out, errors = process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert [row[2] for row in rows(out).values()] == ["migrated", "migrated", "not", "not"]
+    assert (fleet.spec("w-2"), fleet.spec("w-3")) == ("MachineAPI", "MachineAPI")
+
+
+def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_under_way(
+    fleet: Fleet, start: Callable[..., "subprocess.Popen[str]"]
+) -> None:
+    fleet.machine("w-0")
+    process = start("w-0", "--to", "cluster-api")
+    eventually(lambda: fleet.spec("w-0") == "ClusterAPI", "it is asked for")
+
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "Ctrl-C again" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 130
+    assert "left under way" in out
+    assert "warning: machine/w-0: left under way: asked for" in errors
+
+
+def test_on_a_terminal_there_is_a_bar_and_a_question_before_all(
+    fleet: Fleet, environment: dict[str, str], start: Callable[..., "subprocess.Popen[str]"]
+) -> None:
+    fleet.machine("w-0")
+    master, slave = pty.openpty()
+    environment["TERM"] = "xterm-256color"
+    with PlayedControllers(fleet, idle=["w-0"]) as played:
+        process = start("--all", "--to", "cluster-api", stdin=slave, stderr=slave)
+        os.close(slave)
+        try:
+            _see(master, b"Move authority over 1 object to Cluster API? [y/N]: ")
+            assert fleet.spec("w-0") == "MachineAPI"
+            os.write(master, b"y\n")
+            _see(master, b"machine/w-0 asked for")
+            played.idle.clear()
+            out, _ = process.communicate(timeout=SECONDS)
+        finally:
+            os.close(master)
+
+    assert process.returncode == 0
+    assert rows(out)["machine/w-0"][2] == "migrated"
+
+
+def test_a_no_and_ctrl_c_at_the_question_change_nothing(
+    fleet: Fleet, environment: dict[str, str], start: Callable[..., "subprocess.Popen[str]"]
+) -> None:
+    fleet.machine("w-0")
+    environment["TERM"] = "xterm-256color"
+    for answer, code in ((b"n\n", 1), (b"\x03", 130)):
+        master, slave = pty.openpty()
+        process = start("--all", "--to", "cluster-api", stdin=slave, stderr=slave, preexec_fn=_own_terminal(slave))
+        os.close(slave)
+        try:
+            _see(master, b"[y/N]: ")
+            os.write(master, answer)
+            process.communicate(timeout=SECONDS)
+        finally:
+            os.close(master)
+        assert process.returncode == code
+    assert fleet.spec("w-0") == "MachineAPI"
+
+
+def _own_terminal(slave: int) -> Callable[[], None]:
+    """Make the terminal that of the process, so that Ctrl-C on it is a signal."""
+
+    def take() -> None:
+        os.setsid()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+    return take
+
+
+def _see(master: int, text: bytes) -> None:
+    end, seen = time.monotonic() + SECONDS, b""
+    while text not in seen:
+        ready, _, _ = select.select([master], [], [], max(end - time.monotonic(), 0))
+        assert ready, f"{text!r} not seen in {seen!r}"
+        seen += os.read(master, 65536)
+
+
+# Weather
+
+
+async def test_a_restart_of_the_api_server_is_survived(
+    windlass_module_plane: ControlPlane, fleet: Fleet, start: Callable[..., "subprocess.Popen[str]"]
+) -> None:
+    fleet.machine("w-0")
+    with PlayedControllers(fleet, idle=["w-0"]) as played:
+        process = start("w-0", "--to", "cluster-api")
+        eventually(lambda: fleet.spec("w-0") == "ClusterAPI", "it is asked for")
+
+        await windlass_module_plane.kill_apiserver()
+        await windlass_module_plane.restart_apiserver()
+        played.idle.clear()
+        out, errors = process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 0, errors
+    assert rows(out)["machine/w-0"][2] == "migrated"
