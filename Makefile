@@ -3,6 +3,7 @@
 PYTHON ?= python3
 RUN := .venv/bin/
 RBAC := deploy/machine-sync/base/rbac.yaml
+POLICIES := deploy/machine-sync/components/policies/policies.yaml
 export PYTHONUNBUFFERED := 1
 
 .PHONY: demo test lint types bench generate check-generated cross-compile clean help
@@ -25,9 +26,11 @@ lint: .venv/ready ## style, types, import contracts, generated files
 
 generate: .venv/ready ## write the files that are made from code
 	$(RUN)windlass manifests rbac > $(RBAC)
+	$(RUN)windlass manifests policies > $(POLICIES)
 
 check-generated: .venv/ready
 	$(RUN)windlass manifests rbac | diff -u $(RBAC) -
+	$(RUN)windlass manifests policies | diff -u $(POLICIES) -
 
 bench: .venv/ready ## the tables of bench/README.md
 	$(RUN)python -m bench

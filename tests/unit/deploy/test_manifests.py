@@ -12,13 +12,15 @@ import yaml
 import windlass
 from windlass.cli.run import machine_sync
 from windlass.kube import metrics as runtime_metrics
+from windlass.machine_sync import metrics as sync_metrics
 from windlass.machine_sync.constants import LEASE_NAME
-from windlass.machine_sync.machine import metrics as machine_metrics
 from windlass.machine_sync.rbac import ServiceAccount
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy" / "machine-sync"
 KUSTOMIZATIONS = sorted(DEPLOY.rglob("kustomization.yaml"))
+CHOSEN = DEPLOY / "components" / "policies"
+"""The component that users add themselves."""
 
 Tree = dict[str, Any]
 
@@ -49,7 +51,7 @@ def arguments(path: str) -> list[str]:
 
 def test_every_file_is_mentioned_and_every_mentioned_file_exists() -> None:
     seen = {path for kustomization in KUSTOMIZATIONS for path in mentioned(kustomization)}
-    entrances = {DEPLOY / "kustomization.yaml", DEPLOY / "openshift" / "kustomization.yaml"}
+    entrances = {folder / "kustomization.yaml" for folder in (DEPLOY, DEPLOY / "openshift", CHOSEN)}
     assert seen | entrances == set(DEPLOY.rglob("*.yaml"))
 
 
@@ -60,7 +62,8 @@ def test_plain_kubernetes_needs_no_crds() -> None:
 
 
 def test_everything_is_in_the_namespace_of_the_service_account() -> None:
-    for file in set(DEPLOY.rglob("*.yaml")) - set(KUSTOMIZATIONS) - {DEPLOY / "base" / "rbac.yaml"}:
+    cluster_wide = {DEPLOY / "base" / "rbac.yaml", CHOSEN / "policies.yaml"}
+    for file in set(DEPLOY.rglob("*.yaml")) - set(KUSTOMIZATIONS) - cluster_wide:
         for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
             if document["kind"] != "ClusterRoleBinding":
                 assert document["metadata"]["namespace"] == ServiceAccount().namespace, file
@@ -127,7 +130,7 @@ def alerts() -> list[Tree]:
 
 @pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
 def test_every_alert_asks_for_series_that_exist(rule: Tree) -> None:
-    known = f"{runtime_metrics.__doc__}{machine_metrics.__doc__}"
+    known = f"{runtime_metrics.__doc__}{sync_metrics.__doc__}"
     asked = set(re.findall(r"\b([a-z]+_[a-z_]+)\{", rule["expr"]))
     assert asked
     for series in asked:

@@ -1,0 +1,85 @@
+"""Admission policies: what the API server refuses so that two APIs can share machines.
+
+    from windlass.machine_sync import policies
+
+    for document in policies.documents():
+        print(yaml.safe_dump(document))          # what `windlass manifests policies` prints
+
+They protect what OpenShift's own ValidatingAdmissionPolicies protect, and refuse with the same messages, so that
+runbooks work; and a little more: OpenStack, and migration of MachineSets.
+
+| module | forbids |
+|---|---|
+| `mirrors` | to change the side that is not authoritative |
+| `bookkeeping` | to change what Machine sync writes down on objects |
+| `creation` | to make a second active copy of a machine by hand |
+| `transition` | to move authority in a state that does not survive it |
+| `unsupported` | to set what the Machine API cannot express, which `inexpressible` finds with the values of `samples` |
+| `policy`, `cel` | nothing: what a policy is, and pieces of its language |
+
+**Cost.** A policy may be given objects of another kind to compare with, and the API server then runs it once for each
+of them: OpenShift's take all Machines of the other API, on every update. Here no rule on UPDATE is given anything. What
+it must know stands on the object: authority in status or in an annotation, mirrored labels in another, what the
+infrastructure of the twin is like in status.phase. Rules on CREATE cannot do so, and are given the twins; the Machines
+that a MachineSet makes are left out by a label, which is looked at before.
+
+**Names** are OpenShift's with `windlass-` before them. Its own policies are on the same cluster wherever its operator
+is, which writes them back: under the same name the two would overwrite each other without end.
+"""
+
+from collections.abc import Iterable
+
+from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.platforms import PLATFORMS
+from windlass.machine_sync.policies import bookkeeping, creation, mirrors, transition, unsupported
+from windlass.machine_sync.policies.policy import Document, Policy
+from windlass.machine_sync.rbac import DEFAULT_NAMESPACES, DEFAULT_SERVICE_ACCOUNT, SERVED, ServiceAccount
+
+__all__ = ["Document", "Policy", "documents", "policies"]
+
+
+def policies(
+    *,
+    namespaces: Namespaces = DEFAULT_NAMESPACES,
+    service_account: ServiceAccount = DEFAULT_SERVICE_ACCOUNT,
+    platforms: Iterable[str] = SERVED,
+    exempt: Iterable[str] = (),
+) -> tuple[Policy, ...]:
+    """All policies.
+
+    `service_account` is that of Machine sync, exempt everywhere. The controllers of both APIs are where OpenShift
+    exempts them; `exempt` are users that are exempt beside them: providers with accounts of their own. KeyError for a
+    platform that does not exist.
+    """
+    ours = (_user(*service_account),)
+    controllers = (
+        *ours,
+        _user(namespaces.machine_api, "machine-api-controllers"),
+        _user(namespaces.cluster_api, "capi-controllers"),
+        *exempt,
+    )
+    chosen = [PLATFORMS[name] for name in sorted(set(platforms))]
+    infra_machines = [platform.infra_machine for platform in chosen]
+    return (
+        *mirrors.policies(namespaces, exempt=controllers),
+        *bookkeeping.policies(namespaces, infra_machines=infra_machines, exempt=ours),
+        *creation.policies(namespaces, exempt=ours, exempt_makers=controllers),
+        *transition.policies(namespaces, exempt=ours, exempt_movers=controllers),
+        *unsupported.policies(namespaces, platforms=chosen, exempt=ours),
+    )
+
+
+def documents(
+    *,
+    namespaces: Namespaces = DEFAULT_NAMESPACES,
+    service_account: ServiceAccount = DEFAULT_SERVICE_ACCOUNT,
+    platforms: Iterable[str] = SERVED,
+    exempt: Iterable[str] = (),
+) -> list[Document]:
+    """The policies, each followed by its binding; arguments as of `policies`."""
+    chosen = policies(namespaces=namespaces, service_account=service_account, platforms=platforms, exempt=exempt)
+    return [document for policy in chosen for document in policy.documents()]
+
+
+def _user(namespace: str, name: str) -> str:
+    return f"system:serviceaccount:{namespace}:{name}"

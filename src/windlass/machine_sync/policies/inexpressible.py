@@ -1,0 +1,189 @@
+"""Fields of Cluster API that the Machine API cannot express: found by asking conversion.
+
+A field is set to a value that its CRD admits, and the object is converted. If conversion has anything to say (an error,
+or a warning that something is lost), the field cannot be mirrored. So the list is that of conversion by construction: a
+field that conversion learns leaves it by itself.
+
+    [str(field) for field in fields(infra_prober(AWS))]        # ami.eksLookupType, imageLookupFormat, ...
+
+The values come from `samples`: one for each field that does not take just any string. Fields that only some values of
+cannot be expressed are not found here; conversion reports them when they occur.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct, inspect
+
+from windlass.api import capi
+from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
+from windlass.machine_sync.platforms import Platform
+from windlass.machine_sync.policies.samples import CORE, NO_SAMPLES, PLATFORMS, Form, Samples
+
+Tree = dict[str, Any]
+Reports = Callable[[Tree], bool]
+"""Whether conversion has anything to say of a spec."""
+Make = Callable[[Any], Tree]
+"""A whole spec around one of its parts."""
+
+
+class Step(Struct, frozen=True):
+    """One name of a path. `absent`: what the field reads as if it is not set, as CEL; "" if only presence tells."""
+
+    name: str
+    absent: str = ""
+    is_list: bool = False
+
+
+class Field(Struct, frozen=True):
+    """A field by its path. `forms`: in which forms of the list items on the path it cannot be expressed; empty: all."""
+
+    path: tuple[Step, ...]
+    forms: tuple[Form, ...] = ()
+
+    def __str__(self) -> str:
+        *way, last = self.path
+        return "".join(f"{step.name}{'[]' if step.is_list else ''}." for step in way) + last.name
+
+
+class Prober(Struct, frozen=True):
+    """A type of spec, how to ask conversion about one, and what to ask it with."""
+
+    spec: type[Struct]
+    reports: Reports
+    samples: Samples = NO_SAMPLES
+
+
+def infra_prober(platform: Platform) -> Prober:
+    """For the spec of the platform's infrastructure machine, which is that of its template too."""
+    kind: Any = platform.infra_machine
+    (spec,) = (one.type for one in _fields(kind) if one.encode_name == "spec")
+    assert isinstance(spec, inspect.StructType)
+
+    def reports(tree: Tree) -> bool:
+        machine = kind(spec=msgspec.convert(tree, spec.cls))
+        converted = platform.to_machine_api(capi.Machine(), machine, platform.infra_cluster())
+        return bool(converted.errors or converted.warnings)
+
+    return Prober(spec.cls, reports, PLATFORMS.get(platform.name, NO_SAMPLES))
+
+
+def machine_prober(platform: Platform) -> Prober:
+    """For the spec of a Machine, which is that of a MachineSet's template too. All platforms give the same answer."""
+    return Prober(capi.MachineSpec, lambda tree: _set_reports(platform, {"template": {"spec": tree}}), CORE)
+
+
+def machine_set_prober(platform: Platform) -> Prober:
+    """For the spec of a MachineSet, less its template."""
+    skipped = Samples(skip=frozenset({"template"}))
+    return Prober(capi.MachineSetSpec, lambda tree: _set_reports(platform, tree), skipped)
+
+
+def _set_reports(platform: Platform, spec: Tree) -> bool:
+    machine_set = capi.MachineSet(spec=msgspec.convert(spec, capi.MachineSetSpec))
+    base = PLATFORMS.get(platform.name, NO_SAMPLES).base
+    infra: Any = msgspec.convert({"spec": {"template": {"spec": base}}}, platform.infra_template)
+    converted = machine_api_machine_set(platform, machine_set, infra, infra_cluster=platform.infra_cluster())
+    return bool(converted.errors or converted.warnings)
+
+
+def fields(prober: Prober) -> list[Field]:
+    """What cannot be expressed, in the order of the type; of a struct that cannot be at all, only the struct.
+
+    ValueError if conversion complains of the very base of the samples: it would seem that nothing can be expressed.
+    """
+    base = prober.samples.base
+    if prober.reports(base):
+        raise ValueError(
+            f"conversion cannot express even {prober.spec.__name__} {base}: give the platform a base in "
+            "windlass.machine_sync.policies.samples"
+        )
+    return list(_walk(prober, prober.spec, (), make=lambda tree: {**base, **tree}))
+
+
+def _walk(prober: Prober, spec: type[Struct], path: tuple[Step, ...], *, make: Make) -> Iterator[Field]:
+    """Fields of `spec` and below."""
+    samples = prober.samples
+    for one in _fields(spec):
+        known = _pointee(one.type)
+        at = (*path, Step(one.encode_name, _absent(one), is_list=isinstance(known, inspect.ListType)))
+        name = str(Field(at))
+        if name in samples.skip:
+            continue
+        sample = samples.values.get(name, _sample(known))
+        put = _under(make, one.encode_name, beside=samples.company.get(name, {}))
+        if prober.reports(put(sample)):
+            yield Field(at)
+        elif isinstance(known, inspect.StructType):
+            yield from _walk(prober, known.cls, at, make=_over(put, sample))
+        elif isinstance(known, inspect.ListType) and isinstance(known.item_type, inspect.StructType):
+            yield from _items(prober, known.item_type.cls, at, sample=sample[0], make=_as_item(put))
+
+
+def _items(prober: Prober, item: type[Struct], path: tuple[Step, ...], *, sample: Tree, make: Make) -> Iterator[Field]:
+    """Fields of the items of a list, once for each form that an item can have."""
+    forms = prober.samples.forms.get(str(Field(path)), ())
+    bases = [form.item for form in forms] or [sample]
+    found = [[field.path for field in _walk(prober, item, path, make=_over(make, base))] for base in bases]
+    for at in dict.fromkeys(path for each in found for path in each):
+        where = tuple(form for form, each in zip(forms, found, strict=False) if at in each)
+        yield Field(at, () if len(where) == len(forms) else where)
+
+
+def _under(make: Make, key: str, *, beside: Tree) -> Make:
+    return lambda value: make({**beside, key: value})
+
+
+def _over(make: Make, base: Tree) -> Make:
+    return lambda tree: make({**base, **tree})
+
+
+def _as_item(make: Make) -> Make:
+    return lambda item: make([item])
+
+
+def _fields(spec: type[Any]) -> tuple[inspect.Field, ...]:
+    info = inspect.type_info(spec)
+    assert isinstance(info, inspect.StructType), spec
+    return info.fields
+
+
+def _pointee(known: inspect.Type) -> inspect.Type:
+    """The type that is not None."""
+    if isinstance(known, inspect.UnionType):
+        (known,) = (one for one in known.types if not isinstance(one, inspect.NoneType))
+    return known
+
+
+_ABSENT: Final[dict[type[inspect.Type], str]] = {
+    inspect.StrType: "''",
+    inspect.IntType: "0",
+    inspect.BoolType: "false",
+    inspect.ListType: "[]",
+    inspect.DictType: "{}",
+}
+
+
+def _absent(field: inspect.Field) -> str:
+    """Go leaves zero values of plain types out, and empty lists and maps; those of pointers it writes."""
+    known = _pointee(field.type)
+    is_pointer = known is not field.type and not isinstance(known, inspect.ListType)
+    return "" if is_pointer else _ABSENT.get(type(known), "")
+
+
+def _sample(known: inspect.Type) -> Any:
+    match known:
+        case inspect.StrType():
+            return "x"
+        case inspect.IntType():
+            return 1
+        case inspect.BoolType():
+            return True
+        case inspect.ListType():
+            return [_sample(known.item_type)]
+        case inspect.DictType():
+            return {"x": _sample(known.value_type)}
+        case inspect.StructType():
+            return {}
+    raise AssertionError(f"no sample for {known}")

@@ -1,0 +1,112 @@
+"""Values to ask conversion with, for fields that do not take just any value: see `inexpressible`.
+
+These say what is admissible, never what is forbidden. A platform that is not here is asked with "x" and 1, so that its
+enumerations seem inexpressible: add a word that each of them takes.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+
+Tree = dict[str, Any]
+
+
+class Form(Struct, frozen=True):
+    """One of the forms that items of a list have, when they are converted differently.
+
+    `item` is the least item of this form, `when` says as CEL about `{0}` that an item has it, and `noun` is the
+    item in words.
+    """
+
+    item: Tree
+    when: str
+    noun: str
+
+
+class Samples(Struct, frozen=True, kw_only=True):
+    """What to ask with; all by the path of the field, list items marked `[]`.
+
+    base      the least spec that converts
+    values    an admissible value
+    company   other fields, beside it, that it needs
+    forms     of the items of a list
+    skip      what is not to be asked about
+    """
+
+    base: Tree = {}
+    values: Mapping[str, Any] = {}
+    company: Mapping[str, Tree] = {}
+    forms: Mapping[str, tuple[Form, ...]] = {}
+    skip: frozenset[str] = frozenset()
+
+
+NO_SAMPLES: Final = Samples()
+
+CORE: Final = Samples(
+    values={
+        "bootstrap.configRef": {"kind": "x", "name": "x", "apiGroup": "x"},
+        "deletion.nodeDeletionTimeoutSeconds": 10,
+    },
+)
+
+_AWS: Final = Samples(
+    values={
+        "instanceMetadataOptions.httpEndpoint": "enabled",
+        "instanceMetadataOptions.httpProtocolIpv6": "disabled",
+        "instanceMetadataOptions.httpPutResponseHopLimit": 1,
+        "instanceMetadataOptions.httpTokens": "required",
+        "instanceMetadataOptions.instanceMetadataTags": "disabled",
+        "cpuOptions.confidentialCompute": "Disabled",
+        "networkInterfaceType": "efa",
+        "ignition.version": "2.3",
+        "ignition.storageType": "UnencryptedUserData",
+        "tenancy": "dedicated",
+        "marketType": "Spot",
+        "hostID": "h-0123456789abcdef0",
+        "hostAffinity": "default",
+    },
+    company={"dynamicHostAllocation": {"hostAffinity": "host"}},
+)
+
+_VOLUME_ZONE: Final = {"from": "Name", "name": "x"}
+_BY_NETWORK_ID: Final = "{0}.?network.?id.hasValue() && !{0}.?network.?filter.hasValue()"
+
+_OPENSTACK: Final = Samples(
+    base={"image": {"filter": {"name": "x"}}},
+    values={
+        "image": {"filter": {"name": "x"}},
+        "image.filter": {"name": "x"},
+        "securityGroups": [{"id": "x"}],
+        "rootVolume.availabilityZone": _VOLUME_ZONE,
+        "rootVolume.availabilityZone.from": "Name",
+        "additionalBlockDevices": [{"name": "x", "sizeGiB": 1, "storage": {"type": "Local"}}],
+        "additionalBlockDevices[].storage": {"type": "Volume", "volume": {"type": "x"}},
+        "additionalBlockDevices[].storage.type": "Volume",
+        "additionalBlockDevices[].storage.volume.availabilityZone": _VOLUME_ZONE,
+        "additionalBlockDevices[].storage.volume.availabilityZone.from": "Name",
+        "serverGroup": {"id": "x"},
+        "serverGroup.filter": {"name": "x"},
+        "identityRef": {"type": "Secret", "name": "x", "cloudName": "x"},
+        "ports": [{"network": {"id": "x"}}],
+        "ports[].network": {"id": "x"},
+        "ports[].securityGroups": [{"id": "x"}],
+        "ports[].fixedIPs": [{"subnet": {"id": "x"}}],
+        "ports[].fixedIPs[].subnet": {"id": "x"},
+    },
+    # What the Machine API says of a network by ID with a subnet by filter. Machines that a MachineSet makes have it.
+    skip=frozenset({"ports[].fixedIPs[].subnet.filter"}),
+    forms={
+        "ports": (
+            Form({"network": {"id": "x"}}, _BY_NETWORK_ID, "port that names its network by ID"),
+            Form(
+                {"network": {"filter": {"name": "x"}}},
+                f"!({_BY_NETWORK_ID})",
+                "port that does not name its network by ID",
+            ),
+        ),
+    },
+)
+
+PLATFORMS: Final[Mapping[str, Samples]] = {"AWS": _AWS, "OpenStack": _OPENSTACK}
+"""By the name of the platform."""

@@ -1,0 +1,104 @@
+"""When authority may change: on UPDATE of spec.authoritativeAPI, while the machine is in a state that survives it.
+
+| must hold | where it is read |
+|---|---|
+| not being provisioned, not being deleted | the Machine itself |
+| the infrastructure of the Cluster API Machine is provisioned | status.phase, of which one is made from the other |
+| the Cluster API Machine is not being deleted | status.phase, and the mirror is deleted with it |
+| Synchronized is True, else a warning | the Machine or MachineSet itself |
+
+The third is only asked of machines that are mirrored, which is what the sync finalizer says. Under authority of the
+Machine API the phase decides what the mirror says of its infrastructure. Under Cluster API the phase is that of the
+Cluster API Machine, and a provider ID is given to it when its infrastructure is provisioned.
+"""
+
+from typing import Any, Final
+
+from windlass.api import mapi
+from windlass.machine_sync.constants import CLUSTER_API, SYNC_FINALIZER, Namespaces
+from windlass.machine_sync.conversion.machine_to_cluster_api import PROVISIONED_PHASES
+from windlass.machine_sync.policies.cel import CHANGES_AUTHORITY, authority_is, literal
+from windlass.machine_sync.policies.policy import Policy, Rule
+
+_PHASE: Final = "oldObject.?status.?phase.orValue('')"
+_DELETING: Final = "Deleting"
+_IS_NOT_PROVISIONING: Final = f"{_PHASE} != 'Provisioning'"
+_IS_NOT_DELETING: Final = "!has(oldObject.metadata.deletionTimestamp)"
+_HAS_PROVIDER_ID: Final = "oldObject.?spec.?providerID.orValue('') != ''"
+_IS_MIRRORED: Final = f"{literal(SYNC_FINALIZER)} in oldObject.metadata.?finalizers.orValue([])"
+_IS_SYNCHRONIZED: Final = (
+    "object.?status.?conditions.orValue([]).exists(c, c.type == 'Synchronized' && c.status == 'True')"
+)
+
+
+def policies(namespaces: Namespaces, *, exempt: tuple[str, ...], exempt_movers: tuple[str, ...]) -> tuple[Policy, ...]:
+    """Four. `exempt_movers`: for whom that about the Cluster API Machine does not hold."""
+    common: dict[str, Any] = {"namespace": namespaces.machine_api, "when": {"authority-changes": CHANGES_AUTHORITY}}
+    return (
+        Policy(
+            name="openshift-prevent-migration-when-machine-updating",
+            kinds=(mapi.Machine,),
+            exempt=exempt,
+            rules=(
+                Rule(
+                    _IS_NOT_PROVISIONING,
+                    "Cannot update .spec.authoritativeAPI when machine is in Provisioning phase",
+                ),
+                _not_deleting("machine"),
+            ),
+            **common,
+        ),
+        Policy(
+            name="prevent-migration-when-machine-set-deleting",
+            kinds=(mapi.MachineSet,),
+            exempt=exempt,
+            rules=(_not_deleting("machine set"),),
+            **common,
+        ),
+        Policy(
+            name="openshift-mapi-authoritative-api-transition-requires-capi-infrastructure-ready-and-not-deleting",
+            kinds=(mapi.Machine,),
+            exempt=exempt_movers,
+            namespace=namespaces.machine_api,
+            when={
+                "authority-changes": CHANGES_AUTHORITY,
+                "is-mirrored": _IS_MIRRORED,
+                # Of two refusals the API server shows one, and not always the same.
+                "is-not-refused-already": f"{_IS_NOT_PROVISIONING} && {_IS_NOT_DELETING}",
+            },
+            rules=(
+                Rule(
+                    f"{_PHASE} in {literal(sorted(PROVISIONED_PHASES))} ||\n"
+                    f"({authority_is(CLUSTER_API)} && {_HAS_PROVIDER_ID})",
+                    "spec.authoritativeAPI may only be updated when the Cluster API Machine's "
+                    "status.initialization.infrastructureProvisioned is true.",
+                ),
+                Rule(
+                    f"{_PHASE} != {literal(_DELETING)}",
+                    "spec.authoritativeAPI cannot be modified while the corresponding CAPI Machine is being deleted "
+                    "(metadata.deletionTimestamp is set).",
+                ),
+            ),
+        ),
+        Policy(
+            name="openshift-provide-warning-when-not-synchronized",
+            kinds=(mapi.Machine, mapi.MachineSet),
+            exempt=exempt,
+            rules=(
+                Rule(
+                    _IS_SYNCHRONIZED,
+                    "Updating .spec.authoritativeAPI when the Synchronized condition is not true means changes may not "
+                    "take effect",
+                ),
+            ),
+            warns=True,
+            **common,
+        ),
+    )
+
+
+def _not_deleting(noun: str) -> Rule:
+    return Rule(
+        _IS_NOT_DELETING,
+        f"Cannot update .spec.authoritativeAPI when {noun} has a non-zero deletion timestamp",
+    )

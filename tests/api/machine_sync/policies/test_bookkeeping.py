@@ -1,0 +1,67 @@
+"""What Machine sync writes down on objects, on a real API server."""
+
+import pytest
+
+from windlass.api import capi, mapi
+from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MIRRORED_LABELS_ANNOTATION, SYNC_FINALIZER
+from windlass.machine_sync.platforms import AWS, OPENSTACK
+from windlass.machine_sync.policies.bookkeeping import MESSAGE
+
+from .policed import Kind, Policed, Tree
+
+MIRRORED = {MIRRORED_LABELS_ANNOTATION: "team=blue"}
+KINDS: tuple[Kind, ...] = (
+    *(mapi.Machine, mapi.MachineSet, capi.Machine, capi.MachineSet),
+    *(OPENSTACK.infra_machine, AWS.infra_machine),
+)
+
+CHANGES: list[Tree] = [
+    {MIRRORED_LABELS_ANNOTATION: "team=green"},
+    {MIRRORED_LABELS_ANNOTATION: ""},
+    {MIRRORED_LABELS_ANNOTATION: None},
+    {AUTHORITY_ANNOTATION: "MachineAPI"},
+    {"sync.machine.openshift.io/new": ""},
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.RESOURCE))
+async def test_it_is_not_for_users_while_the_object_is_held(policed: Policed, kind: Kind) -> None:
+    name = await policed.make(kind, finalizers=[SYNC_FINALIZER], annotations=MIRRORED)
+    for change in CHANGES:
+        assert await policed.refusal(kind, name, {"metadata": {"annotations": change}}) == MESSAGE, change
+    assert await policed.refusal(kind, name, {"metadata": {"annotations": {"own": ""}}}) == ""
+
+
+async def test_an_object_that_says_who_is_its_authority_needs_no_finalizer(policed: Policed) -> None:
+    name = await policed.make(capi.Machine, annotations={**MIRRORED, AUTHORITY_ANNOTATION: "MachineAPI"})
+    for change in ({AUTHORITY_ANNOTATION: None}, {AUTHORITY_ANNOTATION: "ClusterAPI"}, *CHANGES[:3]):
+        assert await policed.refusal(capi.Machine, name, {"metadata": {"annotations": change}}) == MESSAGE, change
+    everything = {AUTHORITY_ANNOTATION: None, MIRRORED_LABELS_ANNOTATION: None}
+    assert await policed.refusal(capi.Machine, name, {"metadata": {"annotations": everything}}) == ""
+
+
+async def test_it_goes_with_the_finalizer_when_the_object_is_let_go(policed: Policed) -> None:
+    annotations = {**MIRRORED, AUTHORITY_ANNOTATION: "MachineAPI", "own": "1"}
+    name = await policed.make(capi.Machine, finalizers=[SYNC_FINALIZER, "other.io/f"], annotations=annotations)
+    released = {AUTHORITY_ANNOTATION: None, MIRRORED_LABELS_ANNOTATION: None}
+    for metadata, message in (
+        ({"finalizers": ["other.io/f"], "annotations": released}, ""),
+        ({"finalizers": ["other.io/f"]}, ""),
+        ({"finalizers": ["other.io/f"], "annotations": {AUTHORITY_ANNOTATION: None}}, MESSAGE),
+        ({"annotations": released}, MESSAGE),
+    ):
+        assert await policed.refusal(capi.Machine, name, {"metadata": metadata}) == message, metadata
+
+
+async def test_an_object_that_is_not_held_is_free(policed: Policed) -> None:
+    name = await policed.make(capi.Machine, annotations=MIRRORED)
+    for change in CHANGES:
+        assert await policed.refusal(capi.Machine, name, {"metadata": {"annotations": change}}) == "", change
+
+
+async def test_only_machine_sync_is_exempt(policed: Policed, machine_sync: str, controllers: tuple[str, ...]) -> None:
+    name = await policed.make(capi.Machine, finalizers=[SYNC_FINALIZER], annotations=MIRRORED)
+    change = {"metadata": {"annotations": CHANGES[0]}}
+    assert await policed.refusal(capi.Machine, name, change, by=machine_sync) == ""
+    for user in controllers:
+        assert await policed.refusal(capi.Machine, name, change, by=user) == MESSAGE, user

@@ -1,0 +1,182 @@
+"""Fields that the Machine API cannot express, on a real API server."""
+
+from typing import Any
+
+import pytest
+
+from windlass.api import capi
+from windlass.machine_sync.platforms import AWS, OPENSTACK
+
+from .policed import SPECS, Kind, Policed, Tree, spec_of
+
+CORE: dict[str, Any] = {
+    "version": "v1.31.0",
+    "readinessGates": [{"conditionType": "example.com/ready"}],
+    "taints": [{"key": "k", "effect": "NoSchedule", "propagation": "Always"}],
+    "deletion.nodeDrainTimeoutSeconds": 0,
+    "deletion.nodeVolumeDetachTimeoutSeconds": 300,
+    "bootstrap.configRef": {"kind": "KubeadmConfig", "name": "x", "apiGroup": "bootstrap.cluster.x-k8s.io"},
+}
+ON_AWS: dict[str, Any] = {
+    "ami.eksLookupType": "AmazonLinux",
+    "imageLookupFormat": "x",
+    "imageLookupOrg": "x",
+    "imageLookupBaseOS": "x",
+    "networkInterfaces": ["eni-1"],
+    "uncompressedUserData": False,
+    "ignition.proxy": {"httpProxy": "http://proxy"},
+    "ignition.tls": {"certificateAuthorities": ["https://ca"]},
+    "securityGroupOverrides": {"node": "sg-1"},
+    "cloudInit.secretCount": 1,
+    "cloudInit.secretPrefix": "x",
+    "cloudInit.insecureSkipSecretsManager": True,
+    "cloudInit.secureSecretsBackend": "secrets-manager",
+    "elasticIpPool": {"publicIpv4Pool": "amazon"},
+    "capacityReservationPreference": "None",
+    "cpuOptions.nestedVirtualization": "enabled",
+}
+ON_OPENSTACK: dict[str, Any] = {
+    "flavorID": "x",
+    "image.id": "x",
+    "image.imageRef": {"name": "x"},
+    "image.filter": {"name": "x", "tags": ["x"]},
+    "identityRef": {"name": "x", "cloudName": "x", "region": "x"},
+    "floatingIPPoolRef": {"apiGroup": "ipam.cluster.x-k8s.io", "kind": "OpenStackFloatingIPPool", "name": "x"},
+    "schedulerHintAdditionalProperties": [{"name": "x", "value": {"type": "Bool", "bool": True}}],
+}
+LEAVES = {"image.filter": "image.filter.tags", "identityRef": "identityRef.region"}
+"""Where the field at fault is below the one that is set."""
+
+TABLES: tuple[tuple[Kind, Kind, dict[str, Any]], ...] = (
+    (capi.Machine, capi.MachineSet, CORE),
+    (AWS.infra_machine, AWS.infra_template, ON_AWS),
+    (OPENSTACK.infra_machine, OPENSTACK.infra_template, ON_OPENSTACK),
+)
+CASES: list[tuple[Kind, str, str, Any]] = [
+    (kind, path, field, value)
+    for machine, template, values in TABLES
+    for kind, path in ((machine, "spec"), (template, "spec.template.spec"))
+    for field, value in values.items()
+]
+
+
+def relative(path: str, field: str) -> str:
+    """The path below `spec`."""
+    return f"{path}.{field}".partition(".")[2]
+
+
+def message(path: str, field: str) -> str:
+    return f"{path}.{LEAVES.get(field, field)} is a forbidden field"
+
+
+async def test_each_field_is_refused(policed: Policed) -> None:
+    for kind, path, field, value in CASES:
+        spec = spec_of(kind, relative(path, field), value)
+        assert await policed.creation_refusal(kind, spec) == message(path, field), field
+
+
+async def test_each_field_is_refused_when_it_is_added(policed: Policed) -> None:
+    made = {kind: await policed.make(kind) for kind in {case[0] for case in CASES}}
+    for kind, path, field, value in CASES:
+        change = {"spec": spec_of(kind, relative(path, field), value)}
+        assert await policed.refusal(kind, made[kind], change) == message(path, field), field
+    for kind, name in made.items():
+        assert await policed.refusal(kind, name, {"metadata": {"labels": {"a": "b"}}}) == "", kind
+
+
+async def test_what_is_not_set_at_all_is_fine(policed: Policed) -> None:
+    for kind in {case[0] for case in CASES}:
+        assert await policed.creation_refusal(kind) == "", kind
+    zero = {"cloudInit": {"secretCount": 0, "insecureSkipSecretsManager": False}, "networkInterfaces": []}
+    assert await policed.creation_refusal(AWS.infra_machine, zero) == ""
+
+
+async def test_how_a_set_names_its_machines_is_refused_too(policed: Policed) -> None:
+    spec = {"machineNaming": {"template": "{{ .machineSet.name }}-{{ .random }}"}}
+    expected = "spec.machineNaming.template is a forbidden field"
+    assert await policed.creation_refusal(capi.MachineSet, spec) == expected
+    name = await policed.make(capi.MachineSet)
+    assert await policed.refusal(capi.MachineSet, name, {"spec": spec}) == expected
+
+
+async def test_other_namespaces_may_have_what_they_like(policed: Policed) -> None:
+    for kind, path, field, value in CASES:
+        spec = spec_of(kind, relative(path, field), value)
+        assert await policed.creation_refusal(kind, spec, namespace="default") == "", field
+
+
+async def test_only_machine_sync_may_set_them(
+    policed: Policed, machine_sync: str, controllers: tuple[str, ...]
+) -> None:
+    spec = spec_of(capi.Machine, "version", "v1.31.0")
+    assert await policed.creation_refusal(capi.Machine, spec, by=machine_sync) == ""
+    for user in controllers:
+        refusal = await policed.creation_refusal(capi.Machine, spec, by=user)
+        assert refusal == "spec.version is a forbidden field", user
+
+
+async def test_an_object_keeps_the_field_that_it_had_before(policed: Policed, machine_sync: str) -> None:
+    spec = spec_of(capi.Machine, "version", "v1.31.0")
+    name = await policed.make(capi.Machine, spec, by=machine_sync, finalizers=["example.com/hold"])
+    for change, expected in (
+        ({"metadata": {"finalizers": []}}, ""),
+        ({"spec": {"providerID": "openstack:///1"}}, ""),
+        ({"spec": {"version": None}}, ""),
+        ({"spec": {"failureDomain": "az1"}}, ""),
+        ({"spec": {"version": "v1.32.0"}}, "spec.version is a forbidden field"),
+    ):
+        assert await policed.refusal(capi.Machine, name, change) == expected, change
+
+
+BY_ID: Tree = {"network": {"id": "n"}}
+BY_FILTER: Tree = {"network": {"filter": {"name": "n"}}}
+BY_SUBNET: Tree = {"fixedIPs": [{"subnet": {"filter": {"name": "s"}}}]}
+IN_NETWORKS = " of a port that does not name its network by ID"
+IN_PORTS = " of a port that names its network by ID"
+
+
+@pytest.mark.parametrize(
+    ("port", "expected"),
+    [
+        (BY_ID, ""),
+        (BY_FILTER, ""),
+        (BY_SUBNET, ""),
+        ({**BY_ID, "description": "d", "nameSuffix": "s", "trunk": True, "macAddress": "m"}, ""),
+        ({**BY_ID, "fixedIPs": [{"subnet": {"id": "s"}, "ipAddress": "10.0.0.1"}]}, ""),
+        ({**BY_ID, "securityGroups": [{"id": "a"}, {"id": "b"}]}, ""),
+        ({**BY_FILTER, "allowedAddressPairs": [], "disablePortSecurity": True, "tags": ["t"]}, ""),
+        ({**BY_ID, "hostID": "h"}, "ports[].hostID is a forbidden field"),
+        ({**BY_FILTER, "hostID": "h"}, "ports[].hostID is a forbidden field"),
+        ({**BY_ID, "propagateUplinkStatus": False}, "ports[].propagateUplinkStatus is a forbidden field"),
+        (
+            {**BY_FILTER, "valueSpecs": [{"name": "n", "key": "k", "value": "v"}]},
+            "ports[].valueSpecs is a forbidden field",
+        ),
+        ({**BY_ID, "fixedIPs": [{"subnet": {"id": "s"}}, {"subnet": {"filter": {"cidr": "10.0.0.0/8"}}}]}, ""),
+        (
+            {**BY_ID, "securityGroups": [{"filter": {"name": "g"}}]},
+            f"ports[].securityGroups[].filter is a forbidden field{IN_PORTS}",
+        ),
+        ({**BY_FILTER, "description": "d"}, f"ports[].description is a forbidden field{IN_NETWORKS}"),
+        ({**BY_SUBNET, "nameSuffix": "s"}, f"ports[].nameSuffix is a forbidden field{IN_NETWORKS}"),
+        ({**BY_FILTER, "trunk": False}, f"ports[].trunk is a forbidden field{IN_NETWORKS}"),
+        ({**BY_FILTER, "adminStateUp": False}, f"ports[].adminStateUp is a forbidden field{IN_NETWORKS}"),
+        ({**BY_FILTER, "macAddress": "m"}, f"ports[].macAddress is a forbidden field{IN_NETWORKS}"),
+        ({**BY_FILTER, "securityGroups": [{"id": "a"}]}, f"ports[].securityGroups is a forbidden field{IN_NETWORKS}"),
+        (
+            {**BY_FILTER, "allowedAddressPairs": [{"ipAddress": "10.0.0.1"}]},
+            f"ports[].allowedAddressPairs is a forbidden field{IN_NETWORKS}",
+        ),
+        (
+            {**BY_FILTER, "fixedIPs": [{"ipAddress": "10.0.0.1"}]},
+            f"ports[].fixedIPs[].ipAddress is a forbidden field{IN_NETWORKS}",
+        ),
+    ],
+    ids=str,
+)
+async def test_of_a_port_it_depends_on_how_the_network_is_named(policed: Policed, port: Tree, expected: str) -> None:
+    ports = {"ports": [BY_ID, port]}
+    assert await policed.creation_refusal(OPENSTACK.infra_machine, ports) == (expected and f"spec.{expected}")
+    template = {"template": {"spec": {**SPECS[OPENSTACK.infra_machine], **ports}}}
+    refusal = await policed.creation_refusal(OPENSTACK.infra_template, template)
+    assert refusal == (expected and f"spec.template.spec.{expected}")
