@@ -55,13 +55,17 @@ class MachineSetSnapshot(Struct, frozen=True):
     namespaces: Namespaces = Namespaces()
 
     @property
+    def own_templates(self) -> tuple[Template, ...]:
+        """The templates that the sync made for this set, as their label says."""
+        return tuple(one for one in self.templates if one.metadata.labels.get(TEMPLATE_LABEL) == self.name)
+
+    @property
     def move(self) -> Move:
         """What a change of authority is about. Only while the Machine API has a readable MachineSet.
 
         Templates come after the set. Their controllers, where providers have any, say nothing about being paused.
         """
         assert isinstance(self.machine_api, Present)
-        templates = (one.seen for one in self.templates if one.metadata.labels.get(TEMPLATE_LABEL) == self.name)
         kind = self.platform.infra_template
-        paused = (Pausable(kind, template, reports=False) for template in templates)
-        return Move(self.machine_api, (Pausable(capi.MachineSet, self.cluster_api), *paused))
+        templates = (Pausable(kind, template.seen, reports=False) for template in self.own_templates)
+        return Move(self.machine_api, (Pausable(capi.MachineSet, self.cluster_api), *templates))

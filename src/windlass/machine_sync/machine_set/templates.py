@@ -22,7 +22,7 @@ from windlass.kube.object import Object
 from windlass.kube.plan import Create, Delete, Merge, Target, WaitFor, target, target_of
 from windlass.kube.seen import Present, Unreadable
 from windlass.machine_sync.constants import PAUSED_ANNOTATION
-from windlass.machine_sync.machine_set.snapshot import TEMPLATE_LABEL, MachineSetSnapshot, Template
+from windlass.machine_sync.machine_set.snapshot import TEMPLATE_LABEL, MachineSetSnapshot
 from windlass.machine_sync.machine_set.synchronized import Reason
 from windlass.machine_sync.mirroring import metadata
 from windlass.machine_sync.mirroring.infra_spec import differing
@@ -61,11 +61,6 @@ def ensure(
     return _update(seen, found, converted, owners, paused=paused)
 
 
-def made_for_it(seen: MachineSetSnapshot) -> list[Template]:
-    """The templates that the sync made for this set."""
-    return [one for one in seen.templates if one.metadata.labels.get(TEMPLATE_LABEL) == seen.name]
-
-
 def removable(seen: MachineSetSnapshot, *, keep: str = "") -> list[Delete]:
     """The deletion of each template that was made for this set and that no other uses, but for `keep`."""
     why = "no machine of the set is made from it any more"
@@ -75,7 +70,7 @@ def removable(seen: MachineSetSnapshot, *, keep: str = "") -> list[Delete]:
             deleting=one.metadata.deletion_timestamp is not None,
             why=why,
         )
-        for one in made_for_it(seen)
+        for one in seen.own_templates
         if one.name != keep and not one.users
     ]
 

@@ -165,5 +165,6 @@ def _spec(seen: MachineSetSnapshot, observed: Mapping[str, Any], converted: mapi
 
 def _status(source: Present[capi.MachineSet], converted: mapi.MachineSet, *, generation: int) -> dict[str, Any] | None:
     """The status to have; None to leave the mirror's, as long as Cluster API has not looked at its new MachineSet."""
-
+    if source.object.status.replicas is None and not source.object.status.observed_generation:
+        return None
     return {**tree(converted.status), "observedGeneration": generation}

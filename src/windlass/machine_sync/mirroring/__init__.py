@@ -6,6 +6,7 @@
 | `migration` | moving authority from one API to the other, and back at any point |
 | `metadata` | which labels and annotations a mirror has: what the sync put there, and what others did |
 | `conditions` | conditions of the authoritative object merged into those of its mirror |
+| `infra_spec` | where an infra machine, or the template of one, really differs from what conversion gives |
 | `finalizers` | our finalizer on everything that is there and stays |
 
 All pure: functions from what was seen to actions or parts of plans.

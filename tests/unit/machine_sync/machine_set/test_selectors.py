@@ -1,0 +1,67 @@
+"""Whether two MachineSets select the same Machines."""
+
+import pytest
+
+from windlass.api import capi, mapi
+from windlass.machine_sync.machine_set.selectors import difference
+from windlass.machine_sync.machine_set.synchronized import Reason
+
+ROLE, TYPE = "machine.openshift.io/cluster-api-machine-role", "machine.openshift.io/cluster-api-machine-type"
+Labels = dict[str, str]
+
+
+def differs(machine_api: Labels, cluster_api: Labels, *expressions: tuple[list[str], list[str]]) -> bool:
+    """`expressions`: the values that `size` may have on either side."""
+    ours = [mapi.SelectorRequirement(key="size", operator="In", values=one) for one, _ in expressions]
+    theirs = [capi.SelectorRequirement(key="size", operator="In", values=other) for _, other in expressions]
+    one = mapi.MachineSet(
+        spec=mapi.MachineSetSpec(selector=mapi.LabelSelector(match_labels=machine_api, match_expressions=ours))
+    )
+    other = capi.MachineSet(
+        spec=capi.MachineSetSpec(selector=capi.LabelSelector(match_labels=cluster_api, match_expressions=theirs))
+    )
+    return difference(one, other, reason=Reason.FAILED_TO_UPDATE_MAPI) is not None
+
+
+@pytest.mark.parametrize(
+    ("machine_api", "cluster_api"),
+    [
+        ({}, {}),
+        ({"a": "b"}, {"a": "b"}),
+        ({ROLE: "worker"}, {"node-role.kubernetes.io/worker": ""}),
+        ({ROLE: "worker", TYPE: "worker"}, {"node-role.kubernetes.io/worker": ""}),
+        ({}, {"cluster.x-k8s.io/set-name": "ms"}),
+        ({"a": "b", "machine.openshift.io/zone": "z"}, {"a": "b"}),
+    ],
+)
+def test_what_conversion_makes_of_one_is_the_other(machine_api: Labels, cluster_api: Labels) -> None:
+    assert not differs(machine_api, cluster_api)
+
+
+@pytest.mark.parametrize(
+    ("machine_api", "cluster_api"),
+    [
+        ({"a": "b"}, {}),
+        ({}, {"a": "b"}),
+        ({"a": "b"}, {"a": "c"}),
+        ({ROLE: "infra"}, {"node-role.kubernetes.io/w": ""}),
+    ],
+)
+def test_other_labels_are_a_difference(machine_api: Labels, cluster_api: Labels) -> None:
+    assert differs(machine_api, cluster_api)
+
+
+def test_expressions_are_compared_whatever_the_order_of_their_values() -> None:
+    assert not differs({}, {}, (["s", "m"], ["m", "s"]))
+    assert differs({}, {}, (["s"], ["m"]))
+
+
+def test_the_fault_shows_both_and_does_not_come_back_by_itself() -> None:
+    one = mapi.MachineSet(spec=mapi.MachineSetSpec(selector=mapi.LabelSelector(match_labels={"a": "b"})))
+    fault = difference(one, capi.MachineSet(), reason=Reason.FAILED_TO_UPDATE_CAPI)
+    assert fault is not None
+    assert (fault.reason, fault.retry) == ("FailedToUpdateCAPIMachineSet", False)
+    assert fault.message == (
+        'spec.selector of the MachineSets differs: "a=b" in the Machine API, "" in Cluster API. It cannot be changed '
+        "on an existing MachineSet: make one of the two anew, with what the other has"
+    )

@@ -1,0 +1,61 @@
+"""Where the spec of an infra machine really differs from what conversion gives."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from windlass.machine_sync.mirroring.infra_spec import differing
+from windlass.machine_sync.platforms import AWS, OPENSTACK, Platform
+
+OPENSTACK_SPEC: dict[str, Any] = {"flavor": "m1.large", "identityRef": {"name": "cloud", "cloudName": "openstack"}}
+AWS_SPEC: dict[str, Any] = {"instanceType": "m6i.large", "ami": {"id": "ami-1"}}
+
+
+@pytest.mark.parametrize(
+    ("platform", "desired", "observed"),
+    [
+        pytest.param(OPENSTACK, OPENSTACK_SPEC, {"providerID": "openstack:///1"}, id="provider-fills-it-in"),
+        pytest.param(
+            OPENSTACK,
+            OPENSTACK_SPEC,
+            {"identityRef": {**OPENSTACK_SPEC["identityRef"], "type": "Secret"}},
+            id="default",
+        ),
+        pytest.param(AWS, AWS_SPEC, {"hostAffinity": "default"}, id="default-on-aws"),
+        pytest.param(AWS, AWS_SPEC, {"additionalTags": {}, "sshKeyName": "", "subnet": None}, id="says-nothing"),
+    ],
+)
+def test_what_says_nothing_of_the_machine_is_no_difference(
+    platform: Platform, desired: dict[str, Any], observed: dict[str, Any]
+) -> None:
+    assert differing(platform, {**desired, **observed}, desired) == {}
+
+
+@pytest.mark.parametrize(
+    ("observed", "found"),
+    [
+        pytest.param({**OPENSTACK_SPEC, "flavor": "m1.huge"}, {"flavor": "m1.huge"}, id="changed"),
+        pytest.param({**OPENSTACK_SPEC, "trunk": True}, {"trunk": True}, id="more"),
+        pytest.param({"identityRef": OPENSTACK_SPEC["identityRef"]}, {"flavor": None}, id="less"),
+        pytest.param(
+            {**OPENSTACK_SPEC, "identityRef": {"name": "cloud", "cloudName": "openstack", "type": "ClusterIdentity"}},
+            {"identityRef": {"name": "cloud", "cloudName": "openstack", "type": "ClusterIdentity"}},
+            id="no-default",
+        ),
+    ],
+)
+def test_a_field_that_differs_is_given_as_observed(observed: dict[str, Any], found: dict[str, Any]) -> None:
+    assert differing(OPENSTACK, observed, OPENSTACK_SPEC) == found
+
+
+def test_a_default_that_conversion_sets_otherwise_is_a_difference() -> None:
+    desired = {**AWS_SPEC, "hostAffinity": "host"}
+    assert differing(AWS, {**AWS_SPEC, "hostAffinity": "default"}, desired) == {"hostAffinity": "default"}
+
+
+def test_nothing_that_is_given_is_changed() -> None:
+    observed = {**OPENSTACK_SPEC, "identityRef": {**OPENSTACK_SPEC["identityRef"], "type": "Secret"}}
+    before = copy.deepcopy((observed, OPENSTACK_SPEC))
+    differing(OPENSTACK, observed, OPENSTACK_SPEC)
+    assert (observed, OPENSTACK_SPEC) == before
