@@ -8,7 +8,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from windlass.api import capi, capo, config, core, mapi
 from windlass.api.meta import KubernetesObject
-from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE
+from windlass.machine_sync.constants import (
+    CLUSTER_API_FINALIZER,
+    CLUSTER_API_NAMESPACE,
+    MACHINE_API,
+    MACHINE_API_NAMESPACE,
+    PAUSED_ANNOTATION,
+)
 from windlass.testing import BlockingControlPlane
 from windlass.testing.plane.access import found
 from windlass.testing.plane.errors import Refused, Unreachable
@@ -24,7 +30,6 @@ Kind = type[KubernetesObject]
 OURS, NAME = "windlass-system", "windlass-machine-sync"
 USER = f"system:serviceaccount:{OURS}:{NAME}"
 PATIENCE = 60.0
-CLUSTER_API_FINALIZER = "machine.cluster.x-k8s.io"
 
 
 class Use(NamedTuple):
@@ -44,6 +49,7 @@ class Cluster:
         self.plane = plane
         self.rest = plane.rest
         self.sets: dict[Kind, Tree] = {}
+        """The MachineSets that `make_machine` gives its Machines to."""
 
     def make(self, kind: Kind, name: str, content: Tree, **metadata: Any) -> Tree:
         resource = kind.RESOURCE
@@ -115,6 +121,50 @@ class Cluster:
             owned_by = {"apiVersion": resource.api_version, "kind": resource.kind, "uid": made["metadata"]["uid"]}
             self.make(kind, name, {"spec": infra}, ownerReferences=[{**owned_by, "name": name}])
 
+    def make_core_cluster(self, infra: Kind) -> None:
+        """The Cluster that owns what nobody else owns."""
+        reference = {"apiGroup": infra.RESOURCE.group, "kind": infra.RESOURCE.kind, "name": "c"}
+        self.make(capi.Cluster, "c", {"spec": {"infrastructureRef": reference}})
+
+    def make_machine_api_machine(
+        self, name: str, provider_spec: Tree, *, authority: str = MACHINE_API, of_set: str = ""
+    ) -> None:
+        """A Machine of the Machine API, of its MachineSet `of_set` if there is to be one."""
+        metadata: Tree = {}
+        if of_set:
+            owner = mapi.MachineSet.RESOURCE
+            reference = {"apiVersion": owner.api_version, "kind": owner.kind, "name": of_set, "controller": True}
+            uid = self.metadata(mapi.MachineSet, of_set)["uid"]
+            metadata = {"ownerReferences": [{**reference, "uid": uid, "blockOwnerDeletion": True}]}
+        spec = {"authoritativeAPI": authority, "providerSpec": {"value": provider_spec}}
+        self.make(mapi.Machine, name, {"spec": spec}, **metadata)
+
+    def make_machine_api_set(self, name: str, provider_spec: Tree) -> None:
+        """A MachineSet of the Machine API, whose Machines somebody else makes."""
+        labels = {"set": name}
+        template = {"metadata": {"labels": labels}, "spec": {"providerSpec": {"value": provider_spec}}}
+        spec = {"authoritativeAPI": MACHINE_API, "replicas": 1, "selector": {"matchLabels": labels}}
+        self.make(mapi.MachineSet, name, {"spec": {**spec, "template": template}})
+
+    def hand_over(self, kind: Kind, name: str, to: str) -> None:
+        self.merge(kind, name, {"spec": {"authoritativeAPI": to}})
+
+    # what the other controllers do
+
+    def say_paused(self, kind: Kind, name: str, *, paused: bool = True) -> None:
+        """What the controllers of an object say once they (do not) leave it alone."""
+        there = self.look(kind, name)
+        assert there is not None, f"{name} is gone"
+        said = {
+            "type": "Paused",
+            "status": "True" if paused else "False",
+            "reason": "Paused" if paused else "NotPaused",
+            "message": "as asked",
+            "lastTransitionTime": "2026-01-02T03:04:05Z",
+        }
+        others = [one for one in there.get("status", {}).get("conditions", []) if one["type"] != "Paused"]
+        self.merge(kind, name, {"status": {"conditions": [*others, said]}}, subresource="status")
+
     def let_machine_go(self, name: str) -> None:
         """What Cluster API's core controller does when the infrastructure of a machine is gone."""
         before = self.look(capi.Machine, name)
@@ -129,8 +179,25 @@ class Cluster:
         assert seen is not None, f"not within {PATIENCE:.0f} s: {what}"
         return seen
 
-    def until_synchronized(self, name: str) -> None:
-        self.until(f"{name} is synchronized", lambda: self._synchronized(name) or None)
+    def until_synchronized(self, name: str, *, kind: Kind = mapi.Machine) -> None:
+        """Its condition says so, and of what its authority is today."""
+        self.until(f"{name} is synchronized", lambda: self._synchronized(kind, name) or None)
+
+    def until_reported(self, kind: Kind, name: str, text: str) -> None:
+        """The condition says why it is not synchronized."""
+        self.until(f"{name} says: {text}", lambda: text in self._condition(kind, name).get("message", "") or None)
+
+    def until_authority(self, kind: Kind, name: str, authority: str) -> None:
+        self.until(
+            f"{name}: {authority}",
+            lambda: (self.look(kind, name) or {}).get("status", {}).get("authoritativeAPI") == authority or None,
+        )
+
+    def until_paused(self, kind: Kind, name: str) -> None:
+        """It is asked to pause."""
+        self.until(
+            f"{name} is to pause", lambda: PAUSED_ANNOTATION in self.metadata(kind, name).get("annotations", {}) or None
+        )
 
     def until_gone(self, *kinds: Kind, name: str) -> None:
         self.until(f"{name} is gone", lambda: all(self.look(kind, name) is None for kind in kinds) or None)
@@ -147,10 +214,18 @@ class Cluster:
         metadata: Tree = there["metadata"]
         return metadata
 
-    def _synchronized(self, name: str) -> bool:
-        mirror = self.look(mapi.Machine, name) or {}
-        conditions = mirror.get("status", {}).get("conditions", [])
-        return any(one["type"] == "Synchronized" and one["status"] == "True" for one in conditions)
+    def _synchronized(self, kind: Kind, name: str) -> bool:
+        if self._condition(kind, name).get("status") != "True":
+            return False
+        there = self.look(kind, name) or {}
+        status = there.get("status", {})
+        if status.get("authoritativeAPI") != MACHINE_API:
+            return True
+        return bool(status.get("synchronizedGeneration", 0) >= there["metadata"]["generation"])
+
+    def _condition(self, kind: Kind, name: str) -> Tree:
+        conditions = (self.look(kind, name) or {}).get("status", {}).get("conditions", [])
+        return next((one for one in conditions if one["type"] == "Synchronized"), {})
 
     def _reported(self, namespace: str, about: str, reason: str, text: str) -> bool:
         events = self.rest.request("GET", core.Event.RESOURCE.path(namespace=namespace))["items"]

@@ -4,14 +4,13 @@
 server has no streaming lists here, so that caches list and watch; with them they only watch.
 """
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from windlass.api import capa, capi, capo, config, mapi
+from windlass.api import config, mapi
 from windlass.api.coordination import Lease
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
 from windlass.testing import BlockingControlPlane
@@ -21,6 +20,7 @@ from windlass.testing.plane.processes import Processes
 from windlass.testing.plane.rest import APPLY_PATCH, MERGE_PATCH, Rest
 
 from .rbac_cluster import NAME, OURS, Cluster, Kind, MachineSync, Tree, Use
+from .rbac_play import AWS, play_everything
 
 pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("rbac")]
 
@@ -35,15 +35,14 @@ MANIFESTS = [
     if file.name != "kustomization.yaml" and file != DEPLOY / "components" / "metrics" / "deployment.yaml"
 ]
 """All but what only kustomize reads: its own files, and a patch."""
-MACHINE_SETS = (mapi.MachineSet, capi.MachineSet)
-
 ASKED_BY_ADMISSION = {
-    (MACHINE_API_NAMESPACE, "machine.openshift.io", "machinesets/finalizers", "update"): (
-        "OwnerReferencesPermissionEnforcement asks whether a mirror may block the deletion of its MachineSet; "
-        "it asks the authorizer, so no request names it"
-    ),
+    (MACHINE_API_NAMESPACE, "machine.openshift.io", "machinesets/finalizers", "update"),
+    (CLUSTER_API_NAMESPACE, "cluster.x-k8s.io", "machinesets/finalizers", "update"),
+    (CLUSTER_API_NAMESPACE, "cluster.x-k8s.io", "machines/finalizers", "update"),
+    (CLUSTER_API_NAMESPACE, "cluster.x-k8s.io", "clusters/finalizers", "update"),
 }
-"""What is granted and stands in no audit line, and why. Without it no mirror is made, as a test here shows."""
+"""What is granted and stands in no audit line: OwnerReferencesPermissionEnforcement asks the authorizer whether a
+mirror may block the deletion of its owner. Without it no mirror is made, as a test here shows for each."""
 
 
 class Grant(NamedTuple):
@@ -84,73 +83,11 @@ def machine_sync(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> 
     processes = Processes(folders=[], log=folder / "supervisor.log")
     try:
         process = MachineSync(cluster, processes, folder / "machine-sync.log")
-        play_on_openstack(cluster)
-        play_on_aws(cluster)
+        play_everything(cluster)
         play_scraping(cluster, process)
         yield process
     finally:
         processes.close()
-
-
-def play_on_openstack(cluster: Cluster) -> None:
-    cluster.make(capo.OpenStackCluster, "c", {"spec": _OPENSTACK_CLUSTER})
-    cluster.make_sets()
-    # Created, updated, deleted with the Cluster API Machine.
-    cluster.make_machine("a", infra=_openstack())
-    cluster.until_synchronized("a")
-    cluster.merge(capi.Machine, "a", {"metadata": {"labels": {"colour": "blue"}}})
-    cluster.until("the label arrives", lambda: cluster.metadata(mapi.Machine, "a")["labels"].get("colour"))
-    cluster.delete(capi.Machine, "a")
-    cluster.let_machine_go("a")
-    cluster.until_gone(capi.Machine, mapi.Machine, name="a")
-    # Converted with a warning, deleted with the mirror.
-    cluster.make_machine("b", infra=_openstack(tags=["one"]))
-    cluster.until_event(MACHINE_API_NAMESPACE, "b", "ConversionWarning")
-    cluster.until_synchronized("b")
-    cluster.delete(mapi.Machine, "b")
-    cluster.until_deleting("b")
-    cluster.let_machine_go("b")
-    cluster.until_gone(capi.Machine, mapi.Machine, name="b")
-    # Not convertible, and deleted before it ever had a mirror.
-    cluster.make_machine("c", infra=_openstack(), deletion={"nodeDrainTimeoutSeconds": 60})
-    cluster.until_event(CLUSTER_API_NAMESPACE, "c", "SynchronizationWarning", "nodeDrainTimeoutSeconds")
-    cluster.delete(capi.Machine, "c")
-    cluster.let_machine_go("c")
-    cluster.until_gone(capi.Machine, name="c")
-    # The Cluster API Machine vanishes under its mirror.
-    cluster.make_machine("d", infra=_openstack())
-    cluster.until_synchronized("d")
-    cluster.force_away(capi.Machine, "d")
-    cluster.force_away(capo.OpenStackMachine, "d")
-    with contextlib.suppress(Refused):  # Machine sync has deleted it, if it saw the deletion of the other in time
-        cluster.delete(mapi.Machine, "d")
-    cluster.until_gone(mapi.Machine, name="d")
-    play_missing_infrastructure(cluster, capo.OpenStackMachine, _openstack())
-    # Both MachineSets go, and the garbage collector takes their Machines along.
-    cluster.make_machine("e", infra=_openstack())
-    cluster.until_synchronized("e")
-    for kind in MACHINE_SETS:
-        cluster.delete(kind, "workers")
-    for machine in ("e", "no-infra", "no-cluster"):
-        cluster.until_deleting(machine)
-        cluster.let_machine_go(machine)
-        cluster.until_gone(capi.Machine, mapi.Machine, name=machine)
-
-
-def play_on_aws(cluster: Cluster) -> None:
-    cluster.runs_on("AWS")
-    cluster.make(capa.AWSCluster, "c", {"spec": {"region": "us-east-1"}})
-    cluster.make_sets()
-    cluster.make_machine("g", infra=_AWS, kind=capa.AWSMachine)
-    cluster.until_synchronized("g")
-    play_missing_infrastructure(cluster, capa.AWSMachine, _AWS)
-
-
-def play_missing_infrastructure(cluster: Cluster, kind: Kind, infra: Tree) -> None:
-    cluster.make_machine("no-infra", infra=None, kind=kind)
-    cluster.until_event(CLUSTER_API_NAMESPACE, "no-infra", "SynchronizationWarning", "unexpected InfraMachine")
-    cluster.make_machine("no-cluster", infra=infra, kind=kind, cluster="elsewhere")
-    cluster.until_event(CLUSTER_API_NAMESPACE, "no-cluster", "SynchronizationWarning", '"elsewhere" not found')
 
 
 def play_scraping(cluster: Cluster, process: MachineSync) -> None:
@@ -168,14 +105,16 @@ def play_scraping(cluster: Cluster, process: MachineSync) -> None:
     )
     may = Rest(process.metrics_url, token=_token(cluster, "scraper"))
     cluster.until("the scraper may", lambda: _status(may) == 200 or None)
-    assert 'windlass_machines{authority="ClusterAPI"' in may.text("GET", "/metrics")
+    scraped = may.text("GET", "/metrics")
+    assert 'windlass_machines{authority="ClusterAPI"' in scraped
+    assert 'windlass_machinesets{authority="ClusterAPI"' in scraped
     assert _status(Rest(process.metrics_url, token=_token(cluster, "curious"))) == 403
 
 
 def test_everything_that_is_granted_is_used(cluster: Cluster, machine_sync: MachineSync) -> None:
     used = cluster.uses("allow")
     unused = {grant[:4] for grant in granted() if not any(grant.covers(use) for use in used)}
-    assert unused == set(ASKED_BY_ADMISSION)
+    assert unused == ASKED_BY_ADMISSION
 
 
 def test_nothing_is_refused(cluster: Cluster, machine_sync: MachineSync) -> None:
@@ -188,18 +127,29 @@ def test_nothing_beyond_the_grants_is_used(cluster: Cluster, machine_sync: Machi
     assert {use for use in cluster.uses("allow") if not any(grant.covers(use) for grant in grants)} == set()
 
 
-def test_no_mirror_is_made_without_what_admission_asks_for(cluster: Cluster, machine_sync: MachineSync) -> None:
-    path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{MACHINE_API_NAMESPACE}/roles/{NAME}"
+@pytest.mark.parametrize(
+    ("namespace", "owner", "name"),
+    [(namespace, resource, f"h{n}") for n, (namespace, _, resource, _) in enumerate(sorted(ASKED_BY_ADMISSION))],
+)
+def test_no_mirror_is_made_without_what_admission_asks_for(
+    cluster: Cluster, machine_sync: MachineSync, namespace: str, owner: str, name: str
+) -> None:
+    path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/roles/{NAME}"
     whole = cluster.rest.request("GET", path)["rules"]
-    less = [rule for rule in whole if rule["resources"] != ["machinesets/finalizers"]]
+    less = [rule for rule in whole if rule["resources"] != [owner]]
     assert len(less) == len(whole) - 1
     cluster.rest.request("PATCH", path, {"rules": less}, content_type=MERGE_PATCH)
     try:
-        cluster.make_machine("h", infra=_AWS, kind=capa.AWSMachine)
-        cluster.until_event(CLUSTER_API_NAMESPACE, "h", "SynchronizationWarning", "blockOwnerDeletion")
+        if namespace == MACHINE_API_NAMESPACE:
+            cluster.make_machine(name, infra=AWS.infra, kind=AWS.infra_machine)
+            cluster.until_event(CLUSTER_API_NAMESPACE, name, "SynchronizationWarning", "blockOwnerDeletion")
+        else:
+            of_set = "workers" if owner.startswith("machinesets") else ""
+            cluster.make_machine_api_machine(name, AWS.provider_spec, of_set=of_set)
+            cluster.until_reported(mapi.Machine, name, "blockOwnerDeletion")
     finally:
         cluster.rest.request("PATCH", path, {"rules": whole}, content_type=MERGE_PATCH)
-    cluster.until_synchronized("h")
+    cluster.until_synchronized(name)
 
 
 def test_the_lease_is_given_back_at_the_end(cluster: Cluster, machine_sync: MachineSync) -> None:
@@ -260,12 +210,6 @@ def _placed(name: str) -> Tree:
     return {"name": name, "namespace": OURS}
 
 
-def _openstack(**image: Any) -> Tree:
-    return {"flavor": "m1.large", "image": {"filter": {"name": "rhcos", **image}}}
-
-
-_AWS: Tree = {"instanceType": "m6i.xlarge", "ami": {"id": "ami-1"}}
-_OPENSTACK_CLUSTER: Tree = {"identityRef": {"type": "Secret", "name": "cloud", "cloudName": "openstack"}}
 _SINGLETONS: tuple[tuple[Kind, str, Tree], ...] = (
     (
         config.FeatureGate,
@@ -280,5 +224,9 @@ _SINGLETONS: tuple[tuple[Kind, str, Tree], ...] = (
             "status": {"desired": {"version": "4.21.0", "image": "quay.io/release"}},
         },
     ),
-    (config.Infrastructure, "cluster", {"status": {"platformStatus": {"type": "OpenStack"}}}),
+    (
+        config.Infrastructure,
+        "cluster",
+        {"status": {"infrastructureName": "c", "platformStatus": {"type": "OpenStack"}}},
+    ),
 )

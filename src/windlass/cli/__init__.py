@@ -33,7 +33,7 @@ COMMANDS = {
     "plan": "Show what controllers would do, on a cluster or from files, without doing it.",
     "migrate": "Move authority over machines from one API to the other.",
     "run": "Run controllers.",
-    "release": "Take our finalizers off machines, before an uninstall.",
+    "release": "Let go of machines and MachineSets, before an uninstall.",
     "manifests": "Print manifests that are generated from the code, such as RBAC.",
     "demo": "Show what Windlass does, on real parts that are started for it.",
     "dev": "Start and stop a real control plane on this computer.",

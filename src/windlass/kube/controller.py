@@ -47,7 +47,7 @@ from msgspec import Struct, field
 from windlass.api.meta import KubernetesObject
 from windlass.kube.backoff import CONFLICT, RECONCILE, Backoff
 from windlass.kube.object import Object
-from windlass.kube.permissions import Permission, reads
+from windlass.kube.permissions import Permission, permission, reads
 from windlass.kube.rounds import Decide, Observe
 from windlass.kube.source import Difference, Source, any_difference
 
@@ -71,6 +71,9 @@ class Watch(Struct, Generic[Key], frozen=True):
 
     `metadata_only`: wake by objects whose content must not be held, such as Secrets. The cache then has only their
     metadata, `map` and `indexes` see no more, and `observe` reads an object by name from the server itself.
+
+    `cache_only`: nobody ever asks the server for one of them (`see` with neither `confirm` nor `live`), so that the
+    right to is not declared.
     """
 
     kind: type[KubernetesObject]
@@ -80,6 +83,7 @@ class Watch(Struct, Generic[Key], frozen=True):
     indexes: Mapping[str, Index] = field(default_factory=dict)
     metadata_only: bool = False
     when: Difference = any_difference
+    cache_only: bool = False
 
     def __str__(self) -> str:
         selected = f" ({self.label_selector})" if self.label_selector else ""
@@ -119,7 +123,13 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
     @property
     def declared(self) -> tuple[Permission, ...]:
         """All it may do: what it states, and reading what it watches."""
-        return (*self.permissions, *(reads(watch.kind, namespace=watch.namespace) for watch in self.watches))
+        return (*self.permissions, *map(_reading, self.watches))
+
+
+def _reading(watch: Watch[Any]) -> Permission:
+    if watch.cache_only:
+        return permission(watch.kind, "list", "watch", namespace=watch.namespace)
+    return reads(watch.kind, namespace=watch.namespace)
 
 
 def text_of(key: object) -> str:

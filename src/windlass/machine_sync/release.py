@@ -1,56 +1,102 @@
-"""Let go of machines before Machine sync is uninstalled: which finalizers come off, and what stays paused afterwards.
+"""Let go of Machines and MachineSets before Machine sync is uninstalled: what comes off, and what stays paused.
 
-While Machine sync runs it holds a finalizer on up to three objects per machine: the Machine API's Machine, Cluster
-API's Machine and the infrastructure machine. Once it is gone nobody takes them off, and none of the three could ever
-be deleted. This page decides what to write; only metadata is looked at, so that objects which nobody can decode are
-released too.
+While Machine sync runs it holds a finalizer on what mirrors and is mirrored: Machines and MachineSets of both APIs, and
+infrastructure machines. Once it is gone nobody takes that off, and none of them could ever be deleted. What it has
+written down in annotations is soon no longer true, and admission policies go by it. So both come off, in one write: the
+policies that guard the annotations admit no other.
 
-    holders = group(machine_api, cluster_api, infra)["worker-0"]     # Holder values, by machine
-    plan(holders)                                                    # a Plan of RemoveFinalizers
-    stays(holders)                                                   # what stays paused, why, and what to do about it
+This page decides what to write. Only metadata is looked at, so that objects which nobody can decode are released too.
+
+    one = group(MACHINES, machine_api, cluster_api, infra)[0]        # a Mirrored: Holder values that belong together
+    plan(one.holders)                                                # a Plan, with a write for each that is held
+    stays(one.holders)                                               # what stays paused, why, and what to do about it
 
 Pure: nothing here reads a cluster.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from msgspec import Struct
 
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.object import Object
-from windlass.kube.plan import Plan, RemoveFinalizers, Target
-from windlass.machine_sync.constants import PAUSED_ANNOTATION, SYNC_FINALIZER
+from windlass.kube.plan import Merge, Plan, Target
+from windlass.machine_sync.constants import (
+    BOOKKEEPING,
+    CLUSTER_API,
+    MACHINE_API,
+    MIGRATING,
+    PAUSED_ANNOTATION,
+    SYNC_FINALIZER,
+)
+from windlass.machine_sync.machine_set.snapshot import TEMPLATE_LABEL
+from windlass.machine_sync.platforms import PLATFORMS
 
 CLUSTER_API_GROUP = capi.Machine.RESOURCE.group
+
+
+class Family(Struct, frozen=True):
+    """A kind that is mirrored: its type in either API, and what those of Cluster API refer to on each platform."""
+
+    name: str
+    machine_api: type[KubernetesObject]
+    cluster_api: type[KubernetesObject]
+    infra: tuple[type[KubernetesObject], ...]
+
+
+MACHINES: Final = Family(
+    "Machine", mapi.Machine, capi.Machine, tuple(platform.infra_machine for platform in PLATFORMS.values())
+)
+MACHINE_SETS: Final = Family(
+    "MachineSet", mapi.MachineSet, capi.MachineSet, tuple(platform.infra_template for platform in PLATFORMS.values())
+)
+FAMILIES: Final = (MACHINES, MACHINE_SETS)
+
+_IN_THE_MACHINE_API: Final = tuple(family.machine_api for family in FAMILIES)
+_IN_CLUSTER_API: Final = tuple(family.cluster_api for family in FAMILIES)
+_OF_SETS: Final = (MACHINE_SETS.machine_api, MACHINE_SETS.cluster_api, *MACHINE_SETS.infra)
+
+_PAUSE: Final = "kubectl annotate KIND NAME -n NAMESPACE cluster.x-k8s.io/paused"
+_SWITCH: Final = (
+    "set spec.authoritativeAPI to MachineAPI, then status.authoritativeAPI to Migrating and, in a second step, to "
+    "MachineAPI (kubectl patch --subresource=status --type=merge)"
+)
 
 KEEP_COPY_PAUSED = (
     "right while the Machine API owns the instance: taking the annotation off would make two controllers run it. "
     "Without synchronization the copy grows stale; to remove it, delete it and take its remaining finalizers off by "
     "hand"
 )
-UNPAUSE = (
-    "nobody acts on it now, although the Machine API does not own the instance either. To let Cluster API go on: "
-    "kubectl annotate KIND NAME -n NAMESPACE cluster.x-k8s.io/paused-"
+KEEP_SET_PAUSED = (
+    "right while the Machine API is the authority of the MachineSet: taking the annotation off would make two "
+    "controllers scale it. Without synchronization the copy grows stale; to remove it, delete it with "
+    "--cascade=orphan, or its Machines go too, and take its remaining finalizers off by hand"
 )
+UNPAUSE = f"nobody acts on it now, neither Cluster API nor the Machine API. To let Cluster API go on: {_PAUSE}-"
 COPY_OF_CLUSTER_API = (
     "right while Cluster API owns the instance, but without synchronization the copy grows stale. To give a machine "
-    "back to the Machine API: pause its Cluster API Machine and infrastructure machine (kubectl annotate KIND NAME "
-    "-n NAMESPACE cluster.x-k8s.io/paused=), set spec.authoritativeAPI to MachineAPI, then status.authoritativeAPI to "
-    "Migrating and, in a second step, to MachineAPI (kubectl patch --subresource=status --type=merge)"
+    f"back to the Machine API: pause its Cluster API Machine and infrastructure machine ({_PAUSE}=), {_SWITCH}"
+)
+SET_COPY_OF_CLUSTER_API = (
+    "right while Cluster API is the authority of the MachineSet: whoever scales the copy changes nothing. To give a "
+    f"MachineSet back to the Machine API: make spec.replicas what it is in Cluster API, pause the MachineSet there "
+    f"({_PAUSE}=), {_SWITCH}"
 )
 HALFWAY = (
     "the migration of authority stopped halfway and neither side acts on it. Run Machine sync until it is complete "
-    "before you uninstall, or set status.authoritativeAPI to the side that shall own the instance (kubectl patch "
+    "before you uninstall, or set status.authoritativeAPI to the side that shall act (kubectl patch "
     "--subresource=status --type=merge)"
 )
 
 
 class Holder(Struct, frozen=True):
-    """An object that may hold our finalizer. `authority` is status.authoritativeAPI of a Machine API Machine.
+    """An object that may hold our finalizer or bear our annotations.
 
-    `infra` is what a Cluster API Machine says is its infrastructure machine: kind and name, empty for all others.
+    `authority` is status.authoritativeAPI of an object of the Machine API. `infra` is what an object of Cluster API
+    says is its infrastructure machine or template: kind and name, empty for all others.
     """
 
     kind: type[KubernetesObject]
@@ -59,14 +105,20 @@ class Holder(Struct, frozen=True):
     infra: tuple[str, str] = ("", "")
 
     @property
+    def ours(self) -> tuple[str, ...]:
+        """What on it is ours: the finalizer, then annotations."""
+        finalizers = (SYNC_FINALIZER,) if SYNC_FINALIZER in self.meta.finalizers else ()
+        return (*finalizers, *(key for key in BOOKKEEPING if key in self.meta.annotations))
+
+    @property
     def held(self) -> bool:
-        return SYNC_FINALIZER in self.meta.finalizers
+        return bool(self.ours)
 
     @property
     def paused(self) -> bool:
         """The controllers of its own side are told to leave it alone."""
-        if self.kind is mapi.Machine:
-            return self.authority in ("ClusterAPI", "Migrating")
+        if self.kind in _IN_THE_MACHINE_API:
+            return self.authority in (CLUSTER_API, MIGRATING)
         return PAUSED_ANNOTATION in self.meta.annotations
 
     @property
@@ -79,6 +131,18 @@ class Holder(Struct, frozen=True):
         return f"{resource.kind.lower()}.{resource.group}/{self.meta.name}"
 
 
+class Mirrored(Struct, frozen=True):
+    """A Machine or MachineSet (`kind`), as both APIs have it, with its infrastructure: all that belongs together."""
+
+    kind: str
+    name: str
+    holders: tuple[Holder, ...]
+
+    @property
+    def held(self) -> bool:
+        return any(found.held for found in self.holders)
+
+
 class Stay(Struct, frozen=True):
     """An object that stays paused: `why`, and the `advice`, which is the same text for all that share it."""
 
@@ -89,71 +153,87 @@ class Stay(Struct, frozen=True):
 
 def holder(found: Object[Any]) -> Holder:
     """What matters of an object as the API server sent it, however broken its content is."""
-    tree = found.tree()
-    match found.kind:
-        case mapi.Machine:
-            return Holder(found.kind, found.metadata, authority=_text(tree, "status", "authoritativeAPI"))
-        case capi.Machine:
-            reference = ("spec", "infrastructureRef")
-            infra = (_text(tree, *reference, "kind"), _text(tree, *reference, "name"))
-            return Holder(found.kind, found.metadata, infra=infra)
-        case _:
-            return Holder(found.kind, found.metadata)
+    if found.kind in _IN_THE_MACHINE_API:
+        return Holder(found.kind, found.metadata, authority=_text(found.tree(), "status", "authoritativeAPI"))
+    if found.kind in _IN_CLUSTER_API:
+        of_set = ("template", "spec") if found.kind is MACHINE_SETS.cluster_api else ()
+        tree, reference = found.tree(), ("spec", *of_set, "infrastructureRef")
+        return Holder(
+            found.kind, found.metadata, infra=(_text(tree, *reference, "kind"), _text(tree, *reference, "name"))
+        )
+    return Holder(found.kind, found.metadata)
 
 
 def group(
-    machine_api: Iterable[Holder], cluster_api: Iterable[Holder], infra: Iterable[Holder]
-) -> dict[str, tuple[Holder, ...]]:
-    """The objects of each machine, by its name.
+    family: Family, machine_api: Iterable[Holder], cluster_api: Iterable[Holder], infra: Iterable[Holder]
+) -> list[Mirrored]:
+    """The objects of a family, those together that belong together, by name.
 
     An infrastructure machine belongs to the Machine that refers to it, else to the Machine that owns it (the reference
-    may have changed, the Machine may be gone), else to the machine of its own name.
+    may have changed, the Machine may be gone), else to the machine of its own name. A template belongs to the
+    MachineSets that refer to it and to the one that it was made for, else to nobody.
     """
-    machines: dict[str, list[Holder]] = {}
-    referrer: dict[tuple[str, str], str] = {}
+    members: dict[str, list[Holder]] = defaultdict(list)
+    referrers: dict[tuple[str, str], list[str]] = defaultdict(list)
     for found in [*machine_api, *cluster_api]:
-        machines.setdefault(found.meta.name, []).append(found)
+        members[found.meta.name].append(found)
         if found.infra[1]:
-            referrer[found.infra] = found.meta.name
+            referrers[found.infra].append(found.meta.name)
     for found in infra:
-        name = referrer.get((found.kind.RESOURCE.kind, found.meta.name)) or _owner(found.meta) or found.meta.name
-        machines.setdefault(name, []).append(found)
-    return {name: tuple(machines[name]) for name in sorted(machines)}
+        referring = referrers.get((found.kind.RESOURCE.kind, found.meta.name), [])
+        for name in _belongs_to(family, found.meta, referring):
+            members[name].append(found)
+    return [Mirrored(family.name, name, tuple(members[name])) for name in sorted(members)]
 
 
 def plan(holders: Iterable[Holder]) -> Plan:
-    """Take our finalizer off, infrastructure first: whatever stops the plan, the object people look at goes last."""
-    order = sorted(holders, key=lambda found: (found.kind is mapi.Machine, found.kind is capi.Machine))
-    return Plan(
-        tuple(
-            RemoveFinalizers(
-                target=found.target,
-                observed=tuple(found.meta.finalizers),
-                finalizers=(SYNC_FINALIZER,),
-                why="Machine sync lets go of it",
-            )
-            for found in order
-            if found.held
-        )
-    )
+    """Take off what is ours, infrastructure first: whatever stops the plan, the object people look at goes last."""
+    return Plan(tuple(_let_go(found) for found in reversed(reading_order(holders)) if found.held))
+
+
+def reading_order(holders: Iterable[Holder]) -> list[Holder]:
+    """As people look at them: the Machine API, Cluster API, infrastructure."""
+    return sorted(holders, key=lambda found: (found.kind not in _IN_THE_MACHINE_API, found.kind not in _IN_CLUSTER_API))
 
 
 def stays(holders: Iterable[Holder]) -> list[Stay]:
-    """Which of the objects of one machine stay paused once nobody synchronizes it."""
+    """Which of the objects that belong together stay paused once nobody synchronizes them."""
     holders = list(holders)
     # Until somebody has said who owns it, the Machine API's controllers act as if they did.
-    authority = next((found.authority or "MachineAPI" for found in holders if found.kind is mapi.Machine), "")
+    authority = next((found.authority or MACHINE_API for found in holders if found.kind in _IN_THE_MACHINE_API), "")
     return [_stay(found, authority) for found in holders if found.paused]
 
 
+def _let_go(found: Holder) -> Merge:
+    meta = found.meta
+    finalizers = [finalizer for finalizer in meta.finalizers if finalizer != SYNC_FINALIZER]
+    annotations = {key: value for key, value in meta.annotations.items() if key not in BOOKKEEPING}
+    return Merge(
+        target=found.target,
+        observed={"metadata": {"finalizers": meta.finalizers, "annotations": meta.annotations}},
+        desired={"metadata": {"finalizers": finalizers, "annotations": annotations}},
+        why="Machine sync lets go of it",
+    )
+
+
 def _stay(found: Holder, authority: str) -> Stay:
-    if found.kind is mapi.Machine:
-        advice = HALFWAY if found.authority == "Migrating" else COPY_OF_CLUSTER_API
-        return Stay(found, f"status.authoritativeAPI is {found.authority}", advice)
+    of_set = found.kind in _OF_SETS
+    if found.kind in _IN_THE_MACHINE_API:
+        why = f"status.authoritativeAPI is {found.authority}"
+        copy = SET_COPY_OF_CLUSTER_API if of_set else COPY_OF_CLUSTER_API
+        return Stay(found, why, HALFWAY if found.authority == MIGRATING else copy)
     why = f"annotation {PAUSED_ANNOTATION}"
-    if authority == "Migrating":
+    if authority == MIGRATING:
         return Stay(found, why, HALFWAY)
-    return Stay(found, why, KEEP_COPY_PAUSED if authority == "MachineAPI" else UNPAUSE)
+    keep = KEEP_SET_PAUSED if of_set else KEEP_COPY_PAUSED
+    return Stay(found, why, keep if authority == MACHINE_API else UNPAUSE)
+
+
+def _belongs_to(family: Family, infra: ObjectMeta, referring: Sequence[str]) -> Iterable[str]:
+    if family is MACHINE_SETS:
+        made_for = infra.labels.get(TEMPLATE_LABEL)
+        return sorted({*referring, *([made_for] if made_for else [])})
+    return referring[-1:] or [_owner(infra) or infra.name]
 
 
 def _owner(meta: ObjectMeta) -> str:

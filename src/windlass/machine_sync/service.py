@@ -18,7 +18,6 @@ import structlog
 from aiohttp import web
 from msgspec import Struct
 
-from windlass.api import mapi
 from windlass.kube.cache import INACTIVITY
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
@@ -34,7 +33,7 @@ from windlass.kube.tasks import end
 from windlass.machine_sync.activation import Activation
 from windlass.machine_sync.constants import LEASE_NAME, UPSTREAM_LEASE_NAME, Namespaces
 from windlass.machine_sync.controllers import controllers
-from windlass.machine_sync.machine.metrics import MachineFigures
+from windlass.machine_sync.metrics import AuthorityFigures
 from windlass.machine_sync.platforms import Platform
 
 
@@ -89,7 +88,7 @@ async def run(config: ClusterConfig, settings: Settings) -> None:
                 inactivity=settings.inactivity,
             )
         )
-        metrics.registry.register(MachineFigures(lambda: manager.reader.cached(mapi.Machine)))
+        metrics.registry.register(AuthorityFigures(manager.reader.cached))
         pool = CachePool(client, inactivity=settings.inactivity)
         stack.push_async_callback(pool.close)
         activation = _activation(pool, manager, settings)

@@ -162,7 +162,7 @@ class Sides:
 
     def let_go(self) -> None:
         """Take all finalizers off everything, so that the namespaces can go."""
-        for side in ("mapi", "capi", "infra"):
+        for side in ("mapi", "capi", "infra", "mapi-set", "capi-set"):
             for item in self.rest.request("GET", self.path(side))["items"]:
                 path = self.path(side, item["metadata"]["name"])
                 self.rest.request("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE_PATCH)
@@ -172,13 +172,14 @@ class Sides:
         return found
 
     def path(self, side: str, name: str = "") -> str:
-        """Of a machine: `side` is mapi, capi or infra; of a MachineSet: mapi-set or capi-set."""
+        """Of a machine: `side` is mapi, capi or infra; of a MachineSet: mapi-set, capi-set or template."""
         collection = {
             "mapi": f"/apis/{MACHINE_API}/namespaces/{self.machine_api}/machines",
             "capi": f"/apis/{CLUSTER_API}/namespaces/{self.cluster_api}/machines",
             "mapi-set": f"/apis/{MACHINE_API}/namespaces/{self.machine_api}/machinesets",
             "capi-set": f"/apis/{CLUSTER_API}/namespaces/{self.cluster_api}/machinesets",
             "infra": f"/apis/{OPENSTACK}/namespaces/{self.cluster_api}/openstackmachines",
+            "template": f"/apis/{OPENSTACK}/namespaces/{self.cluster_api}/openstackmachinetemplates",
         }[side]
         return f"{collection}/{name}" if name else collection
 

@@ -1,7 +1,7 @@
 """`windlass release` against a real API server."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +14,15 @@ from windlass.cli.release import carry_out
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.executor import Executor
-from windlass.machine_sync.constants import LEASE_NAME, SYNC_FINALIZER, Namespaces
+from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
+    LEASE_NAME,
+    MIRRORED_LABELS_ANNOTATION,
+    PAUSED_ANNOTATION,
+    SYNC_FINALIZER,
+    Namespaces,
+)
+from windlass.machine_sync.machine_set.snapshot import TEMPLATE_LABEL
 from windlass.machine_sync.release import Holder
 from windlass.testing import BlockingAccess, ControlPlane
 from windlass.testing.plane.rest import MERGE_PATCH
@@ -29,6 +37,38 @@ def held(sides: Sides, name: str = "worker-0") -> list[str]:
     return [side for side in ("mapi", "capi", "infra") if SYNC_FINALIZER in sides.finalizers(sides.path(side, name))]
 
 
+def annotated(sides: Sides, side: str, name: str, annotations: Mapping[str, str], *, held: bool = True) -> None:
+    metadata = {"annotations": annotations, **({"finalizers": [SYNC_FINALIZER]} if held else {})}
+    sides.rest.request("PATCH", sides.path(side, name), {"metadata": metadata}, content_type=MERGE_PATCH)
+
+
+def annotations(sides: Sides, side: str, name: str) -> dict[str, str]:
+    found: dict[str, str] = sides.rest.request("GET", sides.path(side, name))["metadata"].get("annotations", {})
+    return found
+
+
+def mirrored_set(sides: Sides, name: str = "workers") -> None:
+    """A MachineSet that Machine sync holds, the Machine API authoritative, with the template that was made for it."""
+    sides.mirrored_set(name)
+    annotated(sides, "mapi-set", name, {})
+    annotated(sides, "capi-set", name, {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: "MachineAPI"})
+    sides.make(
+        "infrastructure.cluster.x-k8s.io/v1beta1",
+        "openstackmachinetemplates",
+        sides.cluster_api,
+        f"{name}-0a1b2c3d",
+        kind="OpenStackMachineTemplate",
+        spec={"template": {"spec": {"flavor": "m1.large", "image": {"filter": {"name": "rhcos"}}}}},
+        labels={TEMPLATE_LABEL: name},
+        annotations={PAUSED_ANNOTATION: ""},
+    )
+
+
+def said(output: str) -> list[str]:
+    """What became of each object."""
+    return [line.split(": ")[1].partition(";")[0] for line in output.splitlines()]
+
+
 def test_all_three_objects_of_a_machine_are_released(sides: Sides, windlass: Windlass) -> None:
     sides.mirrored("worker-0")
     sides.mirrored("worker-1")
@@ -39,10 +79,10 @@ def test_all_three_objects_of_a_machine_are_released(sides: Sides, windlass: Win
     assert held(sides) == []
     assert held(sides, "worker-1") == ["mapi", "capi", "infra"]
     assert done.stdout.splitlines() == [
-        f"machine.machine.openshift.io/worker-0 -n {sides.machine_api}: released; stays paused: "
+        f"machine.machine.openshift.io/worker-0 -n {sides.machine_api}: released (finalizer); stays paused: "
         "status.authoritativeAPI is ClusterAPI",
-        f"machine.cluster.x-k8s.io/worker-0 -n {sides.cluster_api}: released",
-        f"openstackmachine.infrastructure.cluster.x-k8s.io/worker-0 -n {sides.cluster_api}: released",
+        f"machine.cluster.x-k8s.io/worker-0 -n {sides.cluster_api}: released (finalizer)",
+        f"openstackmachine.infrastructure.cluster.x-k8s.io/worker-0 -n {sides.cluster_api}: released (finalizer)",
     ]
     assert done.stderr.startswith("note: 1 object stays paused: right while Cluster API owns")
 
@@ -62,30 +102,85 @@ def test_doing_it_twice_changes_nothing(sides: Sides, windlass: Windlass) -> Non
     again = windlass("release", "worker-0", FORCE, *sides.flags)
 
     assert again.returncode == 0
-    assert [line.split(": ")[1].partition(";")[0] for line in again.stdout.splitlines()] == ["nothing to release"] * 3
+    assert said(again.stdout) == ["nothing to release"] * 3
 
 
 def test_a_dry_run_says_it_and_does_nothing(sides: Sides, windlass: Windlass) -> None:
     sides.mirrored("worker-0")
 
-    said = windlass("release", "--all", "--dry-run", *sides.flags)
+    annotated(sides, "capi", "worker-0", {MIRRORED_LABELS_ANNOTATION: "a=1", AUTHORITY_ANNOTATION: "MachineAPI"})
 
-    assert said.returncode == 0
-    assert [line.split(": ")[1].partition(";")[0] for line in said.stdout.splitlines()] == ["would be released"] * 3
+    done = windlass("release", "--all", "--dry-run", *sides.flags)
+
+    assert done.returncode == 0
+    assert said(done.stdout) == [
+        "would be released (finalizer)",
+        "would be released (finalizer, authoritative-api, mirrored-labels)",
+        "would be released (finalizer)",
+    ]
     assert held(sides) == ["mapi", "capi", "infra"]
+    assert len(annotations(sides, "capi", "worker-0")) == 2
 
 
-def test_all_releases_every_machine_and_infrastructure_that_nobody_refers_to(sides: Sides, windlass: Windlass) -> None:
+def test_what_machine_sync_has_written_down_goes_and_what_others_did_stays(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored("worker-0")
+    annotated(sides, "infra", "worker-0", {MIRRORED_LABELS_ANNOTATION: "a=1", "theirs": "stays"})
+
+    windlass("release", "worker-0", FORCE, *sides.flags)
+
+    assert annotations(sides, "infra", "worker-0") == {"theirs": "stays"}
+
+
+def test_a_machine_set_is_released_on_both_sides_and_its_template_named(sides: Sides, windlass: Windlass) -> None:
+    mirrored_set(sides)
+
+    done = windlass("release", "machineset/workers", FORCE, *sides.flags)
+
+    assert done.returncode == 0, done.stderr
+    stays = "stays paused: annotation cluster.x-k8s.io/paused"
+    template = "openstackmachinetemplate.infrastructure.cluster.x-k8s.io/workers-0a1b2c3d"
+    assert done.stdout.splitlines() == [
+        f"machineset.machine.openshift.io/workers -n {sides.machine_api}: released (finalizer)",
+        f"machineset.cluster.x-k8s.io/workers -n {sides.cluster_api}: released (finalizer, authoritative-api); {stays}",
+        f"{template} -n {sides.cluster_api}: nothing to release; {stays}",
+    ]
+    assert "note: 2 objects stay paused: right while the Machine API is the authority of the MachineSet" in done.stderr
+    assert sides.finalizers(sides.path("mapi-set", "workers")) == []
+    assert annotations(sides, "capi-set", "workers") == {PAUSED_ANNOTATION: ""}
+
+
+def test_a_name_with_a_kind_means_only_that_kind(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored("workers")
+    mirrored_set(sides)
+
+    windlass("release", "machine/workers", FORCE, *sides.flags)
+
+    assert held(sides, "workers") == []
+    assert sides.finalizers(sides.path("mapi-set", "workers")) == [SYNC_FINALIZER]
+
+
+def test_a_name_without_a_kind_means_whatever_is_called_so(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored("workers")
+    mirrored_set(sides)
+
+    windlass("release", "workers", FORCE, *sides.flags)
+
+    assert held(sides, "workers") == []
+    assert sides.finalizers(sides.path("capi-set", "workers")) == []
+
+
+def test_all_releases_machines_sets_and_infrastructure_that_nobody_refers_to(sides: Sides, windlass: Windlass) -> None:
     sides.mirrored("worker-0")
     sides.mirrored("worker-1")
     sides.infra_machine("orphan", held=True)
+    mirrored_set(sides)
     sides.mapi_machine("free")
 
     done = windlass("release", "--all", FORCE, *sides.flags)
 
     assert done.returncode == 0, done.stderr
     assert held(sides) == held(sides, "worker-1") == []
-    assert sides.finalizers(sides.path("infra", "orphan")) == []
+    assert sides.finalizers(sides.path("infra", "orphan")) == sides.finalizers(sides.path("mapi-set", "workers")) == []
     assert "/free " not in done.stdout
     nothing = windlass("release", "--all", FORCE, *sides.flags)
     assert (nothing.returncode, nothing.stdout) == (0, "")
@@ -118,7 +213,7 @@ def test_a_paused_copy_is_named_with_what_to_do_about_it(sides: Sides, windlass:
 
     done = windlass("release", "worker-0", FORCE, *sides.flags)
 
-    assert "/worker-0 -n " + sides.cluster_api + ": released; stays paused: annotation" in done.stdout
+    assert "/worker-0 -n " + sides.cluster_api + ": released (finalizer); stays paused: annotation" in done.stdout
     assert "would make two controllers run it" in done.stderr
 
 
@@ -128,7 +223,7 @@ def test_a_machine_that_does_not_exist_is_an_error_but_others_are_released(sides
     done = windlass("release", "worker-0", "worker-9", FORCE, *sides.flags)
 
     assert done.returncode == 1
-    assert f"error: no machine 'worker-9' in {sides.machine_api} or {sides.cluster_api}\n" in done.stderr
+    assert f"error: no machine or MachineSet 'worker-9' in {sides.machine_api} or {sides.cluster_api}\n" in done.stderr
     assert held(sides) == []
 
 
@@ -155,7 +250,7 @@ def test_someone_who_may_not_write_gets_the_reason_and_nothing_is_lost(
     done = windlass("release", "worker-0", "--as", "release-viewer", FORCE, *sides.flags)
 
     assert done.returncode == 1
-    assert [line.split(": ")[1].partition(";")[0] for line in done.stdout.splitlines()] == ["still held"] * 3
+    assert said(done.stdout) == ["still held (finalizer)"] * 3
     assert "forbidden" in done.stderr
     assert held(sides) == ["mapi", "capi", "infra"]
 
@@ -192,7 +287,7 @@ async def test_what_somebody_else_wrote_in_between_is_read_again(sides: Sides, w
     sides.mirrored("worker-0")
     sides.mirrored("worker-1")
     async with Client(config.load(kubeconfig=windlass_kubeconfig)) as client:
-        machines = await carry_out.observe(client, Namespaces(sides.machine_api, sides.cluster_api))
+        there = await carry_out.observe(client, Namespaces(sides.machine_api, sides.cluster_api))
         for side in ("mapi", "capi"):
             body = {"metadata": {"labels": {"changed": "meanwhile"}}}
             sides.rest.request("PATCH", sides.path(side, "worker-0"), body, content_type=MERGE_PATCH)
@@ -200,7 +295,8 @@ async def test_what_somebody_else_wrote_in_between_is_read_again(sides: Sides, w
         gone = {"metadata": {"finalizers": None}}
         sides.rest.request("PATCH", sides.path("infra", "worker-0"), gone, content_type=MERGE_PATCH)
 
-        result = await carry_out.let_go(client, Executor(client), machines["worker-0"])
+        assert there[0].name == "worker-0"
+        result = await carry_out.let_go(client, Executor(client), there[0].holders)
 
     assert result.error is None
     assert kinds(result.gone) == [capo.OpenStackMachine.RESOURCE]

@@ -17,7 +17,7 @@ from windlass.kube.errors import Busy, Conflict, Fenced, Forbidden, Status, Tran
 from windlass.kube.executor import Executor
 from windlass.kube.metrics import Metrics
 from windlass.kube.object import Object
-from windlass.kube.permissions import Declared, reads, writes
+from windlass.kube.permissions import Declared, permission, reads, writes
 from windlass.kube.plan import Create, Done, Outcome, Plan, RequeueAfter, Retry, Target, WaitFor
 from windlass.kube.source import Mailbox
 from windlass.kube.worker import Running
@@ -316,6 +316,13 @@ def test_watching_declares_reading() -> None:
         name="reader", watches=(Watch(Widget, lambda w: [w.name], namespace="shop"),), observe=observe, decide=rest
     )
     assert controller.declared == (reads(Widget, namespace="shop"),)
+
+
+def test_what_is_only_read_from_the_cache_declares_no_get() -> None:
+    controller: Controller[str, Any] = Controller(
+        name="reader", watches=(Watch(Widget, lambda w: [w.name], cache_only=True),), observe=observe, decide=rest
+    )
+    assert controller.declared == (permission(Widget, "list", "watch"),)
 
 
 @pytest.mark.parametrize(

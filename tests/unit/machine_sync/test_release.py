@@ -1,4 +1,4 @@
-"""Which finalizers come off before an uninstall, and what stays paused."""
+"""What comes off before an uninstall, and what stays paused."""
 
 from typing import Any
 
@@ -6,10 +6,16 @@ import pytest
 
 from windlass.api import capa, capi, capo, mapi
 from windlass.kube.object import Object
-from windlass.kube.plan import RemoveFinalizers
+from windlass.kube.plan import Merge
 from windlass.machine_sync import release
-from windlass.machine_sync.constants import PAUSED_ANNOTATION, SYNC_FINALIZER
-from windlass.machine_sync.release import Holder, group, holder, plan, stays
+from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
+    BOOKKEEPING,
+    PAUSED_ANNOTATION,
+    SYNC_FINALIZER,
+)
+from windlass.machine_sync.machine_set.snapshot import TEMPLATE_LABEL
+from windlass.machine_sync.release import MACHINE_SETS, MACHINES, Holder, Mirrored, group, holder, plan, stays
 
 PAUSED = {PAUSED_ANNOTATION: ""}
 
@@ -28,22 +34,32 @@ def owned_by(name: str, *, api_version: str = "cluster.x-k8s.io/v1beta2") -> Any
     return [{"apiVersion": api_version, "kind": "Machine", "name": name, "uid": "1"}]
 
 
-def names(groups: dict[str, tuple[Holder, ...]]) -> dict[str, list[str]]:
-    return {name: [f"{found.kind.RESOURCE.kind}/{found.meta.name}" for found in held] for name, held in groups.items()}
+def names(groups: list[Mirrored]) -> dict[str, list[str]]:
+    return {one.name: [f"{found.kind.RESOURCE.kind}/{found.meta.name}" for found in one.holders] for one in groups}
+
+
+def written(found: Holder) -> dict[str, Any]:
+    """The metadata of the one write about it."""
+    (action,) = plan([found]).actions
+    assert isinstance(action, Merge)
+    assert action.patch.keys() == {"metadata"}
+    return dict(action.patch["metadata"])
 
 
 def test_infrastructure_belongs_to_the_machine_that_refers_to_it() -> None:
     capi_machine = machine(capi.Machine, spec=refers_to("OpenStackMachine", "infra-7"))
     infra = machine(capo.OpenStackMachine, "infra-7", ownerReferences=owned_by("another"))
 
-    assert names(group([], [capi_machine], [infra])) == {"worker-0": ["Machine/worker-0", "OpenStackMachine/infra-7"]}
+    assert names(group(MACHINES, [], [capi_machine], [infra])) == {
+        "worker-0": ["Machine/worker-0", "OpenStackMachine/infra-7"]
+    }
 
 
 def test_a_reference_to_another_kind_of_the_same_name_is_not_a_reference_to_this_one() -> None:
     capi_machine = machine(capi.Machine, spec=refers_to("AWSMachine", "infra-7"))
     infra = machine(capo.OpenStackMachine, "infra-7")
 
-    assert names(group([], [capi_machine], [infra])) == {
+    assert names(group(MACHINES, [], [capi_machine], [infra])) == {
         "infra-7": ["OpenStackMachine/infra-7"],
         "worker-0": ["Machine/worker-0"],
     }
@@ -54,7 +70,7 @@ def test_infrastructure_that_nobody_refers_to_belongs_to_its_owner() -> None:
         capa.AWSMachine, "infra-7", ownerReferences=owned_by("worker-0", api_version="cluster.x-k8s.io/v1beta1")
     )
 
-    assert names(group([machine(mapi.Machine)], [], [infra])) == {
+    assert names(group(MACHINES, [machine(mapi.Machine)], [], [infra])) == {
         "worker-0": ["Machine/worker-0", "AWSMachine/infra-7"]
     }
 
@@ -64,10 +80,30 @@ def test_an_owner_of_the_machine_api_is_not_one_of_cluster_api() -> None:
         capa.AWSMachine, "infra-7", ownerReferences=owned_by("w", api_version="machine.openshift.io/v1beta1")
     )
 
-    assert list(group([], [], [infra])) == ["infra-7"]
+    assert [one.name for one in group(MACHINES, [], [], [infra])] == ["infra-7"]
 
 
-def test_only_our_finalizer_is_taken_off_and_infrastructure_goes_first() -> None:
+def machine_set(kind: Any, *, template: str = "", **rest: Any) -> Holder:
+    reference = {"template": {"spec": refers_to("OpenStackMachineTemplate", template)}} if template else {}
+    return machine(kind, "workers", spec=reference, **rest)
+
+
+def infra_template(name: str, *, made_for: str = "", **metadata: Any) -> Holder:
+    labels = {TEMPLATE_LABEL: made_for} if made_for else {}
+    return machine(capo.OpenStackMachineTemplate, name, finalizers=[], labels=labels, **metadata)
+
+
+def test_templates_belong_to_the_sets_that_refer_to_them_and_to_the_one_they_were_made_for() -> None:
+    sets = [machine_set(mapi.MachineSet)], [machine_set(capi.MachineSet, template="users")]
+    templates = [infra_template("users"), infra_template("ours", made_for="workers"), infra_template("of-nobody")]
+
+    (one,) = group(MACHINE_SETS, *sets, templates)
+
+    assert (one.kind, one.name, one.held) == ("MachineSet", "workers", True)
+    assert names([one])["workers"][2:] == ["OpenStackMachineTemplate/users", "OpenStackMachineTemplate/ours"]
+
+
+def test_only_what_is_ours_is_taken_off_and_infrastructure_goes_first() -> None:
     held = [
         machine(mapi.Machine, finalizers=["machine.machine.openshift.io", SYNC_FINALIZER], resourceVersion="3"),
         machine(capi.Machine, finalizers=["machine.cluster.x-k8s.io"]),
@@ -77,15 +113,31 @@ def test_only_our_finalizer_is_taken_off_and_infrastructure_goes_first() -> None
     actions = plan(held).actions
 
     assert [action.target.kind.RESOURCE.kind for action in actions] == ["OpenStackMachine", "Machine"]
-    assert all(isinstance(action, RemoveFinalizers) for action in actions)
     last = actions[-1]
-    assert isinstance(last, RemoveFinalizers)
-    assert last.desired == ["machine.machine.openshift.io"]
+    assert isinstance(last, Merge)
+    assert last.patch == {"metadata": {"finalizers": ["machine.machine.openshift.io"]}}
     assert (last.target.uid, last.target.resource_version) == ("Machine-worker-0", "3")
 
 
+@pytest.mark.parametrize(
+    "kind", [mapi.Machine, mapi.MachineSet, capi.Machine, capi.MachineSet, capo.OpenStackMachine, capa.AWSMachine]
+)
+def test_the_finalizer_and_what_is_written_down_go_in_one_write_as_the_policies_ask(kind: Any) -> None:
+    found = machine(kind, annotations={**dict.fromkeys(BOOKKEEPING, "x"), **PAUSED, "theirs": "stays"})
+
+    assert found.ours == (SYNC_FINALIZER, *BOOKKEEPING)
+    assert written(found) == {"finalizers": [], "annotations": dict.fromkeys(BOOKKEEPING)}
+
+
+def test_what_is_written_down_goes_even_where_the_finalizer_has_gone_before() -> None:
+    found = machine(capi.Machine, finalizers=["theirs"], annotations={AUTHORITY_ANNOTATION: "MachineAPI"})
+
+    assert found.held
+    assert written(found) == {"annotations": {AUTHORITY_ANNOTATION: None}}
+
+
 def test_what_is_not_held_needs_no_plan() -> None:
-    assert plan([machine(mapi.Machine, finalizers=[])]).actions == ()
+    assert plan([machine(mapi.Machine, finalizers=[], annotations=PAUSED)]).actions == ()
 
 
 def test_an_object_that_nobody_can_decode_is_released_too() -> None:
@@ -108,6 +160,25 @@ def test_what_stays_paused_depends_on_who_owns_the_instance(authority: str, expe
     held = [
         machine(mapi.Machine, status={"authoritativeAPI": authority} if authority else {}),
         machine(capi.Machine, annotations=PAUSED),
+    ]
+
+    assert [stay.advice for stay in stays(held)] == expected
+
+
+@pytest.mark.parametrize(
+    ("authority", "expected"),
+    [
+        ("MachineAPI", [release.KEEP_SET_PAUSED] * 2),
+        ("", [release.KEEP_SET_PAUSED] * 2),
+        ("ClusterAPI", [release.SET_COPY_OF_CLUSTER_API, release.UNPAUSE, release.UNPAUSE]),
+        ("Migrating", [release.HALFWAY] * 3),
+    ],
+)
+def test_a_set_stays_paused_with_its_template(authority: str, expected: list[str]) -> None:
+    held = [
+        machine_set(mapi.MachineSet, status={"authoritativeAPI": authority} if authority else {}),
+        machine_set(capi.MachineSet, annotations=PAUSED),
+        infra_template("workers-1", annotations=PAUSED),
     ]
 
     assert [stay.advice for stay in stays(held)] == expected

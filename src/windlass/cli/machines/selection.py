@@ -5,11 +5,21 @@ What `-o name` and kubectl print is taken too: `machineset.machine.openshift.io/
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import click
 
 from windlass.machine_sync.overview import KINDS, AnyKind, AnyRow
+
+
+class Named(Protocol):
+    """What can be asked for: `kind` is Machine or MachineSet."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
 
 
 class Wanted(NamedTuple):
@@ -18,8 +28,8 @@ class Wanted(NamedTuple):
     name: str
     kind: AnyKind | None = None
 
-    def means(self, row: AnyRow) -> bool:
-        return self.name == row.name and (self.kind is None or self.kind.name == row.kind)
+    def means(self, found: Named) -> bool:
+        return self.name == found.name and (self.kind is None or self.kind.name == found.kind)
 
 
 class Selection(NamedTuple):
@@ -30,21 +40,21 @@ class Selection(NamedTuple):
     wanted: Sequence[Wanted] = ()
     unsynced: bool = False
 
-    def names(self, row: AnyRow) -> bool:
+    def names(self, found: Named) -> bool:
         """Whether it is asked for by name, or nothing is."""
-        return not self.wanted or any(wanted.means(row) for wanted in self.wanted)
+        return not self.wanted or any(wanted.means(found) for wanted in self.wanted)
 
     def shows(self, row: AnyRow) -> bool:
         return self.names(row) and (row.unsynced or not self.unsynced)
 
-    def missing(self, rows: Iterable[AnyRow]) -> list[str]:
-        """What is wanted and not among `rows`, in words."""
-        there = list(rows)
+    def missing(self, found: Iterable[Named]) -> list[str]:
+        """What is wanted and not among `found`, in words."""
+        there = list(found)
         return sorted(
             {
                 f"{either([wanted.kind] if wanted.kind else self.kinds)} {wanted.name!r}"
                 for wanted in self.wanted
-                if not any(wanted.means(row) for row in there)
+                if not any(wanted.means(one) for one in there)
             }
         )
 

@@ -1,4 +1,4 @@
-"""`windlass release`: take the finalizers of Machine sync off, before an uninstall."""
+"""`windlass release`: take off what Machine sync has put on Machines and MachineSets, before an uninstall."""
 
 import click
 
@@ -7,10 +7,10 @@ from windlass.cli.conventions import Settings, settings_of
 
 
 @click.command()
-@click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=names.machines)
-@click.option("--all", "every", is_flag=True, help="Release every machine.")
+@click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=names.machines_and_sets)
+@click.option("--all", "every", is_flag=True, help="Release every machine and MachineSet.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask before releasing every machine.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before releasing all.")
 @click.option("--force", is_flag=True, help="Release even while a controller runs that may put the finalizers back.")
 @sides.namespace_options
 @settings_of
@@ -25,20 +25,22 @@ def command(
     machine_api_namespace: str,
     cluster_api_namespace: str,
 ) -> int:
-    """Take the finalizers of Machine sync off machines, so that they can be deleted after an uninstall.
+    """Take the finalizers and annotations of Machine sync off, so that nothing waits for it after an uninstall.
 
-    For each machine NAME that is the Machine of the Machine API, the one of Cluster API, and its infrastructure
-    machine. Prints what became of each object, and which ones stay paused.
+    NAME is a machine or MachineSet, also as machine/NAME or machineset/NAME. For a machine that is the Machine of the
+    Machine API, the one of Cluster API, and its infrastructure machine; for a MachineSet, that of either API. Prints
+    what became of each object, and which ones stay paused.
 
     Stop Machine sync first: a running one puts its finalizers back, so while one runs this command refuses. Doing it
     twice is harmless.
     """
     import asyncio
 
+    from windlass.cli.machines import selection
     from windlass.cli.release import carry_out
 
     if every == bool(wanted):
         raise click.UsageError("say which machines: either NAMEs, or --all")
     places = sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)
-    request = carry_out.Request(frozenset(wanted), dry_run=dry_run, ask=every and not yes, force=force)
+    request = carry_out.Request(selection.parse(wanted), dry_run=dry_run, ask=every and not yes, force=force)
     return asyncio.run(carry_out.release(settings, places, request))

@@ -1,53 +1,51 @@
-"""Read who holds our finalizers, make sure nobody will put them back, take them off, say what stays paused.
+"""Read what is held, make sure nobody will hold it again, let it go, say what stays paused.
 
 What to write is decided by `windlass.machine_sync.release`; here it is read, written and told. Writes are conditional
 on what was read; whoever else wrote in between is no error: the object is read again.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import click
 
-from windlass.api import capi, mapi
 from windlass.api.coordination import Lease
 from windlass.api.meta import KubernetesObject
 from windlass.cli import complaints, terminal
 from windlass.cli.connection import connect
 from windlass.cli.conventions import Settings
 from windlass.cli.exit_codes import Exit
+from windlass.cli.machines.selection import Selection
 from windlass.kube.client import Client
 from windlass.kube.errors import Conflict, KubeError, NotFound, NotServed
 from windlass.kube.executor import Executor
 from windlass.kube.lease import held
 from windlass.machine_sync import release as rules
 from windlass.machine_sync.constants import LEASE_NAME, UPSTREAM_LEASE_NAME, Namespaces
-from windlass.machine_sync.platforms import PLATFORMS
-from windlass.machine_sync.release import Holder
+from windlass.machine_sync.release import FAMILIES, Family, Holder, Mirrored
 
 ATTEMPTS = 5
-"""How often one machine is tried when others write the same objects."""
+"""How often one machine or MachineSet is tried when others write the same objects."""
 
 AT_ONCE = 16
 """Machines released at the same time; a cluster has thousands, and a request takes milliseconds."""
 
-INFRA_MACHINES = tuple(platform.infra_machine for platform in PLATFORMS.values())
-
-Machines = Mapping[str, tuple[Holder, ...]]
-
 
 class Request(NamedTuple):
-    """Which machines (none named: all), and how."""
+    """Which Machines and MachineSets (none named: all that are held), and how."""
 
-    wanted: frozenset[str]
+    selection: Selection
     dry_run: bool
     ask: bool
     force: bool
 
 
 class Released(NamedTuple):
-    """What became of one machine: its objects as they are now (None: gone), which were changed, what went wrong."""
+    """What became of one machine or MachineSet.
+
+    `holders` are its objects as they are now but for what was `changed`, which are as they were before.
+    """
 
     holders: Sequence[Holder]
     changed: Sequence[Holder]
@@ -58,30 +56,37 @@ class Released(NamedTuple):
 async def release(settings: Settings, places: Namespaces, request: Request) -> Exit:
     """`windlass release`. Raises KubeErrors of reading; those of writing one machine do not stop the others."""
     async with connect(settings) as client:
-        machines, missing = _select(await observe(client, places), request.wanted)
-        for name in missing:
-            complaints.say("error", f"no machine {name!r} in {places.machine_api} or {places.cluster_api}")
-        if not machines:
+        there = await observe(client, places)
+        chosen = _select(there, request.selection)
+        missing = request.selection.missing(there)
+        for what in missing:
+            complaints.say("error", f"no {what} in {places.machine_api} or {places.cluster_api}")
+        if not chosen:
             if not missing:
                 click.echo(f"Nothing is held in {places.machine_api} or {places.cluster_api}.", err=True)
             return Exit.FAILED if missing else Exit.OK
-        if not request.dry_run and not await _may_go_ahead(client, machines, request):
+        if not request.dry_run and not await _may_go_ahead(client, chosen, request):
             return Exit.FAILED
-        results = await _release_all(client, machines, dry_run=request.dry_run)
+        results = await _release_all(client, chosen, dry_run=request.dry_run)
     for result in results:
         _print(result, dry_run=request.dry_run)
     _advise([stay for result in results for stay in rules.stays(result.holders)])
     return Exit.FAILED if missing or any(result.error for result in results) else Exit.OK
 
 
-async def observe(client: Client, places: Namespaces) -> Machines:
-    """The objects of every machine on either side. Kinds that are not served have none."""
+async def observe(client: Client, places: Namespaces) -> list[Mirrored]:
+    """All Machines on either side, then all MachineSets. Kinds that are not served have none."""
+    families = await asyncio.gather(*(_observe(client, family, places) for family in FAMILIES))
+    return [mirrored for family in families for mirrored in family]
+
+
+async def _observe(client: Client, family: Family, places: Namespaces) -> list[Mirrored]:
     machine_api, cluster_api, *infra = await asyncio.gather(
-        _list(client, mapi.Machine, places.machine_api),
-        _list(client, capi.Machine, places.cluster_api),
-        *(_list(client.metadata, kind, places.cluster_api) for kind in INFRA_MACHINES),
+        _list(client, family.machine_api, places.machine_api),
+        _list(client, family.cluster_api, places.cluster_api),
+        *(_list(client.metadata, kind, places.cluster_api) for kind in family.infra),
     )
-    return rules.group(machine_api, cluster_api, [found for kind in infra for found in kind])
+    return rules.group(family, machine_api, cluster_api, [found for kind in infra for found in kind])
 
 
 async def _list(reader: Any, kind: type[KubernetesObject], namespace: str) -> list[Holder]:
@@ -92,24 +97,26 @@ async def _list(reader: Any, kind: type[KubernetesObject], namespace: str) -> li
     return [rules.holder(item) for item in listed.items]
 
 
-def _select(machines: Machines, wanted: frozenset[str]) -> tuple[Machines, list[str]]:
-    """The machines to release, and the names among `wanted` that do not exist."""
-    if wanted:
-        return {name: machines[name] for name in machines if name in wanted}, sorted(wanted - machines.keys())
-    return {name: objects for name, objects in machines.items() if any(found.held for found in objects)}, []
+def _select(there: Sequence[Mirrored], selection: Selection) -> list[Mirrored]:
+    """What is asked for by name, or else all of which something is held."""
+    return [one for one in there if (selection.names(one) if selection.wanted else one.held)]
 
 
-async def _may_go_ahead(client: Client, machines: Machines, request: Request) -> bool:
+async def _may_go_ahead(client: Client, chosen: Sequence[Mirrored], request: Request) -> bool:
     if not request.force and (why := await _running_controller(client)):
         complaints.say("error", f"{why}: it would put the finalizers back; stop it first (or --force)")
         return False
-    if request.ask and terminal.can_ask():
-        count = sum(found.held for objects in machines.values() for found in objects)
-        question = f"Take the finalizer off {count} objects of {len(machines)} machines?"
-        if not click.confirm(question, err=True):
-            click.echo("Nothing was changed.", err=True)
-            return False
+    if request.ask and terminal.can_ask() and not click.confirm(_question(chosen), err=True):
+        click.echo("Nothing was changed.", err=True)
+        return False
     return True
+
+
+def _question(chosen: Sequence[Mirrored]) -> str:
+    objects = sum(found.held for one in chosen for found in one.holders)
+    counts = [(sum(one.kind == family.name for one in chosen), family.name) for family in FAMILIES]
+    of = " and ".join(f"{count} {kind}{'' if count == 1 else 's'}" for count, kind in counts if count)
+    return f"Release {objects} objects of {of}?"
 
 
 async def _running_controller(client: Client) -> str:
@@ -131,20 +138,20 @@ async def _running_controller(client: Client) -> str:
     return ""
 
 
-async def _release_all(client: Client, machines: Machines, *, dry_run: bool) -> list[Released]:
+async def _release_all(client: Client, chosen: Sequence[Mirrored], *, dry_run: bool) -> list[Released]:
     executor, turn = Executor(client), asyncio.Semaphore(AT_ONCE)
 
-    async def one(holders: tuple[Holder, ...]) -> Released:
+    async def one(holders: Sequence[Holder]) -> Released:
         if dry_run:
             return Released(holders, [found for found in holders if found.held], [])
         async with turn:
             return await let_go(client, executor, holders)
 
-    return await asyncio.gather(*map(one, machines.values()))
+    return await asyncio.gather(*(one(mirrored.holders) for mirrored in chosen))
 
 
 async def let_go(client: Client, executor: Executor, holders: Sequence[Holder]) -> Released:
-    """Release one machine. Objects that somebody else wrote or deleted in between are read again."""
+    """Release what belongs together. Objects that somebody else wrote or deleted in between are read again."""
     changed: list[Holder] = []
     gone: list[Holder] = []
     error: KubeError | None = None
@@ -169,14 +176,14 @@ async def _again(client: Client, found: Holder) -> Holder | None:
 
 
 def _print(result: Released, *, dry_run: bool) -> None:
-    changed = {found.meta.uid for found in result.changed}
-    for found in sorted([*result.holders, *result.gone], key=_reading_order):
-        if found.meta.uid in changed:
-            became = "would be released" if dry_run else "released"
+    changed = {found.meta.uid: found for found in result.changed}
+    for found in rules.reading_order([*result.holders, *result.gone]):
+        if before := changed.get(found.meta.uid):
+            became = f"{'would be released' if dry_run else 'released'} ({_what(before)})"
         elif found in result.gone:
             became = "gone"
         else:
-            became = "still held" if found.held else "nothing to release"
+            became = f"still held ({_what(found)})" if found.held else "nothing to release"
         paused = [stay.why for stay in rules.stays(result.holders) if stay.holder is found]
         stays = f"; stays paused: {paused[0]}" if paused else ""
         click.echo(f"{found} -n {found.meta.namespace}: {became}{stays}")
@@ -184,8 +191,9 @@ def _print(result: Released, *, dry_run: bool) -> None:
         complaints.say("error", complaints.explain(result.error))
 
 
-def _reading_order(found: Holder) -> tuple[bool, bool]:
-    return found.kind is not mapi.Machine, found.kind is not capi.Machine
+def _what(found: Holder) -> str:
+    """What on it is ours, without the prefix that all of it has: finalizer, authoritative-api, ..."""
+    return ", ".join(name.rpartition("/")[2] for name in found.ours)
 
 
 def _advise(stays: Sequence[rules.Stay]) -> None:

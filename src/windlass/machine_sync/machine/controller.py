@@ -83,7 +83,7 @@ def machine_controller(
             Watch(capi.Cluster, of_this_cluster, namespace=theirs, when=identity_differs),
             Watch(capi.MachineSet, of_set, namespace=theirs, when=identity_differs),
             Watch(mapi.MachineSet, of_set, namespace=ours, when=identity_differs),
-            Watch(config.Infrastructure, of_this_cluster),
+            Watch(config.Infrastructure, of_this_cluster, cache_only=True),
         ),
         permissions=permissions(platform, namespaces),
         observe=Observer(reader, platform=platform, namespaces=namespaces),

@@ -64,7 +64,7 @@ def machine_set_controller(
             Watch(platform.infra_cluster, indexed_by(BY_CLUSTER), namespace=theirs, when=spec_differs),
             # The owner of all mirrors: its absence is a failure that its coming heals.
             Watch(capi.Cluster, everything, namespace=theirs, when=identity_differs),
-            Watch(config.Infrastructure, lambda _: ()),
+            Watch(config.Infrastructure, lambda _: (), cache_only=True),
         ),
         permissions=permissions(platform, namespaces),
         observe=Observer(reader, platform=platform, namespaces=namespaces),
