@@ -16,6 +16,7 @@ from windlass.kube.conditions import is_true
 from windlass.kube.verbs import PatchType
 from windlass.testing import BlockingControlPlane
 from windlass.testing.plane.processes import Processes
+from windlass.testing.simulators.instances import instances
 
 MACHINE_API, CLUSTER_API = "openshift-machine-api", "openshift-cluster-api"
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
@@ -79,6 +80,7 @@ async def test_a_paused_machine_gets_no_instance_until_it_is_resumed(client: Cli
         owned = {"ownerReferences": [owner_reference(owner)], "annotations": annotations}
         await create(client, capa.AWSMachine, f"x-{name}", {"instanceType": "m6i.xlarge"}, **owned)
     await until(client, core.Node, lambda nodes: names(nodes) == ["x-busy"], prefix="x-")
+    await until(client, capa.AWSMachine, lambda found: [*map(is_paused, found)] == [False, True], prefix="x-")
     resume = {"metadata": {"annotations": {"cluster.x-k8s.io/paused": None}}}
     await client.patch(capa.AWSMachine, "x-paused", resume, type=PatchType.MERGE, namespace=CLUSTER_API)
     await until(client, core.Node, lambda nodes: names(nodes) == ["x-busy", "x-paused"], prefix="x-")
@@ -96,6 +98,39 @@ async def test_the_machine_api_says_who_is_in_charge_and_runs_what_is_its_own(cl
     left = await client.delete(mapi.Machine, "ours", namespace=MACHINE_API)
     assert left is not None, "the simulator's finalizer holds it"
     await until(client, mapi.Machine, lambda found: phases(found) == {"theirs": None})
+
+
+async def test_a_machine_set_of_the_machine_api_has_as_many_running_machines_as_it_says(client: Client) -> None:
+    labels = {"machine.openshift.io/cluster-api-machineset": "pool"}
+    template = {"metadata": {"labels": labels}, "spec": {"providerSpec": {"value": {}}}}
+    spec = {"authoritativeAPI": "MachineAPI", "replicas": 3, "selector": {"matchLabels": labels}, "template": template}
+    await create(client, mapi.MachineSet, "pool", spec)
+    await until(client, mapi.Machine, every(3, lambda one: one["status"].get("phase") == "Running"), prefix="pool-")
+    await until(client, mapi.MachineSet, lambda sets: sets[0]["status"].get("readyReplicas") == 3)
+    machines = await trees(client, mapi.Machine, prefix="pool-")
+    nodes = await trees(client, core.Node, prefix="pool-")
+    assert {one["spec"]["providerID"] for one in machines} == {one["spec"]["providerID"] for one in nodes}
+
+    first = names(machines)[0]
+    await client.delete(mapi.Machine, first, namespace=MACHINE_API)
+    await until(client, mapi.Machine, lambda found: len(found) == 3 and first not in names(found), prefix="pool-")
+    await scale(client, 1)
+    await until(client, mapi.Machine, lambda found: len(found) == 1, prefix="pool-")
+    await client.delete(mapi.MachineSet, "pool", namespace=MACHINE_API)
+    for kind in (mapi.Machine, core.Node):
+        await until(client, kind, lambda found: not found, prefix="pool-")
+    made = [one for one in await instances(client, namespace=CLUSTER_API) if one.machine.startswith("pool-")]
+    assert {one.machine for one in made} >= {*names(machines)}
+    assert not any(one.alive for one in made)
+
+
+async def scale(client: Client, replicas: int) -> None:
+    body = {"spec": {"replicas": replicas}}
+    await client.patch(mapi.MachineSet, "pool", body, type=PatchType.MERGE, namespace=MACHINE_API)
+
+
+def is_paused(machine: dict[str, Any]) -> bool:
+    return is_true((machine.get("status") or {}).get("conditions") or [], "Paused")
 
 
 def names(found: list[dict[str, Any]]) -> list[str]:

@@ -6,12 +6,14 @@ makes a machine anywhere, and none belongs on a cluster that people use.
 
 | simulator | plays | as far as |
 |---|---|---|
-| `machine_api_simulator`, `machine_api_set_simulator` | Machine API operator | authority, Paused, finalizer, phases |
+| `machine_api_simulator` | Machine API operator, kubelet | authority, Paused, phases, provider ID, a Ready Node |
+| `machine_api_set_simulator` | Machine API operator | authority, Paused, as many Machines as replicas, status |
 | `infrastructure_machine_simulator` | infrastructure provider, kubelet | provider ID, status, addresses, a Ready Node |
 | `infrastructure_cluster_simulator` | infrastructure provider | control plane endpoint, ready |
 | `cluster_bootstrap_simulator` | installer | kubeconfig Secret, ControlPlaneInitialized |
 
-A Machine API MachineSet makes no Machines here, and nothing drains.
+Nothing drains. Both who make instances take over one that a machine names already, and keep a record of each
+(`windlass.testing.simulators.instances`), by which a test sees whether one was lost, doubled, or fought over.
 
     from windlass.testing.simulators import infrastructure_machine_simulator
     from windlass.testing.simulators.platforms import OPENSTACK
@@ -32,7 +34,8 @@ On the in-memory model, where nothing runs by itself, `windlass.testing.simulato
 from windlass.testing.simulators.cluster_bootstrap import cluster_bootstrap_simulator
 from windlass.testing.simulators.infrastructure_clusters import infrastructure_cluster_simulator
 from windlass.testing.simulators.infrastructure_machines import infrastructure_machine_simulator
-from windlass.testing.simulators.machine_api import machine_api_set_simulator, machine_api_simulator
+from windlass.testing.simulators.machine_api import machine_api_simulator
+from windlass.testing.simulators.machine_api_sets import machine_api_set_simulator
 
 __all__ = [
     "cluster_bootstrap_simulator",

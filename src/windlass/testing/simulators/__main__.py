@@ -16,9 +16,9 @@ from windlass.testing.simulators import (
     machine_api_set_simulator,
     machine_api_simulator,
 )
+from windlass.testing.simulators.authority import NAMESPACE as MACHINE_API_NAMESPACE
 from windlass.testing.simulators.infrastructure_clusters import Endpoint
 from windlass.testing.simulators.infrastructure_machines import NAMESPACE as CLUSTER_API_NAMESPACE
-from windlass.testing.simulators.machine_api import NAMESPACE as MACHINE_API_NAMESPACE
 from windlass.testing.simulators.platforms import PLATFORMS
 
 FIELD_MANAGER = "simulators"
@@ -30,18 +30,17 @@ async def simulate(settings: argparse.Namespace) -> None:
     server = urlsplit(cluster.server)
     endpoint = Endpoint(server.hostname or "localhost", server.port or 443)
     platform = PLATFORMS[settings.platform]
+    times = {"boot_seconds": settings.boot_seconds, "register_seconds": settings.register_seconds}
     there, here = settings.cluster_api_namespace, settings.machine_api_namespace
     async with (
         Client(cluster, field_manager=FIELD_MANAGER) as client,
         Manager(client, field_manager=FIELD_MANAGER) as manager,
     ):
         reader = manager.reader
-        await manager.start(machine_api_simulator(reader, namespace=here, boot_seconds=settings.boot_seconds))
+        await manager.start(machine_api_simulator(reader, platform=platform, namespace=here, cloud=there, **times))
         await manager.start(machine_api_set_simulator(reader, namespace=here))
         await manager.start(
-            infrastructure_machine_simulator(
-                reader, platform=platform, namespace=there, boot_seconds=settings.boot_seconds
-            )
+            infrastructure_machine_simulator(reader, platform=platform, namespace=there, cloud=there, **times)
         )
         await manager.start(
             infrastructure_cluster_simulator(reader, platform=platform, endpoint=endpoint, namespace=there)
@@ -66,6 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--machine-api-namespace", default=MACHINE_API_NAMESPACE)
     parser.add_argument("--cluster-api-namespace", default=CLUSTER_API_NAMESPACE)
     parser.add_argument("--boot-seconds", type=float, default=2.0, help="from a machine's creation until it runs")
+    parser.add_argument("--register-seconds", type=float, default=1.0, help="from then until its Node is ready")
     parser.add_argument("--log-level", default="info")
     settings = parser.parse_args(arguments)
     logs.configure(level=settings.log_level)

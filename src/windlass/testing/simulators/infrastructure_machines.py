@@ -2,14 +2,17 @@
 
 | infrastructure machine | what the simulator does |
 |---|---|
-| has the annotation cluster.x-k8s.io/paused | nothing |
+| has the annotation cluster.x-k8s.io/paused | lets go of its instance, condition Paused True where providers have one |
 | not owned by a Machine yet | waits, as providers do |
+| names an instance, or its Machine does by spec.providerID | takes that one over; goes on as below, at once |
 | younger than `boot_seconds` | its finalizer |
-| older | spec.providerID; status ready, addresses, state |
+| older | an instance; spec.providerID; status ready, addresses, state |
 | older by `register_seconds` more | a Node with the same provider ID and a Ready condition |
-| being deleted | deletes that Node, then its finalizer comes off |
+| its instance was deleted behind its back | nothing: providers do not make a second one |
+| being deleted | deletes instance and Node, then its finalizer comes off |
 
-The workload cluster is the API server itself: control plane and Nodes live in one.
+The workload cluster is the API server itself: control plane and Nodes live in one. That a Machine may name the
+instance is how those of OpenStack come over from the Machine API: on a real cloud the provider finds a server by name.
 """
 
 from datetime import datetime
@@ -19,45 +22,41 @@ from msgspec import Struct
 
 from windlass.api import capi, core
 from windlass.api.meta import ObjectMeta
-from windlass.kube.clock import rfc3339
+from windlass.kube.conditions import put
 from windlass.kube.controller import Controller, Watch
-from windlass.kube.permissions import writes
-from windlass.kube.plan import (
-    Action,
-    AddFinalizer,
-    Create,
-    Delete,
-    Merge,
-    Outcome,
-    Plan,
-    RemoveFinalizers,
-    RequeueAfter,
-    Target,
-    target,
-)
+from windlass.kube.permissions import permission, writes
+from windlass.kube.plan import AddFinalizer, Merge, Outcome, Plan, RemoveFinalizers, RequeueAfter, Retry, target
 from windlass.kube.seen import Absent, Present, Reader, Seen
+from windlass.testing.simulators import instances, kubelet
 from windlass.testing.simulators.ages import seconds_left
-from windlass.testing.simulators.platforms import SimulatedPlatform, address
+from windlass.testing.simulators.instances import InstanceRecord, Side
+from windlass.testing.simulators.platforms import SimulatedPlatform, instance_named_by
 
 NAMESPACE: Final = "openshift-cluster-api"
 PAUSED: Final = "cluster.x-k8s.io/paused"
 
-_NODE_CONDITIONS: Final = {
-    "Ready": ("True", "SimulatedKubeletReady"),
-    "MemoryPressure": ("False", "SimulatedKubeletHasSufficientMemory"),
-    "DiskPressure": ("False", "SimulatedKubeletHasNoDiskPressure"),
-    "PIDPressure": ("False", "SimulatedKubeletHasSufficientPID"),
-}
+_SIDE: Final[Side] = "ClusterAPI"
 
 
-class InfrastructureSnapshot(Struct, frozen=True):
-    """An infrastructure machine, the Node of its name, and how long things take."""
+class InfrastructureSnapshot(Struct, frozen=True, kw_only=True):
+    """An infrastructure machine, its instance, the Node of its name, and how long things take.
+
+    `instance` is the ID of the instance that is its own or would be; `named`: something said so, it was not made up.
+    """
 
     platform: SimulatedPlatform
     machine: Seen[Any]
-    node: Seen[core.Node]
+    instance: str = ""
+    named: bool = False
+    record: Seen[InstanceRecord] = Absent()
+    node: Seen[core.Node] = Absent()
+    cloud: str = instances.NAMESPACE
     boot_seconds: float = 0.0
     register_seconds: float = 0.0
+
+    @property
+    def provider_id(self) -> str:
+        return self.platform.provider_id(self.instance)
 
 
 def infrastructure_machine_simulator(
@@ -65,18 +64,40 @@ def infrastructure_machine_simulator(
     *,
     platform: SimulatedPlatform,
     namespace: str = NAMESPACE,
+    cloud: str = instances.NAMESPACE,
     boot_seconds: float = 2.0,
     register_seconds: float = 1.0,
 ) -> Controller[str, InfrastructureSnapshot]:
     """The controller; keys are names of machines.
 
-    `boot_seconds`: from creation until the instance runs; `register_seconds`: from then to a Ready Node.
+    `boot_seconds`: from creation until the instance runs; `register_seconds`: from then to a Ready Node. `cloud` is the
+    namespace with the records of instances.
     """
 
     async def observe(name: str, _: Outcome) -> InfrastructureSnapshot:
         machine = await reader.see(platform.machine, name, namespace=namespace)
-        node = await reader.see(core.Node, name, confirm=True) if isinstance(machine, Present) else Absent()
-        return InfrastructureSnapshot(platform, machine, node, boot_seconds, register_seconds)
+        if not isinstance(machine, Present):
+            return InfrastructureSnapshot(platform=platform, machine=machine)
+        named_by = str((machine.tree.get("spec") or {}).get("providerID") or "")
+        if not named_by and (owner := _owner(machine.metadata)):
+            # Live: a Machine that is seen too late would cost a second instance.
+            found = await reader.see(capi.Machine, owner, namespace=namespace)
+            named_by = found.object.spec.provider_id if isinstance(found, Present) else ""
+        instance = instance_named_by(named_by) or platform.instance(machine.metadata.uid)
+        record = await reader.see(InstanceRecord, instance, namespace=cloud)
+        if instances.held_by_other(record, _SIDE):
+            machine = await reader.see(platform.machine, name, namespace=namespace, live=True)
+        return InfrastructureSnapshot(
+            platform=platform,
+            machine=machine,
+            instance=instance,
+            named=bool(named_by),
+            record=record,
+            node=await reader.see(core.Node, name, confirm=True),
+            cloud=cloud,
+            boot_seconds=boot_seconds,
+            register_seconds=register_seconds,
+        )
 
     return Controller(
         name=f"{platform.name.lower()}-machine-simulator",
@@ -87,8 +108,9 @@ def infrastructure_machine_simulator(
         permissions=(
             writes(platform.machine, "patch", namespace=namespace),
             writes(platform.machine, "patch", subresource="status", namespace=namespace),
-            writes(core.Node, "create", "delete"),
-            writes(core.Node, "patch", subresource="status"),
+            permission(capi.Machine, "get", namespace=namespace),
+            *instances.record_permissions(cloud),
+            *kubelet.NODE_PERMISSIONS,
         ),
         observe=observe,
         decide=decide_infrastructure_machine,
@@ -101,102 +123,97 @@ def decide_infrastructure_machine(seen: InfrastructureSnapshot, *, now: datetime
     machine = seen.machine
     if not isinstance(machine, Present):
         return Plan.nothing("no machine to look after")
+    if not instances.recorded(seen.record):
+        return Plan((), Retry("the record of its instance cannot be read"))
     if PAUSED in machine.metadata.annotations:
-        return Plan.nothing("the machine is paused")
+        return Plan.of(instances.let_go(seen.record, side=_SIDE, now=now), _says_paused(seen, machine, now=now))
     if machine.deleting:
-        return _terminate(seen, machine)
-    if not _owned_by_machine(machine.metadata):
-        return Plan.nothing("no Machine owns it yet")
-    hold = AddFinalizer(
+        return _terminate(seen, machine, now=now)
+    if not _owner(machine.metadata):
+        return Plan.of(_says_paused(seen, machine, now=now))
+    if instances.gone(seen.record):
+        return Plan.nothing(f"instance {seen.instance} was deleted")
+    finalizer = AddFinalizer(
         target=target(machine),
         observed=tuple(machine.metadata.finalizers),
         finalizer=seen.platform.machine_finalizer,
         why="there will be a simulated instance to delete",
     )
-    left = seconds_left(machine.metadata, seen.boot_seconds, now=now)
+    paused = _says_paused(seen, machine, now=now)
+    left = 0.0 if seen.named else seconds_left(machine.metadata, seen.boot_seconds, now=now)
     if left > 0:
-        return Plan.of(hold).then(RequeueAfter(left, "the simulated instance boots"))
-    provisioned = _provisioned(seen.platform, machine)
+        return Plan.of(finalizer, paused).then(RequeueAfter(left, "the simulated instance boots"))
+    record = instances.record_target(seen.instance, seen.cloud)
+    name = machine.metadata.name
+    hold = instances.hold(seen.record, record, machine=name, side=_SIDE, named=seen.named, now=now)
+    provisioned = (hold, finalizer, *_provisioned(seen, machine, now=now))
     left = seconds_left(machine.metadata, seen.boot_seconds + seen.register_seconds, now=now)
     if left > 0:
-        return Plan.of(hold, *provisioned).then(RequeueAfter(left, "the simulated kubelet starts"))
-    return Plan.of(hold, *provisioned, _node(seen, machine, now=now))
+        return Plan.of(*provisioned).then(RequeueAfter(left, "the simulated kubelet starts"))
+    registers = kubelet.registers(seen.node, name=name, instance=seen.instance, provider_id=seen.provider_id, now=now)
+    return Plan.of(*provisioned, registers)
 
 
-def _provisioned(platform: SimulatedPlatform, machine: Present[Any]) -> tuple[Merge, Merge]:
-    observed_spec: dict[str, Any] = dict(machine.tree.get("spec") or {})
-    observed_status: dict[str, Any] = dict(machine.tree.get("status") or {})
-    spec, status = platform.spec(machine.metadata), platform.status(machine.metadata)
+def _provisioned(seen: InfrastructureSnapshot, machine: Present[Any], *, now: datetime) -> tuple[Merge, Merge]:
+    observed: dict[str, Any] = dict(machine.tree.get("spec") or {})
+    spec = seen.platform.spec(seen.instance)
     return (
         Merge(
             target=target(machine),
-            observed={"spec": observed_spec},
-            desired={"spec": {**observed_spec, **spec}},
+            observed={"spec": observed},
+            desired={"spec": {**observed, **spec}},
             why="the simulated instance exists",
         ),
-        Merge(
+        _status(seen, machine, seen.platform.status(seen.instance, machine.metadata.name), now=now),
+    )
+
+
+def _says_paused(seen: InfrastructureSnapshot, machine: Present[Any], *, now: datetime) -> Merge | None:
+    """Only the condition, where the provider has one."""
+    return _status(seen, machine, {}, now=now) if seen.platform.reports_paused else None
+
+
+def _status(seen: InfrastructureSnapshot, machine: Present[Any], fields: dict[str, Any], *, now: datetime) -> Merge:
+    observed: dict[str, Any] = dict(machine.tree.get("status") or {})
+    desired = {**observed, **fields}
+    if seen.platform.reports_paused:
+        paused = PAUSED in machine.metadata.annotations
+        desired["conditions"] = put(observed.get("conditions") or [], _paused_condition(paused), now=now)
+    return Merge(
+        target=target(machine),
+        part="status",
+        observed={"status": observed},
+        desired={"status": desired},
+        why="the simulated instance runs" if fields else "whether the provider stands still",
+    )
+
+
+def _paused_condition(paused: bool) -> dict[str, str]:
+    """As the provider of AWS says it, without its lastTransitionTime."""
+    if paused:
+        return {"type": "Paused", "status": "True", "reason": "Paused", "message": f"annotation {PAUSED} is set"}
+    return {"type": "Paused", "status": "False", "severity": "Info", "reason": "NotPaused"}
+
+
+def _terminate(seen: InfrastructureSnapshot, machine: Present[Any], *, now: datetime) -> Plan:
+    return Plan.of(
+        instances.delete(seen.record, side=_SIDE, now=now),
+        kubelet.is_removed(seen.node, provider_id=seen.provider_id),
+        RemoveFinalizers(
             target=target(machine),
-            part="status",
-            observed={"status": observed_status},
-            desired={"status": {**observed_status, **status}},
-            why="the simulated instance runs",
+            observed=tuple(machine.metadata.finalizers),
+            finalizers=(seen.platform.machine_finalizer,),
+            why="the simulated instance is gone",
         ),
     )
 
 
-def _node(seen: InfrastructureSnapshot, machine: Present[Any], *, now: datetime) -> Action | None:
-    provider_id = seen.platform.spec(machine.metadata)["providerID"]
-    node = seen.node
-    if isinstance(node, Absent):
-        body = {
-            "metadata": {"labels": {"kubernetes.io/hostname": machine.metadata.name}},
-            "spec": {"providerID": provider_id},
-        }
-        return Create(target=Target(core.Node, machine.metadata.name), body=body, why="the simulated kubelet registers")
-    if not isinstance(node, Present) or node.deleting or node.object.spec.provider_id != provider_id:
-        return None
-    observed: dict[str, Any] = dict(node.tree.get("status") or {})
-    if any(condition.type == "Ready" and condition.status == "True" for condition in node.object.status.conditions):
-        return None
-    report = {
-        "conditions": [
-            {
-                "type": kind,
-                "status": status,
-                "reason": reason,
-                "message": "written by a simulator: no kubelet runs here",
-                "lastHeartbeatTime": rfc3339(now),
-                "lastTransitionTime": rfc3339(now),
-            }
-            for kind, (status, reason) in _NODE_CONDITIONS.items()
-        ],
-        "addresses": [{"type": "InternalIP", "address": address(machine.metadata)}],
-    }
-    return Merge(
-        target=target(node),
-        part="status",
-        observed={"status": observed},
-        desired={"status": {**observed, **report}},
-        why="the simulated kubelet is ready",
-    )
-
-
-def _terminate(seen: InfrastructureSnapshot, machine: Present[Any]) -> Plan:
-    provider_id = seen.platform.spec(machine.metadata)["providerID"]
-    delete = None
-    if isinstance(seen.node, Present) and seen.node.object.spec.provider_id == provider_id:
-        delete = Delete(target=target(seen.node), deleting=seen.node.deleting, why="its instance is gone")
-    let_go = RemoveFinalizers(
-        target=target(machine),
-        observed=tuple(machine.metadata.finalizers),
-        finalizers=(seen.platform.machine_finalizer,),
-        why="the simulated instance is gone",
-    )
-    return Plan.of(delete, let_go)
-
-
-def _owned_by_machine(metadata: ObjectMeta) -> bool:
+def _owner(metadata: ObjectMeta) -> str:
+    """The name of the Machine that owns it, empty if none does."""
     group = capi.Machine.RESOURCE.group
-    return any(
-        owner.kind == "Machine" and owner.api_version.split("/")[0] == group for owner in metadata.owner_references
+    owners = (
+        owner.name
+        for owner in metadata.owner_references
+        if owner.kind == "Machine" and owner.api_version.split("/")[0] == group
     )
+    return next(owners, "")

@@ -1,7 +1,7 @@
 """The platforms whose infrastructure provider can be played: their kinds, and what an instance looks like there.
 
-Everything about an instance follows from the uid of its infrastructure machine, so that a simulator which is killed and
-started again goes on with the same instances.
+Everything about an instance follows from its ID, and that from the uid of the object it was made for. So a simulator
+which is killed and started again goes on with the same instances, and whoever takes one over says the same of it.
 """
 
 import hashlib
@@ -11,68 +11,83 @@ from typing import Any
 from msgspec import Struct
 
 from windlass.api import capa, capo
-from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.api.meta import KubernetesObject
+
+Tree = dict[str, Any]
 
 
 class SimulatedPlatform(Struct, frozen=True, kw_only=True):
     """One platform.
 
-    `spec(metadata)` and `status(metadata)` are the fields that the provider sets on the machine with that metadata once
-    its instance runs; `spec` always has `providerID`. `cluster_status` are those of a cluster that is ready.
+    `instance(uid)` is the ID of the instance that is made for the object with that uid, `provider_id(instance)` what
+    Nodes and Machines call it. `spec(instance)`, `status(instance, name)` are the fields that the provider sets on the
+    infrastructure machine `name` once its instance runs; `addresses(instance, name)` those that both APIs show.
+    `provider_status(instance)` is what the Machine API says of it beside them. `reports_paused`: the provider has a
+    condition Paused on its machines. `cluster_status` are the fields of a cluster that is ready.
     """
 
     name: str
     machine: type[KubernetesObject]
     machine_finalizer: str
-    spec: Callable[[ObjectMeta], dict[str, str]]
-    status: Callable[[ObjectMeta], dict[str, Any]]
+    reports_paused: bool
+    instance: Callable[[str], str]
+    instance_state: str
+    provider_id: Callable[[str], str]
+    addresses: Callable[[str, str], list[Tree]]
+    spec: Callable[[str], dict[str, str]]
+    status: Callable[[str, str], Tree]
+    provider_status: Callable[[str], Tree | None]
     cluster: type[KubernetesObject]
     cluster_finalizer: str
     cluster_status: Mapping[str, Any]
 
 
-def address(metadata: ObjectMeta) -> str:
-    """The internal IP of the instance behind a machine."""
-    first, second, third = hashlib.sha256(metadata.uid.encode()).digest()[:3]
+def address(instance: str) -> str:
+    """The internal IP of an instance."""
+    first, second, third = hashlib.sha256(instance.encode()).digest()[:3]
     return f"10.{first}.{second}.{third}"
 
 
-def _openstack_status(metadata: ObjectMeta) -> dict[str, Any]:
+def instance_named_by(provider_id: str) -> str:
+    """The ID of the instance that a provider ID means: what stands after the last slash."""
+    return provider_id.rpartition("/")[2]
+
+
+def _openstack_addresses(instance: str, name: str) -> list[Tree]:
+    return [{"type": "InternalIP", "address": address(instance)}, {"type": "Hostname", "address": name}]
+
+
+def _openstack_status(instance: str, name: str) -> Tree:
     return {
         "ready": True,
         "initialization": {"provisioned": True},
-        "instanceID": metadata.uid,
+        "instanceID": instance,
         "instanceState": "ACTIVE",
-        "addresses": [
-            {"type": "InternalIP", "address": address(metadata)},
-            {"type": "Hostname", "address": metadata.name},
-        ],
+        "addresses": _openstack_addresses(instance, name),
     }
 
 
-def _aws_spec(metadata: ObjectMeta) -> dict[str, str]:
-    instance = f"i-{hashlib.sha256(metadata.uid.encode()).hexdigest()[:17]}"
-    return {"providerID": f"aws:///us-east-1a/{instance}", "instanceID": instance}
+def _aws_provider_id(instance: str) -> str:
+    return f"aws:///us-east-1a/{instance}"
 
 
-def _aws_status(metadata: ObjectMeta) -> dict[str, Any]:
-    dns = f"ip-{address(metadata).replace('.', '-')}.ec2.internal"
-    return {
-        "ready": True,
-        "instanceState": "running",
-        "addresses": [
-            {"type": "InternalIP", "address": address(metadata)},
-            {"type": "InternalDNS", "address": dns},
-        ],
-    }
+def _aws_addresses(instance: str, _: str) -> list[Tree]:
+    dns = f"ip-{address(instance).replace('.', '-')}.ec2.internal"
+    return [{"type": "InternalIP", "address": address(instance)}, {"type": "InternalDNS", "address": dns}]
 
 
 OPENSTACK = SimulatedPlatform(
     name="OpenStack",
     machine=capo.OpenStackMachine,
     machine_finalizer="openstackmachine.infrastructure.cluster.x-k8s.io",
-    spec=lambda metadata: {"providerID": f"openstack:///{metadata.uid}"},
+    reports_paused=False,
+    instance=lambda uid: uid,
+    instance_state="ACTIVE",
+    provider_id=lambda instance: f"openstack:///{instance}",
+    addresses=_openstack_addresses,
+    spec=lambda instance: {"providerID": f"openstack:///{instance}"},
     status=_openstack_status,
+    provider_status=lambda _: None,
     cluster=capo.OpenStackCluster,
     cluster_finalizer="openstackcluster.infrastructure.cluster.x-k8s.io",
     cluster_status={"ready": True, "initialization": {"provisioned": True}},
@@ -83,8 +98,18 @@ AWS = SimulatedPlatform(
     name="AWS",
     machine=capa.AWSMachine,
     machine_finalizer="awsmachine.infrastructure.cluster.x-k8s.io",
-    spec=_aws_spec,
-    status=_aws_status,
+    reports_paused=True,
+    instance=lambda uid: f"i-{hashlib.sha256(uid.encode()).hexdigest()[:17]}",
+    instance_state="running",
+    provider_id=_aws_provider_id,
+    addresses=_aws_addresses,
+    spec=lambda instance: {"providerID": _aws_provider_id(instance), "instanceID": instance},
+    status=lambda instance, name: {
+        "ready": True,
+        "instanceState": "running",
+        "addresses": _aws_addresses(instance, name),
+    },
+    provider_status=lambda instance: {"instanceId": instance, "instanceState": "running"},
     cluster=capa.AWSCluster,
     cluster_finalizer="awscluster.infrastructure.cluster.x-k8s.io",
     cluster_status={"ready": True},

@@ -48,6 +48,11 @@ def actor(
     """The simulator that `make` gives, as an actor of a scenario (`windlass.testing.crash`)."""
 
     async def act(api: MemoryApi) -> int:
-        return await step(make(MemoryReader(api)), api, now=now())
+        reader = MemoryReader(api)
+        controller = make(reader)
+        for watch in controller.watches:
+            for name, values in watch.indexes.items():
+                reader.add_index(watch.kind, name, values)
+        return await step(controller, api, now=now())
 
     return act

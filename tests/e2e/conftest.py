@@ -1,0 +1,52 @@
+"""A control plane on which authority over machines is moved, with the real Cluster API core manager."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from windlass.kube import config
+from windlass.kube.client import Client
+from windlass.machine_sync.constants import Namespaces
+from windlass.testing import ControlPlane
+from windlass.testing.plane.control_plane import BlockingControlPlane
+
+from ..api.machine_sync.examples import EXAMPLES
+from ..api.machine_sync.stage import Stage
+from .ground import SIMULATORS, Actors, Ground
+
+
+@pytest.fixture(scope="session")
+def migration_plane() -> Iterator[ControlPlane]:
+    """A plane with Cluster API core and the CRDs of all sides."""
+    with BlockingControlPlane(cluster_api=True, users={SIMULATORS: ["system:masters"]}) as plane:
+        plane.install_foreign_crds("machine.openshift.io", "infrastructure.cluster.x-k8s.io", "config.openshift.io")
+        yield ControlPlane.around(plane)
+
+
+@pytest.fixture
+def platform() -> str:
+    """The platform of a test; parametrize it to have another."""
+    return "OpenStack"
+
+
+@pytest.fixture
+async def ground(migration_plane: ControlPlane, platform: str, tmp_path: Path) -> AsyncIterator[Ground]:
+    """Empty namespaces on a cluster where Machine sync is enabled; nobody acts there yet but Cluster API core."""
+    plane = migration_plane
+    namespaces = Namespaces(await plane.create_namespace("mapi-"), await plane.create_namespace("capi-"))
+    async with Client(config.load(kubeconfig=plane.kubeconfig()), field_manager="test") as admin:
+        stage = Stage(plane, admin, namespaces=namespaces, example=EXAMPLES[platform])
+        await stage.grant()
+        await stage.enable()
+        yield Ground(stage, tmp_path)
+    for namespace in namespaces:
+        await plane.delete_namespace(namespace)
+
+
+@pytest.fixture
+async def actors(ground: Ground) -> AsyncIterator[Actors]:
+    """Everybody else is there, and acts on a provisioned Cluster."""
+    async with ground.simulated() as actors:
+        await ground.cluster()
+        yield actors

@@ -1,0 +1,112 @@
+"""Authority moves, and MachineSets are scaled, with the admission policies in force: whoever must write still may.
+
+Here the user is not exempt, as on a cluster; the controllers of both APIs are, and Windlass as its ServiceAccount.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from windlass.api import capi, mapi
+from windlass.api.meta import KubernetesObject
+from windlass.kube.errors import ApiError
+from windlass.machine_sync import policies
+from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
+from windlass.machine_sync.rbac import ServiceAccount
+from windlass.testing.plane.commands import CLUSTER_API_CORE
+
+from ..api.machine_sync.examples import Tree
+from ..api.machine_sync.stage import eventually
+from .ground import SIMULATORS, Actors, Ground, assert_one_instance
+from .history import recorded
+
+pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]
+
+MIRROR = "Changing .spec is not allowed. This is because status.authoritativeAPI is set to Machine API."
+
+
+@pytest.fixture
+async def policed(ground: Ground, actors: Actors) -> AsyncIterator[Ground]:
+    """The ground with the policies in force, until the end of the test."""
+    stage = ground.stage
+    documents = policies.documents(
+        namespaces=stage.namespaces,
+        service_account=ServiceAccount(namespace=stage.namespaces.cluster_api),
+        platforms=[stage.example.name],
+        exempt=[SIMULATORS, CLUSTER_API_CORE],
+    )
+    await stage.plane.apply(*documents)
+    yield ground
+    for document in reversed(documents):
+        resource = {
+            "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+            "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+        }[document["kind"]]
+        path = f"/apis/{document['apiVersion']}/{resource}/{document['metadata']['name']}"
+        await stage.admin.request("DELETE", path)
+
+
+async def refused(ground: Ground, kind: type[KubernetesObject], name: str, body: Tree) -> str:
+    """Why the user may not write this; empty if they may. The write is then done."""
+    try:
+        await ground.stage.patch(kind, name, body)
+    except ApiError as error:
+        return str(error)
+    return ""
+
+
+def other_domain(number: int) -> Tree:
+    return {"spec": {"failureDomain": f"elsewhere-{number}"}}
+
+
+@pytest.mark.parametrize("platform", ["AWS", "OpenStack"])
+async def test_a_machine_changes_hands_and_back_and_its_mirror_is_nobodys_to_write(policed: Ground) -> None:
+    name = policed.name("w-0")
+    tries: list[int] = []
+
+    async def writing_the_mirror() -> str:
+        tries.append(1)
+        return await refused(policed, capi.Machine, name, other_domain(len(tries)))
+
+    async with policed.syncing(), recorded(policed.stage) as history:
+        await policed.machine(name, MACHINE_API)
+        await policed.settled(name, MACHINE_API)
+        # Policies act a moment after they were made.
+        await eventually(writing_the_mirror, lambda said: MIRROR in said, what="the policies in force")
+        await policed.settled(name, MACHINE_API)
+
+        await policed.hand_over(mapi.Machine, name, CLUSTER_API)
+        await policed.settled(name, CLUSTER_API)
+        said = await refused(policed, mapi.Machine, name, {"spec": {"providerID": "stolen"}})
+        assert "You may only modify spec.authoritativeAPI" in said
+        await policed.hand_over(mapi.Machine, name, MACHINE_API)
+        await policed.settled(name, MACHINE_API)
+        await policed.stage.delete(mapi.Machine, name)
+        await policed.gone(name)
+    assert history.two_authorities() == []
+    assert_one_instance(await policed.instance(name), hands=[MACHINE_API, CLUSTER_API, MACHINE_API], alive=False)
+
+
+async def test_a_set_changes_hands_and_is_scaled_on_either_side(policed: Ground) -> None:
+    name = policed.name("ms")
+    async with policed.syncing():
+        await policed.machine_set(name, MACHINE_API, replicas=1)
+        await policed.set_settled(name, MACHINE_API, replicas=1)
+        kinds: tuple[tuple[str, Any, Any], ...] = (
+            (CLUSTER_API, capi.MachineSet, mapi.MachineSet),
+            (MACHINE_API, mapi.MachineSet, capi.MachineSet),
+        )
+        for replicas, (target, authority, mirror) in enumerate(kinds, start=2):
+            await policed.hand_over(mapi.MachineSet, name, target)
+            await policed.set_settled(name, target, replicas=replicas - 1)
+            assert "not allowed" in await refused(policed, mirror, name, {"spec": {"replicas": 7}})
+            await policed.scale(authority, name, replicas)
+            await policed.set_settled(name, target, replicas=replicas)
+        machines = await policed.machines(prefix=name)
+        for machine in machines:
+            await policed.hand_over(mapi.Machine, machine, MACHINE_API)
+            await policed.settled(machine, MACHINE_API)
+        await policed.stage.delete(mapi.MachineSet, name)
+        await policed.gone(*machines)
+    assert len(machines) == 3
