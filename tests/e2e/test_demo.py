@@ -63,6 +63,9 @@ def test_every_step_of_the_demo_comes_true_and_nothing_is_left(environment: Mapp
     assert (
         "$ kubectl -n openshift-cluster-api scale machineset.cluster.x-k8s.io/demo-worker --replicas=5" in demo.stdout
     )
+    assert re.search(
+        r"\$ windlass migrate machineset/demo-pool( machine/demo-pool-\w{5}){3} --to cluster-api", demo.stdout
+    )
 
 
 def test_what_is_kept_can_be_used_and_stopped(environment: Mapping[str, str]) -> None:
@@ -73,8 +76,11 @@ def test_what_is_kept_can_be_used_and_stopped(environment: Mapping[str, str]) ->
         kubeconfig = demo.stdout.partition("export KUBECONFIG=")[2].split()[0]
         machines = windlass("machines", "--kubeconfig", kubeconfig, environment=environment)
         assert SERVICE_ACCOUNT in (Path(kubeconfig).parents[1] / "logs" / "audit.log").read_text(encoding="utf-8")
-        rows = [line.split() for line in machines.stdout.splitlines()[1:]]
-        assert [row[1:5] for row in rows] == [["ClusterAPI", "Running", "Running", "True"]] * 5
+        rows = [line.split() for line in machines.stdout.partition("\nMACHINESET")[0].splitlines()[1:] if line]
+        assert [row[1:5] for row in rows] == [
+            *[["MachineAPI", "Running", "Running", "True"]] * 3,
+            *[["ClusterAPI", "Running", "Running", "True"]] * 5,
+        ]
         again = windlass("demo", "--keep", environment=environment)
         assert again.returncode == Exit.FAILED
         assert "`windlass dev down` stops it" in again.stderr

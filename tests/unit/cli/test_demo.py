@@ -12,6 +12,7 @@ from rich.console import Console
 from windlass.api import capi, mapi
 from windlass.api.meta import K
 from windlass.cli.demo import expectations as expect
+from windlass.cli.demo import hand_over
 from windlass.cli.demo.performance import perform
 from windlass.cli.demo.scene import Moment, Scene, met, missing
 from windlass.cli.demo.stage import Stage
@@ -20,6 +21,7 @@ from windlass.cli.demo.view import LinesView, summarise
 from windlass.kube.object import Object
 from windlass.kube.seen import Present, seen
 from windlass.testing.plane.errors import PlaneError
+from windlass.testing.simulators.instances import Entry, Instance
 
 TRUE = {"type": "Synchronized", "status": "True", "reason": "ResourceSynchronized", "message": "ok"}
 
@@ -30,13 +32,13 @@ def present(kind: type[K], tree: dict[str, Any]) -> Present[K]:
     return found
 
 
-def machine(name: str, **spec: Any) -> Present[capi.Machine]:
+def machine(name: str, *, standing: bool = False, **spec: Any) -> Present[capi.Machine]:
     return present(
         capi.Machine,
         {
             "metadata": {"name": name, "generation": 2},
             "spec": {"providerID": f"openstack:///{name}", **spec},
-            "status": {"phase": "Running"},
+            "status": {"phase": "Running", "conditions": [paused(standing)]},
         },
     )
 
@@ -54,12 +56,29 @@ def mirror(name: str, *, condition: dict[str, Any] = TRUE, **status: Any) -> Pre
     return present(mapi.Machine, tree)
 
 
+def machine_sets(name: str, authority: str) -> dict[str, Any]:
+    """A MachineSet on both sides, in sync, as fields of a scene."""
+    here, there = authority == "MachineAPI", authority == "ClusterAPI"
+    metadata = {"metadata": {"name": name, "generation": 1}}
+    status = {"authoritativeAPI": authority, "synchronizedGeneration": 1, "conditions": [TRUE, paused(not here)]}
+    mirror = present(mapi.MachineSet, {**metadata, "spec": {}, "status": status})
+    source = present(capi.MachineSet, {**metadata, "status": {"conditions": [paused(not there)]}})
+    return {"mirror_sets": {name: mirror}, "sets": {name: source}}
+
+
+def paused(really: bool) -> dict[str, Any]:
+    return {"type": "Paused", "status": str(really), "reason": "Said", "message": ""}
+
+
+SETS = machine_sets("demo-worker", "ClusterAPI")
+
+
 def scene(*mirrors: Present[mapi.Machine], count: int | None = None, **fields: Any) -> Scene:
-    names = [f"worker-{number}" for number in range(len(mirrors) if count is None else count)]
+    names = [f"demo-worker-{number}" for number in range(len(mirrors) if count is None else count)]
     return Scene(
         machines={name: machine(name) for name in names},
         mirrors={one.metadata.name: one for one in mirrors},
-        **fields,
+        **{**SETS, **fields},
     )
 
 
@@ -70,48 +89,109 @@ def scene(*mirrors: Present[mapi.Machine], count: int | None = None, **fields: A
         ({"phase": "Provisioned"}, "has phase Provisioned in the Machine API, not Running"),
         ({"addresses": []}, "its mirror has no addresses"),
         ({"nodeRef": None}, "its mirror names no Node"),
-        ({"synchronizedGeneration": 1}, "its mirror is behind the generation of its Cluster API Machine"),
+        ({"synchronizedGeneration": 1}, "its mirror is behind the generation of the authority"),
         ({"conditions": []}, "its mirror has no Synchronized condition"),
     ],
 )
 def test_a_machine_does_not_run_as_long_as_its_mirror_lacks_anything(flaw: dict[str, Any], said: str) -> None:
-    assert expect.machines_run(1)(scene(mirror("worker-0", **flaw)), Moment()) == missing(f"worker-0: {said}")
+    assert expect.machines_run(1)(scene(mirror("demo-worker-0", **flaw)), Moment()) == missing(f"demo-worker-0: {said}")
 
 
 def test_machines_run_when_every_mirror_has_everything() -> None:
-    assert expect.machines_run(2)(scene(mirror("worker-0"), mirror("worker-1")), Moment()).met
+    assert expect.machines_run(2)(scene(mirror("demo-worker-0"), mirror("demo-worker-1")), Moment()).met
+
+
+def test_machines_do_not_run_as_long_as_the_mirror_of_their_set_is_not_in_sync() -> None:
+    found = expect.machines_run(1)(scene(mirror("demo-worker-0"), mirror_sets={}), Moment())
+    assert found == missing("the mirror of MachineSet demo-worker is not synchronized")
 
 
 def test_the_number_of_machines_counts() -> None:
-    found = expect.machines_run(3)(scene(mirror("worker-0")), Moment())
+    found = expect.machines_run(3)(scene(mirror("demo-worker-0")), Moment())
     assert found == missing("there are 1 machines, not 3")
 
 
 def test_a_machine_without_mirror_is_not_mirrored() -> None:
     found = expect.machines_are_mirrored(1)(scene(count=1), Moment())
-    assert found == missing("worker-0: has no mirror in the Machine API")
+    assert found == missing("demo-worker-0: has no mirror in the Machine API")
 
 
 def test_a_replaced_machine_must_be_gone_everywhere() -> None:
     before = Scene(machines={"old": machine("old")})
-    after = scene(mirror("worker-0"), infrastructure={"old": None})
+    after = scene(mirror("demo-worker-0"), infrastructure={"old": None})
     look = expect.machine_is_replaced(1)
     assert look(after, Moment(before, "old")) == missing("old still exists as OpenStackMachine")
-    assert "worker-0 runs in its place" in look(scene(mirror("worker-0")), Moment(before, "old")).text
+    assert "demo-worker-0 runs in its place" in look(scene(mirror("demo-worker-0")), Moment(before, "old")).text
 
 
 def test_a_refusal_counts_only_with_its_exact_message() -> None:
     refusal = {**TRUE, "status": "False", "reason": "FailedToConvertCAPIMachineToMAPI", "message": expect.REFUSAL}
-    moment = Moment(machine="worker-0")
-    assert expect.conversion_is_refused(scene(mirror("worker-0", condition=refusal)), moment).met
+    moment = Moment(machine="demo-worker-0")
+    assert expect.conversion_is_refused(scene(mirror("demo-worker-0", condition=refusal)), moment).met
     other = {**refusal, "message": "something else"}
-    assert not expect.conversion_is_refused(scene(mirror("worker-0", condition=other)), moment).met
+    assert not expect.conversion_is_refused(scene(mirror("demo-worker-0", condition=other)), moment).met
 
 
 def test_the_commands_of_a_step_name_its_machine() -> None:
     commands = [command for step in STORY for command in step.typed(Moment(machine="demo-worker-x"))]
     assert "kubectl -n openshift-cluster-api delete machine.cluster.x-k8s.io/demo-worker-x" in commands
     assert not any("MACHINE" in command for command in commands)
+
+
+def handed_over(to: str, *, instances: tuple[Instance, ...] | None = None, code: int | None = 0, **flaw: Any) -> Scene:
+    """The second act: three machines under `to`."""
+    here = to == "MachineAPI"
+    names = [f"demo-pool-{number}" for number in range(3)]
+    said = {"authoritativeAPI": to, "conditions": [TRUE, paused(not here)]}
+    mirrors = [mirror(name, **{**said, **(flaw if name == "demo-pool-1" else {})}) for name in names]
+    return Scene(
+        machines={name: machine(name, standing=here) for name in names},
+        mirrors={one.metadata.name: one for one in mirrors},
+        instances=instances or tuple(instance(name) for name in names),
+        code=code,
+        **machine_sets("demo-pool", to),
+    )
+
+
+def instance(machine: str, *entries: Entry, id: str = "") -> Instance:  # noqa: A002 - the word of the field
+    made = Entry("2026-01-01T12:00:00Z", "MachineAPI", "created")
+    return Instance(id=id or f"i-{machine}", machine=machine, holder="", entries=(made, *entries))
+
+
+class TestSecondAct:
+    BEFORE = Moment(handed_over("MachineAPI"))
+    LOOK = staticmethod(hand_over.handed_over("ClusterAPI"))
+
+    def test_it_begins_when_the_machine_api_runs_a_set_and_cluster_api_stands_still(self) -> None:
+        assert hand_over.machine_api_runs_a_set(handed_over("MachineAPI"), Moment()).met
+        assert not hand_over.machine_api_runs_a_set(handed_over("ClusterAPI"), Moment()).met
+
+    def test_machines_are_handed_over_when_all_run_there_on_the_same_instances(self) -> None:
+        assert self.LOOK(handed_over("ClusterAPI"), self.BEFORE).met
+
+    @pytest.mark.parametrize(
+        ("flaw", "said"),
+        [
+            ({"authoritativeAPI": "Migrating"}, "demo-pool-1: its mirror has authority Migrating, not ClusterAPI"),
+            ({"conditions": [TRUE, paused(False)]}, "demo-pool-1: the Machine API has not paused"),
+            ({"code": None}, "`windlass migrate` has not ended"),
+            ({"code": 4}, "`windlass migrate` ended with code 4"),
+        ],
+    )
+    def test_they_are_not_as_long_as_anything_is_missing(self, flaw: dict[str, Any], said: str) -> None:
+        assert self.LOOK(handed_over("ClusterAPI", **flaw), self.BEFORE) == missing(said)
+
+    def test_an_instance_too_many_is_noticed(self) -> None:
+        made = (*self.BEFORE.before.instances, instance("demo-pool-1", id="i-second"))
+        found = self.LOOK(handed_over("ClusterAPI", instances=made), self.BEFORE)
+        assert not found.met
+        assert "i-second" in found.text
+
+    @pytest.mark.parametrize("what", ["deleted", "taken"])
+    def test_an_instance_that_was_lost_or_fought_over_is_noticed(self, what: str) -> None:
+        first, *others = self.BEFORE.before.instances
+        spoiled = instance(first.machine, Entry("2026-01-01T12:01:00Z", "ClusterAPI", what, "MachineAPI"))
+        assert not self.LOOK(handed_over("ClusterAPI", instances=(spoiled, *others)), self.BEFORE).met
 
 
 async def nothing(_: Stage, __: Moment) -> None:

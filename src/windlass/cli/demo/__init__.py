@@ -7,7 +7,7 @@ only when its effect was seen in the API server.
 | module | what it holds |
 |---|---|
 | `story` | the steps: command, act, expectation, deadline; read it as the documentation of what Windlass does |
-| `expectations` | when a step has come true |
+| `expectations`, `hand_over` | when a step of the first act, and of the second, has come true |
 | `scene` | what is seen at one moment |
 | `stage` | the control plane and the processes beside it |
 | `identity` | who Windlass is there |

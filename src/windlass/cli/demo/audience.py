@@ -10,6 +10,7 @@ from windlass.kube.cache import Cache
 from windlass.kube.client import Client
 from windlass.kube.seen import Present, seen
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE
+from windlass.testing.simulators.instances import SELECTOR, Instance, InstanceRecord, instance_of
 
 _WATCHED: Mapping[type[KubernetesObject], str] = {
     capi.Cluster: CLUSTER_API_NAMESPACE,
@@ -18,6 +19,7 @@ _WATCHED: Mapping[type[KubernetesObject], str] = {
     capo.OpenStackMachine: CLUSTER_API_NAMESPACE,
     mapi.Machine: MACHINE_API_NAMESPACE,
     mapi.MachineSet: MACHINE_API_NAMESPACE,
+    InstanceRecord: CLUSTER_API_NAMESPACE,
 }
 
 
@@ -43,6 +45,11 @@ class Audience:
         """The objects of a kind, by name."""
         found = {item.name: seen(item) for item in self._caches[kind].items()}
         return {name: item for name, item in found.items() if isinstance(item, Present)}
+
+    def instances(self) -> tuple[Instance, ...]:
+        """What the simulated cloud has made."""
+        records = self.see(InstanceRecord).values()
+        return tuple(instance_of(record.object) for record in records if SELECTOR in record.metadata.labels)
 
     async def leave(self) -> None:
         """Stop watching."""

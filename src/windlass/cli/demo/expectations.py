@@ -72,11 +72,13 @@ def machines_are_mirrored(count: int) -> Expectation:
 
 
 def machines_run(count: int) -> Expectation:
-    """`count` Machines, Running on both sides, with all that a mirror should know."""
+    """`count` Machines, Running on both sides, with all that a mirror should know; and so does that of their set."""
 
     def look(scene: Scene, _: Moment) -> Finding:
-        return _each(scene, count, _not_running) or met(
-            f"{count} Machines are Running on both sides; their mirrors have provider ID, addresses and Node"
+        return (
+            _each(scene, count, _not_running)
+            or _set_not_in_sync(scene)
+            or met(f"{count} Machines are Running on both sides; their mirrors have provider ID, addresses and Node")
         )
 
     return look
@@ -128,6 +130,13 @@ def _each(scene: Scene, count: int, shortcoming: Callable[[MachineRow, Scene], s
     for row in rows:
         if problem := shortcoming(row, scene):
             return missing(f"{row.name}: {problem}")
+    return None
+
+
+def _set_not_in_sync(scene: Scene) -> Finding | None:
+    row = next((row for row in scene.set_rows if row.name == MACHINE_SET), None)
+    if row is None or row.machine_api is None or row.unsynced:
+        return missing(f"the mirror of MachineSet {MACHINE_SET} is not synchronized")
     return None
 
 

@@ -7,7 +7,8 @@ from msgspec import Struct, field
 
 from windlass.api import capi, mapi
 from windlass.kube.seen import Present
-from windlass.machine_sync.overview import Row, join
+from windlass.machine_sync.overview import MACHINE_SETS, MACHINES, MachineRow, MachineSetRow
+from windlass.testing.simulators.instances import Instance
 
 
 class Scene(Struct, frozen=True):
@@ -15,7 +16,8 @@ class Scene(Struct, frozen=True):
 
     `version` is the API server's, empty until it answered. `unwatched` are the resources whose first list has not
     arrived, None before anybody asked. `ready` is whether Windlass says so at /readyz, `leader` who holds its Lease.
-    Machines of both APIs and of the infrastructure are found by name.
+    Machines of both APIs and of the infrastructure are found by name, and so are MachineSets. `instances` are all that
+    the simulated cloud ever made. `code` is the exit code of the command that the step has begun, None while it runs.
     """
 
     version: str = ""
@@ -24,13 +26,26 @@ class Scene(Struct, frozen=True):
     machines: Mapping[str, Present[capi.Machine]] = field(default_factory=dict)
     mirrors: Mapping[str, Present[mapi.Machine]] = field(default_factory=dict)
     infrastructure: Mapping[str, Present[Any]] = field(default_factory=dict)
+    sets: Mapping[str, Present[capi.MachineSet]] = field(default_factory=dict)
+    mirror_sets: Mapping[str, Present[mapi.MachineSet]] = field(default_factory=dict)
+    instances: tuple[Instance, ...] = ()
     ready: bool = False
     leader: str = ""
+    code: int | None = None
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[MachineRow]:
         """Each machine with both of its sides, by name; as `windlass machines` shows it."""
-        return join(self.mirrors.values(), self.machines.values())
+        return MACHINES.join(self.mirrors.values(), self.machines.values())
+
+    def rows_of(self, machine_set: str) -> list[MachineRow]:
+        """The machines of one MachineSet, which are named after it."""
+        return [row for row in self.rows if row.name.startswith(f"{machine_set}-")]
+
+    @property
+    def set_rows(self) -> list[MachineSetRow]:
+        """Each MachineSet with both of its sides, by name."""
+        return MACHINE_SETS.join(self.mirror_sets.values(), self.sets.values())
 
     def address(self, name: str) -> str:
         """The first address that the Machine API has of a machine, empty if it has none."""

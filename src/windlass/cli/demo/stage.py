@@ -63,6 +63,7 @@ class Stage:
         self._identity: Identity | None = None
         self._probes: Rest | None = None
         self._version = ""
+        self._errand = ""
 
     # life
 
@@ -77,7 +78,8 @@ class Stage:
                 await self._audience.leave()
             if self._client is not None:
                 await self._client.close()
-            await asyncio.to_thread(self._processes.stop, *self._companions)
+            errand = [self._errand] if self._errand else []
+            await asyncio.to_thread(self._processes.stop, *errand, *self._companions)
             await self.plane.stop()
         finally:
             await asyncio.to_thread(self._processes.close)
@@ -132,9 +134,13 @@ class Stage:
         self._probes = Rest(f"http://127.0.0.1:{port}")
 
     async def _start(self, name: str, module: str, *arguments: str) -> None:
+        """Run what is to stay."""
+        await self._run(name, module, *arguments)
+        self._companions.append(name)
+
+    async def _run(self, name: str, module: str, *arguments: str) -> None:
         argv = [sys.executable, "-m", module, *arguments]
         await asyncio.to_thread(self._processes.start, name, argv, log=self.logs / f"{name}.log")
-        self._companions.append(name)
 
     # what a user does
 
@@ -162,6 +168,13 @@ class Stage:
         """`kubectl patch --type=merge`."""
         await self._user.patch(kind, name, body, type=PatchType.MERGE, namespace=CLUSTER_API_NAMESPACE)
 
+    async def migrate(self, *names: str, to: str) -> None:
+        """Begin `windlass migrate`; `Scene.code` tells when it has ended, and how."""
+        self._errand = f"migrate-to-{to}"
+        await self._run(
+            self._errand, "windlass", f"--kubeconfig={self.plane.kubeconfig(USER)}", "migrate", *names, "--to", to
+        )
+
     @property
     def _user(self) -> Client:
         assert self._client is not None, "there is no control plane yet"
@@ -183,8 +196,12 @@ class Stage:
             machines=audience.see(capi.Machine),
             mirrors=audience.see(mapi.Machine),
             infrastructure=audience.see(capo.OpenStackMachine),
+            sets=audience.see(capi.MachineSet),
+            mirror_sets=audience.see(mapi.MachineSet),
+            instances=audience.instances(),
             ready=await self._ask_ready(),
             leader=await self._ask_leader(),
+            code=await asyncio.to_thread(self._processes.exit_code, self._errand) if self._errand else None,
         )
 
     async def change(self, *, seconds: float) -> None:

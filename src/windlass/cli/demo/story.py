@@ -1,7 +1,8 @@
 """The story of the demo, step by step: what a user types, what is done, and what must then be seen.
 
-Cluster API's own manager makes the machines. What Windlass does is to keep the Machine API in step: a mirror for each
-machine, its spec converted, its status current, and a condition that says truthfully whether the two agree.
+In the first act Cluster API's own manager makes the machines. What Windlass does is to keep the Machine API in step: a
+mirror for each machine, its spec converted, its status current, and a condition that says truthfully whether the two
+agree. In the second act machines of the Machine API are handed over to Cluster API, and back.
 """
 
 import json
@@ -11,8 +12,10 @@ from msgspec import Struct
 
 from windlass.api import capi
 from windlass.cli.demo import expectations as expect
+from windlass.cli.demo import hand_over
 from windlass.cli.demo.scene import Moment, Scene
 from windlass.cli.demo.stage import Stage
+from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
 # `machine.cluster.x-k8s.io` and not `machine`, because both APIs have a kind of that name.
 _MACHINE = "machine.cluster.x-k8s.io/MACHINE"
@@ -23,8 +26,9 @@ _THERE = "kubectl -n openshift-cluster-api"
 class Step(Struct, frozen=True):
     """One step.
 
-    `commands` are what a user would type to the same effect; `MACHINE` in them stands for the machine that the step is
-    about, which `about` picks from the scene. `act` does it, `expect` says whether it came true, within `seconds`.
+    `commands` are what a user would type to the same effect; `MACHINE` in them stands for the machine (or machines)
+    that the step is about, which `about` picks from the scene. `act` does it, `expect` says whether it came true,
+    within `seconds`.
     """
 
     title: str
@@ -52,6 +56,12 @@ def machine_with_drain_timeout(scene: Scene) -> str:
     return min(name for name, one in found if one.object.spec.deletion.node_drain_timeout_seconds is not None)
 
 
+def pool(scene: Scene) -> str:
+    """The MachineSet of the second act and its machines, as `windlass migrate` wants them named."""
+    machines = [f"machine/{row.name}" for row in scene.rows_of(hand_over.MACHINE_SET)]
+    return " ".join([f"machineset/{hand_over.MACHINE_SET}", *machines])
+
+
 async def _look_on(_: Stage, __: Moment) -> None:
     """Nothing is done: others act."""
 
@@ -71,6 +81,13 @@ async def _set_drain_timeout(stage: Stage, moment: Moment) -> None:
 
 async def _take_drain_timeout_back(stage: Stage, moment: Moment) -> None:
     await stage.merge(capi.Machine, moment.machine, _drain(None))
+
+
+def _migrate(to: str) -> Callable[[Stage, Moment], Awaitable[None]]:
+    async def act(stage: Stage, moment: Moment) -> None:
+        await stage.migrate(*moment.machine.split(), to=to)
+
+    return act
 
 
 def _drain(seconds: int | None) -> dict[str, object]:
@@ -158,5 +175,28 @@ STORY = (
         expect=expect.conversion_succeeds_again,
         seconds=20,
         about=machine_with_drain_timeout,
+    ),
+    Step(
+        "Second act: create a MachineSet of three in the Machine API",
+        ("kubectl apply -f pool.yaml",),
+        act=lambda stage, _: stage.apply("pool.yaml"),
+        expect=hand_over.machine_api_runs_a_set,
+        seconds=60,
+    ),
+    Step(
+        "Hand them over to Cluster API, while they run",
+        ("windlass migrate MACHINE --to cluster-api",),
+        act=_migrate("cluster-api"),
+        expect=hand_over.handed_over(CLUSTER_API),
+        seconds=60,
+        about=pool,
+    ),
+    Step(
+        "And back",
+        ("windlass migrate MACHINE --to machine-api",),
+        act=_migrate("machine-api"),
+        expect=hand_over.handed_over(MACHINE_API),
+        seconds=60,
+        about=pool,
     ),
 )

@@ -16,7 +16,7 @@ from rich.text import Text
 from windlass.cli.demo.performance import Result
 from windlass.cli.demo.scene import Finding, Moment, Scene
 from windlass.cli.demo.story import STORY, Step
-from windlass.machine_sync.overview import Row
+from windlass.machine_sync.overview import AnyRow
 
 WIDTH: Final = 120
 """Columns where there is no terminal that has a width of its own."""
@@ -41,7 +41,7 @@ class LinesView:
             self._print(Text.assemble(("$ ", "dim"), (command, "cyan")), indent=_INDENT)
 
     def show(self, scene: Scene, _: Finding) -> None:
-        rows = {row.name: _cells(row, scene) for row in scene.rows}
+        rows = {cells[0].plain: cells for cells in _rows(scene)}
         for name in sorted(self._shown.keys() | rows.keys()):
             after = rows.get(name, [Text(name), Text("gone on both sides", "yellow")])
             if after != self._shown.get(name):
@@ -76,7 +76,7 @@ class TableView(LinesView):
     def show(self, scene: Scene, finding: Finding) -> None:
         if self._live is not None:
             grid = Table.grid()
-            if scene.rows:
+            if scene.rows or scene.set_rows:
                 grid.add_row(machines_table(scene))
             if not finding.met:
                 grid.add_row(Padding(Text(f"waiting: {finding.text}", "dim"), (0, 0, 0, _INDENT)))
@@ -84,7 +84,7 @@ class TableView(LinesView):
 
     def end(self, result: Result, scene: Scene) -> None:
         self.close()
-        if scene.rows:
+        if scene.rows or scene.set_rows:
             self._console.print(machines_table(scene))
         super().end(result, scene)
 
@@ -96,12 +96,12 @@ class TableView(LinesView):
 
 
 def machines_table(scene: Scene) -> Padding:
-    """The machines of both sides, one a row."""
+    """The machines of both sides and their sets, one a row."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in _HEADINGS:
         table.add_column(heading, no_wrap=True)
-    for row in scene.rows:
-        table.add_row(*_cells(row, scene))
+    for cells in _rows(scene):
+        table.add_row(*cells)
     return Padding(table, (0, 0, 0, _INDENT))
 
 
@@ -132,26 +132,33 @@ def summarise(console: Console, results: Sequence[Result], *, logs: Path, second
         console.print(Text(f"The logs are in {logs}"), soft_wrap=True)
 
 
-def _cells(row: Row, scene: Scene) -> list[Text]:
-    mirror, said = row.machine_api, row.synchronized
-    phase = mirror.phase if mirror else ""
+def _rows(scene: Scene) -> list[list[Text]]:
+    machines = [
+        _cells(row, row.name, phase=row.machine_api.phase if row.machine_api else "", address=scene.address(row.name))
+        for row in scene.rows
+    ]
+    return machines + [_cells(row, f"machineset/{row.name}") for row in scene.set_rows]
+
+
+def _cells(row: AnyRow, name: str, *, phase: str = "", address: str = "") -> list[Text]:
+    said = row.synchronized
     synchronized = f"{said.status} {said.reason}" if said else "-"
     generation = "-"
     if row.generation is not None:
         generation = f"{row.generation.synchronized}/{row.generation.source or '-'}"
     return [
-        Text(row.name),
-        Text("yes" if mirror else "-"),
+        Text(name),
+        Text("yes" if len(row.sides) > 1 else "-"),
         Text(row.authority or "-"),
         Text(phase or "-", _PHASE_STYLES.get(phase, "")),
         Text(synchronized, _STATUS_STYLES.get(said.status, "") if said else ""),
         Text(generation),
-        Text(scene.address(row.name) or "-"),
+        Text(address or "-"),
     ]
 
 
 def _padded(cells: Sequence[Text]) -> list[Text]:
-    widths = (0, 3, 10, 12, 25, 5)
+    widths = (22, 3, 10, 12, 25, 5)
     padded = []
     for index, cell in enumerate(cells):
         cell = cell.copy()

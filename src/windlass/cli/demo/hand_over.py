@@ -1,0 +1,86 @@
+"""What the second act waits for: machines that run under one API, and then under the other, on the same instances.
+
+Pure functions, as in `expectations`.
+"""
+
+from typing import Final
+
+from windlass.api import capi, mapi
+from windlass.cli.demo.expectations import Expectation, not_running
+from windlass.cli.demo.scene import Finding, Moment, Scene, met, missing
+from windlass.kube.conditions import is_true
+from windlass.kube.seen import Present
+from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
+
+MACHINE_SET: Final = "demo-pool"
+COUNT: Final = 3
+
+_NAMES: Final = {MACHINE_API: "the Machine API", CLUSTER_API: "Cluster API"}
+
+
+def machine_api_runs_a_set(scene: Scene, _: Moment) -> Finding:
+    """The MachineSet of this act, with its machines, under the Machine API; Cluster API has paused mirrors of all."""
+    if problem := _problem(scene, MACHINE_API):
+        return missing(problem)
+    return met(f"the Machine API made {COUNT} Machines, which run; Windlass made a paused mirror of all in Cluster API")
+
+
+def handed_over(to: str) -> Expectation:
+    """MachineSet and machines under the API `to`, on the instances that they had before."""
+
+    def look(scene: Scene, moment: Moment) -> Finding:
+        if scene.code not in (0, None):
+            return missing(f"`windlass migrate` ended with code {scene.code}")
+        if problem := _problem(scene, to):
+            return missing(problem)
+        before, after = _instances(moment.before), _instances(scene)
+        if before != after:
+            return missing(f"the instances are {', '.join(sorted(after))}, and were {', '.join(sorted(before))}")
+        if scene.code is None:
+            return missing("`windlass migrate` has not ended")
+        return met(
+            f"{MACHINE_SET} and its {COUNT} Machines belong to {_NAMES[to]}, on the same instances: "
+            "none was made, none deleted, and never did two APIs act on one"
+        )
+
+    return look
+
+
+def _instances(scene: Scene) -> set[str]:
+    """Those of this act that exist; one on which two APIs acted at once is called so."""
+    return {
+        f"{one.id} (fought over)" if one.seizures else one.id
+        for one in scene.instances
+        if one.machine.startswith(f"{MACHINE_SET}-") and one.alive
+    }
+
+
+def _problem(scene: Scene, authority: str) -> str:
+    """The first thing that is not yet as it is when `authority` is in charge; empty if there is none."""
+    rows = scene.rows_of(MACHINE_SET)
+    if len(rows) != COUNT:
+        return f"{MACHINE_SET} has {len(rows)} machines, not {COUNT}"
+    for row in rows:
+        problem = not_running(row, scene, authority)
+        if problem := problem or _standing(scene.mirrors.get(row.name), scene.machines.get(row.name), authority):
+            return f"{row.name}: {problem}"
+    found = next((row for row in scene.set_rows if row.name == MACHINE_SET), None)
+    if found is None or found.authority != authority:
+        return f"MachineSet {MACHINE_SET} has authority {found.authority if found else '(none)'}, not {authority}"
+    if found.unsynced:
+        return f"MachineSet {MACHINE_SET} is not synchronized"
+    problem = _standing(scene.mirror_sets.get(MACHINE_SET), scene.sets.get(MACHINE_SET), authority)
+    return f"MachineSet {MACHINE_SET}: {problem}" if problem else ""
+
+
+def _standing(
+    here: Present[mapi.Machine] | Present[mapi.MachineSet] | None,
+    there: Present[capi.Machine] | Present[capi.MachineSet] | None,
+    authority: str,
+) -> str:
+    """Which controllers do not stand still although they should, or do although they should not."""
+    for api, found in ((MACHINE_API, here), (CLUSTER_API, there)):
+        status = (found.tree.get("status") or {}) if found else {}
+        if is_true(status.get("conditions") or [], "Paused") == (api == authority):
+            return f"{_NAMES[api]} {'has paused' if api == authority else 'has not paused'}"
+    return ""
