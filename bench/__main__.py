@@ -7,42 +7,67 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import converge, mirror, startup
+from bench import converge, fleet, migrate, mirror, policies, startup
 from bench.contestant import ROOT, environment
 from bench.machine import describe
 from bench.tables import Table
 
-Benchmark = Callable[..., Coroutine[Any, Any, list[Table]]]
 
-BENCHMARKS: dict[str, Benchmark] = {"converge": converge.measure, "mirror": mirror.measure, "startup": startup.measure}
+@dataclass(frozen=True)
+class Benchmark:
+    """`objects`: how many by default."""
+
+    measure: Callable[..., Coroutine[Any, Any, list[Table]]]
+    objects: int = 2000
+
+
+BENCHMARKS = {
+    "converge": Benchmark(converge.measure),
+    "mirror": Benchmark(mirror.measure),
+    "migrate": Benchmark(migrate.measure, 500),
+    "fleet": Benchmark(fleet.measure, 5000),
+    "policies": Benchmark(policies.measure),
+    "startup": Benchmark(startup.measure),
+}
+NAMES = [*BENCHMARKS, "convert"]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Windlass beside its rivals.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join([*BENCHMARKS, 'convert'])}; all if none")
-    parser.add_argument("-n", "--objects", type=int, default=2000, help="how many [default: 2000]")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; all if none")
+    usual = ", ".join(f"{name} {benchmark.objects}" for name, benchmark in BENCHMARKS.items() if name != "startup")
+    parser.add_argument("-n", "--objects", "--machines", type=int, help=f"how many [default: {usual}]")
+    parser.add_argument("--sets", type=int, default=200, help="MachineSets of the fleet [default: 200]")
     parser.add_argument("--rounds", type=int, default=3, help="how often each contestant runs [default: 3]")
     parser.add_argument("--directory", type=Path, help="keep logs of all processes there")
     settings = parser.parse_args()
-    names = settings.names or [*BENCHMARKS, "convert"]
-    if unknown := set(names) - {*BENCHMARKS, "convert"}:
-        parser.error(f"no benchmark {', '.join(sorted(unknown))}: choose from {', '.join([*BENCHMARKS, 'convert'])}")
+    names = settings.names or NAMES
+    if unknown := set(names) - set(NAMES):
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}: choose from {', '.join(NAMES)}")
     directory = settings.directory or Path(tempfile.mkdtemp(prefix="windlass-bench-"))
     print(f"# Results\n\nMeasured on {describe()}. How, and what the columns mean: README.md.\n", flush=True)
     try:
         for name in names:
             if name == "convert":
                 _convert()
-                continue
-            tables = asyncio.run(BENCHMARKS[name](directory / name, objects=settings.objects, rounds=settings.rounds))
-            print(*tables, sep="\n", flush=True)
+            else:
+                print(*asyncio.run(_measure(name, directory / name, settings)), sep="\n", flush=True)
     finally:
         if settings.directory is None:
             shutil.rmtree(directory, ignore_errors=True)
     return 0
+
+
+async def _measure(name: str, directory: Path, settings: argparse.Namespace) -> list[Table]:
+    benchmark = BENCHMARKS[name]
+    extent = {"objects": settings.objects or benchmark.objects, "rounds": settings.rounds}
+    if name == "fleet":
+        extent["sets"] = settings.sets
+    return await benchmark.measure(directory, **extent)
 
 
 def _convert() -> None:

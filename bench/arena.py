@@ -18,8 +18,10 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.testing import ControlPlane
 
-USERS = ("windlass", "raw", "controller-runtime", "kopf-event", "kopf-create", "seed")
 SEED = "seed"
+EXEMPT = "system:serviceaccount:windlass-system:windlass-machine-sync"
+"""Windlass as the user that its admission policies exempt."""
+USERS = ("windlass", EXEMPT, "paused", "raw", "controller-runtime", "kopf-event", "kopf-create", SEED)
 RECORDED = "recorded"
 """The word that namespaces begin with whose requests are kept with their bodies."""
 
@@ -30,7 +32,19 @@ _AUDIT_POLICY = {
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
     "rules": [
-        {"level": "Request", "users": ["windlass"], "verbs": ["create", "patch"], "namespaces": _RECORDED_NAMESPACES},
+        {
+            "level": "Request",
+            "users": ["windlass", "paused"],
+            "verbs": ["create", "patch"],
+            "namespaces": _RECORDED_NAMESPACES,
+        },
+        {
+            "level": "Request",
+            "users": [SEED],
+            "verbs": ["patch"],
+            "resources": [{"group": "machine.openshift.io", "resources": ["machines"]}],
+            "namespaces": _RECORDED_NAMESPACES,
+        },
         {"level": "Metadata"},
     ],
 }

@@ -47,13 +47,13 @@ def widgets_on_kopf(arena: Arena, namespace: str, *, way: str) -> Entry:
     return Entry(user, user, argv, extra)
 
 
-def machine_sync(arena: Arena, place: Place, *flags: str) -> Entry:
+def machine_sync(arena: Arena, place: Place, *flags: str, user: str = "windlass") -> Entry:
     """`windlass run machine-sync`, as the command line starts it, with its Lease."""
     argv: Command = [
         Path(sys.executable).with_name("windlass"),
         "run",
         "machine-sync",
-        f"--kubeconfig={arena.kubeconfig('windlass')}",
+        f"--kubeconfig={arena.kubeconfig(user)}",
         f"--machine-api-namespace={place.machine_api}",
         f"--cluster-api-namespace={place.cluster_api}",
         f"--leader-election-namespace={place.cluster_api}",
@@ -61,4 +61,17 @@ def machine_sync(arena: Arena, place: Place, *flags: str) -> Entry:
         "--metrics-bind-address=0",
         *flags,
     ]
-    return Entry("windlass", "windlass", argv)
+    return Entry("windlass", user, argv)
+
+
+def who_is_paused(arena: Arena, place: Place) -> Entry:
+    """Those who say that a machine is paused: `bench.paused`."""
+    argv: Command = [
+        sys.executable,
+        "-m",
+        "bench.paused",
+        f"--kubeconfig={arena.kubeconfig('paused')}",
+        f"--machine-api-namespace={place.machine_api}",
+        f"--cluster-api-namespace={place.cluster_api}",
+    ]
+    return Entry("paused", "paused", argv)

@@ -42,7 +42,8 @@ async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
         place = recorded
         for number in range(rounds):
             for in_flight in IN_FLIGHT:
-                run = await _raw(arena, f"round-{number}-raw-{in_flight}", recording, recorded, in_flight=in_flight)
+                again = await _place(arena, f"round-{number}-raw-{in_flight}", objects=objects)
+                run = await _raw(arena, recording, recorded, again, objects=objects, in_flight=in_flight)
                 runs.setdefault(f"raw, {in_flight} in flight", []).append(run)
             place = await _place(arena, f"round-{number}-windlass", objects=objects)
             runs.setdefault("windlass", []).append(await _windlass(arena, place, objects=objects))
@@ -67,15 +68,15 @@ async def _windlass(arena: Arena, place: Place, *, objects: int) -> Run:
     return run
 
 
-async def _raw(arena: Arena, name: str, recording: Recording, recorded: Place, *, in_flight: int) -> Run:
-    objects = len(recording.chains)
-    place = await _place(arena, name, objects=objects)
+async def _raw(
+    arena: Arena, recording: Recording, recorded: Place, place: Place, *, objects: int, in_flight: int
+) -> Run:
     replaced = {
         recorded.machine_api: place.machine_api,
         recorded.cluster_api: place.cluster_api,
         recorded.machine_api_set_uid: place.machine_api_set_uid,
     }
-    script = recording.script(arena, replaced, path=arena.directory / f"{name}.json")
+    script = recording.script(arena, replaced, path=arena.directory / f"{place.machine_api}.json")
     run = await cold(arena, raw(script, in_flight=in_flight), objects=objects, completes=_completes)
     await _check(arena, place, objects=objects)
     return run
@@ -143,9 +144,7 @@ def _writes(run: Run) -> float:
 
 def _written(run: Run) -> Table:
     counted = collections.Counter(
-        (request.verb, "/".join(filter(None, (request.object_ref.resource, request.object_ref.subresource))), code)
-        for request in run.requests
-        if not request.is_of_lease and (code := request.response_status.code)
+        request.what for request in run.requests if not request.is_of_lease and request.response_status.code
     )
     rows: list[dict[str, Cell]] = [
         {"verb": verb, "resource": resource, "code": code, "a machine": count / run.objects, "in all": count}

@@ -33,7 +33,7 @@ from windlass.kube.verbs import PatchType
 from windlass.machine_sync import policies
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, SET_NAME_LABEL, Namespaces
 from windlass.machine_sync.conversion import to_machine_api
-from windlass.machine_sync.policies.creation import MACHINE_SET_LABEL
+from windlass.machine_sync.constants import MACHINE_SET_LABEL
 from windlass.machine_sync.policies.policy import PREFIX, Policy, Rule, Twins
 from windlass.testing.binaries import to_stderr
 

@@ -15,6 +15,7 @@ WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
 
 class Reference(Struct, rename="camel", frozen=True, gc=False):
+    api_group: str = ""
     resource: str = ""
     namespace: str = ""
     name: str = ""
@@ -53,6 +54,13 @@ class Request(Struct, rename="camel", frozen=True, gc=False):
     @property
     def is_of_lease(self) -> bool:
         return self.object_ref.resource == "leases"
+
+    @property
+    def what(self) -> tuple[str, str, int]:
+        """Verb, resource and code, as `("patch", "machines.machine.openshift.io/status", 200)`."""
+        of = self.object_ref
+        resource = f"{of.resource}.{of.api_group}" if of.api_group else of.resource
+        return self.verb, f"{resource}/{of.subresource}" if of.subresource else resource, self.response_status.code
 
 
 _DECODE = msgspec.json.Decoder(Request).decode

@@ -30,7 +30,7 @@ async def measure(arena: Arena, place: Place, *, existing: int) -> Table:
     port = free_ports(1)[0]
     entry = machine_sync(arena, place, *steady.metrics_on(port))
     with Contestant(entry.argv, log=arena.log("scale-up")) as contestant:
-        await steady.until(port, lambda sight: sight.reconciled >= existing and sight.idle, contestant)
+        await steady.until(port, lambda sight: sight.looked_at(machines=existing), contestant)
         theirs, ours, meter = arena.requests(SEED), arena.requests("windlass"), NoiseMeter()
         before = contestant.usage.cpu
         await _create(arena, place, first=existing)
