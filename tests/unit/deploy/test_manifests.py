@@ -128,6 +128,11 @@ def alerts() -> list[Tree]:
     return rules
 
 
+def test_every_alert_has_a_name_of_its_own() -> None:
+    names = [rule["alert"] for rule in alerts()]
+    assert len(names) == len(set(names))
+
+
 @pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
 def test_every_alert_asks_for_series_that_exist(rule: Tree) -> None:
     known = f"{runtime_metrics.__doc__}{sync_metrics.__doc__}"

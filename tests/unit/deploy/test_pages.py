@@ -1,22 +1,29 @@
-"""Pages that must keep up with the code: the runbook, dependencies, flags, and links between pages."""
+"""Pages that must keep up with the code: reasons, Events, alerts, dependencies, flags, platforms, and links."""
 
 import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
 
 from windlass.cli.conventions import options
 from windlass.cli.run import machine_sync
-from windlass.machine_sync.machine.synchronized import Reason
+from windlass.machine_sync import machine, machine_set
+from windlass.machine_sync.constants import BOOKKEEPING
+from windlass.machine_sync.machine import synchronized as of_machines
+from windlass.machine_sync.machine_set import synchronized as of_sets
+from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
+from windlass.machine_sync.platforms import Platform
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
-NAMES = ("architecture", "dependencies", "install", "machine-sync", "runbook")
-PAGES = [ROOT / "CONTRIBUTING.md", *(DOCS / f"{name}.md" for name in NAMES)]
+PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+TOY = ROOT / "tests" / "unit" / "machine_sync" / "conversion" / "test_new_platform.py"
 
 
 def rows(page: Path, heading: str) -> list[str]:
@@ -40,8 +47,39 @@ def emitted() -> Iterator[str]:
                 )
 
 
-def test_the_runbook_has_a_remedy_for_every_reason() -> None:
-    assert sorted(rows(DOCS / "runbook.md", "## Reasons of Synchronized")) == sorted(f"`{reason}`" for reason in Reason)
+def of_both(reasons: type[StrEnum]) -> set[str]:
+    """The reasons as pages write them, with the one that moving authority gives to Machines and MachineSets."""
+    return {f"`{reason}`" for reason in (*reasons, AUTHORITY_CHANGED.reason)}
+
+
+@pytest.mark.parametrize(
+    ("heading", "reasons"), [("### Of Machines", of_machines.Reason), ("### Of MachineSets", of_sets.Reason)]
+)
+def test_the_runbook_has_a_remedy_for_every_reason(heading: str, reasons: type[StrEnum]) -> None:
+    page = DOCS / "runbook.md"
+    assert sorted([*rows(page, "### Of both"), *rows(page, heading)]) == sorted(of_both(reasons))
+
+
+def test_the_page_has_every_reason() -> None:
+    cells = rows(DOCS / "machine-sync.md", "## Condition and Events")
+    listed = [reason for cell in cells for reason in re.findall(r"`[A-Z]\w+`", cell)]
+    statuses = {"`True`", "`False`", "`Unknown`"}
+    assert set(listed) - statuses == of_both(of_machines.Reason) | of_both(of_sets.Reason)
+    assert len(listed) == len(set(listed))
+
+
+def test_the_page_has_every_annotation_that_is_kept_on_mirrors() -> None:
+    listed = rows(DOCS / "machine-sync.md", "### Annotations that we keep")
+    assert listed == [f"`{annotation}`" for annotation in BOOKKEEPING]
+
+
+@pytest.mark.parametrize("controller", [machine, machine_set], ids=lambda module: module.__name__)
+def test_its_docstring_lists_every_module_of_a_controller(controller: ModuleType) -> None:
+    assert controller.__doc__
+    assert controller.__file__
+    there = {file.stem for file in Path(controller.__file__).parent.glob("*.py")} - {"__init__"}
+    listed = set(re.findall(r"^\| `(\w+)`", controller.__doc__, re.MULTILINE))
+    assert listed <= there
 
 
 def test_the_runbook_has_every_event() -> None:
@@ -78,6 +116,28 @@ def test_the_page_has_every_flag_with_its_default() -> None:
         name = re.findall(r"`(--[a-z-]+)`", line)[0]
         if isinstance(flags[name].default, str):
             assert line.split("|")[2].strip() == flags[name].default
+
+
+def lines(*nodes: ast.stmt, source: list[str]) -> int:
+    """How many lines these take that are not empty."""
+    return sum(bool(line.strip()) for node in nodes for line in source[node.lineno - 1 : node.end_lineno])
+
+
+def test_the_page_says_how_many_lines_a_platform_takes() -> None:
+    source = TOY.read_text(encoding="utf-8")
+    body = ast.parse(source).body
+    types = [node for node in body if isinstance(node, ast.ClassDef)]
+    conversions = [node for node in body if isinstance(node, ast.FunctionDef) and node.name.startswith("to_")]
+    values = [node for node in body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "TOY"]
+    counted = [lines(*nodes, source=source.splitlines()) for nodes in (types, conversions, values)]
+    page = " ".join((DOCS / "platforms.md").read_text(encoding="utf-8").split())
+    said = "It takes {} lines: {} of types, {} of conversion in both directions, {} to register it."
+    assert said.format(sum(counted), *counted) in page
+
+
+def test_the_page_has_every_field_of_a_platform() -> None:
+    cells = " ".join(rows(DOCS / "platforms.md", "## The fields of `Platform`"))
+    assert set(re.findall(r"`(\w+)`", cells)) == set(Platform.__struct_fields__)
 
 
 def anchors(page: Path) -> set[str]:
