@@ -31,9 +31,8 @@ from windlass.kube.errors import Invalid
 from windlass.kube.transport import JSON
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync import policies
-from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, SET_NAME_LABEL, Namespaces
+from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MACHINE_SET_LABEL, SET_NAME_LABEL, Namespaces
 from windlass.machine_sync.conversion import to_machine_api
-from windlass.machine_sync.constants import MACHINE_SET_LABEL
 from windlass.machine_sync.policies.policy import PREFIX, Policy, Rule, Twins
 from windlass.testing.binaries import to_stderr
 

@@ -209,6 +209,7 @@ class Executor:
                 namespace=aim.namespace,
                 uid=aim.uid,
                 resource_version=version if action.pin else "",
+                propagation="Orphan" if action.orphan else "",
             )
         except NotFound:
             return None

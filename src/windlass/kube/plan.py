@@ -215,9 +215,13 @@ class RemoveFinalizers(Action, frozen=True, kw_only=True):
 
 
 class Delete(Action, frozen=True, kw_only=True):
-    """Delete the object with the uid of the target; `pin` also its resourceVersion (the content was the reason)."""
+    """Delete the object with the uid of the target; `pin` also its resourceVersion (the content was the reason).
+
+    `orphan`: what it owns stays, without it.
+    """
 
     pin: bool = False
+    orphan: bool = False
     deleting: bool = False
     """It is already being deleted, so there is nothing to do."""
 

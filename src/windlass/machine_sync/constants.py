@@ -47,5 +47,7 @@ MIRRORED_ANNOTATIONS_ANNOTATION = "sync.machine.openshift.io/mirrored-annotation
 """On a mirror: `key,...`, the annotations that the sync put there."""
 BOOKKEEPING = (AUTHORITY_ANNOTATION, MIRRORED_LABELS_ANNOTATION, MIRRORED_ANNOTATIONS_ANNOTATION)
 """Annotations about the object that bears them, which the other API therefore does not get."""
+MACHINE_SET_LABEL = "machine.openshift.io/cluster-api-machineset"
+"""On Machines of the Machine API, and on infra templates that the sync made: the MachineSet they belong to."""
 SET_NAME_LABEL = "cluster.x-k8s.io/set-name"
 """On Machines of Cluster API: the MachineSet that owns them."""

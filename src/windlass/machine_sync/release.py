@@ -28,11 +28,11 @@ from windlass.machine_sync.constants import (
     BOOKKEEPING,
     CLUSTER_API,
     MACHINE_API,
+    MACHINE_SET_LABEL,
     MIGRATING,
     PAUSED_ANNOTATION,
     SYNC_FINALIZER,
 )
-from windlass.machine_sync.machine_set.snapshot import TEMPLATE_LABEL
 from windlass.machine_sync.platforms import PLATFORMS
 
 CLUSTER_API_GROUP = capi.Machine.RESOURCE.group
@@ -231,7 +231,7 @@ def _stay(found: Holder, authority: str) -> Stay:
 
 def _belongs_to(family: Family, infra: ObjectMeta, referring: Sequence[str]) -> Iterable[str]:
     if family is MACHINE_SETS:
-        made_for = infra.labels.get(TEMPLATE_LABEL)
+        made_for = infra.labels.get(MACHINE_SET_LABEL)
         return sorted({*referring, *([made_for] if made_for else [])})
     return referring[-1:] or [_owner(infra) or infra.name]
 

@@ -17,12 +17,12 @@ from windlass.kube.executor import Executor
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     LEASE_NAME,
+    MACHINE_SET_LABEL,
     MIRRORED_LABELS_ANNOTATION,
     PAUSED_ANNOTATION,
     SYNC_FINALIZER,
     Namespaces,
 )
-from windlass.machine_sync.machine_set.snapshot import TEMPLATE_LABEL
 from windlass.machine_sync.release import Holder
 from windlass.testing import BlockingAccess, ControlPlane
 from windlass.testing.plane.rest import MERGE_PATCH
@@ -59,7 +59,7 @@ def mirrored_set(sides: Sides, name: str = "workers") -> None:
         f"{name}-0a1b2c3d",
         kind="OpenStackMachineTemplate",
         spec={"template": {"spec": {"flavor": "m1.large", "image": {"filter": {"name": "rhcos"}}}}},
-        labels={TEMPLATE_LABEL: name},
+        labels={MACHINE_SET_LABEL: name},
         annotations={PAUSED_ANNOTATION: ""},
     )
 

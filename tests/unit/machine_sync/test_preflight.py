@@ -287,6 +287,12 @@ NOS: list[tuple[str, Candidate, Check, str]] = [
         "MachineSets with owners cannot be converted",
     ),
     (
+        "sets that select different machines",
+        set_candidate(mapi_changes={"spec__selector__matchLabels": {"other": "x"}}),
+        Check.SYNCHRONIZED,
+        "spec.selector of the MachineSets differs",
+    ),
+    (
         "taints",
         candidate(mapi_changes={"spec__taints": [{"key": "a", "effect": "NoSchedule"}]}),
         Check.CONVERTIBLE,

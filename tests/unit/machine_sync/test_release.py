@@ -11,10 +11,10 @@ from windlass.machine_sync import release
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     BOOKKEEPING,
+    MACHINE_SET_LABEL,
     PAUSED_ANNOTATION,
     SYNC_FINALIZER,
 )
-from windlass.machine_sync.machine_set.snapshot import TEMPLATE_LABEL
 from windlass.machine_sync.release import MACHINE_SETS, MACHINES, Holder, Mirrored, group, holder, plan, stays
 
 PAUSED = {PAUSED_ANNOTATION: ""}
@@ -89,7 +89,7 @@ def machine_set(kind: Any, *, template: str = "", **rest: Any) -> Holder:
 
 
 def infra_template(name: str, *, made_for: str = "", **metadata: Any) -> Holder:
-    labels = {TEMPLATE_LABEL: made_for} if made_for else {}
+    labels = {MACHINE_SET_LABEL: made_for} if made_for else {}
     return machine(capo.OpenStackMachineTemplate, name, finalizers=[], labels=labels, **metadata)
 
 

@@ -10,6 +10,7 @@
 | exists | any | empty | taken for what spec says, which the next status write makes so |
 | exists | any | Migrating | authority moves on, or back (`mirroring.migration`) |
 | exists | any | MachineAPI | deletion, else the Cluster API mirror is brought up to date |
+| exists | marked as a mirror | ClusterAPI | the mark and the pause come off |
 | exists | exists | ClusterAPI | deletion, else the Machine API mirror is brought up to date |
 | being deleted | - | ClusterAPI | the mirror is let go |
 | exists | - | ClusterAPI | its first Cluster API Machine is created, not paused |
@@ -91,6 +92,8 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
         return going if going is not None else _from_machine_api(seen, found, now=now)
     if said != CLUSTER_API:
         return Plan.nothing(f"status.authoritativeAPI is {said!r}: no side may be written")
+    if source is not None and AUTHORITY_ANNOTATION in source.annotations:
+        return migration.released(seen.move)
     if source is not None:
         going = deletion.of_both(seen, source, found.metadata)
         return going if going is not None else _from_cluster_api(seen, now=now)

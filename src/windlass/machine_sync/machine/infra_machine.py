@@ -4,10 +4,11 @@
 |---|---|
 | not there | created, paused, owned by the Cluster API Machine |
 | differs in what its provider lets one change | changed |
-| differs otherwise | `Recreation`: deleted and, being paused, stripped of its finalizers; then created |
+| differs otherwise | deleted and, being paused, stripped of its finalizers; then created |
 | differs only in what the provider or the API server filled in | stays |
 
-Nothing is made anew that is not paused: its provider would take the deletion for the end of the instance.
+Nothing is made anew that is not paused: its provider would take the deletion for the end of the instance. And what it
+owns does not go with it: OpenStack's provider keeps the instance in an OpenStackServer that the OpenStackMachine owns.
 """
 
 from collections.abc import Mapping
@@ -29,6 +30,9 @@ from windlass.machine_sync.mirroring.infra_spec import differing
 from windlass.machine_sync.mirroring.synchronized import Verdict
 
 MARKS = {PAUSED_ANNOTATION: ""}
+
+ORPHAN_FINALIZER = "orphan"
+"""The garbage collector's, until it has taken the object off everything that it owned."""
 
 
 class Ensured(Struct, frozen=True):
@@ -131,13 +135,15 @@ def _recreate(
     if not found.deleting:
         kind = seen.platform.infra_machine.RESOURCE.kind
         why = f"{', '.join(change.path for change in differ)} cannot be changed on an existing {kind}"
-        delete = Delete(target=target(found), pin=True, why=why)
+        # A provider that has had it may keep the instance in an object that it owns, which must not go with it.
+        had = any(finalizer != SYNC_FINALIZER for finalizer in meta.finalizers)
+        delete = Delete(target=target(found), pin=True, orphan=had, why=why)
         return Ensured((*_announce(kind, differ, source), delete), RECREATING)
     # Paused, its provider never takes its finalizer off.
     off = RemoveFinalizers(
         target=target(found),
         observed=tuple(meta.finalizers),
-        finalizers=tuple(meta.finalizers),
+        finalizers=tuple(finalizer for finalizer in meta.finalizers if finalizer != ORPHAN_FINALIZER),
         why="it is made anew; the instance stays",
     )
     return Ensured((off,), RECREATING)

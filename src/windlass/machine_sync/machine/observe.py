@@ -8,8 +8,10 @@ from windlass.api import capi, config, mapi
 from windlass.api.meta import ObjectMeta
 from windlass.kube.plan import Outcome
 from windlass.kube.seen import Absent, Present, Reader, Seen, metadata_of
-from windlass.machine_sync.constants import SYNC_FINALIZER, Namespaces
+from windlass.machine_sync import constants
+from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MACHINE_API, MIGRATING, SYNC_FINALIZER, Namespaces
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
+from windlass.machine_sync.mirroring import migration
 from windlass.machine_sync.mirroring.synchronized import authority
 from windlass.machine_sync.platforms import Platform
 
@@ -30,6 +32,8 @@ class Observer:
         meta = metadata_of(cluster_api)
         goes = meta is not None and meta.deletion_timestamp is not None
         machine_api = await self._machine_api(mapi.Machine, name, confirm=goes)
+        if meta is not None and _disagree(machine_api, meta):
+            machine_api = await self._machine_api(mapi.Machine, name, live=True)
         seen = MachineSnapshot(
             name=name,
             platform=self._platform,
@@ -38,14 +42,18 @@ class Observer:
             last=last,
             namespaces=self._namespaces,
         )
+        return await self._of_its_authority(seen)
+
+    async def _of_its_authority(self, seen: MachineSnapshot) -> MachineSnapshot:
+        machine_api = seen.machine_api
         if not isinstance(machine_api, Present):
             return await self._from_cluster_api(seen)
         match machine_api.object.status.authoritative_api or authority(machine_api.object):
-            case "MachineAPI":
+            case constants.MACHINE_API:
                 return await self._from_machine_api(seen, machine_api)
-            case "Migrating":
+            case constants.MIGRATING:
                 return await self._migrating(seen)
-            case "ClusterAPI":
+            case constants.CLUSTER_API:
                 return await self._from_cluster_api(seen)
         return seen
 
@@ -81,15 +89,35 @@ class Observer:
             seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, confirm=True))
         owner = set_owner(source.metadata, mapi.MachineSet.RESOURCE.api_version)
         if owner is not None:
-            seen = replace(seen, cluster_api_set=await self._cluster_api(capi.MachineSet, owner.name, confirm=True))
+            seen = replace(
+                seen,
+                machine_api_set=await self._machine_api(mapi.MachineSet, owner.name),
+                cluster_api_set=await self._cluster_api(capi.MachineSet, owner.name, confirm=True),
+            )
         seen = await self._infra(seen)
         return seen if source.deleting else await self._to_convert(seen, source.metadata)
 
     async def _migrating(self, seen: MachineSnapshot) -> MachineSnapshot:
-        """Nobody is authoritative: who stands still is all there is to know."""
+        """Nobody is authoritative: who stands still is all there is to know.
+
+        The caches say it well enough to wait by, but not to let one side act: what somebody said of an earlier move
+        would pass for his answer. After our own writes to the Machine of Cluster API they are not behind.
+        """
         if isinstance(seen.cluster_api, Absent):
             seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, confirm=True))
-        return await self._infra(seen)
+        seen = await self._infra(seen)
+        ours = any(result.action.target.kind is capi.Machine for result in seen.last.results)
+        if ours or not migration.decisive(seen.move):
+            return seen
+        seen = replace(
+            seen,
+            machine_api=await self._machine_api(mapi.Machine, seen.name, live=True),
+            cluster_api=await self._cluster_api(capi.Machine, seen.name, live=True),
+        )
+        found = seen.machine_api
+        if isinstance(found, Present) and found.object.status.authoritative_api == MIGRATING:
+            return await self._infra(seen, live=True)
+        return await self._of_its_authority(seen)
 
     async def _to_convert(self, seen: MachineSnapshot, source: ObjectMeta | None) -> MachineSnapshot:
         """What a conversion to Cluster API needs besides the Machine: how the cluster describes itself, its objects."""
@@ -106,7 +134,7 @@ class Observer:
             seen = replace(seen, infra_cluster=await self._cluster_api(self._platform.infra_cluster, name))
         return seen
 
-    async def _infra(self, seen: MachineSnapshot) -> MachineSnapshot:
+    async def _infra(self, seen: MachineSnapshot, *, live: bool = False) -> MachineSnapshot:
         """The infra machine's absence always decides something; the infra cluster's only delays."""
         found = seen.cluster_api
         if not isinstance(found, Present):
@@ -115,7 +143,8 @@ class Observer:
         infra: Seen[Any] = Absent(confirmed=True)
         infra_cluster: Seen[Any] = Absent()
         if spec.infrastructure_ref.name:
-            infra = await self._cluster_api(self._platform.infra_machine, spec.infrastructure_ref.name, confirm=True)
+            name = spec.infrastructure_ref.name
+            infra = await self._cluster_api(self._platform.infra_machine, name, confirm=True, live=live)
         if spec.cluster_name:
             infra_cluster = await self._cluster_api(self._platform.infra_cluster, spec.cluster_name, confirm=True)
         return replace(seen, infra=infra, infra_cluster=infra_cluster)
@@ -125,3 +154,14 @@ class Observer:
 
     async def _machine_api(self, kind: type[Any], name: str, *, confirm: bool = False, live: bool = False) -> Seen[Any]:
         return await self._reader.see(kind, name, namespace=self._namespaces.machine_api, confirm=confirm, live=live)
+
+
+def _disagree(machine_api: Seen[mapi.Machine], cluster_api: ObjectMeta) -> bool:
+    """The mark on the Cluster API Machine and the status of the Machine API's tell of different authorities.
+
+    So authority has moved, and one of two caches has not seen all of it; or nothing has been mirrored yet.
+    """
+    if not isinstance(machine_api, Present):
+        return False
+    said = authority(machine_api.object)
+    return said != MIGRATING and (said == MACHINE_API) != (AUTHORITY_ANNOTATION in cluster_api.annotations)

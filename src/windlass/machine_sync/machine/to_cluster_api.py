@@ -23,7 +23,8 @@ from msgspec import Struct
 
 from windlass.api import capi, config, mapi
 from windlass.api.meta import OwnerReference, tree
-from windlass.kube.plan import Action, Create, Merge, Plan, Target, WaitFor, target
+from windlass.kube.conditions import find
+from windlass.kube.plan import Create, Merge, Plan, Target, WaitFor, target
 from windlass.kube.seen import Absent, Present, metadata_of
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
@@ -40,10 +41,13 @@ from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
 from windlass.machine_sync.machine.synchronized import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.mirroring import conditions, metadata
 from windlass.machine_sync.mirroring.finalizers import hold
-from windlass.machine_sync.mirroring.synchronized import Fault, status_write, verdict_write, warn
+from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED, Fault, status_write, verdict_write, with_warnings
 
 MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}
 """Annotations of the Cluster API Machine while it is only the mirror."""
+
+_GRACE: Final = 30.0
+"""Seconds that a new machine waits for the mirror of its MachineSet before that is a failure."""
 
 _OWNERS = "failed to convert Machine API machine owner references to Cluster API"
 _MACHINE = "failed to convert Machine API machine to Cluster API machine"
@@ -53,26 +57,29 @@ def create_or_update(seen: MachineSnapshot, source: Present[mapi.Machine], *, no
     """The plan that makes the mirror what conversion says, or that says why it cannot be made."""
     if isinstance(seen.cluster_api, Present) and (fault := infrastructure.missing(seen, seen.cluster_api.object)):
         return failed(seen, fault, now=now)
-    made = _made(seen, source)
-    if isinstance(made, Fault):
-        return failed(seen, made, now=now)
+    made = _made(seen, source, now=now)
+    if not isinstance(made, _Made):
+        return Plan().then(made) if isinstance(made, WaitFor) else failed(seen, made, now=now)
     finalizers = hold(
         (mapi.Machine, seen.machine_api), (capi.Machine, seen.cluster_api), (seen.platform.infra_machine, seen.infra)
     )
-    first: list[Action] = [*warn(source, made.warnings), *finalizers]
     if not isinstance(seen.cluster_api, Present):
         body = _body(seen, made, marks=MARKS)
-        return Plan.of(*first, Create(target=_aim(seen), body=body, why="mirror of the Machine API Machine"))
+        create = Create(target=_aim(seen), body=body, why="mirror of the Machine API Machine")
+        return with_warnings(source, made.warnings, *finalizers, create)
     content = _update(seen, seen.cluster_api, made)
     infra = infra_machine.ensure(seen, made.infra_machine, labels=made.labels, source=source)
     if infra.recreating is not None:
-        return Plan.of(*first, content, *infra.actions, verdict_write(source, infra.recreating, now=now))
+        verdict = verdict_write(source, infra.recreating, now=now)
+        return with_warnings(source, made.warnings, *finalizers, content, *infra.actions, verdict)
     if any(action.needed for action in (content, *infra.actions)):
         # Status goes with the generation that the mirror then has, so it waits for the answer.
-        return Plan.of(*first, content, *infra.actions)
+        return with_warnings(source, made.warnings, *finalizers, content, *infra.actions)
     generation = source.metadata.generation
-    return Plan.of(
-        *first,
+    return with_warnings(
+        source,
+        made.warnings,
+        *finalizers,
         _status(seen.cluster_api, made.machine, now=now),
         infra_machine.status(seen, made.infra_machine, now=now),
         status_write(source, None, verdict=FROM_MACHINE_API, generation=generation, now=now),
@@ -90,12 +97,13 @@ def create_unpaused(seen: MachineSnapshot, source: Present[mapi.Machine], *, now
     infra = metadata_of(seen.infra)
     if infra is not None and infra.deletion_timestamp is not None:
         return Plan().then(WaitFor(f"the infrastructure provider to delete {infra.name}, which had this name before"))
-    made = _made(seen, source)
-    if isinstance(made, Fault):
-        return failed(seen, made, now=now)
+    made = _made(seen, source, now=now)
+    if not isinstance(made, _Made):
+        return Plan().then(made) if isinstance(made, WaitFor) else failed(seen, made, now=now)
     why = "Cluster API is authoritative and has no Machine yet"
-    return Plan.of(
-        *warn(source, made.warnings),
+    return with_warnings(
+        source,
+        made.warnings,
         *hold((mapi.Machine, seen.machine_api), (seen.platform.infra_machine, seen.infra)),
         infra_machine.create(seen, made.infra_machine, None, labels=made.labels, why=why)
         if isinstance(seen.infra, Absent)
@@ -114,14 +122,12 @@ class _Made(Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-def _made(seen: MachineSnapshot, source: Present[mapi.Machine]) -> _Made | Fault:
-    """What conversion gives, and the owners; or why it gives nothing."""
+def _made(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> _Made | Fault | WaitFor:
+    """What conversion gives, and the owners; or why there is nothing to write."""
     if not isinstance(seen.infrastructure, Present):
         missing = owners.not_found(config.Infrastructure, "cluster")
         why = missing if isinstance(seen.infrastructure, Absent) else seen.infrastructure.why
-        return Fault(
-            Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: failed to get the Infrastructure: {why}"
-        )
+        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: failed to get the Infrastructure: {why}")
     described = seen.infrastructure.object
     cluster_name = described.status.infrastructure_name
     references = owners.to_cluster_api(
@@ -130,6 +136,8 @@ def _made(seen: MachineSnapshot, source: Present[mapi.Machine]) -> _Made | Fault
     if isinstance(references, owners.UnsupportedOwner):
         return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, references.detail, retry=False)
     if isinstance(references, owners.OwnerNotFound):
+        if soon := _comes_or_goes(seen, source, now=now):
+            return soon
         return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_OWNERS}: {references.text}")
     cluster = seen.infra_cluster.object if isinstance(seen.infra_cluster, Present) else None
     if errors := seen.platform.cluster_errors(source.object, cluster):
@@ -142,6 +150,20 @@ def _made(seen: MachineSnapshot, source: Present[mapi.Machine]) -> _Made | Fault
     if owner is not None:
         labels[SET_NAME_LABEL] = set_name_label(owner.name)
     return _Made(converted.machine, converted.infra_machine, labels, references, converted.warnings)
+
+
+def _comes_or_goes(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> WaitFor | None:
+    """A new machine is often there before the mirror of its MachineSet, and an old one after it: no failure yet."""
+    owner = metadata_of(seen.machine_api_set)
+    if owner is None:
+        return None
+    if owner.deletion_timestamp is not None:
+        return WaitFor(f"the machine to be deleted like its MachineSet {owner.name}")
+    created = source.metadata.creation_timestamp
+    age = (now - datetime.fromisoformat(created)).total_seconds() if created else _GRACE
+    if age >= _GRACE or find(source.object.status.conditions, SYNCHRONIZED) is not None:
+        return None
+    return WaitFor(f"the Cluster API mirror of MachineSet {owner.name}", safety=_GRACE - age)
 
 
 def _aim(seen: MachineSnapshot) -> Target:

@@ -26,7 +26,7 @@ from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.machine.synchronized import FROM_CLUSTER_API, Reason, failed
 from windlass.machine_sync.mirroring import conditions, metadata
 from windlass.machine_sync.mirroring.finalizers import hold
-from windlass.machine_sync.mirroring.synchronized import Fault, status_write, warn
+from windlass.machine_sync.mirroring.synchronized import Fault, status_write, with_warnings
 
 
 def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, now: datetime) -> Plan:
@@ -52,7 +52,7 @@ def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, no
     )
     if isinstance(seen.machine_api, Present):
         actions = _update(seen, seen.machine_api, source.object, converted.machine, references=references, now=now)
-        return Plan.of(*warn(seen.machine_api, converted.warnings), *finalizers, *actions)
+        return with_warnings(seen.machine_api, converted.warnings, *finalizers, *actions)
     return Plan.of(*finalizers, _create(seen, converted.machine, references))
 
 

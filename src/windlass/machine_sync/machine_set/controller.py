@@ -19,8 +19,9 @@ from windlass.kube.permissions import (
 from windlass.kube.source import identity_differs, spec_differs
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import IndexedReader
+from windlass.machine_sync.machine.snapshot import set_owner
 from windlass.machine_sync.machine_set.decide import decide
-from windlass.machine_sync.machine_set.observe import BY_SET, BY_TEMPLATE, Observer
+from windlass.machine_sync.machine_set.observe import BY_OWNER, BY_SET, BY_TEMPLATE, Observer
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.machine_set.templates import set_of, sets_of
 from windlass.machine_sync.platforms import Platform
@@ -60,6 +61,8 @@ def machine_set_controller(
         watches=(
             Watch(mapi.MachineSet, _own_name, namespace=ours, indexes={ALL: lambda _: (ALL,)}),
             Watch(capi.MachineSet, _own_name, namespace=theirs, indexes=indexes),
+            # While a set is being deleted, its last Machine holds it.
+            Watch(capi.Machine, _owning_set, namespace=theirs, indexes={BY_OWNER: _owner_uid}, when=_goes),
             Watch(platform.infra_template, of_template, namespace=theirs, indexes={BY_SET: sets_of}),
             Watch(platform.infra_cluster, indexed_by(BY_CLUSTER), namespace=theirs, when=spec_differs),
             # The owner of all mirrors: its absence is a failure that its coming heals.
@@ -94,6 +97,20 @@ def permissions(platform: Platform, namespaces: Namespaces) -> tuple[Permission,
 
 def _own_name(found: Object[Any]) -> Iterable[str]:
     return (found.name,)
+
+
+def _goes(old: Object[Any] | None, new: Object[Any] | None) -> bool:
+    return old is not None and new is None
+
+
+def _owning_set(machine: Object[capi.Machine]) -> Iterable[str]:
+    owner = set_owner(machine.metadata, capi.MachineSet.RESOURCE.api_version)
+    return (owner.name,) if owner else ()
+
+
+def _owner_uid(machine: Object[capi.Machine]) -> Iterable[str]:
+    owner = set_owner(machine.metadata, capi.MachineSet.RESOURCE.api_version)
+    return (owner.uid,) if owner else ()
 
 
 class _Reference(Struct, rename="camel", gc=False):

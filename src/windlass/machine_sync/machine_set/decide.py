@@ -22,7 +22,7 @@ from windlass.api import mapi
 from windlass.kube.plan import Done, Emit, Plan, WaitFor, target_of
 from windlass.kube.seen import NotServedKind, Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, CLUSTER_API, EVENT_SOURCE, MACHINE_API, MIGRATING
-from windlass.machine_sync.machine_set import deletion, to_cluster_api, to_machine_api
+from windlass.machine_sync.machine_set import deletion, selectors, to_cluster_api, to_machine_api
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.machine_set.synchronized import Reason, blame, failed, refused
 from windlass.machine_sync.mirroring import migration
@@ -97,6 +97,9 @@ def _with_move(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], plan: 
         return plan
     if not migration.synchronized(move, authority=move.status):
         return plan
+    mirror = seen.cluster_api
+    if isinstance(mirror, Present) and selectors.difference(found.object, mirror.object):
+        return plan.then(WaitFor("the selectors of both MachineSets to be the same, before authority moves"))
     if not migration.taken_up(move):
         return plan.then(WaitFor(f"the controllers of {move.status} to take up their work, before authority moves on"))
     return migration.begin(move)

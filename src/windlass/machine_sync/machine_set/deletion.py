@@ -5,6 +5,7 @@ The Machine API is authoritative:
 | Machine API MachineSet | Cluster API MachineSet | what happens |
 |---|---|---|
 | stays | being deleted | the Machine API MachineSet is deleted too |
+| being deleted | there, with machines that are no mirrors | it is deleted and unpaused: Cluster API takes them along |
 | being deleted | there | it is deleted; the templates of the set go; its finalizers come off |
 | being deleted | gone | the templates go; then our finalizer comes off |
 
@@ -24,9 +25,9 @@ content cannot be read does not stay for ever.
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
-from windlass.kube.plan import Delete, Emit, Plan, RemoveFinalizers, WaitFor, target_of
+from windlass.kube.plan import Action, Delete, Emit, Merge, Plan, RemoveFinalizers, WaitFor, target_of
 from windlass.kube.seen import Absent, metadata_of
-from windlass.machine_sync.constants import EVENT_SOURCE, SYNC_FINALIZER
+from windlass.machine_sync.constants import EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
 from windlass.machine_sync.machine_set import templates
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring.finalizers import let_go
@@ -55,6 +56,8 @@ def of_machine_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan | None:
         ),
         *templates.removable(seen),
     ]
+    if seen.acting:
+        return _until_machines_are_gone(seen, mirror, removals[0])
     if any(removal.needed for removal in removals):
         return Plan.of(*removals)
     if removals[1:]:
@@ -116,6 +119,22 @@ def _after_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan:
         return _until_templates_are_gone(removals)
     # Cluster API's first: while the mirror is there, it is known whose templates these were.
     return Plan.of(_off_cluster_api(seen), _off_machine_api(seen, why=_MIRRORS_NOTHING))
+
+
+def _until_machines_are_gone(seen: MachineSetSnapshot, mirror: ObjectMeta, delete: Delete) -> Plan:
+    """The mirror owns Machines of which Cluster API is the authority: it must act on its deletion to delete them.
+
+    Without their MachineSet, Cluster API's controllers would not delete them at all.
+    """
+    release = Merge(
+        target=target_of(capi.MachineSet, mirror),
+        observed={"metadata": {"annotations": mirror.annotations}},
+        desired={"metadata": {"annotations": {k: v for k, v in mirror.annotations.items() if k != PAUSED_ANNOTATION}}},
+        why="it owns machines of which Cluster API is the authority, and only it deletes them",
+    )
+    # Unpaused before it is being deleted, it would make up for machines that are.
+    steps: list[Action] = [delete] if delete.needed else [release]
+    return Plan.of(*steps).then(WaitFor(f"Cluster API to delete the machines of the set: {', '.join(seen.acting)}"))
 
 
 def _until_templates_are_gone(removals: list[Delete]) -> Plan:

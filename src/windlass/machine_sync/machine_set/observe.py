@@ -7,7 +7,13 @@ from msgspec.structs import replace
 from windlass.api import capi, config, mapi
 from windlass.kube.plan import Outcome
 from windlass.kube.seen import Absent, NotServedKind, Present, Seen, Unreadable, metadata_of, seen
-from windlass.machine_sync.constants import CLUSTER_API, MIGRATING, SYNC_FINALIZER, Namespaces
+from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
+    CLUSTER_API,
+    MIGRATING,
+    SYNC_FINALIZER,
+    Namespaces,
+)
 from windlass.machine_sync.machine.controller import IndexedReader
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot, Template
 from windlass.machine_sync.platforms import Platform
@@ -17,6 +23,8 @@ INFRASTRUCTURE: Final = "cluster"
 
 BY_SET: Final = "machine-set"
 """Index of infra templates: by the MachineSet they were made for, or would have been by their name."""
+BY_OWNER: Final = "owner-uid"
+"""Index of Cluster API Machines: by the uid of the MachineSet that owns them."""
 BY_TEMPLATE: Final = "infra-template"
 """Index of Cluster API MachineSets: by the infra template they refer to."""
 
@@ -49,7 +57,7 @@ class Observer:
             # Whether the other stays, and is the one we know of, decides about a MachineSet.
             found = replace(found, cluster_api=await self._cluster_api(capi.MachineSet, name, live=True))
         if _goes(machine_api) or _goes(found.cluster_api):
-            return self._with_templates(found)
+            return self._with_machines(self._with_templates(found))
         if isinstance(machine_api, Unreadable):
             return found
         authority = machine_api.object.status.authoritative_api
@@ -95,6 +103,14 @@ class Observer:
             if isinstance(one := seen(template), Present | Unreadable)
         ]
         return replace(found, templates=tuple(sorted(templates, key=lambda template: template.name)))
+
+    def _with_machines(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
+        owner = metadata_of(found.cluster_api)
+        if owner is None:
+            return found
+        machines = (machine.metadata for machine in self._reader.indexed(capi.Machine, BY_OWNER, owner.uid))
+        acting = (meta.name for meta in machines if AUTHORITY_ANNOTATION not in meta.annotations)
+        return replace(found, acting=tuple(sorted(acting)))
 
     def _users(self, template: str, *, besides: str) -> tuple[str, ...]:
         users = {one.name for one in self._reader.indexed(capi.MachineSet, BY_TEMPLATE, template)}

@@ -1,8 +1,9 @@
 """Whether the MachineSets of both APIs select the same Machines.
 
 A selector is the one field that cannot follow the authority: nobody may change it on an existing MachineSet. So it is
-written when a mirror is created and compared ever after. A difference is a failure that only people can mend; all else
-is mirrored in spite of it.
+written when a mirror is created and compared ever after. A set whose twin somebody made by hand often has another one.
+All else is mirrored in spite of it; but authority stays where it is, because the other set would not find the machines
+and make new ones.
 
 Compared is what is left in the Machine API, so that what Cluster API adds of its own (a selector of the set's name
 where there was none) makes no difference, and neither do the two labels that one role has there.
@@ -11,22 +12,20 @@ where there was none) makes no difference, and neither do the two labels that on
 from windlass.api import capi, mapi
 from windlass.machine_sync.conversion.metadata import cluster_api_labels, machine_api_labels
 from windlass.machine_sync.conversion.selector import selector_text
-from windlass.machine_sync.machine_set.synchronized import Reason
-from windlass.machine_sync.mirroring.synchronized import Fault
 
 
-def difference(machine_api: mapi.MachineSet, cluster_api: capi.MachineSet, *, reason: Reason) -> Fault | None:
-    """Why the mirror is none, if its selector is another one; `reason` says which side is the mirror."""
+def difference(machine_api: mapi.MachineSet, cluster_api: capi.MachineSet) -> list[str]:
+    """What to tell people if the selectors differ: one text, or none."""
     one, other = machine_api.spec.selector, cluster_api.spec.selector
     left = machine_api_labels(cluster_api_labels(one.match_labels))[0], _expressions(one)
     right = machine_api_labels(other.match_labels)[0], _expressions(other)
     if left == right:
-        return None
-    text = (
+        return []
+    return [
         f'spec.selector of the MachineSets differs: "{_text(one)}" in the Machine API, "{_text(other)}" in '
-        "Cluster API. It cannot be changed on an existing MachineSet: make one of the two anew, with what the other has"
-    )
-    return Fault(reason, text, retry=False)
+        "Cluster API. It cannot be changed on an existing MachineSet, and authority cannot move while it differs: "
+        "make the mirror anew, with the selector of the other"
+    ]
 
 
 def _expressions(selector: mapi.LabelSelector | capi.LabelSelector) -> list[tuple[str, str, tuple[str, ...]]]:

@@ -1,6 +1,6 @@
 """What a decision about one MachineSet may look at."""
 
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct
 
@@ -8,12 +8,9 @@ from windlass.api import capi, config, mapi
 from windlass.api.meta import ObjectMeta
 from windlass.kube.plan import Outcome
 from windlass.kube.seen import Absent, Present, Seen, Unreadable
-from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.constants import MACHINE_SET_LABEL, Namespaces
 from windlass.machine_sync.mirroring.migration import Move, Pausable
 from windlass.machine_sync.platforms import Platform
-
-TEMPLATE_LABEL: Final = "machine.openshift.io/cluster-api-machineset"
-"""On an infra template that the sync made: the MachineSet it was made for."""
 
 
 class Template(Struct, frozen=True):
@@ -38,6 +35,9 @@ class MachineSetSnapshot(Struct, frozen=True):
     to; they are looked for while Cluster API is authoritative. `templates` are the infra templates that the sync made
     for this set or would make, by label or name, in the order of their names.
 
+    `acting` are Machines of Cluster API that belong to `cluster_api` and are nobody's mirror; they are looked for while
+    the MachineSet is being deleted.
+
     `cluster` is the core Cluster of this cluster and `infrastructure` describes it to conversion; both are looked for
     only while the Machine API has something to convert.
     """
@@ -48,6 +48,7 @@ class MachineSetSnapshot(Struct, frozen=True):
     cluster_api: Seen[capi.MachineSet]
     template: Seen[Any] = Absent()
     templates: tuple[Template, ...] = ()
+    acting: tuple[str, ...] = ()
     infra_cluster: Seen[Any] = Absent()
     cluster: Seen[capi.Cluster] = Absent()
     infrastructure: Seen[config.Infrastructure] = Absent()
@@ -57,7 +58,7 @@ class MachineSetSnapshot(Struct, frozen=True):
     @property
     def own_templates(self) -> tuple[Template, ...]:
         """The templates that the sync made for this set, as their label says."""
-        return tuple(one for one in self.templates if one.metadata.labels.get(TEMPLATE_LABEL) == self.name)
+        return tuple(one for one in self.templates if one.metadata.labels.get(MACHINE_SET_LABEL) == self.name)
 
     @property
     def move(self) -> Move:

@@ -21,8 +21,8 @@ from windlass.api.meta import OwnerReference, tree
 from windlass.kube.object import Object
 from windlass.kube.plan import Create, Delete, Merge, Target, WaitFor, target, target_of
 from windlass.kube.seen import Present, Unreadable
-from windlass.machine_sync.constants import PAUSED_ANNOTATION
-from windlass.machine_sync.machine_set.snapshot import TEMPLATE_LABEL, MachineSetSnapshot
+from windlass.machine_sync.constants import MACHINE_SET_LABEL, PAUSED_ANNOTATION
+from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.machine_set.synchronized import Reason
 from windlass.machine_sync.mirroring import metadata
 from windlass.machine_sync.mirroring.infra_spec import differing
@@ -35,7 +35,7 @@ _HEX: Final = frozenset("0123456789abcdef")
 
 def set_of(found: Object[Any]) -> str | None:
     """The MachineSet that a template was made for, as its label says."""
-    return found.metadata.labels.get(TEMPLATE_LABEL)
+    return found.metadata.labels.get(MACHINE_SET_LABEL)
 
 
 def sets_of(found: Object[Any]) -> Iterable[str]:
@@ -112,7 +112,7 @@ def _metadata(
     else:
         annotations = {key: value for key, value in annotations.items() if key not in _MARKS}
     wanted = {
-        "labels": {**(observed.get("labels") or {}), TEMPLATE_LABEL: seen.name},
+        "labels": {**(observed.get("labels") or {}), MACHINE_SET_LABEL: seen.name},
         "annotations": annotations,
         "ownerReferences": tree(owners),
     }

@@ -10,7 +10,7 @@ In order, each step only if the one before held:
 | our finalizer is on both sets; the template is there, with the converted spec | FailedTo...CAPIInfraMachineTemplate |
 | the mirror has the converted spec and metadata, which names the template | FailedTo...CAPIMachineSet |
 | the mirror's status; templates that were in use before go | FailedToUpdate... |
-| condition and generation, if both sets select the same | FailedToUpdateMAPI/CAPIMachineSet |
+| condition and generation | FailedToUpdateMAPIMachineSet |
 
 A mirror is made paused, so that its controllers do not act on what it describes. Only when Cluster API is authoritative
 and has no MachineSet at all (yet) is one made that is not: `create_unpaused`.
@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from windlass.api import capi, config, mapi
 from windlass.api.meta import OwnerReference, tree
-from windlass.kube.plan import Action, Create, Merge, Plan, Target, WaitFor, target
+from windlass.kube.plan import AddFinalizer, Create, Merge, Plan, Target, WaitFor, target
 from windlass.kube.seen import NotServedKind, Present, Unreadable
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
@@ -42,7 +42,7 @@ from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.machine_set.synchronized import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.mirroring import conditions, metadata
 from windlass.machine_sync.mirroring.finalizers import hold
-from windlass.machine_sync.mirroring.synchronized import Fault, status_write, warn
+from windlass.machine_sync.mirroring.synchronized import Fault, status_write, with_warnings
 
 MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}
 """Annotations of the Cluster API MachineSet while it is only the mirror."""
@@ -88,9 +88,10 @@ def create_or_update(seen: MachineSetSnapshot, source: Present[mapi.MachineSet],
     if not isinstance(mirror, Present):
         return _create(seen, source, made, marks=MARKS, why="mirror of the Machine API MachineSet")
     content = _content(mirror, made)
-    unlike = selectors.difference(source.object, mirror.object, reason=Reason.FAILED_TO_UPDATE_CAPI)
-    return Plan.of(
-        *_first(seen, source, made),
+    return with_warnings(
+        source,
+        (*made.warnings, *selectors.difference(source.object, mirror.object)),
+        *_hold(seen),
         made.template,
         content,
         _status(mirror, made.machine_set, generation=generation_after(mirror, content), now=now),
@@ -98,8 +99,8 @@ def create_or_update(seen: MachineSetSnapshot, source: Present[mapi.MachineSet],
         status_write(
             source,
             None,
-            verdict=unlike.verdict if unlike else FROM_MACHINE_API,
-            generation=None if unlike else source.metadata.generation,
+            verdict=FROM_MACHINE_API,
+            generation=source.metadata.generation,
             now=now,
         ),
     )
@@ -149,9 +150,8 @@ def _no_infrastructure(seen: MachineSetSnapshot) -> str:
     return f"failed to get {config.Infrastructure.RESOURCE.kind}: {why}"
 
 
-def _first(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], made: _Made) -> list[Action]:
-    finalizers = hold((mapi.MachineSet, seen.machine_api), (capi.MachineSet, seen.cluster_api))
-    return [*warn(source, made.warnings), *finalizers]
+def _hold(seen: MachineSetSnapshot) -> list[AddFinalizer]:
+    return hold((mapi.MachineSet, seen.machine_api), (capi.MachineSet, seen.cluster_api))
 
 
 def _create(
@@ -167,7 +167,8 @@ def _create(
         "spec": tree(made.machine_set.spec),
     }
     aim = Target(capi.MachineSet, seen.name, seen.namespaces.cluster_api)
-    return Plan.of(*_first(seen, source, made), made.template, Create(target=aim, body=body, why=why))
+    create = Create(target=aim, body=body, why=why)
+    return with_warnings(source, made.warnings, *_hold(seen), made.template, create)
 
 
 def _content(mirror: Present[capi.MachineSet], made: _Made) -> Merge:

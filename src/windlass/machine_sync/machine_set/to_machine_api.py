@@ -8,7 +8,7 @@ In order, each step only if the one before held:
 | its infra template and infra cluster are named and can be read | FailedToGetCAPIInfraResources |
 | all three convert | FailedToConvertCAPIMachineSetToMAPI |
 | our finalizer is on both sets, the mirror has the converted spec and metadata | FailedToUpdateMAPIMachineSet |
-| status; condition and generation, if both sets select the same | FailedToUpdateMAPIMachineSet |
+| status, condition and generation | FailedToUpdateMAPIMachineSet |
 
 A mirror is never created here: who wants one makes a MachineSet in the Machine API whose authority is ClusterAPI.
 """
@@ -32,7 +32,7 @@ from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.machine_set.synchronized import FROM_CLUSTER_API, Reason, failed
 from windlass.machine_sync.mirroring import metadata
 from windlass.machine_sync.mirroring.finalizers import hold
-from windlass.machine_sync.mirroring.synchronized import Fault, status_write, warn
+from windlass.machine_sync.mirroring.synchronized import Fault, status_write, with_warnings
 
 OWNED: Final[Mapping[str, Any]] = {
     "replicas": 1,
@@ -69,18 +69,18 @@ def update(
     converted = machine_api_machine_set(seen.platform, source.object, template, infra_cluster=cluster)
     if converted.machine_set is None:
         return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, f"{_CONVERT}: {converted.error}"), now=now)
-    unlike = selectors.difference(mirror.object, source.object, reason=Reason.FAILED_TO_UPDATE_MAPI)
     content = _content(seen, mirror, converted.machine_set)
     status = _status(source, converted.machine_set, generation=generation_after(mirror, content))
-    return Plan.of(
-        *warn(mirror, converted.warnings),
+    return with_warnings(
+        mirror,
+        (*converted.warnings, *selectors.difference(mirror.object, source.object)),
         *hold((mapi.MachineSet, seen.machine_api), (capi.MachineSet, seen.cluster_api)),
         content,
         status_write(
             mirror,
             status,
-            verdict=unlike.verdict if unlike else FROM_CLUSTER_API,
-            generation=None if unlike else source.metadata.generation,
+            verdict=FROM_CLUSTER_API,
+            generation=source.metadata.generation,
             now=now,
         ),
     )

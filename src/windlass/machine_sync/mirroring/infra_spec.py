@@ -1,7 +1,7 @@
 """Where the spec of an infra machine, or of the template of one, really differs from what conversion gives.
 
 What says nothing (null, and empty text, lists and maps) makes no difference, and neither do the fields that the
-provider or the API server fills in: `Platform.infra_leftovers`.
+provider or the API server fills in, nor a default that only one of the two says: `Platform.infra_leftovers`.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,10 @@ def differing(platform: Platform, observed: Mapping[str, Any], desired: Mapping[
     left, right = _said(observed), _said(desired)
     for path, default in platform.infra_leftovers.items():
         _drop(left, right, path.split("."), default)
-    left = _said(left)
+        if default is not None:
+            # Conversion says many defaults in so many words, where others leave them to the API server.
+            _drop(right, left, path.split("."), default)
+    left, right = _said(left), _said(right)
     return {key: left.get(key) for key in left.keys() | right.keys() if not same(left.get(key), right.get(key))}
 
 
@@ -29,13 +32,13 @@ def _said(value: Any) -> Any:
     return value
 
 
-def _drop(observed: Any, desired: Any, path: list[str], default: Any) -> None:
-    """Take the field at `path` out of `observed` if it is a leftover: `desired` does not have it."""
+def _drop(spec: Any, other: Any, path: list[str], default: Any) -> None:
+    """Take the field at `path` out of `spec` if it is a leftover: the other spec does not have it."""
     *parents, last = path
     for key in parents:
-        observed = observed.get(key) if isinstance(observed, dict) else None
-        desired = desired.get(key) if isinstance(desired, dict) else None
-    if not isinstance(observed, dict) or (isinstance(desired, dict) and last in desired):
+        spec = spec.get(key) if isinstance(spec, dict) else None
+        other = other.get(key) if isinstance(other, dict) else None
+    if not isinstance(spec, dict) or (isinstance(other, dict) and last in other):
         return
-    if default is None or observed.get(last) == default:
-        observed.pop(last, None)
+    if default is None or spec.get(last) == default:
+        spec.pop(last, None)

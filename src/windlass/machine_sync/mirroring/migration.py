@@ -22,7 +22,7 @@ A migration that OpenShift's own operator began has no synchronizedAPI: then spe
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
@@ -45,6 +45,7 @@ AUTHORITY_CHANGED = Verdict(None, "AuthoritativeAPIChanged", "Waiting for resync
 
 PAUSED = "Paused"
 
+_EVER = datetime.fromtimestamp(0, UTC)
 _PATIENCE = 30.0
 """Seconds after which we look again for somebody else's `Paused` condition, should a watch event be lost."""
 
@@ -149,6 +150,22 @@ def proceed(move: Move, *, now: datetime) -> Plan:
             # Nobody makes or changes a mirror while nobody is authoritative, so the way on leads back.
             goal = source
     return _to_machine_api(move, now=now) if goal == MACHINE_API else _to_cluster_api(move, now=now)
+
+
+def released(move: Move) -> Plan:
+    """Cluster API is authoritative and its object bears the mark of a mirror: take it off, so that somebody acts.
+
+    A move does not leave it so. A controller with old caches can, or a user who makes a Machine API object anew.
+    """
+    return Plan.of(*_unpause(move))
+
+
+def decisive(move: Move) -> bool:
+    """The next step would let one side act, trusting that the other stands still. To ask for a pause is none."""
+    if move.machine_api.object.status.authoritative_api != MIGRATING:
+        return False
+    plan = proceed(move, now=_EVER)
+    return bool(plan.needed) and not isinstance(plan.next, WaitFor)
 
 
 def stuck(found: Present[Any], why: str) -> Plan:

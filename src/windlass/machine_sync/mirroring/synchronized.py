@@ -12,7 +12,7 @@ one merge patch with the resourceVersion that was observed, so that it is never 
 and so that nothing is sent when nothing changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from windlass.api import mapi
 from windlass.kube.conditions import put
-from windlass.kube.plan import Emit, Merge, Plan, Target, target
+from windlass.kube.plan import Action, Emit, Merge, Plan, Target, target
 from windlass.kube.seen import Present, Seen
 from windlass.machine_sync.constants import EVENT_SOURCE
 
@@ -80,12 +80,20 @@ def failed(fault: Fault, machine_api: Seen[Any], *, source: Target | None, now: 
     return plan.retry(fault.message) if fault.retry else plan
 
 
-def warn(found: Present[Any], warnings: tuple[str, ...]) -> list[Emit]:
-    """What conversion dropped, as Events of the object."""
-    return [
+def with_warnings(found: Present[Any], warnings: Iterable[str], *actions: Action | None) -> Plan:
+    """The plan of `actions`, preceded by what conversion dropped, as Events of `found`.
+
+    Only if there is something to write: else nothing has changed since it was said, and a fleet that is in sync would
+    say it all again after every restart.
+    """
+    plan = Plan.of(*actions)
+    if not plan.needed:
+        return plan
+    events = (
         Emit(target=target(found), type="Warning", reason="ConversionWarning", note=warning, source=EVENT_SOURCE)
         for warning in warnings
-    ]
+    )
+    return Plan((*events, *plan.actions))
 
 
 def fill_authority(found: Present[Any], note: str) -> Plan:

@@ -40,7 +40,7 @@ AWS = Platform(
         "providerID": None,
         "instanceID": None,
         "hostAffinity": "default",
-        "ignition.version": "2.3",
+        "ignition.version": None,
         "ignition.storageType": "ClusterObjectStore",
         "instanceMetadataOptions.httpEndpoint": "enabled",
         "instanceMetadataOptions.httpProtocolIpv6": "disabled",

@@ -29,8 +29,8 @@ class Platform(Struct, frozen=True, kw_only=True):
       the same are equal.
 
     `infra_leftovers` are the fields of an infra machine's spec that say something although conversion does not: paths
-    that the provider fills in (value None), or that the API server does, with the value of the default. They make no
-    difference between an infra machine and what conversion gives. `infra_reports_pause`: the provider says in a
+    that the provider or a user fills in (value None), or that the API server does, with the value of the default. They
+    make no difference between an infra machine and what conversion gives. `infra_reports_pause`: the provider says in a
     `Paused` condition of the infra machine that it leaves it alone. `infra_mutable` are the fields of its spec that the
     provider lets one change.
     """

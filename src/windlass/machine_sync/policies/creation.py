@@ -8,12 +8,16 @@ labels them; they are skipped, and only Machines made by hand are looked at.
 from typing import Final
 
 from windlass.api import capi, mapi
-from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, PAUSED_ANNOTATION, SET_NAME_LABEL, Namespaces
+from windlass.machine_sync.constants import (
+    CLUSTER_API,
+    MACHINE_API,
+    MACHINE_SET_LABEL,
+    PAUSED_ANNOTATION,
+    SET_NAME_LABEL,
+    Namespaces,
+)
 from windlass.machine_sync.policies.cel import literal
 from windlass.machine_sync.policies.policy import CREATE, Policy, Rule, Twins
-
-MACHINE_SET_LABEL: Final = "machine.openshift.io/cluster-api-machineset"
-"""On Machines of the Machine API: the MachineSet that made them."""
 
 _SPEC_AUTHORITY: Final = "object.?spec.?authoritativeAPI.orValue('<unset>')"
 _TWIN_AUTHORITY: Final = "params.?status.?authoritativeAPI.orValue('<unset>')"

@@ -6,6 +6,7 @@ from typing import Any
 from windlass.api import capi, mapi
 from windlass.kube.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING, PAUSED_ANNOTATION
+from windlass.machine_sync.machine_set import selectors
 from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED, PAUSED
 from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
 from windlass.machine_sync.preflight.convertible import convertible
@@ -124,6 +125,9 @@ def _synchronized(candidate: Candidate, found: Any) -> Found:
     if told.status != "True":
         yield Answer.NO, f"condition Synchronized is {told.status or 'empty'}: {_said(told)}"
         return
+    other = there(candidate.cluster_api)
+    if isinstance(found, mapi.MachineSet) and other is not None:
+        yield from ((Answer.NO, text) for text in selectors.difference(found, other))
     authority = found if candidate.source == MACHINE_API else there(candidate.cluster_api)
     # Without Cluster API's copy, `infrastructure` says no.
     if authority is not None and found.status.synchronized_generation < authority.metadata.generation:

@@ -16,13 +16,11 @@ from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
-from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, MACHINE_API_FINALIZER, PAUSED_ANNOTATION, Namespaces
-from windlass.machine_sync.platforms import PLATFORMS, Platform
+from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, MACHINE_API_FINALIZER, PAUSED_ANNOTATION
 from windlass.testing.memory import MemoryApi
 
 from .cases import EARLIER, Tree
-
-THEIRS = Namespaces().cluster_api
+from .world import THEIRS, platform_of
 
 
 async def machine_api_controllers(api: MemoryApi) -> None:
@@ -67,12 +65,6 @@ async def provider(api: MemoryApi) -> None:
             await take_off(api, platform.infra_machine, infra.metadata, finalizer)
         elif not infra.deleting and not held and infra.metadata.owner_references:
             await merge(api, infra, {"metadata": {"finalizers": [*infra.metadata.finalizers, finalizer]}})
-
-
-def platform_of(api: MemoryApi) -> Platform:
-    """The platform of a world, by the kind of its infra machines."""
-    served = {kind.RESOURCE for kind in api.kinds}
-    return next(platform for platform in PLATFORMS.values() if platform.infra_machine.RESOURCE in served)
 
 
 def is_paused(found: Object[Any]) -> bool:

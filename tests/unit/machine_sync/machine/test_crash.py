@@ -1,15 +1,11 @@
 """A crash between any two writes of the machine controller is harmless: every scenario, at every write."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
-from weakref import WeakSet
 
 import pytest
 
 from windlass.api import capi, capo, mapi
-from windlass.kube.errors import AlreadyExists, Conflict
-from windlass.kube.verbs import Api, PatchType
-from windlass.testing.crash import Actor, Scenario, crash_everywhere
+from windlass.testing.crash import Scenario, crash_everywhere
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.garbage import collect_garbage
 from windlass.testing.memory.reader import LaggingReader, MemoryReader
@@ -28,16 +24,14 @@ from .cases import (
     Tree,
     changed,
 )
+from .scenarios import CAPI_AT_END, INFRA_AT_END, MAPI_AT_END, deleting, once, patching, scenario, settle
 from .world import (
     NAME,
     OURS,
     THEIRS,
     at_rest,
-    empty,
-    holds_for_nobody,
     leaked,
     mapi_of,
-    reconciled,
     synchronized,
     typed,
     world,
@@ -45,50 +39,6 @@ from .world import (
 
 BARE_CAPI = changed(CAPI_MACHINE, metadata__finalizers=["machine.cluster.x-k8s.io"])
 BARE_INFRA = changed(INFRA, metadata__finalizers=[INFRA_FINALIZER])
-MAPI_AT_END = "Machine.machine.openshift.io/v1beta1 openshift-machine-api/w-0"
-CAPI_AT_END = "Machine.cluster.x-k8s.io/v1beta2 openshift-cluster-api/w-0"
-INFRA_AT_END = "OpenStackMachine.infrastructure.cluster.x-k8s.io/v1beta1 openshift-cluster-api/w-0-infra"
-
-
-async def settle(api: Api, reader: MemoryReader) -> None:
-    """One process, which comes back after conflicts."""
-    for _ in range(5):
-        rest = await reconciled(api, reader)
-        if not isinstance(rest.error, Conflict | AlreadyExists):
-            return
-
-
-def scenario(start: MemoryApi, *actors: Actor, stays_mirrored: bool = True) -> Callable[[], Scenario]:
-    """Scenarios that begin as `start` is now."""
-    return lambda: Scenario(copy_of(start), settle, actors, leaked=leaked if stays_mirrored else holds_for_nobody)
-
-
-def copy_of(api: MemoryApi) -> MemoryApi:
-    fresh = empty()
-    fresh.load(*api.dump())
-    return fresh
-
-
-def once(do: Callable[[MemoryApi], Awaitable[object]]) -> Actor:
-    """An actor that acts once in each world."""
-    done: WeakSet[MemoryApi] = WeakSet()
-
-    async def act(api: MemoryApi) -> None:
-        if api not in done:
-            done.add(api)
-            await do(api)
-
-    return act
-
-
-def deleting(kind: type[Any], name: str, namespace: str) -> Actor:
-    return once(lambda api: api.delete(kind, name, namespace=namespace))
-
-
-def patching(kind: type[Any], name: str, body: Tree, *, subresource: str = "") -> Actor:
-    return once(
-        lambda api: api.patch(kind, name, body, type=PatchType.MERGE, namespace=THEIRS, subresource=subresource)
-    )
 
 
 async def test_creating_a_mirror() -> None:

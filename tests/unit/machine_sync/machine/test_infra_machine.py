@@ -10,6 +10,7 @@ from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.mirroring.infra_spec import differing
 from windlass.machine_sync.platforms import AWS, OPENSTACK
 
+from .aws_cases import AWS_VALUE, on_aws
 from .cases import (
     GONE,
     INFRA_FINALIZER,
@@ -27,7 +28,6 @@ from .cases import (
     under_machine_api,
     writes,
 )
-from .test_to_cluster_api import AWS_VALUE, on_aws
 
 PAUSED = "cluster.x-k8s.io/paused"
 
@@ -174,7 +174,8 @@ class TestDifferences:
             ({"instanceType": "t", "hostAffinity": "default"}, set()),
             ({"instanceType": "t", "hostAffinity": "host"}, {"hostAffinity"}),
             ({"instanceType": "t", "ignition": {"version": "2.3", "storageType": "ClusterObjectStore"}}, set()),
-            ({"instanceType": "t", "ignition": {"version": "3.4"}}, {"ignition"}),
+            ({"instanceType": "t", "ignition": {"version": "3.4"}}, set()),
+            ({"instanceType": "t", "ignition": {"storageType": "UnencryptedUserData"}}, {"ignition"}),
             ({"instanceType": "t", "instanceMetadataOptions": {"httpTokens": "optional"}}, set()),
             ({"instanceType": "t", "instanceMetadataOptions": {"httpTokens": "required"}}, {"instanceMetadataOptions"}),
             ({"instanceType": "t", "instanceMetadataOptions": {"httpPutResponseHopLimit": 1}}, set()),
@@ -182,6 +183,13 @@ class TestDifferences:
     )
     def test_on_aws(self, observed: Tree, fields: set[str]) -> None:
         assert set(differing(AWS, observed, {"instanceType": "t"})) == fields
+
+    def test_on_aws_a_default_that_only_conversion_says_is_none(self) -> None:
+        """A user who made the machine in Cluster API left these to the provider."""
+        said = {"hostAffinity": "default", "instanceMetadataOptions": {"httpTokens": "optional"}}
+        assert differing(AWS, {"instanceType": "t"}, {"instanceType": "t", **said}) == {}
+        asked = {"instanceMetadataOptions": {"httpTokens": "required"}}
+        assert set(differing(AWS, {"instanceType": "t"}, {"instanceType": "t", **asked})) == {"instanceMetadataOptions"}
 
     def test_what_conversion_sets_is_compared_though_it_is_a_default_or_the_providers(self) -> None:
         observed = {"providerID": "a", "hostAffinity": "default"}

@@ -7,7 +7,8 @@ from windlass.kube.verbs import PatchType
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import LaggingReader
 
-from .cases import CAPI_MACHINE, INFRA, MAPI_SET, SYNC, Tree, changed
+from .actors import cluster_api_core, is_paused, machine_api_controllers, provider
+from .cases import CAPI_MACHINE, INFRA, MAPI_MACHINE, MAPI_SET, SYNC, Tree, changed
 from .world import NAME, OURS, THEIRS, at_rest, mapi_of, reconciled, synchronized, typed, world
 
 
@@ -145,3 +146,77 @@ async def test_an_object_that_goes_while_we_write_to_it_is_no_fault_to_report(va
         await reconciled(api, reader)
     assert [tree for tree in api.dump() if tree["kind"] in ("Event", "Machine", "OpenStackMachine")] == []
     assert said(api) == ["True"]
+
+
+async def everybody(api: MemoryApi, *readers: LaggingReader) -> None:
+    """Turns until nothing changes any more."""
+    before = -1
+    while api.version != before:
+        before = api.version
+        for reader in readers:
+            await reconciled(api, reader)
+        for actor in (machine_api_controllers, cluster_api_core, provider):
+            await actor(api)
+
+
+async def ask(api: MemoryApi, authority: str) -> None:
+    await api.patch(mapi.Machine, NAME, {"spec": {"authoritativeAPI": authority}}, type=PatchType.MERGE, namespace=OURS)
+
+
+def sides(api: MemoryApi) -> tuple[str, bool]:
+    """Who is authoritative, and whether Cluster API is paused."""
+    machine, source = mapi_of(api), api.peek(capi.Machine, NAME, namespace=THEIRS)
+    assert machine is not None
+    assert source is not None
+    return machine["status"]["authoritativeAPI"], is_paused(source)
+
+
+async def test_a_pause_of_an_earlier_move_is_not_taken_for_the_answer_to_this_one() -> None:
+    """A successor whose cache of Cluster API is of the time before authority came there."""
+    api = world(machine_api=MAPI_MACHINE, cluster_api=None, infra=None)
+    reader, successor = LaggingReader(api), LaggingReader(api)
+    await everybody(api, reader)
+    successor.freeze(capi.Machine, capo.OpenStackMachine)
+    await ask(api, "ClusterAPI")
+    await everybody(api, reader)
+    assert sides(api) == ("ClusterAPI", False)
+    await ask(api, "MachineAPI")
+    await reconciled(api, reader, max_rounds=1)
+    assert sides(api) == ("Migrating", False)
+    await reconciled(api, successor)
+    assert sides(api) != ("MachineAPI", False)
+    await everybody(api, reader, successor)
+    assert sides(api) == ("MachineAPI", True)
+
+
+async def test_cluster_api_is_not_let_go_for_a_move_that_is_over() -> None:
+    """A successor that still sees the Machine API paused in the middle of a move that was called off."""
+    api = world(machine_api=MAPI_MACHINE, cluster_api=None, infra=None)
+    reader, successor = LaggingReader(api), LaggingReader(api)
+    await everybody(api, reader)
+    await ask(api, "ClusterAPI")
+    await reconciled(api, reader)
+    await machine_api_controllers(api)
+    assert sides(api) == ("Migrating", True)
+    successor.freeze(mapi.Machine)
+    await ask(api, "MachineAPI")
+    await everybody(api, reader)
+    assert sides(api) == ("MachineAPI", True)
+    await reconciled(api, successor)
+    assert sides(api) == ("MachineAPI", True)
+
+
+@pytest.mark.parametrize(("first", "then"), [("MachineAPI", "ClusterAPI"), ("ClusterAPI", "MachineAPI")])
+async def test_a_successor_that_has_not_seen_that_authority_moved_changes_nothing(first: str, then: str) -> None:
+    api = world(machine_api=MAPI_MACHINE, cluster_api=None, infra=None)
+    reader, successor = LaggingReader(api), LaggingReader(api)
+    for authority in ("ClusterAPI", first):
+        await ask(api, authority)
+        await everybody(api, reader)
+    successor.freeze(mapi.Machine)
+    await ask(api, then)
+    await everybody(api, reader)
+    assert sides(api) == (then, then == "MachineAPI")
+    before = api.version
+    await reconciled(api, successor)
+    assert api.version == before, [str(change) for change in api.changes_since(before)]

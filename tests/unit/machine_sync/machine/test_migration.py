@@ -13,6 +13,7 @@ from windlass.kube.plan import Done, Merge, Plan, Retry, WaitFor
 from windlass.kube.seen import NotServedKind
 from windlass.machine_sync.machine.decide import decide
 
+from .aws_cases import on_aws
 from .cases import (
     CAPI_MACHINE,
     GONE,
@@ -30,7 +31,6 @@ from .cases import (
     under_machine_api,
     writes,
 )
-from .test_to_cluster_api import on_aws
 
 PAUSED = "cluster.x-k8s.io/paused"
 AUTHORITY = "sync.machine.openshift.io/authoritative-api"
@@ -397,3 +397,19 @@ class TestNobodyElseActs:
         case = {"machine_api": mirror, "cluster_api": CAPI_MACHINE, "infra": INFRA}
         end = settled(**says_paused(settled(**case), "cluster_api"))
         assert authority(end) == ("MachineAPI", "MachineAPI")
+
+    def test_what_an_old_cache_left_paused_is_let_go(self) -> None:
+        """A controller that did not know yet that authority had moved made a mirror of what is none any more."""
+        case = under_cluster_api()
+        for side in ("cluster_api", "infra"):
+            marks = {PAUSED: "", **({AUTHORITY: "MachineAPI"} if side == "cluster_api" else {})}
+            case[side] = changed(case[side], metadata__annotations=marks)
+        release, *_ = rounds(**case)
+        assert writes(release) == [("Merge", "infra"), ("Merge", "cluster_api")]
+        end = settled(**case)
+        assert (marked(end), marked(end, "infra")) == (set(), set())
+
+    def test_what_its_user_paused_stays_paused(self) -> None:
+        case = under_cluster_api()
+        case["cluster_api"] = changed(case["cluster_api"], metadata__annotations={PAUSED: ""})
+        assert decided(**case).needed == ()

@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windlass.api import capi, capo, mapi
+from windlass.api import capi, capo, config, mapi
 from windlass.api.meta import tree as plain
 from windlass.kube.errors import Invalid
 from windlass.kube.merge import changes
@@ -23,6 +23,7 @@ from windlass.kube.seen import NotServedKind, Present
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import MIRRORED_ANNOTATIONS_ANNOTATION, MIRRORED_LABELS_ANNOTATION
 from windlass.machine_sync.machine.decide import decide
+from windlass.machine_sync.mirroring.infra_spec import differing
 from windlass.machine_sync.platforms import OPENSTACK
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import LaggingReader, MemoryReader
@@ -35,7 +36,9 @@ from .cases import (
     INFRA,
     INFRA_CLUSTER,
     INFRA_FINALIZER,
+    INFRASTRUCTURE,
     MACHINE_API_FINALIZER,
+    MAPI_MACHINE,
     MAPI_SET,
     NOW,
     SYNC,
@@ -129,7 +132,15 @@ def dressed(draw: st.DrawFn, trees: st.SearchStrategy[Tree], *finalizers: str) -
 
 CAPI_MACHINES = dressed(disturbed(CAPI_MACHINE), CLUSTER_API_FINALIZER)
 INFRAS = dressed(disturbed(INFRA), INFRA_FINALIZER)
-MIRRORS = dressed(disturbed(MIRROR), MACHINE_API_FINALIZER)
+MOVING = changed(MAPI_MACHINE, spec__authoritativeAPI="ClusterAPI", status__authoritativeAPI="Migrating")
+MAPI_MACHINES = dressed(
+    disturbed(MIRROR)
+    | disturbed(MAPI_MACHINE)
+    | disturbed(changed(MOVING, status__synchronizedAPI="MachineAPI"))
+    | disturbed(MOVING),
+    MACHINE_API_FINALIZER,
+)
+"""Of either authority, and between them."""
 SETS = st.sampled_from([{}, GONE, {"uid": "made-anew"}])
 
 
@@ -144,7 +155,7 @@ def twin(example: Tree) -> st.SearchStrategy[Tree | None]:
 CASES = st.fixed_dictionaries(
     {
         "cluster_api": or_none(CAPI_MACHINES),
-        "machine_api": or_none(MIRRORS),
+        "machine_api": or_none(MAPI_MACHINES),
         "infra": or_none(INFRAS),
         "infra_cluster": or_none(disturbed(INFRA_CLUSTER)),
         "machine_api_set": twin(MAPI_SET),
@@ -211,8 +222,13 @@ def test_synchronized_is_true_only_if_the_mirror_is_what_conversion_says(case: d
             if change.kind is mapi.Machine and synchronized(change.tree).get("status") == "True"
         ]
         for tree in said[-1:]:
-            if not rest.failed and "deletionTimestamp" not in tree["metadata"] and mapi_of(api) is not None:
-                assert differences(api) == []
+            if rest.failed or "deletionTimestamp" in tree["metadata"] or mapi_of(api) is None:
+                continue
+            match tree["status"].get("authoritativeAPI"):
+                case "ClusterAPI":
+                    assert differences(api) == []
+                case "MachineAPI":
+                    assert differences_of_cluster_api(api) == []
 
     asyncio.run(scenario())
 
@@ -357,6 +373,24 @@ def differences(api: MemoryApi) -> list[str]:
         "status": (found["status"], wanted.get("status") or {}),
     }
     return [str(change) for part, (one, other) in pairs.items() for change in changes(one, other, path=part)]
+
+
+def differences_of_cluster_api(api: MemoryApi) -> list[str]:
+    """The other direction: in what the Cluster API objects differ from what conversion makes of the Machine."""
+    source = look(mapi.Machine, mapi_of(api))
+    described = look(config.Infrastructure, INFRASTRUCTURE)
+    assert isinstance(source, Present)
+    assert isinstance(described, Present)
+    converted = OPENSTACK.to_cluster_api(source.object, described.object)
+    mirror = tree_of(api, capi.Machine, NAME, THEIRS)
+    assert converted.machine is not None
+    assert mirror is not None
+    wanted = plain(converted.machine.spec)
+    wanted["infrastructureRef"]["name"] = name = mirror["spec"]["infrastructureRef"]["name"]
+    infra = tree_of(api, capo.OpenStackMachine, name, THEIRS)
+    assert infra is not None
+    differ = differing(OPENSTACK, infra["spec"], plain(converted.infra_machine.spec))
+    return [*map(str, changes(mirror["spec"], wanted, path="spec")), *differ]
 
 
 def put_there(found: Tree, wanted: Tree, part: str, memory: str) -> Tree:

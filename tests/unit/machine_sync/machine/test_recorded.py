@@ -24,10 +24,12 @@ from windlass.kube.rounds import Decide, Rest, reconcile
 from windlass.kube.seen import Seen, seen
 from windlass.machine_sync.constants import BOOKKEEPING, Namespaces
 from windlass.machine_sync.machine.decide import decide
+from windlass.machine_sync.machine.infra_machine import ORPHAN_FINALIZER
 from windlass.machine_sync.machine.observe import Observer
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.platforms import PLATFORMS
 from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.garbage import collect_garbage
 
 DATA = Path(__file__).parents[3] / "data" / "machine_sync" / "controllers.jsonl.gz"
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -182,14 +184,17 @@ async def rest_of(row: dict[str, Any], rules: Decide[MachineSnapshot]) -> tuple[
     )
     described = {**row["infrastructure"], "apiVersion": "config.openshift.io/v1", "kind": "Infrastructure"}
     api.load(described, *(tree for tree in row["objects"] if tree["kind"] != "CustomResourceDefinition"))
-    rest = await reconcile(
-        row["request"],
-        observe=Observer(Fresh(api), platform=platform, namespaces=Namespaces()),
-        decide=rules,
-        executor=Executor(api, now=lambda: NOW),
-        now=lambda: NOW,
-    )
-    return api, rest
+    while True:
+        rest = await reconcile(
+            row["request"],
+            observe=Observer(Fresh(api), platform=platform, namespaces=Namespaces()),
+            decide=rules,
+            executor=Executor(api, now=lambda: NOW),
+            now=lambda: NOW,
+        )
+        if not any(ORPHAN_FINALIZER in infra.metadata.finalizers for infra in api.listing(platform.infra_machine)):
+            return api, rest
+        await collect_garbage(api)
 
 
 def differences(row: dict[str, Any], api: MemoryApi, rest: Rest) -> dict[str, str]:

@@ -1,19 +1,23 @@
 """The Machine API is authoritative: what the mirror in Cluster API becomes, and what is said when it cannot."""
 
+from datetime import timedelta
 from typing import Any, Final
 
 import pytest
 
 from windlass.api import capi, mapi
-from windlass.kube.plan import AddFinalizer, Create, Done, Emit, Merge, Retry
+from windlass.kube.clock import rfc3339
+from windlass.kube.plan import AddFinalizer, Create, Done, Emit, Merge, Plan, Retry, WaitFor
 from windlass.machine_sync.constants import BOOKKEEPING
-from windlass.machine_sync.platforms import AWS
 
+from .aws_cases import on_aws
 from .cases import (
     CAPI_MACHINE,
     CLUSTER_API_FINALIZER,
     INFRA,
     MAPI_MACHINE,
+    MAPI_SET,
+    NOW,
     SYNC,
     Tree,
     after,
@@ -330,6 +334,20 @@ class TestFailures:
         assert condition(plan)["message"] == text
         assert plan.next == Retry(text)
 
+    def test_a_new_machine_waits_a_moment_for_the_mirror_of_its_set(self) -> None:
+        def born(seconds: int) -> Tree:
+            return changed(MAPI_MACHINE, metadata__creationTimestamp=rfc3339(NOW - timedelta(seconds=seconds)))
+
+        waiting = decided(**{**ALONE, "cluster_api_set": None, "machine_api": born(10)})
+        assert waiting == Plan().then(WaitFor("the Cluster API mirror of MachineSet ms", safety=20.0))
+        late = decided(**{**ALONE, "cluster_api_set": None, "machine_api": born(31)})
+        assert condition(late)["reason"] == "FailedToConvertMAPIMachineToCAPI"
+
+    def test_a_machine_whose_set_is_being_deleted_is_no_failure(self) -> None:
+        going = changed(MAPI_SET, metadata__deletionTimestamp="2026-05-01T00:00:00Z")
+        plan = decided(**{**ALONE, "cluster_api_set": None, "machine_api_set": going})
+        assert plan == Plan().then(WaitFor("the machine to be deleted like its MachineSet ms"))
+
     def test_a_missing_cluster_is_a_condition_and_retried(self) -> None:
         plan = decided(**{**ALONE, "machine_api": LONE, "cluster": None})
         text = (
@@ -384,86 +402,6 @@ class TestFailures:
             "deviceType is silently ignored by MAPO and will not be converted"
         )
         assert settled(**{**ALONE, "machine_api": warned})["infra"]["spec"]["rootVolume"]["sizeGiB"] == 10
-
-
-AWS_VALUE: Tree = {
-    "apiVersion": "machine.openshift.io/v1beta1",
-    "kind": "AWSMachineProviderConfig",
-    "ami": {"id": "ami-1"},
-    "instanceType": "m6i.large",
-    "placement": {"region": "us-east-1", "availabilityZone": "us-east-1a"},
-    "subnet": {"id": "subnet-1"},
-    "userDataSecret": {"name": "worker-user-data"},
-    "securityGroups": [{"id": "sg-1"}],
-}
-AWS_INFRASTRUCTURE: Tree = {
-    "metadata": {"name": "cluster", "uid": "i"},
-    "status": {"infrastructureName": "c", "platformStatus": {"type": "AWS", "aws": {"region": "us-east-1"}}},
-}
-MASTER = {"machine.openshift.io/cluster-api-machine-role": "master"}
-
-
-def on_aws(*, labels: Any = None, load_balancers: Any = None, cluster: Tree | None = None) -> Tree:
-    value = changed(AWS_VALUE, loadBalancers=load_balancers)
-    machine = changed(
-        LONE, spec__providerSpec__value=value, metadata__labels=labels, spec__providerID="aws:///us-east-1a/i-1"
-    )
-    spec = cluster if cluster is not None else {"controlPlaneLoadBalancer": {"name": "int", "loadBalancerType": "nlb"}}
-    return {
-        "machine_api": machine,
-        "cluster_api": None,
-        "infra": None,
-        "infra_cluster": {"metadata": {"name": "c", "uid": "c"}, "spec": {"region": "us-east-1", **spec}},
-        "infrastructure": AWS_INFRASTRUCTURE,
-        "platform": AWS,
-    }
-
-
-INT, EXT = {"name": "int", "type": "network"}, {"name": "ext", "type": "classic"}
-TWO = {
-    "controlPlaneLoadBalancer": {"name": "int", "loadBalancerType": "nlb"},
-    "secondaryControlPlaneLoadBalancer": {"name": "ext", "loadBalancerType": "elb"},
-}
-
-
-@pytest.mark.parametrize(
-    ("case", "errors"),
-    [
-        pytest.param(on_aws(load_balancers=[INT]), ["not supported for non-control plane"], id="a-worker-with-some"),
-        pytest.param(on_aws(labels=MASTER), ['must include load balancer named "int"'], id="a-master-without"),
-        pytest.param(
-            on_aws(labels=MASTER, load_balancers=[{"name": "int", "type": "classic"}]),
-            ['load balancer "int" must be of type "network" to match AWSCluster'],
-            id="the-wrong-type",
-        ),
-        pytest.param(on_aws(labels=MASTER, load_balancers=[INT]), [], id="the-same"),
-        pytest.param(on_aws(labels=MASTER, load_balancers=[EXT, INT], cluster=TWO), [], id="in-another-order"),
-        pytest.param(
-            on_aws(labels=MASTER, load_balancers=[INT, EXT]), ['unexpected load balancer "ext"'], id="one-too-many"
-        ),
-        pytest.param(
-            on_aws(labels=MASTER, load_balancers=[{"name": "int", "type": "classic"}, {"name": "x"}], cluster=TWO),
-            ['"int" must be of type', 'unexpected load balancer "x"', 'must include load balancer named "ext"'],
-            id="all-errors-at-once",
-        ),
-        pytest.param(
-            on_aws(labels=MASTER, load_balancers=[INT], cluster={}),
-            ["no control plane load balancer configured on AWSCluster"],
-            id="none-on-the-cluster",
-        ),
-        pytest.param(on_aws(), [], id="a-worker-without"),
-    ],
-)
-def test_ms21_load_balancers_must_be_those_of_the_cluster(case: Tree, errors: list[str]) -> None:
-    plan = decided(**case)
-    if not errors:
-        assert settled(**case)["machine_api"]["status"]["conditions"][0]["status"] == "True"
-        return
-    assert writes(plan) == [("Merge status", "machine_api")]
-    assert condition(plan)["reason"] == "FailedToConvertMAPIMachineToCAPI"
-    for error in errors:
-        assert error in condition(plan)["message"]
-    assert isinstance(plan.next, Retry)
 
 
 def test_on_aws_a_machine_comes_to_rest_with_the_status_of_its_instance() -> None:

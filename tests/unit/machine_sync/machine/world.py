@@ -13,7 +13,7 @@ from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
-from windlass.machine_sync.platforms import OPENSTACK, Platform
+from windlass.machine_sync.platforms import OPENSTACK, PLATFORMS, Platform
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.checks import machine_api as machine_api_rules
 from windlass.testing.memory.reader import MemoryReader
@@ -84,16 +84,21 @@ def world(
     return api
 
 
+def platform_of(api: MemoryApi) -> Platform:
+    """The platform of a world, by the kind of its infra machines."""
+    served = {kind.RESOURCE for kind in api.kinds}
+    return next(platform for platform in PLATFORMS.values() if platform.infra_machine.RESOURCE in served)
+
+
 async def reconciled(
     api: Api,
     reader: MemoryReader,
     *,
     now: datetime = NOW,
     max_rounds: int = MAX_ROUNDS,
-    platform: Platform = OPENSTACK,
 ) -> Rest:
     """What one process that has just started does about the machine. Only what it declares can be written."""
-    controller = machine_controller(reader, platform=platform, namespaces=NAMESPACES)
+    controller = machine_controller(reader, platform=platform_of(reader.api), namespaces=NAMESPACES)
     return await reconcile(
         NAME,
         observe=controller.observe,
@@ -123,7 +128,8 @@ def mapi_of(api: MemoryApi) -> Tree | None:
 
 def synchronized(machine: Tree | None) -> Tree:
     """The Synchronized condition, empty if there is none."""
-    conditions = ((machine or {}).get("status") or {}).get("conditions") or []
+    status = (machine or {}).get("status")
+    conditions = (status.get("conditions") if isinstance(status, dict) else None) or []
     return next((dict(one) for one in conditions if one["type"] == SYNCHRONIZED), {})
 
 

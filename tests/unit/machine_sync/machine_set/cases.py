@@ -22,7 +22,7 @@ NAME = "ms"
 OURS, THEIRS = "openshift-machine-api", "openshift-cluster-api"
 SYNC = "sync.machine.openshift.io/finalizer"
 CLUSTER_API_FINALIZER = "cluster.x-k8s.io/machineset"
-TEMPLATE_LABEL = "machine.openshift.io/cluster-api-machineset"
+MACHINE_SET_LABEL = "machine.openshift.io/cluster-api-machineset"
 PAUSED = "cluster.x-k8s.io/paused"
 AUTHORITY = "sync.machine.openshift.io/authoritative-api"
 
@@ -54,10 +54,10 @@ MAPI_SET: Tree = {
         "authoritativeAPI": "MachineAPI",
         "replicas": 2,
         "deletePolicy": "Newest",
-        "selector": {"matchLabels": {TEMPLATE_LABEL: NAME}},
+        "selector": {"matchLabels": {MACHINE_SET_LABEL: NAME}},
         "template": {
             "metadata": {
-                "labels": {TEMPLATE_LABEL: NAME, "machine.openshift.io/cluster-api-machine-role": "worker"},
+                "labels": {MACHINE_SET_LABEL: NAME, "machine.openshift.io/cluster-api-machine-role": "worker"},
             },
             "spec": {
                 "authoritativeAPI": "MachineAPI",
@@ -99,12 +99,12 @@ CAPI_SET: Tree = {
     "spec": {
         "clusterName": "c",
         "replicas": 2,
-        "selector": {"matchLabels": {TEMPLATE_LABEL: NAME}},
+        "selector": {"matchLabels": {MACHINE_SET_LABEL: NAME}},
         "deletion": {"order": "Newest"},
         "template": {
             "metadata": {
                 "labels": {
-                    TEMPLATE_LABEL: NAME,
+                    MACHINE_SET_LABEL: NAME,
                     "cluster.x-k8s.io/cluster-name": "c",
                     "node-role.kubernetes.io/worker": "",
                 }
@@ -173,7 +173,7 @@ def changed(tree: Tree, **fields: Any) -> Tree:
 
 def template(name: str, *, made_for: str | None = NAME, **metadata: Any) -> Tree:
     """An infra template called `name`, with the label of the set it was made for."""
-    labels = {TEMPLATE_LABEL: made_for} if made_for else {}
+    labels = {MACHINE_SET_LABEL: made_for} if made_for else {}
     return changed(TEMPLATE, metadata={**TEMPLATE["metadata"], "name": name, "uid": name, "labels": labels, **metadata})
 
 
@@ -189,6 +189,7 @@ def snapshot(
     template: Tree | None = TEMPLATE,
     templates: tuple[Tree, ...] = (),
     users: Mapping[str, tuple[str, ...]] | None = None,
+    acting: tuple[str, ...] = (),
     infra_cluster: Tree | None = INFRA_CLUSTER,
     cluster: Tree | None = CLUSTER,
     infrastructure: Tree | None = INFRASTRUCTURE,
@@ -207,6 +208,7 @@ def snapshot(
             for tree, found in looked
             if isinstance(found, Present | Unreadable)
         ),
+        acting=acting,
         infra_cluster=look(platform.infra_cluster, infra_cluster),
         cluster=look(capi.Cluster, cluster),
         infrastructure=look(config.Infrastructure, infrastructure),

@@ -34,13 +34,13 @@ from .cases import (
     CAPI_SET,
     EARLIER,
     GONE,
+    MACHINE_SET_LABEL,
     MAPI_SET,
     NOW,
     OF_CLUSTER,
     PAUSED,
     SYNC,
     TEMPLATE,
-    TEMPLATE_LABEL,
     Tree,
     changed,
     snapshot,
@@ -93,7 +93,7 @@ async def mirrored(**case: Any) -> dict[str, Any]:
         "machine_api": mapi_of(api),
         "cluster_api": source,
         "template": templates.get(used),
-        "templates": tuple(one for one in templates.values() if TEMPLATE_LABEL in one["metadata"].get("labels", {})),
+        "templates": tuple(one for one in templates.values() if MACHINE_SET_LABEL in one["metadata"].get("labels", {})),
     }
 
 
@@ -132,7 +132,7 @@ class TestToClusterApi:
         template = only(Create, plan, capo.OpenStackMachineTemplate)
         assert (template.target.name, template.target.namespace) == (MADE, "openshift-cluster-api")
         assert template.body["metadata"] == {
-            "labels": {TEMPLATE_LABEL: "ms"},
+            "labels": {MACHINE_SET_LABEL: "ms"},
             "annotations": {PAUSED: ""},
             "ownerReferences": [OF_CLUSTER],
         }
@@ -302,17 +302,29 @@ class TestToClusterApi:
 
     async def test_a_selector_that_differs_is_said_and_the_rest_follows(self) -> None:
         case = await mirrored()
-        labels = {TEMPLATE_LABEL: "ms", "other": "x"}
+        labels = {MACHINE_SET_LABEL: "ms", "other": "x"}
         case["cluster_api"] = changed(case["cluster_api"], spec__selector__matchLabels=labels, spec__replicas=9)
         plan = decided(**case)
         assert only(Merge, plan, capi.MachineSet).patch == {"spec": {"replicas": 2}}
-        said = condition(plan)
-        assert (said["status"], said["reason"]) == ("False", "FailedToUpdateCAPIMachineSet")
-        assert said["message"].startswith(
+        ((reason, note),) = notes(plan)
+        assert reason == "ConversionWarning"
+        assert note.startswith(
             'spec.selector of the MachineSets differs: "machine.openshift.io/cluster-api-machineset=ms" in the Machine '
             'API, "machine.openshift.io/cluster-api-machineset=ms,other=x" in Cluster API.'
         )
         assert plan.next == Done()
+
+    async def test_authority_does_not_move_while_the_selectors_differ(self) -> None:
+        case = await mirrored()
+        case["machine_api"] = changed(
+            case["machine_api"], spec__authoritativeAPI="ClusterAPI", status__synchronizedGeneration=40
+        )
+        (write,) = decided(**case).needed
+        assert write.diff()[0] == Change("status.authoritativeAPI", "MachineAPI", "Migrating")
+        case["cluster_api"] = changed(case["cluster_api"], spec__selector__matchLabels={"other": "x"})
+        plan = decided(**case)
+        assert plan.needed == ()
+        assert isinstance(plan.next, WaitFor)
 
     async def test_the_selector_that_cluster_api_gives_to_a_set_without_one_is_no_difference(self) -> None:
         case = await mirrored(machine_api=changed(MAPI_SET, spec__selector={}))
@@ -470,10 +482,10 @@ class TestToMachineApi:
     def test_a_selector_that_differs_is_said(self) -> None:
         cluster_api = changed(CAPI_SET, spec__selector__matchLabels={"other": "x"})
         plan = decided(machine_api=BEHIND_CLUSTER_API, cluster_api=cluster_api)
-        said = condition(plan)
-        assert (said["status"], said["reason"]) == ("False", "FailedToUpdateMAPIMachineSet")
-        write = only(Merge, plan, mapi.MachineSet, part="status")
-        assert "synchronizedGeneration" not in write.patch["status"]
+        assert condition(plan)["status"] == "True"
+        ((reason, note),) = notes(plan)
+        assert reason == "ConversionWarning"
+        assert note.startswith("spec.selector of the MachineSets differs")
 
     def test_a_source_that_cannot_be_read_is_said(self) -> None:
         plan = decided(machine_api=BEHIND_CLUSTER_API, cluster_api=changed(CAPI_SET, spec__replicas="two"))

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from windlass.api import capi, capo, mapi
+from windlass.kube.merge import Change
 from windlass.kube.plan import Delete, Emit, Plan, RemoveFinalizers, WaitFor
 from windlass.kube.seen import Absent
 from windlass.machine_sync.machine_set.decide import decide
@@ -24,6 +25,9 @@ from .cases import (
     snapshot,
     template,
 )
+
+PAUSED = "cluster.x-k8s.io/paused"
+MIRROR = changed(CAPI_SET, metadata__annotations={PAUSED: "", AUTHORITY: "MachineAPI"})
 
 
 def decided(**case: Any) -> Plan:
@@ -55,6 +59,19 @@ class TestMachineApi:
         plan = decided(machine_api=going(MAPI_SET), cluster_api=CAPI_SET, templates=(ours, users))
         assert steps(plan) == [("Delete", capi.MachineSet), ("Delete", capo.OpenStackMachineTemplate)]
         assert plan.needed[1].target.name == "ms-00000000"
+
+    def test_machines_of_cluster_api_go_before_their_set_which_therefore_acts(self) -> None:
+        """Cluster API deletes a Machine only while the MachineSet that owns it is there."""
+        there = {"acting": ("w-0", "w-1"), "templates": (template("ms-00000000"),)}
+        plan = decided(machine_api=going(MAPI_SET), cluster_api=MIRROR, **there)
+        assert steps(plan) == [("Delete", capi.MachineSet)]
+        plan = decided(machine_api=going(MAPI_SET), cluster_api=going(MIRROR), **there)
+        (release,) = plan.needed
+        assert release.diff() == (Change(f"metadata.annotations.{PAUSED}", "", None),)
+        unpaused = changed(going(MIRROR), metadata__annotations={AUTHORITY: "MachineAPI"})
+        plan = decided(machine_api=going(MAPI_SET), cluster_api=unpaused, **there)
+        assert plan.needed == ()
+        assert plan.next == WaitFor("Cluster API to delete the machines of the set: w-0, w-1")
 
     def test_ss3_while_templates_are_there_nothing_is_let_go(self) -> None:
         still = template("ms-00000000", **GONE)

@@ -32,13 +32,13 @@ from .cases import (
     GONE,
     INFRA_CLUSTER,
     INFRASTRUCTURE,
+    MACHINE_SET_LABEL,
     MAPI_SET,
     NAME,
     NOW,
     OURS,
     SYNC,
     TEMPLATE,
-    TEMPLATE_LABEL,
     THEIRS,
     Tree,
     changed,
@@ -142,7 +142,7 @@ TEMPLATES = st.tuples(
 
 def labelled(tree: Tree) -> Tree:
     name = tree["metadata"]["name"]
-    return changed(tree, metadata__labels={TEMPLATE_LABEL: NAME}) if name.startswith("ms-") else tree
+    return changed(tree, metadata__labels={MACHINE_SET_LABEL: NAME}) if name.startswith("ms-") else tree
 
 
 def or_none(trees: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree | None]:

@@ -1,0 +1,43 @@
+"""Machines of AWS to decide about, beside those of OpenStack in `cases`."""
+
+from typing import Any
+
+from windlass.machine_sync.platforms import AWS
+
+from .cases import MAPI_MACHINE, Tree, changed
+
+LONE = changed(MAPI_MACHINE, metadata__ownerReferences=None)
+AWS_VALUE: Tree = {
+    "apiVersion": "machine.openshift.io/v1beta1",
+    "kind": "AWSMachineProviderConfig",
+    "ami": {"id": "ami-1"},
+    "instanceType": "m6i.large",
+    "placement": {"region": "us-east-1", "availabilityZone": "us-east-1a"},
+    "subnet": {"id": "subnet-1"},
+    "userDataSecret": {"name": "worker-user-data"},
+    "securityGroups": [{"id": "sg-1"}],
+}
+AWS_INFRASTRUCTURE: Tree = {
+    "metadata": {"name": "cluster", "uid": "i"},
+    "status": {"infrastructureName": "c", "platformStatus": {"type": "AWS", "aws": {"region": "us-east-1"}}},
+}
+MASTER = {"machine.openshift.io/cluster-api-machine-role": "master"}
+
+
+def on_aws(*, labels: Any = None, load_balancers: Any = None, cluster: Tree | None = None) -> Tree:
+    value = changed(AWS_VALUE, loadBalancers=load_balancers)
+    machine = changed(
+        LONE, spec__providerSpec__value=value, metadata__labels=labels, spec__providerID="aws:///us-east-1a/i-1"
+    )
+    spec = cluster if cluster is not None else {"controlPlaneLoadBalancer": {"name": "int", "loadBalancerType": "nlb"}}
+    return {
+        "machine_api": machine,
+        "cluster_api": None,
+        "infra": None,
+        "infra_cluster": {
+            "metadata": {"name": "c", "namespace": "openshift-cluster-api", "uid": "c"},
+            "spec": {"region": "us-east-1", **spec},
+        },
+        "infrastructure": AWS_INFRASTRUCTURE,
+        "platform": AWS,
+    }
