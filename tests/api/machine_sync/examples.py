@@ -18,6 +18,11 @@ class Example(Struct, frozen=True, kw_only=True):
     simulated: SimulatedPlatform
     infra_spec: Mapping[str, Any]
     cluster_spec: Mapping[str, Any]
+    provider_spec: Mapping[str, Any]
+    provider_id: str
+    """How provider IDs begin; the rest names an instance."""
+    described: Mapping[str, Any] = {}
+    """What the cluster says about its platform, beside its type."""
     size: str
     """The field that says how large the machine is, in the spec of the infra machine and in the provider spec."""
 
@@ -37,6 +42,18 @@ EXAMPLES = {
         simulated=OPENSTACK,
         infra_spec={"flavor": "m1.large", "image": {"filter": {"name": "rhcos"}}},
         cluster_spec={"identityRef": {"name": "openstack-cloud-credentials", "cloudName": "openstack"}},
+        provider_spec={
+            "apiVersion": "machine.openshift.io/v1alpha1",
+            "kind": "OpenstackProviderSpec",
+            "flavor": "m1.large",
+            "image": "rhcos",
+            "cloudsSecret": {"name": "openstack-cloud-credentials"},
+            "cloudName": "openstack",
+            "userDataSecret": {"name": "worker-user-data"},
+            "networks": [{"filter": {"name": "net"}, "subnets": [{"filter": {"name": "sub"}}]}],
+            "securityGroups": [{"filter": {"name": "worker"}}],
+        },
+        provider_id="openstack:///",
         size="flavor",
     ),
     "AWS": Example(
@@ -48,6 +65,20 @@ EXAMPLES = {
             "ignition": {"version": "3.4", "storageType": "UnencryptedUserData"},
         },
         cluster_spec={"region": "us-east-1"},
+        provider_spec={
+            "apiVersion": "machine.openshift.io/v1beta1",
+            "kind": "AWSMachineProviderConfig",
+            "ami": {"id": "ami-0123456789abcdef0"},
+            "instanceType": "m6i.large",
+            "placement": {"region": "us-east-1", "availabilityZone": "us-east-1a"},
+            "subnet": {"filters": [{"name": "tag:Name", "values": ["sub"]}]},
+            "securityGroups": [{"filters": [{"name": "tag:Name", "values": ["worker"]}]}],
+            "iamInstanceProfile": {"id": "worker"},
+            "blockDevices": [{"ebs": {"encrypted": True, "volumeSize": 120, "volumeType": "gp3"}}],
+            "userDataSecret": {"name": "worker-user-data"},
+        },
+        provider_id="aws:///us-east-1a/i-",
+        described={"aws": {"region": "us-east-1"}},
         size="instanceType",
     ),
 }

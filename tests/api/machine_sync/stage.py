@@ -27,7 +27,7 @@ from windlass.kube.errors import Conflict, NotFound
 from windlass.kube.verbs import PatchType
 from windlass.kube.watch import EventType
 from windlass.machine_sync import rbac, service
-from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, SYNC_FINALIZER, Namespaces
+from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, MACHINE_API_FINALIZER, SYNC_FINALIZER, Namespaces
 from windlass.machine_sync.rbac import ServiceAccount
 from windlass.testing.plane.facade import PlaneAccess
 
@@ -39,6 +39,7 @@ SUCCESS = "Successfully synchronized CAPI Machine to MAPI"
 RELEASE = "4.22.0"
 CLUSTER = "c"
 SET = "ms"
+SINCE = "2026-01-01T00:00:00Z"
 SOURCE_API = capi.Machine.RESOURCE.api_version
 
 
@@ -124,6 +125,16 @@ class Stage:
         await self.plane.apply({**identity(kind), "metadata": {"name": name}, "spec": {}})
         await self.admin.patch(kind, name, {"status": status}, type=PatchType.MERGE, subresource="status")
 
+    async def cluster(self) -> None:
+        """What conversion to Cluster API needs: the cluster as it describes itself, its Cluster and infra cluster."""
+        described = {"type": self.example.name, **self.example.described}
+        status = {"infrastructureName": CLUSTER, "platformStatus": described}
+        await self.singleton(Infrastructure, "cluster", status)
+        kind = self.example.platform.infra_cluster.RESOURCE
+        reference = {"apiGroup": kind.group, "kind": kind.kind, "name": CLUSTER}
+        await self.make(capi.Cluster, CLUSTER, {"infrastructureRef": reference})
+        await self.infra_cluster()
+
     async def infra_cluster(self, name: str = CLUSTER) -> Tree:
         return await self.make(self.example.platform.infra_cluster, name, self.example.cluster_spec)
 
@@ -173,6 +184,10 @@ class Stage:
         await self.source_set()
         await self.mirror_set()
 
+    def instance(self, name: str) -> str:
+        """The provider ID of the instance `name`."""
+        return f"{self.example.provider_id}{name}"
+
     def source_spec(self, name: str) -> Tree:
         infra = self.example.platform.infra_machine.RESOURCE
         return {
@@ -188,6 +203,49 @@ class Stage:
         if authority:
             made = await self.patch(mapi.Machine, name, {"status": {"authoritativeAPI": authority}}, part="status")
         return made
+
+    async def machine_of_machine_api(
+        self, name: str, *, owner: str | None = None, authority: str = "MachineAPI", spec: Any = None, **metadata: Any
+    ) -> Tree:
+        """A Machine of the Machine API with an instance, as its controllers have it after a moment."""
+        if owner is not None:
+            metadata["ownerReferences"] = [await self.reference(mapi.MachineSet, owner, controller=True)]
+        metadata = {"finalizers": [MACHINE_API_FINALIZER], **metadata}
+        provided = {"providerSpec": {"value": dict(self.example.provider_spec)}, "providerID": self.instance(name)}
+        await self.make(mapi.Machine, name, {"authoritativeAPI": authority, **provided, **(spec or {})}, **metadata)
+        status = {"authoritativeAPI": authority, "phase": "Running", "nodeRef": {"kind": "Node", "name": name}}
+        return await self.patch(mapi.Machine, name, {"status": status}, part="status")
+
+    async def ask(self, name: str, authority: str) -> None:
+        """What a user does to move a machine."""
+        await self.patch(mapi.Machine, name, {"spec": {"authoritativeAPI": authority}})
+
+    async def say_paused(self, kind: type[KubernetesObject], name: str, *, paused: bool = True) -> None:
+        """What the controllers of `kind` do when they find that they are to leave it alone, or no longer."""
+        said = {
+            "type": "Paused",
+            "status": str(paused),
+            "reason": "Told",
+            "message": "Told",
+            "lastTransitionTime": SINCE,
+        }
+
+        async def say() -> bool:
+            found = await self.get(kind, name)
+            assert found is not None
+            there = (found.get("status") or {}).get("conditions") or []
+            conditions = [*(one for one in there if one["type"] != "Paused"), said]
+            body = {
+                "metadata": {"resourceVersion": found["metadata"]["resourceVersion"]},
+                "status": {"conditions": conditions},
+            }
+            try:
+                await self.patch(kind, name, body, part="status")
+            except Conflict:
+                return False
+            return True
+
+        await eventually(say, bool, what=f"{kind.RESOURCE.kind} {name} said to be paused")
 
     async def make(self, kind: type[KubernetesObject], name: str, spec: Any, **metadata: Any) -> Tree:
         body = {"metadata": {"name": name, **metadata}, "spec": spec}
@@ -278,7 +336,7 @@ class Stage:
     # waits
 
     async def in_sync(self, name: str, *, within: float = 30.0) -> Tree:
-        """The mirror, once it says that it is in sync with what the source is now."""
+        """The Machine of the Machine API, once it says that both are in sync as the authority is now."""
 
         async def look() -> tuple[Tree | None, Tree | None]:
             return await self.get(mapi.Machine, name), await self.get(capi.Machine, name)
@@ -287,7 +345,8 @@ class Stage:
             mirror, source = found
             if mirror is None or source is None or condition(mirror).get("status") != "True":
                 return False
-            return bool(mirror["status"]["synchronizedGeneration"] == source["metadata"]["generation"])
+            authority = mirror if mirror["status"]["authoritativeAPI"] == "MachineAPI" else source
+            return bool(mirror["status"]["synchronizedGeneration"] == authority["metadata"]["generation"])
 
         mirror, _ = await eventually(look, holds, within=within, what=f"{name} in sync")
         assert mirror is not None

@@ -111,11 +111,34 @@ async def test_a_mirror_whose_machine_is_gone_is_let_go_when_it_is_deleted(stage
     for kind in (stage.infra_kind, capi.Machine):
         await stage.patch(kind, "w-0", {"metadata": {"finalizers": None}})
         await stage.delete(kind, "w-0")
+    await stage.delete(mapi.Machine, "w-0")
     async with stage.syncing():
-        said = await stage.reports("w-0", reason="CAPIMachineNotFound")
-        assert said["message"] == "Cluster API machine not found"
-        await stage.delete(mapi.Machine, "w-0")
         await stage.gone((mapi.Machine, "w-0"))
+    assert await stage.get(capi.Machine, "w-0") is None
+
+
+@pytest.mark.parametrize("platform", ["OpenStack", "AWS"])
+@pytest.mark.parametrize(
+    "first",
+    [pytest.param(mapi.Machine, id="ms22-the-machine"), pytest.param(capi.Machine, id="ms23-its-mirror")],
+)
+async def test_under_the_machine_api_deleting_either_side_takes_everything_along_in_order(
+    stage: Stage, first: Any
+) -> None:
+    await stage.cluster()
+    async with stage.syncing():
+        await stage.machine_of_machine_api("w-0")
+        await stage.in_sync("w-0")
+        # A provider that had it before, and that is paused now.
+        held = [stage.example.simulated.machine_finalizer, SYNC_FINALIZER]
+        await stage.patch(stage.infra_kind, "w-0", {"metadata": {"finalizers": held}})
+        await stage.delete(first, "w-0")
+        there = await deleting(stage, "source", "mirror", "infra")
+        await stage.all_seen()
+        there = await deleting(stage, "source", "mirror", "infra")
+        assert all(map(held_by_us, there.values())), "the Machine API has not finished"
+        await stage.take_off(mapi.Machine, "w-0", MACHINE_API_FINALIZER)
+        await stage.gone((stage.infra_kind, "w-0"), (capi.Machine, "w-0"), (mapi.Machine, "w-0"))
 
 
 async def test_a_machine_that_is_made_anew_under_its_name_is_mirrored_anew(stage: Stage) -> None:

@@ -15,8 +15,7 @@ import pytest
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.kube.errors import Conflict
-from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, PAUSED_ANNOTATION, SYNC_FINALIZER
-from windlass.machine_sync.machine_set.snapshot import TEMPLATE_LABEL
+from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MACHINE_SET_LABEL, PAUSED_ANNOTATION, SYNC_FINALIZER
 
 from .examples import Tree
 from .stage import CLUSTER, Stage, condition, eventually, finalizers, held_by_us
@@ -26,7 +25,7 @@ pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
 BOTH = pytest.mark.parametrize("platform", ["OpenStack", "AWS"])
 NAME: Final = "workers"
 CORE_FINALIZER: Final = "cluster.x-k8s.io/machineset"
-MADE = {TEMPLATE_LABEL: NAME}
+MADE = {MACHINE_SET_LABEL: NAME}
 
 PROVIDER_SPECS: Final[dict[str, Tree]] = {
     "OpenStack": {

@@ -127,11 +127,10 @@ async def test_a_default_of_the_server_on_the_infra_machine_makes_no_loop(stage:
         assert await stage.everything("w-0") == before
 
 
-@pytest.mark.parametrize("authority", ["Migrating", "MachineAPI"])
-async def test_ms9_whose_authority_is_elsewhere_is_not_touched(stage: Stage, authority: str) -> None:
+async def test_ms9_what_another_is_moving_is_not_touched(stage: Stage) -> None:
     await stage.fleet()
     await stage.machine("w-0")
-    await stage.adoptable("w-0", authority=authority)
+    await stage.adoptable("w-0", authority="Migrating")
     before = await stage.everything("w-0")
     async with stage.syncing():
         await stage.all_seen()
@@ -147,7 +146,7 @@ async def test_mg2_an_authority_that_nobody_filled_becomes_what_spec_asks_for(st
         assert mirror["status"]["authoritativeAPI"] == "ClusterAPI"
         made = await stage.make(mapi.Machine, "w-1", {"authoritativeAPI": "MachineAPI", "providerSpec": {}})
         assert "status" not in made
-        await stage.mirror_that("w-1", lambda tree: tree.get("status") == {"authoritativeAPI": "MachineAPI"})
+        await stage.mirror_that("w-1", lambda tree: tree.get("status", {}).get("authoritativeAPI") == "MachineAPI")
 
 
 async def test_ms10_an_independent_machine_is_not_touched(stage: Stage) -> None:

@@ -8,16 +8,18 @@ list of deviations as on the in-memory model. Runs that the server does not admi
 
 import copy
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from windlass.api import capi, mapi
+from windlass.api import config as openshift
 from windlass.api.meta import KubernetesObject, Resource
 from windlass.kube import config
 from windlass.kube.client import Client
-from windlass.kube.errors import Invalid
+from windlass.kube.errors import AlreadyExists, Invalid
 from windlass.kube.executor import Executor
 from windlass.kube.merge import changes
 from windlass.kube.permissions import Declared
@@ -27,11 +29,13 @@ from windlass.kube.rounds import Rest, reconcile
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import machine_controller
+from windlass.machine_sync.machine.infra_machine import ORPHAN_FINALIZER
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 from windlass.testing import ControlPlane
 
-from ...unit.machine_sync.machine.test_recorded import COMPARED, DEVIATIONS, NOW, label, rows, scrubbed
+from ...unit.machine_sync.machine.test_recorded import COMPARED, DEVIATIONS, NOW, label, recorded, scrubbed
 from .examples import Tree
+from .stage import eventually
 
 pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
 
@@ -40,8 +44,19 @@ RECORDED_NAMESPACES = Namespaces()
 REFUSED: dict[str, str] = {
     "AWS-capi-auth-clustername-empty": "spec.clusterName",
     "OpenStack-capi-auth-clustername-empty": "spec.clusterName",
+    "AWS-mapi-auth-capi-clustername-empty": "spec.clusterName",
+    "OpenStack-mapi-auth-capi-clustername-empty": "spec.clusterName",
+    "OpenStack-mapi-auth-capi-infraref-empty": "spec.infrastructureRef.name",
 }
 """Runs whose point is what the API server refuses, and the field that it names."""
+
+
+SWEPT_AWAY = {"AWS-mapi-auth-owned-by-other", "OpenStack-mapi-auth-owned-by-other"}
+"""Runs whose machine belongs to what is on no cluster: the garbage collector deletes it before anybody looks."""
+
+
+COUNTED: dict[Any, Tree] = {capi.Machine: {"minReadySeconds": 1}, mapi.Machine: {"taints": []}}
+"""A field of the spec by which a recorded generation is reached."""
 
 
 class Pod:
@@ -82,6 +97,7 @@ class Run:
 
     async def load(self) -> None:
         """Make the objects of the run, owners first. Raises Invalid for what the server refuses."""
+        await self._describe()
         trees = [complete(tree) for tree in self.row["objects"] if tree["kind"] != "CustomResourceDefinition"]
         order = list(self.kinds)
         trees += self._missing_owners(trees)
@@ -94,6 +110,21 @@ class Run:
                 await self.client.delete(kind, tree["metadata"]["name"], namespace=self.home(kind))
         self.stored = {label(tree): tree for tree in await self.compared()}
 
+    async def _describe(self) -> None:
+        """What the cluster says about itself: one object for all runs, which therefore go one after the other."""
+        described = {**self.row["infrastructure"], "spec": {}}
+        status = described.pop("status", {})
+        with suppress(AlreadyExists):
+            await self.client.create(openshift.Infrastructure, {**described, "metadata": {"name": "cluster"}})
+        body = {"status": {"infrastructureName": None, "platformStatus": None, **status}}
+        await self.client.patch(openshift.Infrastructure, "cluster", body, type=PatchType.MERGE, subresource="status")
+
+    @property
+    def of_machine_api(self) -> bool:
+        """The Machine API is authoritative, or begins to be: its mirror is what the run is about."""
+        machines = [tree for tree in self.row["objects"] if label(tree) == "machine_api" and tree["kind"] == "Machine"]
+        return any((tree.get("status") or {}).get("authoritativeAPI") != "ClusterAPI" for tree in machines)
+
     async def _make(self, tree: Tree) -> None:
         kind = self.kinds[tree["apiVersion"], tree["kind"]]
         place: dict[str, Any] = {"namespace": self.home(kind)}
@@ -103,19 +134,20 @@ class Run:
             metadata["ownerReferences"] = [
                 {**owner, "uid": self.uids.get(owner["uid"], owner["uid"])} for owner in recorded["ownerReferences"]
             ]
-        wanted = recorded.get("generation", 1) if kind is capi.Machine else 1
         spec = tree.get("spec") or {}
-        # Every change of the spec counts, so it goes to and fro until the generation is the recorded one.
-        other = {**spec, "minReadySeconds": 1}
-        first = other if wanted % 2 == 0 else spec
+        # Every change of the spec counts, so a field that the run lacks comes and goes until that many have been made.
+        field: Tree = COUNTED.get(kind, {})
+        wanted = recorded.get("generation", 1) if field and not field.keys() & spec.keys() else 1
+        first = {**spec, **field} if wanted % 2 == 0 else spec
         made = await self.client.create(kind, {"metadata": metadata, "spec": first}, **place)
         for generation in range(2, wanted + 1):
-            body = {"spec": {"minReadySeconds": None if generation % 2 == wanted % 2 else 1}}
+            body: Tree = {"spec": dict.fromkeys(field) if generation % 2 == wanted % 2 else field}
             made = await self.client.patch(kind, made.name, body, type=PatchType.MERGE, **place)
-        assert kind is not capi.Machine or made.metadata.generation == wanted
+        assert not field or made.metadata.generation == wanted
         if tree.get("status"):
+            status = {key: value for key, value in tree["status"].items() if value != ""}
             await self.client.patch(
-                kind, made.name, {"status": tree["status"]}, type=PatchType.MERGE, subresource="status", **place
+                kind, made.name, {"status": status}, type=PatchType.MERGE, subresource="status", **place
             )
         if recorded.get("uid"):
             self.uids[recorded["uid"]] = made.uid
@@ -141,6 +173,19 @@ class Run:
         ]
 
     async def to_rest(self) -> Rest:
+        rest = await self._once_to_rest()
+        while await self._orphaning():
+            # The garbage collector lets go of it before long, and there is more to do then.
+            await eventually(self._orphaning, lambda still: not still, what="the infra machine to go")
+            rest = await self._once_to_rest()
+        return rest
+
+    async def _orphaning(self) -> bool:
+        kind = self.platform.infra_machine
+        found = await self.client.list(kind, namespace=self.home(kind))
+        return any(ORPHAN_FINALIZER in infra.metadata.finalizers for infra in found.items)
+
+    async def _once_to_rest(self) -> Rest:
         reader = CacheReader(self.client)
         controller = machine_controller(reader, platform=self.platform, namespaces=self.namespaces)
         return await reconcile(
@@ -154,24 +199,26 @@ class Run:
     async def compared(self) -> list[Tree]:
         """The objects that recordings show, in the words of the recording."""
         found = []
-        names = {v: k for k, v in self.uids.items()}
-        for kind in self.kinds.values():
-            if kind.RESOURCE.kind not in COMPARED:
-                continue
-            for item in (await self.client.list(kind, namespace=self.home(kind))).items:
-                text = json.dumps({"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind, **item.tree()})
-                for uid, recorded in names.items():
-                    text = text.replace(uid, recorded)
-                for real, recorded in zip(self.namespaces, RECORDED_NAMESPACES, strict=True):
-                    text = text.replace(real, recorded)
-                found.append(json.loads(text))
+        items: list[tuple[Any, Any]] = []
+        for kind in (kind for kind in self.kinds.values() if kind.RESOURCE.kind in COMPARED):
+            items += [(kind, one) for one in (await self.client.list(kind, namespace=self.home(kind))).items]
+        names = {one.uid: "created-uid-1" for _, one in items}
+        names |= {made: recorded for recorded, made in self.uids.items()}
+        for kind, item in items:
+            text = json.dumps({"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind, **item.tree()})
+            for uid, original in names.items():
+                text = text.replace(uid, original)
+            for real, original in zip(self.namespaces, RECORDED_NAMESPACES, strict=True):
+                text = text.replace(real, original)
+            found.append(json.loads(text))
         return found
 
-    async def differences(self, rest: Rest) -> dict[str, str]:
+    async def differences(self, rest: Rest, *, expected_paths: set[str]) -> dict[str, str]:
         """Path and change of everything that is not as recorded.
 
-        Of the mirror everything counts. What the server's own defaults and our completions make of the others is not
-        ours: of them the metadata is compared with the recording, and the rest with what it was before.
+        Of the Machine API's Machine everything counts, and of its mirror. What the server's own defaults and our
+        completions make of the objects of Cluster API is not ours: while that is authoritative, their metadata is
+        compared with the recording, and the rest with what it was before.
         """
         recorded = {label(tree): tree for tree in self.row["final"] or () if tree["kind"] in COMPARED}
         now = {label(tree): tree for tree in await self.compared()}
@@ -179,17 +226,25 @@ class Run:
         expected = {side: self._expected(side, tree) for side, tree in recorded.items()}
         ours = {side: _comparable(tree) for side, tree in now.items() if side not in introduced}
         found = {change.path: str(change) for change in changes(expected, ours)}
+        found = {
+            path: change for path, change in found.items() if path in expected_paths or not _is_default(path, change)
+        }
         if bool(self.row["passes"][-1].get("error")) != isinstance(rest.next, Retry):
             found["error"] = f"{self.row['passes'][-1].get('error')!r} -> {rest.next}"
         return found
 
     def _expected(self, side: str, recorded: Tree) -> Any:
-        if side == "mirror" or side not in self.stored:
+        if side == "machine_api" or side not in self.stored or self.of_machine_api:
             return _comparable(recorded)
         before = self.stored[side]
         kept: Tree = {key: before[key] for key in ("spec", "status") if key in before}
         bare = {key: value for key, value in recorded.items() if key not in ("spec", "status")}
         return _comparable({**bare, **kept})
+
+
+def _is_default(path: str, change: str) -> bool:
+    """A field that the server adds by itself, or we did to please it."""
+    return change.startswith("+") and path.startswith(("cluster_api.spec.", "infra.spec.", "machine_api_set.spec."))
 
 
 def _comparable(tree: Tree) -> Any:
@@ -223,13 +278,17 @@ def complete(tree: Tree) -> Tree:
     return tree
 
 
+def admissible() -> Iterator[Any]:
+    yield from (row for row in recorded("machinesync") if row.id not in SWEPT_AWAY)
+
+
 @pytest.fixture
 async def client(machine_sync_plane: ControlPlane) -> AsyncIterator[Client]:
     async with Client(config.load(kubeconfig=machine_sync_plane.kubeconfig()), field_manager="recorded") as client:
         yield client
 
 
-@pytest.mark.parametrize("row", [*rows()])
+@pytest.mark.parametrize("row", [*admissible()])
 async def test_a_recorded_run_ends_as_recorded_on_a_real_api_server(
     machine_sync_plane: ControlPlane, client: Client, row: Tree
 ) -> None:
@@ -244,13 +303,15 @@ async def test_a_recorded_run_ends_as_recorded_on_a_real_api_server(
         await run.load()
         rest = await run.to_rest()
         deviation = DEVIATIONS.get(name)
-        found = await run.differences(rest)
-        assert sorted(found) == sorted(deviation.paths if deviation else ()), found
+        paths = deviation.paths if deviation else set()
+        found = await run.differences(rest, expected_paths=paths)
+        assert sorted(found) == sorted(paths), found
     for namespace in namespaces:
         await plane.delete_namespace(namespace)
 
 
-def test_all_but_two_of_the_recorded_runs_are_admissible() -> None:
-    names = {row.id for row in rows()}
+def test_most_of_the_recorded_runs_are_admissible() -> None:
+    names = {row.id for row in recorded("machinesync")}
     assert set(REFUSED) < names
-    assert (len(names), len(REFUSED)) == (29, 2)
+    assert names >= SWEPT_AWAY
+    assert (len(names), len(REFUSED), len(SWEPT_AWAY)) == (73, 5, 2)

@@ -3,8 +3,7 @@
 import pytest
 
 from windlass.api import capi, mapi
-from windlass.machine_sync.constants import PAUSED_ANNOTATION, SET_NAME_LABEL
-from windlass.machine_sync.policies.creation import MACHINE_SET_LABEL
+from windlass.machine_sync.constants import MACHINE_SET_LABEL, PAUSED_ANNOTATION, SET_NAME_LABEL
 
 from .policed import Kind, Policed, Tree
 
