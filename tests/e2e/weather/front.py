@@ -12,7 +12,7 @@ What a `windlass.testing.blackhole.BlackHole` does to connections, this does to 
 
 import asyncio
 import ssl
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from random import Random
 from types import TracebackType
 from typing import Any, Self
@@ -56,6 +56,12 @@ class Front:
         self._held.clear()
         self._flowing.set()
 
+    async def asked(self, request: web.Request, body: bytes) -> None:
+        """For subclasses: a request has come, and goes to the API server when this returns."""
+
+    async def answered(self, request: web.Request, body: bytes, *, status: int) -> None:
+        """For subclasses: the API server has answered, and who asked learns of it when this returns."""
+
     async def __aenter__(self) -> Self:
         trust = ssl.create_default_context(cafile=str(self._connection.ca_file))
         self._session = await self._stack.enter_async_context(
@@ -79,18 +85,21 @@ class Front:
             return _too_many(self._retry_after)
         headers = {key: value for key, value in request.headers.items() if key.lower() not in _HOP_BY_HOP}
         target = f"{self._connection.url}{request.raw_path}"
-        async with self._session.request(
-            request.method, target, headers=headers, data=await request.read() or None
-        ) as answer:
+        body = await request.read()
+        await self.asked(request, body)
+        async with self._session.request(request.method, target, headers=headers, data=body or None) as answer:
+            await self.answered(request, body, status=answer.status)
             kept = {key: value for key, value in answer.headers.items() if key.lower() not in _HOP_BY_HOP}
             if encoding := answer.headers.get("Content-Encoding"):
                 kept["Content-Encoding"] = encoding
             response = web.StreamResponse(status=answer.status, headers=kept)
             await response.prepare(request)
             plural = request.path.rsplit("/", 1)[-1] if "watch" in request.query else ""
-            async for piece in answer.content.iter_any():
-                await self._pass(plural)
-                await response.write(piece)
+            # Who asked may have died.
+            with suppress(ConnectionResetError):
+                async for piece in answer.content.iter_any():
+                    await self._pass(plural)
+                    await response.write(piece)
             return response
 
     async def _pass(self, plural: str) -> None:

@@ -9,10 +9,10 @@ from windlass.api.meta import ObjectMeta
 from windlass.kube.plan import Outcome
 from windlass.kube.seen import Absent, Present, Reader, Seen, metadata_of
 from windlass.machine_sync import constants
-from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MACHINE_API, MIGRATING, SYNC_FINALIZER, Namespaces
+from windlass.machine_sync.constants import MIGRATING, SYNC_FINALIZER, Namespaces
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.mirroring import migration
-from windlass.machine_sync.mirroring.synchronized import authority
+from windlass.machine_sync.mirroring.synchronized import authority, disagree
 from windlass.machine_sync.platforms import Platform
 
 INFRASTRUCTURE = "cluster"
@@ -32,7 +32,7 @@ class Observer:
         meta = metadata_of(cluster_api)
         goes = meta is not None and meta.deletion_timestamp is not None
         machine_api = await self._machine_api(mapi.Machine, name, confirm=goes)
-        if meta is not None and _disagree(machine_api, meta):
+        if meta is not None and disagree(machine_api, meta):
             machine_api = await self._machine_api(mapi.Machine, name, live=True)
         seen = MachineSnapshot(
             name=name,
@@ -154,14 +154,3 @@ class Observer:
 
     async def _machine_api(self, kind: type[Any], name: str, *, confirm: bool = False, live: bool = False) -> Seen[Any]:
         return await self._reader.see(kind, name, namespace=self._namespaces.machine_api, confirm=confirm, live=live)
-
-
-def _disagree(machine_api: Seen[mapi.Machine], cluster_api: ObjectMeta) -> bool:
-    """The mark on the Cluster API Machine and the status of the Machine API's tell of different authorities.
-
-    So authority has moved, and one of two caches has not seen all of it; or nothing has been mirrored yet.
-    """
-    if not isinstance(machine_api, Present):
-        return False
-    said = authority(machine_api.object)
-    return said != MIGRATING and (said == MACHINE_API) != (AUTHORITY_ANNOTATION in cluster_api.annotations)

@@ -161,7 +161,7 @@ def _comes_or_goes(seen: MachineSnapshot, source: Present[mapi.Machine], *, now:
         return WaitFor(f"the machine to be deleted like its MachineSet {owner.name}")
     created = source.metadata.creation_timestamp
     age = (now - datetime.fromisoformat(created)).total_seconds() if created else _GRACE
-    if age >= _GRACE or find(source.object.status.conditions, SYNCHRONIZED) is not None:
+    if not 0 <= age < _GRACE or find(source.object.status.conditions, SYNCHRONIZED) is not None:
         return None
     return WaitFor(f"the Cluster API mirror of MachineSet {owner.name}", safety=_GRACE - age)
 

@@ -8,6 +8,7 @@
 | exists | any | empty | becomes what spec says |
 | exists | any | Migrating | authority moves on, or back (`mirroring.migration`) |
 | exists | any | MachineAPI | deletion, else the Cluster API mirror is made or brought up to date |
+| exists | marked as a mirror | ClusterAPI | the mark and the pause come off |
 | exists | exists | ClusterAPI | deletion, else the Machine API mirror is brought up to date |
 | being deleted | - | ClusterAPI | the mirror is let go |
 | exists | - | ClusterAPI | its first Cluster API MachineSet is created, not paused |
@@ -78,6 +79,8 @@ def _from_cluster_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet]
         if mirror.deleting:
             return deletion.of_machine_api_alone(seen)
         return to_cluster_api.create_unpaused(seen, mirror, now=now)
+    if AUTHORITY_ANNOTATION in source.annotations:
+        return migration.released(seen.move)
     if going := deletion.of_cluster_api(seen, source, mirror.metadata):
         return going
     if isinstance(seen.cluster_api, Present):

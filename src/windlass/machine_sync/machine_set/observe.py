@@ -16,6 +16,8 @@ from windlass.machine_sync.constants import (
 )
 from windlass.machine_sync.machine.controller import IndexedReader
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot, Template
+from windlass.machine_sync.mirroring import migration
+from windlass.machine_sync.mirroring.synchronized import disagree
 from windlass.machine_sync.platforms import Platform
 
 INFRASTRUCTURE: Final = "cluster"
@@ -41,6 +43,9 @@ class Observer:
         machine_api = await self._machine_api(name)
         # Where there is a mirror to make, its absence decides.
         cluster_api = await self._cluster_api(capi.MachineSet, name, confirm=not isinstance(machine_api, Absent))
+        meta = metadata_of(cluster_api)
+        if meta is not None and disagree(machine_api, meta):
+            machine_api = await self._machine_api(name, confirm=True)
         found = MachineSetSnapshot(
             name=name,
             platform=self._platform,
@@ -60,12 +65,33 @@ class Observer:
             return self._with_machines(self._with_templates(found))
         if isinstance(machine_api, Unreadable):
             return found
+        if machine_api.object.status.authoritative_api == MIGRATING:
+            return await self._migrating(self._with_templates(found))
+        return await self._of_its_authority(self._with_templates(found), machine_api)
+
+    async def _of_its_authority(
+        self, found: MachineSetSnapshot, machine_api: Present[mapi.MachineSet]
+    ) -> MachineSetSnapshot:
         authority = machine_api.object.status.authoritative_api
-        if authority == MIGRATING:
-            return self._with_templates(found)
         if authority == CLUSTER_API and not isinstance(found.cluster_api, Absent):
-            return await self._from_cluster_api(self._with_templates(found))
-        return await self._from_machine_api(self._with_templates(found))
+            return await self._from_cluster_api(found)
+        return await self._from_machine_api(found)
+
+    async def _migrating(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
+        """Nobody is authoritative: who stands still is all there is to know.
+
+        The caches say it well enough to wait by, but not to let one side act: what somebody said of an earlier move
+        would pass for his answer. After our own writes to the MachineSet of Cluster API they are not behind.
+        """
+        ours = any(result.action.target.kind is capi.MachineSet for result in found.last.results)
+        if ours or not migration.decisive(found.move):
+            return found
+        machine_api = await self._machine_api(found.name, confirm=True)
+        cluster_api = await self._cluster_api(capi.MachineSet, found.name, live=True)
+        found = replace(found, machine_api=machine_api, cluster_api=cluster_api)
+        if not isinstance(machine_api, Present) or machine_api.object.status.authoritative_api == MIGRATING:
+            return found
+        return await self._of_its_authority(found, machine_api)
 
     async def _without_machine_api(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
         source = metadata_of(found.cluster_api)

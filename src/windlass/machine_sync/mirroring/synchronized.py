@@ -19,10 +19,11 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from windlass.api import mapi
+from windlass.api.meta import ObjectMeta
 from windlass.kube.conditions import put
 from windlass.kube.plan import Action, Emit, Merge, Plan, Target, target
 from windlass.kube.seen import Present, Seen
-from windlass.machine_sync.constants import EVENT_SOURCE
+from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, EVENT_SOURCE, MACHINE_API, MIGRATING
 
 SYNCHRONIZED = "Synchronized"
 
@@ -66,6 +67,17 @@ class Fault(Struct, frozen=True):
 def authority(found: MachineApiObject) -> str:
     """Who is authoritative: status says so; until anybody has filled it, what spec asks for."""
     return found.status.authoritative_api or found.spec.authoritative_api
+
+
+def disagree(machine_api: Seen[Any], cluster_api: ObjectMeta) -> bool:
+    """The mark on the object of Cluster API and the status of the Machine API's tell of different authorities.
+
+    So authority has moved, and one of two caches has not seen all of it; or nothing has been mirrored yet.
+    """
+    if not isinstance(machine_api, Present):
+        return False
+    said = authority(machine_api.object)
+    return said != MIGRATING and (said == MACHINE_API) != (AUTHORITY_ANNOTATION in cluster_api.annotations)
 
 
 def failed(fault: Fault, machine_api: Seen[Any], *, source: Target | None, now: datetime) -> Plan:

@@ -19,6 +19,7 @@ from .cases import (
     GONE,
     MAPI_SET,
     NOW,
+    PAUSED,
     SYNC,
     Tree,
     changed,
@@ -26,7 +27,6 @@ from .cases import (
     template,
 )
 
-PAUSED = "cluster.x-k8s.io/paused"
 MIRROR = changed(CAPI_SET, metadata__annotations={PAUSED: "", AUTHORITY: "MachineAPI"})
 
 
