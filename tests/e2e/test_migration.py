@@ -147,8 +147,8 @@ async def test_what_the_machine_api_cannot_say_costs_the_infra_machine_but_not_t
     ground: Ground, actors: Actors
 ) -> None:
     name = ground.name("w-0")
-    ignition = {"version": "3.4", "storageType": "UnencryptedUserData"}
-    await ground.cluster_api_machine(name, infra={**INFRA_SPECS["AWS"], "ignition": ignition})
+    addresses = {"publicIpv4Pool": "amazon", "publicIpv4PoolFallbackOrder": "amazon-pool"}
+    await ground.cluster_api_machine(name, infra={**INFRA_SPECS["AWS"], "elasticIpPool": addresses})
     await eventually(lambda: ground.stage.get(capi.Machine, name), runs, within=60, what="a Machine of Cluster API")
     async with ground.syncing():
         await ground.machine(name, CLUSTER_API)
@@ -157,7 +157,7 @@ async def test_what_the_machine_api_cannot_say_costs_the_infra_machine_but_not_t
         there = await ground.settled(name, MACHINE_API)
         told = await ground.stage.told(name, "RecreatingInfraMachine")
         assert there["infra"]["metadata"]["uid"] != before["infra"]["metadata"]["uid"]
-        assert "ignition.version" in told["message"]
+        assert "elasticIpPool" in told["message"]
         await ground.hand_over(mapi.Machine, name, CLUSTER_API)
         await ground.settled(name, CLUSTER_API)
     assert_one_instance(await ground.instance(name), hands=[CLUSTER_API, MACHINE_API, CLUSTER_API])

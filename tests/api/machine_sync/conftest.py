@@ -33,7 +33,11 @@ def platform() -> str:
 
 @pytest.fixture
 async def stage(machine_sync_plane: ControlPlane, platform: str) -> AsyncIterator[Stage]:
-    """An empty stage on a cluster where Machine sync is enabled."""
+    """An empty stage on a cluster where Machine sync is enabled.
+
+    Its namespaces stay when the test is over, and go with the plane: deleting hundreds of them keeps the controller
+    manager busy for longer than all tests together.
+    """
     plane = machine_sync_plane
     namespaces = Namespaces(await plane.create_namespace("mapi-"), await plane.create_namespace("capi-"))
     async with Client(config.load(kubeconfig=plane.kubeconfig()), field_manager="test") as admin:
@@ -41,8 +45,6 @@ async def stage(machine_sync_plane: ControlPlane, platform: str) -> AsyncIterato
         await stage.grant()
         await stage.enable()
         yield stage
-    for namespace in namespaces:
-        await plane.delete_namespace(namespace)
 
 
 @pytest.fixture(autouse=True)

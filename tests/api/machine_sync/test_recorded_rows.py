@@ -306,8 +306,6 @@ async def test_a_recorded_run_ends_as_recorded_on_a_real_api_server(
         paths = deviation.paths if deviation else set()
         found = await run.differences(rest, expected_paths=paths)
         assert sorted(found) == sorted(paths), found
-    for namespace in namespaces:
-        await plane.delete_namespace(namespace)
 
 
 def test_most_of_the_recorded_runs_are_admissible() -> None:

@@ -161,8 +161,6 @@ async def assert_as_recorded(
         await run.load()
         found = await run.unlike_recording(await run.rest_by(rules))
         assert sorted(found) == sorted(deviations[name].paths if name in deviations else ()), "\n".join(found.values())
-    for namespace in namespaces:
-        await plane.delete_namespace(namespace)
 
 
 @pytest.fixture
