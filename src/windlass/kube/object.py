@@ -6,12 +6,14 @@ that rules read, `tree()` the untyped one that writes are computed from: types d
 must not.
 """
 
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from windlass.api.meta import K, KubernetesObject, ObjectMeta, without_nulls
 from windlass.kube.errors import DecodeError
+
+T = TypeVar("T")
 
 _ENVELOPE = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ANY = msgspec.json.Decoder()
@@ -92,6 +94,17 @@ class Object(Generic[K]):
             where = f"{self.namespace}/{self.name}" if self.namespace else self.name
             raise DecodeError(f"{self.kind.RESOURCE.kind} {where}: {error}") from error
 
+    def glimpse(self, shape: type[T]) -> T | None:
+        """The little that `shape`, a Struct, names of it, however broken the rest is; None if that little is too."""
+        decoder = _GLIMPSES.get(shape)
+        if decoder is None:
+            decoder = _GLIMPSES[shape] = msgspec.json.Decoder(shape)
+        try:
+            seen: T = decoder.decode(self.raw)
+        except msgspec.ValidationError:
+            return None
+        return seen
+
     def tree(self) -> dict[str, Any]:
         """A fresh untyped copy, which the caller may change."""
         value: dict[str, Any] = _ANY.decode(self.raw)
@@ -102,6 +115,7 @@ class Object(Generic[K]):
         return f"<{self.kind.RESOURCE} {place}{self.name} rv={self.resource_version}>"
 
 
+_GLIMPSES: dict[type[Any], msgspec.json.Decoder[Any]] = {}
 _DECODERS: dict[type[KubernetesObject], msgspec.json.Decoder[Any]] = {}
 
 

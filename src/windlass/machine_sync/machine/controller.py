@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-import msgspec
 from msgspec import Struct, field
 
 from windlass.api import capi, config, mapi
@@ -145,14 +144,9 @@ class _References(Struct, gc=False):
     spec: _Spec = field(default_factory=_Spec)
 
 
-_REFERENCES = msgspec.json.Decoder(_References)
-
-
 def _spec(machine: Object[capi.Machine]) -> _Spec:
-    try:
-        return _REFERENCES.decode(machine.raw).spec
-    except msgspec.ValidationError:
-        return _Spec()
+    seen = machine.glimpse(_References)
+    return seen.spec if seen is not None else _Spec()
 
 
 def _infra_machine(machine: Object[capi.Machine]) -> Iterable[str]:
@@ -182,12 +176,8 @@ class _Authorities(Struct, gc=False):
     status: _Authority = field(default_factory=_Authority)
 
 
-_AUTHORITIES = msgspec.json.Decoder(_Authorities)
-
-
 def _authority(machine: Object[mapi.Machine]) -> Iterable[str]:
-    try:
-        said = _AUTHORITIES.decode(machine.raw)
-    except msgspec.ValidationError:
+    said = machine.glimpse(_Authorities)
+    if said is None:
         return ()
     return (said.status.authoritative_api or said.spec.authoritative_api,)

@@ -23,6 +23,7 @@ from windlass.kube.merge import Change, changes
 from windlass.kube.plan import Action, Create, Delete, Emit, Merge, RemoveFinalizers, Target, target, target_of
 from windlass.kube.seen import Present, metadata_of
 from windlass.machine_sync.constants import EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
+from windlass.machine_sync.machine.owners import reference
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
 from windlass.machine_sync.machine.synchronized import RECREATING
 from windlass.machine_sync.mirroring import conditions, metadata
@@ -160,12 +161,4 @@ def _announce(kind: str, differ: list[Change], source: Present[mapi.Machine]) ->
 def _owner(seen: MachineSnapshot) -> OwnerReference:
     machine = metadata_of(seen.cluster_api)
     assert machine is not None
-    resource = capi.Machine.RESOURCE
-    return OwnerReference(
-        api_version=resource.api_version,
-        kind=resource.kind,
-        name=machine.name,
-        uid=machine.uid,
-        controller=True,
-        block_owner_deletion=True,
-    )
+    return reference(capi.Machine, machine, controller=True, block_owner_deletion=True)

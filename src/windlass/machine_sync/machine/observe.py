@@ -98,16 +98,11 @@ class Observer:
         return seen if source.deleting else await self._to_convert(seen, source.metadata)
 
     async def _migrating(self, seen: MachineSnapshot) -> MachineSnapshot:
-        """Nobody is authoritative: who stands still is all there is to know.
-
-        The caches say it well enough to wait by, but not to let one side act: what somebody said of an earlier move
-        would pass for his answer. After our own writes to the Machine of Cluster API they are not behind.
-        """
+        """Nobody is authoritative: who stands still is all there is to know."""
         if isinstance(seen.cluster_api, Absent):
             seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, confirm=True))
         seen = await self._infra(seen)
-        ours = any(result.action.target.kind is capi.Machine for result in seen.last.results)
-        if ours or not migration.decisive(seen.move):
+        if not migration.wants_live_look(seen.move, seen.last):
             return seen
         seen = replace(
             seen,

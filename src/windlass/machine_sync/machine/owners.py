@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from windlass.api import capi, mapi
-from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference, Resource
+from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference
 from windlass.kube.seen import Seen, metadata_of
 
 CONTROL_PLANE_MACHINE_SET = "ControlPlaneMachineSet"
@@ -45,7 +45,7 @@ def to_machine_api(owners: Sequence[OwnerReference], machine_api_set: Seen[mapi.
     if twin is None:
         missing = not_found(mapi.MachineSet, owner.name)
         return OwnerNotFound(f"could not find Machine API machine set: {missing}")
-    return [_twin(mapi.MachineSet.RESOURCE, twin, owner)]
+    return [_twin(mapi.MachineSet, twin, owner)]
 
 
 def to_cluster_api(
@@ -75,7 +75,7 @@ def to_cluster_api(
     if twin is None:
         missing = not_found(capi.MachineSet, owner.name)
         return OwnerNotFound(f"could not find Cluster API machine set: {missing}")
-    return [_twin(capi.MachineSet.RESOURCE, twin, owner)]
+    return [_twin(capi.MachineSet, twin, owner)]
 
 
 def of_cluster(cluster: Seen[capi.Cluster], *, cluster_name: str) -> list[OwnerReference] | OwnerNotFound:
@@ -83,17 +83,7 @@ def of_cluster(cluster: Seen[capi.Cluster], *, cluster_name: str) -> list[OwnerR
     found = metadata_of(cluster)
     if found is None:
         return OwnerNotFound(f"failed to get Cluster API cluster: {not_found(capi.Cluster, cluster_name)}")
-    resource = capi.Cluster.RESOURCE
-    return [
-        OwnerReference(
-            api_version=resource.api_version,
-            kind=resource.kind,
-            name=found.name,
-            uid=found.uid,
-            controller=False,
-            block_owner_deletion=True,
-        )
-    ]
+    return [reference(capi.Cluster, found, controller=False, block_owner_deletion=True)]
 
 
 def not_found(kind: type[KubernetesObject], name: str) -> str:
@@ -101,12 +91,19 @@ def not_found(kind: type[KubernetesObject], name: str) -> str:
     return f'{kind.RESOURCE.name} "{name}" not found'
 
 
-def _twin(resource: Resource, twin: ObjectMeta, owner: OwnerReference) -> OwnerReference:
+def reference(
+    kind: type[KubernetesObject], meta: ObjectMeta, *, controller: bool | None, block_owner_deletion: bool | None
+) -> OwnerReference:
+    """The object with this metadata as an owner."""
     return OwnerReference(
-        api_version=resource.api_version,
-        kind=resource.kind,
-        name=twin.name,
-        uid=twin.uid,
-        controller=owner.controller,
-        block_owner_deletion=owner.block_owner_deletion,
+        api_version=kind.RESOURCE.api_version,
+        kind=kind.RESOURCE.kind,
+        name=meta.name,
+        uid=meta.uid,
+        controller=controller,
+        block_owner_deletion=block_owner_deletion,
     )
+
+
+def _twin(kind: type[KubernetesObject], twin: ObjectMeta, owner: OwnerReference) -> OwnerReference:
+    return reference(kind, twin, controller=owner.controller, block_owner_deletion=owner.block_owner_deletion)

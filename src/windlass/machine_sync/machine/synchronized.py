@@ -1,14 +1,17 @@
 """What `Synchronized` says of a Machine: its reasons, and which of them a refused write is."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from windlass.api import capi, mapi
-from windlass.kube.plan import AddFinalizer, Create, Delete, Merge, Plan, RemoveFinalizers, Result, target_of
+from windlass.api.meta import KubernetesObject
+from windlass.kube.plan import Plan, Result, target_of
 from windlass.kube.seen import metadata_of
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.mirroring import synchronized
-from windlass.machine_sync.mirroring.synchronized import Fault, Verdict
+from windlass.machine_sync.mirroring.synchronized import Fault, Verdict, Written
 
 
 class Reason(StrEnum):
@@ -41,33 +44,17 @@ def failed(seen: MachineSnapshot, fault: Fault, *, now: datetime) -> Plan:
 
 def refused(seen: MachineSnapshot, result: Result, *, now: datetime) -> Plan:
     """The API server refused a write of the last round for good: report which, and come back later."""
-    reason, what = _blame(result)
-    return failed(seen, Fault(reason, f"{what}: {result.error}"), now=now)
+    return failed(seen, blame(result), now=now)
 
 
-def blame(result: Result) -> str:
+def blame(result: Result) -> Fault:
     """Which write was refused, and what the API server said."""
-    return f"{_blame(result)[1]}: {result.error}"
+    kind = result.action.target.kind
+    return synchronized.blame(result, _WRITTEN.get(kind, _INFRA))
 
 
-def _blame(result: Result) -> tuple[Reason, str]:
-    action = result.action
-    if action.target.kind is mapi.Machine:
-        api, made, changed = "Machine API machine", Reason.FAILED_TO_CREATE_MAPI, Reason.FAILED_TO_UPDATE_MAPI
-    elif action.target.kind is capi.Machine:
-        api, made, changed = "Cluster API machine", Reason.FAILED_TO_CREATE_CAPI, Reason.FAILED_TO_UPDATE_CAPI
-    else:
-        api = "Cluster API infra machine"
-        made, changed = Reason.FAILED_TO_CREATE_INFRA, Reason.FAILED_TO_UPDATE_INFRA
-    match action:
-        case Create():
-            return made, f"unable to ensure {api}: failed to create {api}"
-        case AddFinalizer():
-            return changed, f"failed to ensure sync finalizer on {action.target}"
-        case Merge():
-            what = "status" if action.part else api
-            return changed, f"unable to ensure {api}: failed to update {what}"
-        case RemoveFinalizers() | Delete():
-            verb = "remove finalizers from" if isinstance(action, RemoveFinalizers) else "delete"
-            return changed, f"failed to {verb} {action.target}"
-    return changed, f"failed to {action.verb} {action.target}"
+_WRITTEN: Final[Mapping[type[KubernetesObject], Written]] = {
+    mapi.Machine: Written("Machine API machine", Reason.FAILED_TO_CREATE_MAPI, Reason.FAILED_TO_UPDATE_MAPI),
+    capi.Machine: Written("Cluster API machine", Reason.FAILED_TO_CREATE_CAPI, Reason.FAILED_TO_UPDATE_CAPI),
+}
+_INFRA: Final = Written("Cluster API infra machine", Reason.FAILED_TO_CREATE_INFRA, Reason.FAILED_TO_UPDATE_INFRA)

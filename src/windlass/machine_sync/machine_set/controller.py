@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 
 from windlass.api import capi, config, mapi
@@ -136,14 +135,9 @@ class _References(Struct, gc=False):
     spec: _Spec = field(default_factory=_Spec)
 
 
-_REFERENCES = msgspec.json.Decoder(_References)
-
-
 def _spec(machine_set: Object[capi.MachineSet]) -> _Spec:
-    try:
-        return _REFERENCES.decode(machine_set.raw).spec
-    except msgspec.ValidationError:
-        return _Spec()
+    seen = machine_set.glimpse(_References)
+    return seen.spec if seen is not None else _Spec()
 
 
 def _template(machine_set: Object[capi.MachineSet]) -> Iterable[str]:

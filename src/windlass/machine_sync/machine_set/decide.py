@@ -38,7 +38,7 @@ def decide(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
     if isinstance(seen.machine_api, Present):
         return _mirrored(seen, seen.machine_api, now=now)
     if seen.last.failed is not None:
-        return Plan().retry(blame(seen.last.failed)[1])
+        return Plan().retry(blame(seen.last.failed).message)
     if isinstance(seen.machine_api, Unreadable):
         return _unreadable(seen, seen.machine_api)
     source = metadata_of(seen.cluster_api)
@@ -53,7 +53,7 @@ def _mirrored(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now:
     """A MachineSet that is there in the Machine API."""
     said, stopped = found.object.status.authoritative_api, seen.last.failed
     if said == MIGRATING:
-        return migration.proceed(seen.move, now=now) if stopped is None else migration.stuck(found, blame(stopped)[1])
+        return migration.proceed(seen.move, now=now) if stopped is None else migration.stuck(found, blame(stopped))
     if stopped is not None:
         return refused(seen, stopped, now=now)
     if not said:

@@ -78,13 +78,8 @@ class Observer:
         return await self._from_machine_api(found)
 
     async def _migrating(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
-        """Nobody is authoritative: who stands still is all there is to know.
-
-        The caches say it well enough to wait by, but not to let one side act: what somebody said of an earlier move
-        would pass for his answer. After our own writes to the MachineSet of Cluster API they are not behind.
-        """
-        ours = any(result.action.target.kind is capi.MachineSet for result in found.last.results)
-        if ours or not migration.decisive(found.move):
+        """Nobody is authoritative: who stands still is all there is to know."""
+        if not migration.wants_live_look(found.move, found.last):
             return found
         machine_api = await self._machine_api(found.name, confirm=True)
         cluster_api = await self._cluster_api(capi.MachineSet, found.name, live=True)

@@ -1,13 +1,16 @@
 """What `Synchronized` says of a MachineSet: its reasons, and which of them a refused write is."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from windlass.api import capi, mapi
-from windlass.kube.plan import AddFinalizer, Create, Delete, Merge, Plan, RemoveFinalizers, Result
+from windlass.api.meta import KubernetesObject
+from windlass.kube.plan import Plan, Result
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring import synchronized
-from windlass.machine_sync.mirroring.synchronized import Fault, Verdict
+from windlass.machine_sync.mirroring.synchronized import Fault, Verdict, Written
 
 
 class Reason(StrEnum):
@@ -36,28 +39,19 @@ def failed(seen: MachineSetSnapshot, fault: Fault, *, now: datetime) -> Plan:
 
 def refused(seen: MachineSetSnapshot, result: Result, *, now: datetime) -> Plan:
     """The API server refused a write of the last round for good: report which, and come back later."""
-    return failed(seen, Fault(*blame(result)), now=now)
+    return failed(seen, blame(result), now=now)
 
 
-def blame(result: Result) -> tuple[Reason, str]:
-    """The reason that a refused write is, and the text that says what was refused and why."""
-    action = result.action
-    if action.target.kind is mapi.MachineSet:
-        what, made, changed = "MAPI machine set", Reason.FAILED_TO_UPDATE_MAPI, Reason.FAILED_TO_UPDATE_MAPI
-    elif action.target.kind is capi.MachineSet:
-        what, made, changed = "CAPI machine set", Reason.FAILED_TO_CREATE_CAPI, Reason.FAILED_TO_UPDATE_CAPI
-    else:
-        what = "CAPI infra machine template"
-        made, changed = Reason.FAILED_TO_CREATE_TEMPLATE, Reason.FAILED_TO_UPDATE_TEMPLATE
-    match action:
-        case Create():
-            return made, f"unable to ensure {what}: failed to create {what}: {result.error}"
-        case AddFinalizer():
-            return changed, f"failed to ensure sync finalizer on {action.target}: {result.error}"
-        case Merge():
-            part = "status" if action.part else what
-            return changed, f"unable to ensure {what}: failed to update {part}: {result.error}"
-        case RemoveFinalizers() | Delete():
-            verb = "remove finalizers from" if isinstance(action, RemoveFinalizers) else "delete"
-            return changed, f"failed to {verb} {action.target}: {result.error}"
-    return changed, f"failed to {action.verb} {action.target}: {result.error}"
+def blame(result: Result) -> Fault:
+    """Which write was refused, and what the API server said."""
+    kind = result.action.target.kind
+    return synchronized.blame(result, _WRITTEN.get(kind, _TEMPLATE))
+
+
+_WRITTEN: Final[Mapping[type[KubernetesObject], Written]] = {
+    mapi.MachineSet: Written("MAPI machine set", Reason.FAILED_TO_UPDATE_MAPI, Reason.FAILED_TO_UPDATE_MAPI),
+    capi.MachineSet: Written("CAPI machine set", Reason.FAILED_TO_CREATE_CAPI, Reason.FAILED_TO_UPDATE_CAPI),
+}
+_TEMPLATE: Final = Written(
+    "CAPI infra machine template", Reason.FAILED_TO_CREATE_TEMPLATE, Reason.FAILED_TO_UPDATE_TEMPLATE
+)

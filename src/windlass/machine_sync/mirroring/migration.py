@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.conditions import is_true, put
-from windlass.kube.plan import Emit, Merge, Plan, WaitFor, target, target_of
+from windlass.kube.plan import Emit, Merge, Outcome, Plan, WaitFor, target, target_of
 from windlass.kube.seen import NotServedKind, Present, Seen, Unreadable, metadata_of
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
@@ -39,7 +39,7 @@ from windlass.machine_sync.constants import (
     MIGRATING,
     PAUSED_ANNOTATION,
 )
-from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED, Verdict, status_fields
+from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED, Fault, Verdict, status_fields
 
 AUTHORITY_CHANGED = Verdict(None, "AuthoritativeAPIChanged", "Waiting for resync after change of AuthoritativeAPI")
 
@@ -160,7 +160,7 @@ def released(move: Move) -> Plan:
     return Plan.of(*_unpause(move))
 
 
-def decisive(move: Move) -> bool:
+def _decisive(move: Move) -> bool:
     """The next step would let one side act, trusting that the other stands still. To ask for a pause is none."""
     if move.machine_api.object.status.authoritative_api != MIGRATING:
         return False
@@ -168,12 +168,22 @@ def decisive(move: Move) -> bool:
     return bool(plan.needed) and not isinstance(plan.next, WaitFor)
 
 
-def stuck(found: Present[Any], why: str) -> Plan:
+def wants_live_look(move: Move, last: Outcome) -> bool:
+    """The caches say it well enough to wait by, but not to let one side act.
+
+    What somebody said of an earlier move would pass for his answer. After our own writes to the object of Cluster API
+    they are not behind.
+    """
+    ours = any(result.action.target.kind is move.parts[0].kind for result in last.results)
+    return not ours and _decisive(move)
+
+
+def stuck(found: Present[Any], fault: Fault) -> Plan:
     """A step was refused. `Synchronized` stays as it is: whether the move may go on is decided by it."""
-    note = f"Authority is moving and cannot go on: {why}"
+    note = f"Authority is moving and cannot go on: {fault.message}"
     aim = target(found)
     event = Emit(target=aim, type="Warning", reason="SynchronizationWarning", note=note, source=EVENT_SOURCE)
-    return Plan.of(event).retry(why)
+    return Plan.of(event).retry(fault.message)
 
 
 def _to_machine_api(move: Move, *, now: datetime) -> Plan:

@@ -14,14 +14,25 @@ and so that nothing is sent when nothing changed.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from windlass.api import mapi
 from windlass.api.meta import ObjectMeta
 from windlass.kube.conditions import put
-from windlass.kube.plan import Action, Emit, Merge, Plan, Target, target
+from windlass.kube.plan import (
+    Action,
+    AddFinalizer,
+    Create,
+    Emit,
+    Merge,
+    Plan,
+    RemoveFinalizers,
+    Result,
+    Target,
+    target,
+)
 from windlass.kube.seen import Present, Seen
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, EVENT_SOURCE, MACHINE_API, MIGRATING
 
@@ -67,6 +78,31 @@ class Fault(Struct, frozen=True):
 def authority(found: MachineApiObject) -> str:
     """Who is authoritative: status says so; until anybody has filled it, what spec asks for."""
     return found.status.authoritative_api or found.spec.authoritative_api
+
+
+class Written(NamedTuple):
+    """An object that we write: what it is called in messages, and the reasons of a refused create or change of it."""
+
+    name: str
+    not_created: str
+    not_changed: str
+
+
+def blame(result: Result, written: Written) -> Fault:
+    """The failure that a refused write is: which write it was, and what the API server said."""
+    action, name = result.action, written.name
+    match action:
+        case Create():
+            return Fault(written.not_created, f"unable to ensure {name}: failed to create {name}: {result.error}")
+        case AddFinalizer():
+            text = f"failed to ensure sync finalizer on {action.target}"
+        case Merge():
+            text = f"unable to ensure {name}: failed to update {'status' if action.part else name}"
+        case RemoveFinalizers():
+            text = f"failed to remove finalizers from {action.target}"
+        case _:
+            text = f"failed to {action.verb} {action.target}"
+    return Fault(written.not_changed, f"{text}: {result.error}")
 
 
 def disagree(machine_api: Seen[Any], cluster_api: ObjectMeta) -> bool:
