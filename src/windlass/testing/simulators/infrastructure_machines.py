@@ -146,7 +146,8 @@ def decide_infrastructure_machine(seen: InfrastructureSnapshot, *, now: datetime
     record = instances.record_target(seen.instance, seen.cloud)
     name = machine.metadata.name
     hold = instances.hold(seen.record, record, machine=name, side=_SIDE, named=seen.named, now=now)
-    provisioned = (hold, finalizer, *_provisioned(seen, machine, now=now))
+    # The finalizer is first: a machine that goes without one would leave an instance that nobody deletes.
+    provisioned = (finalizer, hold, *_provisioned(seen, machine, now=now))
     left = seconds_left(machine.metadata, seen.boot_seconds + seen.register_seconds, now=now)
     if left > 0:
         return Plan.of(*provisioned).then(RequeueAfter(left, "the simulated kubelet starts"))

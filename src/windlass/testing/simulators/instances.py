@@ -12,7 +12,7 @@ which stays when the instance is gone. A test that moves authority to and fro as
 |---|---|
 | created | the side that is unpaused, when a machine names no instance |
 | imported | the side that first meets an instance that is not recorded: a test made up its provider ID |
-| taken | the side that is unpaused, before anything else, if it is not the holder; from whom, if that one still is |
+| taken | the side that is unpaused, before it acts on it, if it is not the holder; from whom, if that one still is |
 | let go | the holder, when it finds itself paused, before it says so in a condition |
 | deleted | the side that is unpaused, when the machine is deleted |
 

@@ -150,7 +150,10 @@ def decide_machine(seen: MachineApiSnapshot, *, now: datetime) -> Plan:
 
 
 def _runs(seen: MachineApiSnapshot, machine: Present[mapi.Machine], finalizer: AddFinalizer, *, now: datetime) -> Plan:
-    """The plan once there is, or ought to be, an instance."""
+    """The plan once there is, or ought to be, an instance.
+
+    The finalizer is first: a Machine that goes without one would leave an instance that nobody deletes.
+    """
     name, record = machine.metadata.name, instances.record_target(seen.instance, seen.cloud)
     hold = instances.hold(seen.record, record, machine=name, side=_SIDE, named=seen.named, now=now)
     fields: dict[str, Any] = {
@@ -161,13 +164,13 @@ def _runs(seen: MachineApiSnapshot, machine: Present[mapi.Machine], finalizer: A
         fields["providerStatus"] = {**(machine.tree.get("status") or {}).get("providerStatus", {}), **said}
     left = seconds_left(machine.metadata, seen.boot_seconds + seen.register_seconds, now=now)
     if left > 0:
-        provisioned = (hold, finalizer, _named(seen, machine), status(machine, fields, now=now))
+        provisioned = (finalizer, hold, _named(seen, machine), status(machine, fields, now=now))
         return Plan.of(*provisioned).then(RequeueAfter(left, "the simulated kubelet starts"))
     registers = kubelet.registers(seen.node, name=name, instance=seen.instance, provider_id=seen.provider_id, now=now)
     if kubelet.belongs(seen.node, seen.provider_id) and kubelet.is_ready(seen.node):
         fields["phase"] = "Running"
         fields["nodeRef"] = {"kind": "Node", "name": name, "uid": seen.node.metadata.uid}
-    return Plan.of(hold, finalizer, _named(seen, machine), registers, status(machine, fields, now=now))
+    return Plan.of(finalizer, hold, _named(seen, machine), registers, status(machine, fields, now=now))
 
 
 def _named(seen: MachineApiSnapshot, machine: Present[mapi.Machine]) -> Merge:

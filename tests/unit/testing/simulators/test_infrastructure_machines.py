@@ -74,6 +74,13 @@ class TestInfrastructureMachine:
         assert "providerID" not in tree["spec"]
         assert world.node() is None
 
+    async def test_the_machine_is_held_before_there_is_an_instance_however_late_it_is_seen_first(self) -> None:
+        world = infra_machine()
+        since = world.api.version
+        await world.step(openstack, after=60)
+        written = [change.tree["kind"] for change in world.api.changes_since(since)]
+        assert written[:2] == ["OpenStackMachine", "ConfigMap"]
+
     async def test_the_instance_comes_before_the_node(self) -> None:
         world = infra_machine()
         await world.step(openstack, after=2)

@@ -85,6 +85,13 @@ class TestMachineApi:
         assert "Deleting" in phases
         assert acts(await world.instance()) == ["created by MachineAPI", "deleted by MachineAPI"]
 
+    async def test_the_machine_is_held_before_there_is_an_instance_however_late_it_is_seen_first(self) -> None:
+        world = mapi_machine("MachineAPI")
+        since = world.api.version
+        await world.step(machine_api, after=60)
+        written = [change.tree["kind"] for change in world.api.changes_since(since)]
+        assert written[:2] == ["Machine", "ConfigMap"]
+
     async def test_paused_it_lets_go_of_the_instance_before_it_says_so_and_keeps_what_it_knows(self) -> None:
         world = mapi_machine("MachineAPI")
         await world.step(machine_api, after=3)
