@@ -7,7 +7,7 @@ README.md says how things are measured; RESULTS.md what came out.
 
 | module | what it holds |
 |---|---|
-| `converge`, `mirror`, `steady`, `scale_up`, `convert`, `startup` | one table each |
+| `converge`, `mirror`, `steady`, `scale_up`, `convert`, `startup` | their tables |
 | `migrate`, `fleet`, `policies` | one table each |
 | `cold` | a contestant from its start until every object is as it should be |
 | `replay`, `recording` | the bare protocol: recorded requests sent again by a loop around aiohttp |

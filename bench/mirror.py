@@ -51,7 +51,7 @@ async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
             _table(runs, objects=objects, rounds=rounds),
             _written(runs["windlass"][-1]),
             *await steady.measure(arena, place, objects=objects),
-            await scale_up.measure(arena, place, existing=objects),
+            *await scale_up.measure(arena, place, existing=objects),
         ]
 
 

@@ -1,12 +1,15 @@
 """Scale-up: how soon a Machine of the Machine API is there after its Cluster API Machine was created.
 
 Machines are created at a steady rate, beside many that are in sync. Both ends are times of the API server: the answer
-to the creation of one, the answer to the creation of the other.
+to the creation of one, the answer to the creation of the other. What lies between is told apart, by the same clock:
+Windlass hears of it, the API server answers the finalizers, Windlass goes on, the API server answers the creation.
 """
 
 import asyncio
 import math
+import statistics
 import time
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from bench import machines, steady
@@ -15,7 +18,7 @@ from bench.contestant import Contestant
 from bench.contestants import machine_sync
 from bench.machine import NoiseMeter
 from bench.machines import Place
-from bench.requests import RequestLog
+from bench.requests import Request, RequestLog
 from bench.tables import Cell, Table, against
 from windlass.testing.plane.ports import free_ports
 
@@ -24,8 +27,15 @@ RATE = 20
 SECONDS = 30
 TARGET_P50, TARGET_P99 = 50.0, 250.0
 
+STRETCHES = (
+    "until the API server has Windlass's first request",
+    "the API server answers the finalizers",
+    "until it has the request to create the mirror",
+    "the API server creates the mirror",
+)
 
-async def measure(arena: Arena, place: Place, *, existing: int) -> Table:
+
+async def measure(arena: Arena, place: Place, *, existing: int) -> list[Table]:
     """Create RATE * SECONDS machines in `place`, where `existing` are in sync."""
     port = free_ports(1)[0]
     entry = machine_sync(arena, place, *steady.metrics_on(port))
@@ -34,22 +44,28 @@ async def measure(arena: Arena, place: Place, *, existing: int) -> Table:
         theirs, ours, meter = arena.requests(SEED), arena.requests("windlass"), NoiseMeter()
         before = contestant.usage.cpu
         await _create(arena, place, first=existing)
-        created, mirrored = await _times(theirs, ours, place, expected=RATE * SECONDS)
+        ways = await _ways(theirs, ours, place, expected=RATE * SECONDS)
         used, noise = contestant.usage.cpu - before, meter.read()
-    delays = sorted((mirrored[name] - created[name]).total_seconds() * 1000 for name in created)
+    delays = [(way[-1] - way[0]).total_seconds() * 1000 for way in ways]
     p50, p99 = _quantile(delays, 0.5), _quantile(delays, 0.99)
     row: dict[str, Cell] = {
         "machines": len(delays),
-        "p50, ms": p50,
-        "p90, ms": _quantile(delays, 0.9),
-        "p99, ms": p99,
-        "worst, ms": delays[-1],
+        **_quantiles(delays),
+        "worst, ms": max(delays),
         "CPU, s": used,
         "others, cores": noise.others + noise.stolen,
         "verdict": f"p50 {against(p50, TARGET_P50, unit='ms')}; p99 {against(p99, TARGET_P99, unit='ms')}",
     }
     title = f"Scale-up: {RATE} Machines a second for {SECONDS} s, beside {existing} in sync; creation to mirror"
-    return Table(title, list(row), [row])
+    return [Table(title, list(row), [row]), _stretches(ways)]
+
+
+def _stretches(ways: Sequence[Sequence[datetime]]) -> Table:
+    rows: list[dict[str, Cell]] = []
+    for number, what in enumerate(STRETCHES):
+        took = [(way[number + 1] - way[number]).total_seconds() * 1000 for way in ways]
+        rows.append({"from creation to mirror": what, **_quantiles(took), "mean, ms": statistics.mean(took)})
+    return Table("Scale-up: where the time goes", list(rows[0]), rows)
 
 
 async def _create(arena: Arena, place: Place, *, first: int) -> None:
@@ -60,26 +76,51 @@ async def _create(arena: Arena, place: Place, *, first: int) -> None:
             group.create_task(machines.scale_up(arena.seed, place, first + number))
 
 
-async def _times(
-    theirs: RequestLog, ours: RequestLog, place: Place, *, expected: int
-) -> tuple[dict[str, datetime], dict[str, datetime]]:
-    """When each Machine was created, and when its mirror was."""
+async def _ways(theirs: RequestLog, ours: RequestLog, place: Place, *, expected: int) -> list[list[datetime]]:
+    """Of each machine the five moments between which the STRETCHES lie."""
     created: dict[str, datetime] = {}
-    mirrored: dict[str, datetime] = {}
+    held: dict[str, list[Request]] = {}
+    mirrored: dict[str, Request] = {}
     deadline = time.monotonic() + 60
     while len(mirrored) < expected and time.monotonic() < deadline:
-        for log, namespace, times in ((theirs, place.cluster_api, created), (ours, place.machine_api, mirrored)):
-            for request in log.read():
-                made = request.object_ref
-                if request.verb == "create" and request.succeeded and made.resource == "machines":
-                    assert made.namespace == namespace
-                    times[made.name] = request.answered
+        created.update((made.object_ref.name, made.answered) for made in _creations(theirs.read(), place.cluster_api))
+        asked = list(ours.read())
+        for request in asked:
+            if request.verb == "patch" and request.succeeded and request.object_ref.namespace == place.cluster_api:
+                held.setdefault(request.object_ref.name, []).append(request)
+        mirrored.update((made.object_ref.name, made) for made in _creations(asked, place.machine_api))
         await asyncio.sleep(0.5)
     if len(mirrored) < expected:
         raise RuntimeError(f"{len(mirrored)} of {expected} machines got a mirror")
-    return created, mirrored
+    return [
+        [
+            created[name],
+            min(request.received for request in held[name]),
+            max(request.answered for request in held[name]),
+            mirror.received,
+            mirror.answered,
+        ]
+        for name, mirror in mirrored.items()
+    ]
 
 
-def _quantile(ordered: list[float], share: float) -> float:
+def _creations(requests: Iterable[Request], namespace: str) -> list[Request]:
+    """Those of Machines, of either API."""
+    return [
+        request
+        for request in requests
+        if request.verb == "create"
+        and request.succeeded
+        and request.object_ref.resource == "machines"
+        and request.object_ref.namespace == namespace
+    ]
+
+
+def _quantiles(values: Sequence[float]) -> dict[str, Cell]:
+    return {f"p{share:.0%}"[:-1] + ", ms": _quantile(values, share) for share in (0.5, 0.9, 0.99)}
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
     """The smallest value that `share` of all do not exceed."""
+    ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
