@@ -126,16 +126,14 @@ def put(conditions: Sequence[C], new: AnyCondition, *, now: datetime) -> list[C]
     wanted = _text(new, "type")
     if not _text(new, "reason"):
         raise ValueError(f"condition {wanted} has no reason: the API requires one")
-    since = _time(new) or rfc3339(now)
     result = list(conditions)
     for place, old in enumerate(result):
         if _text(old, "type") == wanted:
-            if _text(old, "status") == _text(new, "status"):
-                since = _time(old) or since
-            if _content(old) != _content(new) or not _time(old):
-                result[place] = _in_the_form_of(old, new, since)
+            since = _time(old) if _text(old, "status") == _text(new, "status") else None
+            if not since or _content(old) != _content(new):
+                result[place] = _in_the_form_of(old, new, since or _time(new) or rfc3339(now))
             return result
-    result.append(_in_the_form_of(result[0] if result else new, new, since))  # type: ignore[arg-type]
+    result.append(_in_the_form_of(result[0] if result else new, new, _time(new) or rfc3339(now)))  # type: ignore[arg-type]
     return result
 
 

@@ -107,12 +107,17 @@ class Object(Generic[K]):
 
     def tree(self) -> dict[str, Any]:
         """A fresh untyped copy, which the caller may change."""
-        value: dict[str, Any] = _ANY.decode(self.raw)
-        return value
+        return plain(self.raw)
 
     def __repr__(self) -> str:
         place = f"{self.namespace}/" if self.namespace else ""
         return f"<{self.kind.RESOURCE} {place}{self.name} rv={self.resource_version}>"
+
+
+def plain(raw: bytes) -> dict[str, Any]:
+    """The untyped tree of an object's JSON."""
+    value: dict[str, Any] = _ANY.decode(raw)
+    return value
 
 
 _GLIMPSES: dict[type[Any], msgspec.json.Decoder[Any]] = {}

@@ -4,24 +4,29 @@ A decision that treats "not there" and "could not tell" alike loses data, so a s
 """
 
 from collections.abc import Mapping
+from functools import cached_property, lru_cache
 from typing import Any, Generic, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from windlass.api.meta import K, ObjectMeta
 from windlass.kube.errors import DecodeError
-from windlass.kube.object import Object
+from windlass.kube.object import Object, plain
 
 
-class Present(Struct, Generic[K], frozen=True, gc=False):
+class Present(Struct, Generic[K], frozen=True, dict=True):
     """The object is there and readable.
 
     `object` is the typed view that rules read. `tree` is everything the server sent (without managedFields of
-    others), from which writes are computed; it must not be changed.
+    others), from which writes are computed. Neither may be changed: whoever looks next may get the same.
     """
 
     object: K
-    tree: Mapping[str, Any]
+    raw: bytes
+
+    @cached_property
+    def tree(self) -> Mapping[str, Any]:
+        return plain(self.raw)
 
     @property
     def metadata(self) -> ObjectMeta:
@@ -61,10 +66,14 @@ def metadata_of(found: Seen[Any]) -> ObjectMeta | None:
 
 def seen(found: Object[K] | None, *, confirmed: bool = False) -> Seen[K]:
     """Decode what a cache or a GET returned."""
-    if found is None:
-        return Absent(confirmed=confirmed)
+    return Absent(confirmed=confirmed) if found is None else _read(found)
+
+
+# Every machine's round looks at the same few objects (its cluster, its MachineSets), and at its own more than once.
+@lru_cache(maxsize=256)
+def _read(found: Object[K]) -> Present[K] | Unreadable:
     try:
-        return Present(found.decode(), found.tree())
+        return Present(found.decode(), found.raw)
     except DecodeError as error:
         return Unreadable(found.metadata, str(error))
 

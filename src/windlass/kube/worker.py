@@ -194,8 +194,11 @@ class Running(Generic[Key]):
             level = "error"
         elif result == "error":
             level = "warning"
+        elif isinstance(rest.error, Fenced) or (result == "success" and not rest.writes):
+            # Nothing was to be done: at every start and resync that is so for the whole fleet.
+            level = "debug"
         else:
-            level = "debug" if isinstance(rest.error, Fenced) else "info"
+            level = "info"
         getattr(self._log, level)(
             "reconciled" if result != "error" else "reconcile failed",
             **facts,

@@ -256,6 +256,15 @@ def test_writes_that_were_declared_are_carried_out_and_counted(bench: Bench) -> 
     assert bench.count("windlass_reconcile_writes_total") == 1
 
 
+def test_a_look_that_found_nothing_to_do_is_told_at_debug_only(bench: Bench) -> None:
+    create = Plan.of(Create(target=Target(Widget, "made", "default"), body={}))
+    may = (writes(Widget, "create", namespace="default"),)
+    assert [line["log_level"] for line in bench.run("a", decide=plans(create), permissions=may)] == ["info"]
+    assert [line["log_level"] for line in bench.run("a")] == ["debug"]
+    waits = plans(Plan((), WaitFor("the other side")))
+    assert [line["log_level"] for line in bench.run("a", decide=waits)] == ["info"]
+
+
 def test_writes_that_were_not_declared_are_refused(bench: Bench) -> None:
     create = Plan.of(Create(target=Target(Widget, "made", "default"), body={}))
     decided: list[Outcome] = []

@@ -53,6 +53,11 @@ def test_lists_are_replaced_whole() -> None:
     assert merge_patch({"a": [1, 2]}, {"a": [1]}) == {"a": [1]}
 
 
+def test_a_null_more_in_a_list_is_a_change() -> None:
+    assert [*map(str, changes({"a": []}, {"a": [None]}))] == ["~ a: [] -> [None]"]
+    assert [*map(str, changes({"a": [1]}, {"a": [2, None]}))] == ["~ a[0]: 1 -> 2"]
+
+
 def test_true_is_not_one() -> None:
     assert merge_patch({"a": 1}, {"a": True}) == {"a": True}
 
