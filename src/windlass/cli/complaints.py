@@ -7,12 +7,14 @@
 | anything else | 70: a defect of Windlass |
 """
 
+import sys
 import traceback
 from urllib.parse import urlsplit
 
 import click
 
 from windlass.cli.exit_codes import Exit
+from windlass.cli.terminal import colourful, paint
 
 
 def complain(error: BaseException, *, debugging: bool = False) -> Exit:
@@ -37,8 +39,25 @@ def warn(text: str) -> None:
 
 
 def say(severity: str, text: str) -> None:
-    """One line, whatever `text` is made of: servers put line breaks into messages."""
-    click.echo(f"{severity}: {' '.join(text.split())}", err=True)
+    """One line, whatever `text` is made of: servers put line breaks into messages, and objects are anybody's."""
+    click.echo(f"{severity}: {harmless(' '.join(text.split()))}", err=True)
+
+
+def harmless(text: str) -> str:
+    """Unable to do anything to a terminal."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+class ServerWarnings:
+    """What the API server warns of, shown as kubectl shows it; each text once, however often it comes."""
+
+    def __init__(self) -> None:
+        self._shown: set[str] = set()
+
+    def show(self, text: str) -> None:
+        if text not in self._shown:
+            self._shown.add(text)
+            say(paint("Warning", "yellow", on=colourful(sys.stderr)), text)
 
 
 def explain(error: BaseException) -> str:

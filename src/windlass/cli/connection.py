@@ -3,16 +3,19 @@
     async with connect(settings) as client:
         ...
 
-Nothing is asked of the server before the first request; a kubeconfig that cannot work is a ConfigError here.
+Nothing is asked of the server before the first request; a kubeconfig that cannot work is a ConfigError here. What the
+server warns of is shown to people, as kubectl does.
 """
 
 import os
 from pathlib import Path
 
+from windlass.cli import complaints
 from windlass.cli.conventions import Settings
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig, Impersonation, kubeconfig
+from windlass.kube.warnings import Warned
 
 REQUEST_TIMEOUT = 30.0
 """Seconds, unless `--request-timeout` says otherwise."""
@@ -31,9 +34,14 @@ def cluster(settings: Settings) -> ClusterConfig:
     )
 
 
-def connect(settings: Settings) -> Client:
-    """A client that acts for this person: their credentials, their patience. To be used with `async with`."""
-    return Client(cluster(settings), timeout=request_timeout(settings))
+def connect(settings: Settings, *, warned: Warned | None = None) -> Client:
+    """A client that acts for this person: their credentials, their patience. To be used with `async with`.
+
+    `warned` is told what the API server warns of; unless given, that goes to standard error, each text once.
+    """
+    return Client(
+        cluster(settings), timeout=request_timeout(settings), warned=warned or complaints.ServerWarnings().show
+    )
 
 
 def request_timeout(settings: Settings) -> float:

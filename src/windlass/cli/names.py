@@ -55,7 +55,7 @@ def _of_both_sides(
     }
 
     async def ask() -> set[str]:
-        async with asyncio.timeout(PATIENCE), connect(said(ctx)) as client:
+        async with asyncio.timeout(PATIENCE), connect(said(ctx), warned=lambda text: None) as client:
             found = await asyncio.gather(
                 # Names are metadata: no provider specs for a Tab.
                 *(

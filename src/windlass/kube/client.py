@@ -43,6 +43,9 @@ which a standby must make too.
 **Metrics**: `observer(method, kind, code, seconds)` is told of every attempt; `code` is "200", or "<error>" if there
 was no answer; `kind` is `plural.group`.
 
+**Warnings**: `warned(text)` is told what the API server warns of beside its answers, such as a deprecated API or an
+admission policy that only warns; the same text comes with every answer that it concerns.
+
 **Cost**, by which the design was chosen: about 0.3 ms of CPU a PATCH over TLS; one connection pool, one header block
 per form of request, one pass over the bytes of an answer. `connections` must be larger than the number of watches plus
 workers.
@@ -67,6 +70,7 @@ from windlass.kube.reading import METADATA, METADATA_LIST, Page, Reader
 from windlass.kube.retry import Retry
 from windlass.kube.transport import JSON, Gate, Observer, Transport
 from windlass.kube.verbs import Listed, PatchType
+from windlass.kube.warnings import Warned
 from windlass.kube.watch import Event, EventType
 
 __all__ = ["Client", "Event", "EventType", "Gate", "Listed", "Observer", "Page", "PatchType", "Reader", "Retry"]
@@ -104,6 +108,7 @@ class Client(Reader):
         retry: Retry | None = None,
         gate: Gate | None = None,
         observer: Observer | None = None,
+        warned: Warned | None = None,
         user_agent: str = "",
         random: Random | None = None,
     ) -> None:
@@ -114,6 +119,7 @@ class Client(Reader):
             retry=retry,
             gate=gate,
             observer=observer,
+            warned=warned,
             user_agent=user_agent or _user_agent(),
             random=random,
         )

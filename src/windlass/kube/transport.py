@@ -12,19 +12,17 @@ What it promises:
 * No answer to a read is a `TransportError`. No answer to a write is an `OutcomeUnknown`, unless it certainly was never
   sent, which is a `TransportError`.
 * `timeout` bounds a request with all its repetitions (`windlass.kube.retry` says what is repeated). When it is over
-  the connection is reset, and nothing more of the request leaves this machine. Two limits of that: a body larger than
-  the kernel's send buffer (about 400 KB) may still go out once a stalled network heals, and a server that was suspended
-  with the request in its hands may still carry it out. Against both only preconditions help.
+  the connection is reset, and nothing more of the request leaves this machine (`windlass.kube.connections`). A server
+  that was suspended with the request in its hands may still carry it out: against that only preconditions help.
 * `gate` is called immediately before each attempt of a write with the seconds it may take, and may raise `Fenced`.
 * `observer` is told of each attempt: method, kind (plural.group, or "" when unknown), code ("200", "<error>"), seconds.
+* `warned` is told what the API server warns of, for each answer anew (`windlass.kube.warnings`).
 
 It never logs and never puts a credential into an error.
 """
 
 import asyncio
 import math
-import socket
-import struct
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
@@ -33,16 +31,17 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import aiohttp
-from aiohttp import AddrInfoType
 from msgspec import Struct
 from multidict import CIMultiDict
 from yarl import URL
 
 from windlass import __version__
 from windlass.kube.config import ClusterConfig, Credential
+from windlass.kube.connections import Connections
 from windlass.kube.errors import ApiError, OutcomeUnknown, TransportError, Unconfirmed
 from windlass.kube.refusal import refusal
 from windlass.kube.retry import Retry
+from windlass.kube.warnings import Warned, texts
 
 R = TypeVar("R")
 
@@ -58,8 +57,7 @@ KEEPALIVE_SECONDS = 50.0
 load balancers like to allow, so that a write rarely meets a connection that is just being closed."""
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
-_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
-_SEND_BUFFER = 2**21
+_NO_ANSWER = "<error>"
 
 
 class _Severed(Exception):
@@ -96,6 +94,7 @@ class Transport:
         retry: Retry | None = None,
         gate: Gate | None = None,
         observer: Observer | None = None,
+        warned: Warned | None = None,
         user_agent: str = "",
         random: Random | None = None,
     ) -> None:
@@ -105,10 +104,12 @@ class Transport:
         self._retry = retry or Retry()
         self._gate = gate
         self._observer = observer
+        self._warned = warned
         # An agent of our own, never one that looks like a browser or curl: those get indented JSON, twice the bytes.
         self._user_agent = user_agent or f"windlass/{__version__}"
         self._random = random or Random()
         self._session: aiohttp.ClientSession | None = None
+        self._pool: Connections | None = None
         self._credential: Credential | None = None
         self._ssl: Any = True
         self._headers: dict[tuple[str, str], CIMultiDict[str]] = {}
@@ -169,6 +170,7 @@ class Transport:
                 yield pieces
         finally:
             response.close()
+            self._reset_given_up()
 
     async def _persist(self, ask: _Ask, once: Callable[[_Ask, float], Awaitable[R]], limit: float) -> R:
         """Try `once`, and again as far as `windlass.kube.retry` allows. `limit` does not count getting credentials."""
@@ -203,7 +205,7 @@ class Transport:
             self._gate(left)
         limits = self._limits if left == self.timeout else _limits(left)
         began = time.monotonic()
-        code = "<error>"
+        code = _NO_ANSWER
         try:
             response = await self._send(ask, limits)
             body = await response.read()
@@ -211,7 +213,7 @@ class Transport:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._no_answer(ask, error) from error
         finally:
-            self._observe(ask, code, began)
+            self._attempted(ask, code, began)
         if 200 <= response.status < 300:
             return body
         refused = refusal(response.status, response.headers, body, request=str(ask))
@@ -221,7 +223,7 @@ class Transport:
 
     async def _open(self, ask: _Ask, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
         began = time.monotonic()
-        code = "<error>"
+        code = _NO_ANSWER
         try:
             # The stream itself has no total time, but its beginning must come in the time of any other request.
             async with asyncio.timeout(self.timeout):
@@ -233,7 +235,7 @@ class Transport:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._no_answer(ask, error) from error
         finally:
-            self._observe(ask, code, began)
+            self._attempted(ask, code, began)
         raise refusal(response.status, response.headers, body, request=str(ask))
 
     async def _pieces(
@@ -251,7 +253,7 @@ class Transport:
         session = self._session
         if session is None:
             session = self._session = self._connect()
-        return await session.request(
+        response = await session.request(
             ask.method,
             URL(self.config.server + ask.path, encoded=True),
             data=ask.body,
@@ -261,12 +263,15 @@ class Transport:
             timeout=limits,
             allow_redirects=False,
         )
+        if self._warned is not None:
+            for text in texts(response.headers.getall("Warning", ())):
+                self._warned(text)
+        return response
 
     def _connect(self) -> aiohttp.ClientSession:
+        self._pool = Connections(limit=self._connections, keepalive=KEEPALIVE_SECONDS)
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=self._connections, keepalive_timeout=KEEPALIVE_SECONDS, socket_factory=_socket
-            ),
+            connector=self._pool,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
             middlewares=(_tell_severed,),
@@ -327,9 +332,15 @@ class Transport:
     def _named(self, ask: _Ask) -> str:
         return f"{ask.method} {self.config.server}{ask.path}"
 
-    def _observe(self, ask: _Ask, code: str, began: float) -> None:
+    def _attempted(self, ask: _Ask, code: str, began: float) -> None:
+        if code == _NO_ANSWER:
+            self._reset_given_up()
         if self._observer is not None:
             self._observer(ask.method, ask.kind, code, time.monotonic() - began)
+
+    def _reset_given_up(self) -> None:
+        if self._pool is not None:
+            self._pool.reset_given_up()
 
 
 _UNSENT = (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError, aiohttp.ConnectionTimeoutError)
@@ -350,17 +361,3 @@ async def _tell_severed(request: aiohttp.ClientRequest, handler: aiohttp.ClientH
         raise
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
         raise _Severed from error
-
-
-def _socket(address: AddrInfoType) -> socket.socket:
-    """A socket that does not go on delivering what was given up.
-
-    A write must not land when its time is over: somebody else may be the leader by then. By default the kernel keeps
-    sending what a closed socket still holds, for minutes, as soon as a broken network heals.
-    """
-    made = socket.socket(address[0], address[1], address[2])
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-    # What the kernel does not take at once waits in asyncio, which closes only after having sent it. Most kernels grant
-    # about 400 KB of this, more than any patch.
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
-    return made

@@ -46,6 +46,20 @@ def test_line_breaks_in_a_servers_message_do_not_break_the_line(capsys: pytest.C
     assert capsys.readouterr().err == "error: two lines\n"
 
 
+def test_what_an_object_says_cannot_do_anything_to_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    complaints.warn("\x1b[2Jgone")
+
+    assert capsys.readouterr().err == "warning: \\x1b[2Jgone\n"
+
+
+def test_what_the_api_server_warns_of_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
+    warnings = complaints.ServerWarnings()
+    for text in ("widgets v1 is deprecated", "label is reserved", "widgets v1 is deprecated"):
+        warnings.show(text)
+
+    assert capsys.readouterr() == ("", "Warning: widgets v1 is deprecated\nWarning: label is reserved\n")
+
+
 def test_the_cause_is_found_inside_task_groups() -> None:
     cause = TransportError("no")
 

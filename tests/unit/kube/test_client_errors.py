@@ -1,7 +1,6 @@
 """What becomes of every kind of answer, and of none: which error, and whether the request is sent again."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -267,34 +266,6 @@ async def test_a_write_that_got_no_connection_in_time_was_not_sent(server: Scrip
         await asyncio.gather(holder, return_exceptions=True)
     assert not caught.value.unknown_outcome
     assert len(server.requests) == 1
-
-
-async def test_a_write_that_was_given_up_is_not_delivered_later() -> None:
-    loop = asyncio.get_running_loop()
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        listening.setblocking(False)
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        async with Client(ClusterConfig(server=url), timeout=0.3) as client:
-            writing = asyncio.create_task(client.request("PATCH", "/big", body=b"x" * 200_000))
-            connection, _ = await loop.sock_accept(listening)
-            with connection:
-                with pytest.raises(errors.OutcomeUnknown):
-                    await writing
-                assert await received_until_reset(connection) < 200_000
-
-
-async def received_until_reset(connection: socket.socket) -> int:
-    received = 0
-    while True:
-        try:
-            piece = await asyncio.get_running_loop().sock_recv(connection, 65_536)
-        except ConnectionResetError:
-            return received
-        assert piece, "the connection was closed as if everything had been said"
-        received += len(piece)
 
 
 async def test_an_answer_that_is_no_object_is_a_decode_error(client: Client, server: Script) -> None:
