@@ -88,26 +88,27 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
     source = metadata_of(seen.cluster_api)
     said = authority(found.object)
     if said == MACHINE_API:
-        going = deletion.of_machine_api(seen, found.metadata)
-        return going if going is not None else _from_machine_api(seen, found, now=now)
+        first = deletion.of_machine_api(seen, found.metadata) or migration.unheard(found, now=now)
+        return first if first is not None else _from_machine_api(seen, found, now=now)
     if said != CLUSTER_API:
         return Plan.nothing(f"status.authoritativeAPI is {said!r}: no side may be written")
     if source is not None and AUTHORITY_ANNOTATION in source.annotations:
         return migration.released(seen.move)
     if source is not None:
-        going = deletion.of_both(seen, source, found.metadata)
-        return going if going is not None else _from_cluster_api(seen, now=now)
+        first = deletion.of_both(seen, source, found.metadata) or migration.unheard(found, now=now)
+        return first if first is not None else _from_cluster_api(seen, now=now)
     if found.deleting:
         return deletion.of_mirror_alone(seen)
     return to_cluster_api.create_unpaused(seen, found, now=now)
 
 
 def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) -> Plan:
-    """`plan`, or the begin of a move of authority if there is nothing else left to do."""
+    """`plan`, or the begin of a move of authority if there is nothing else left to do but to note the generation."""
     move = seen.move
-    if not move.requested or found.deleting or any(not isinstance(action, Emit) for action in plan.needed):
+    if not move.requested or found.deleting:
         return plan
-    if not migration.synchronized(move, authority=move.status):
+    noted = migration.noted(move, plan)
+    if noted is None or not migration.synchronized(move, authority=move.status, noted=noted):
         return plan
     there = [meta for part in move.parts if (meta := part.metadata) is not None]
     if len(there) < len(move.parts) or any(meta.deletion_timestamp is not None for meta in there):
@@ -116,7 +117,7 @@ def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) 
         return plan.then(WaitFor("the machine to be provisioned, before authority moves"))
     if not migration.taken_up(move):
         return plan.then(WaitFor(f"the controllers of {move.status} to take up their work, before authority moves on"))
-    return migration.begin(move)
+    return migration.begin(move, plan)
 
 
 def _being_provisioned(seen: MachineSnapshot, found: Present[mapi.Machine]) -> bool:

@@ -1,11 +1,13 @@
 """Where the snapshot of a machine comes from: caches, and the API server itself where their lag could do harm."""
 
+import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
 
 from windlass.api import capi, config, mapi
-from windlass.api.meta import ObjectMeta
+from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.plan import Outcome
 from windlass.kube.seen import Absent, Present, Reader, Seen, metadata_of
 from windlass.machine_sync import constants
@@ -102,17 +104,30 @@ class Observer:
         if isinstance(seen.cluster_api, Absent):
             seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, confirm=True))
         seen = await self._infra(seen)
-        if not migration.wants_live_look(seen.move, seen.last):
-            return seen
-        seen = replace(
-            seen,
-            machine_api=await self._machine_api(mapi.Machine, seen.name, live=True),
-            cluster_api=await self._cluster_api(capi.Machine, seen.name, live=True),
-        )
-        found = seen.machine_api
-        if isinstance(found, Present) and found.object.status.authoritative_api == MIGRATING:
-            return await self._infra(seen, live=True)
-        return await self._of_its_authority(seen)
+        looked: frozenset[type[KubernetesObject]] = frozenset()
+        while kinds := migration.relied_upon(seen.move, seen.last) - looked:
+            seen = await self._live(seen, kinds)
+            looked |= kinds
+            found = seen.machine_api
+            if not (isinstance(found, Present) and found.object.status.authoritative_api == MIGRATING):
+                return await self._of_its_authority(seen)
+        return seen
+
+    async def _live(self, seen: MachineSnapshot, kinds: Iterable[type[KubernetesObject]]) -> MachineSnapshot:
+        """The snapshot with these of its objects as the API server has them, asked for all at once."""
+
+        async def look(kind: type[KubernetesObject]) -> dict[str, Seen[Any]]:
+            if kind is mapi.Machine:
+                return {"machine_api": await self._machine_api(mapi.Machine, seen.name, live=True)}
+            if kind is capi.Machine:
+                return {"cluster_api": await self._cluster_api(capi.Machine, seen.name, live=True)}
+            return {"infra": (await self._infra(seen, live=True)).infra}
+
+        looks = await asyncio.gather(*map(look, kinds))
+        found = replace(seen, **{field: one for each in looks for field, one in each.items()})
+        if _infra_reference(found) != _infra_reference(seen):
+            return await self._infra(found, live=True)
+        return found
 
     async def _to_convert(self, seen: MachineSnapshot, source: ObjectMeta | None) -> MachineSnapshot:
         """What a conversion to Cluster API needs besides the Machine: how the cluster describes itself, its objects."""
@@ -133,7 +148,8 @@ class Observer:
         """The infra machine's absence always decides something; the infra cluster's only delays."""
         found = seen.cluster_api
         if not isinstance(found, Present):
-            return replace(seen, infra=await self._cluster_api(self._platform.infra_machine, seen.name, confirm=True))
+            kind = self._platform.infra_machine
+            return replace(seen, infra=await self._cluster_api(kind, seen.name, confirm=True, live=live))
         spec = found.object.spec
         infra: Seen[Any] = Absent(confirmed=True)
         infra_cluster: Seen[Any] = Absent()
@@ -149,3 +165,8 @@ class Observer:
 
     async def _machine_api(self, kind: type[Any], name: str, *, confirm: bool = False, live: bool = False) -> Seen[Any]:
         return await self._reader.see(kind, name, namespace=self._namespaces.machine_api, confirm=confirm, live=live)
+
+
+def _infra_reference(seen: MachineSnapshot) -> str:
+    found = seen.cluster_api
+    return found.object.spec.infrastructure_ref.name if isinstance(found, Present) else ""

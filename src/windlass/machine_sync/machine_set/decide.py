@@ -68,8 +68,8 @@ def _mirrored(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now:
 
 
 def _from_machine_api(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, now: datetime) -> Plan:
-    if going := deletion.of_machine_api(seen, source.metadata):
-        return going
+    if first := deletion.of_machine_api(seen, source.metadata) or migration.unheard(source, now=now):
+        return first
     return to_cluster_api.create_or_update(seen, source, now=now)
 
 
@@ -81,8 +81,8 @@ def _from_cluster_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet]
         return to_cluster_api.create_unpaused(seen, mirror, now=now)
     if AUTHORITY_ANNOTATION in source.annotations:
         return migration.released(seen.move)
-    if going := deletion.of_cluster_api(seen, source, mirror.metadata):
-        return going
+    if first := deletion.of_cluster_api(seen, source, mirror.metadata) or migration.unheard(mirror, now=now):
+        return first
     if isinstance(seen.cluster_api, Present):
         return to_machine_api.update(seen, seen.cluster_api, mirror, now=now)
     assert isinstance(seen.cluster_api, Unreadable)
@@ -91,21 +91,22 @@ def _from_cluster_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet]
 
 
 def _with_move(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], plan: Plan) -> Plan:
-    """`plan`, or the begin of a move of authority if there is nothing else left to do."""
+    """`plan`, or the begin of a move of authority if there is nothing else left to do but to note the generation."""
     move = seen.move
-    if not move.requested or found.deleting or any(not isinstance(action, Emit) for action in plan.needed):
+    if not move.requested or found.deleting:
         return plan
+    noted = migration.noted(move, plan)
     source = metadata_of(seen.cluster_api)
     if source is None or source.deletion_timestamp is not None or not isinstance(plan.next, Done):
         return plan
-    if not migration.synchronized(move, authority=move.status):
+    if noted is None or not migration.synchronized(move, authority=move.status, noted=noted):
         return plan
     mirror = seen.cluster_api
     if isinstance(mirror, Present) and selectors.difference(found.object, mirror.object):
         return plan.then(WaitFor("the selectors of both MachineSets to be the same, before authority moves"))
     if not migration.taken_up(move):
         return plan.then(WaitFor(f"the controllers of {move.status} to take up their work, before authority moves on"))
-    return migration.begin(move)
+    return migration.begin(move, plan)
 
 
 def _unreadable(seen: MachineSetSnapshot, found: Unreadable) -> Plan:

@@ -5,6 +5,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from windlass.api import capi, config, mapi
+from windlass.api.meta import KubernetesObject
 from windlass.kube.plan import Outcome
 from windlass.kube.seen import Absent, NotServedKind, Present, Seen, Unreadable, metadata_of, seen
 from windlass.machine_sync.constants import (
@@ -79,14 +80,19 @@ class Observer:
 
     async def _migrating(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
         """Nobody is authoritative: who stands still is all there is to know."""
-        if not migration.wants_live_look(found.move, found.last):
-            return found
-        machine_api = await self._machine_api(found.name, confirm=True)
-        cluster_api = await self._cluster_api(capi.MachineSet, found.name, live=True)
-        found = replace(found, machine_api=machine_api, cluster_api=cluster_api)
-        if not isinstance(machine_api, Present) or machine_api.object.status.authoritative_api == MIGRATING:
-            return found
-        return await self._of_its_authority(found, machine_api)
+        looked: frozenset[type[KubernetesObject]] = frozenset()
+        while kinds := migration.relied_upon(found.move, found.last) - looked:
+            looked |= kinds  # Templates are not asked for: nobody acts on one.
+            if capi.MachineSet in kinds:
+                found = replace(found, cluster_api=await self._cluster_api(capi.MachineSet, found.name, live=True))
+            if mapi.MachineSet in kinds:
+                found = replace(found, machine_api=await self._machine_api(found.name, confirm=True))
+            machine_api = found.machine_api
+            if not isinstance(machine_api, Present):
+                return found
+            if machine_api.object.status.authoritative_api != MIGRATING:
+                return await self._of_its_authority(found, machine_api)
+        return found
 
     async def _without_machine_api(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
         source = metadata_of(found.cluster_api)

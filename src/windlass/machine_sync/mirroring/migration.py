@@ -8,27 +8,38 @@ authoritative, so that the direction is known whatever spec says meanwhile.
 |---|---|---|
 | as spec | | nothing |
 | the other | not synchronized, being deleted, being provisioned, or not yet taken up by its side | the move waits |
-| the other | synchronized | status becomes Migrating, synchronizedAPI the side that was authoritative |
+| the other | synchronized, the generation noted or to be noted | Migrating, synchronizedAPI who was authoritative |
 | Migrating | spec went back, or the authoritative object changed or lost its mirror | back to synchronizedAPI |
 | Migrating, to the Machine API | Cluster API not paused | it is asked to pause: an annotation on its objects |
 | Migrating, to the Machine API | not yet paused | wait for its controllers to say so |
 | Migrating, to Cluster API | the Machine API not paused | wait for its controllers to say so: status has told them |
 | Migrating, to Cluster API | Cluster API still asked to pause | the annotations come off |
 | Migrating | the old side stands still, the new one may act | status becomes the target, Synchronized Unknown |
+| as spec, just now | the Machine API has not heard of it | it is left a moment to say so, before anything is mirrored |
 
 The new side is unpaused before status names it: a crash between the two leaves one that may act and none that thinks
 it is the mirror. The generation is reset in the write that leaves Migrating, because the API allows it only there.
 A migration that OpenShift's own operator began has no synchronizedAPI: then spec alone decides, as it does there.
+
+Caches may be behind. What a step writes it writes only as it was seen, and is refused otherwise; what it relies on
+without writing it is asked of the API server first, if the step lets one side act:
+
+| step | written, if it is as it was seen | relied on |
+|---|---|---|
+| let Cluster API go | what is annotated | the Machine API: it says that it is paused, and authority still moves |
+| status becomes ClusterAPI | the Machine API's status | Cluster API: nothing is annotated; known, if just written |
+| status becomes MachineAPI | the Machine API's status | Cluster API: all of it stands still |
 """
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from math import inf
 from typing import Any
 
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject, ObjectMeta
-from windlass.kube.conditions import is_true, put
+from windlass.kube.conditions import find, is_true, put
 from windlass.kube.plan import Emit, Merge, Outcome, Plan, WaitFor, target, target_of
 from windlass.kube.seen import NotServedKind, Present, Seen, Unreadable, metadata_of
 from windlass.machine_sync.constants import (
@@ -45,9 +56,13 @@ AUTHORITY_CHANGED = Verdict(None, "AuthoritativeAPIChanged", "Waiting for resync
 
 PAUSED = "Paused"
 
+_NOTHING = Plan()
+_GENERATION = "synchronizedGeneration"
 _EVER = datetime.fromtimestamp(0, UTC)
 _PATIENCE = 30.0
 """Seconds after which we look again for somebody else's `Paused` condition, should a watch event be lost."""
+_COURTESY = 2.0
+"""Seconds that the Machine API's controllers get to say who is authoritative; times of conditions are whole seconds."""
 
 
 class Pausable(Struct, frozen=True):
@@ -110,19 +125,39 @@ class Move(Struct, frozen=True):
         return {self.status, self.spec} == {MACHINE_API, CLUSTER_API}
 
 
-def begin(move: Move) -> Plan:
-    """The first step: from here on nobody is authoritative. Only for what is `synchronized` and may move."""
-    fields = {"authoritativeAPI": MIGRATING, "synchronizedAPI": move.status}
-    return Plan.of(status_fields(move.machine_api, fields, why=f"authority moves from {move.status} to {move.spec}"))
+def begin(move: Move, plan: Plan = _NOTHING) -> Plan:
+    """The first step: from here on nobody is authoritative. Only for what is `synchronized` and may move.
+
+    `plan` is what else there is to do: Events, and to note the generation (`noted`), which is done in the same write.
+    """
+    fields = {"authoritativeAPI": MIGRATING, "synchronizedAPI": move.status, **_noting(plan)}
+    events = (action for action in plan.actions if isinstance(action, Emit))
+    return Plan.of(
+        *events, status_fields(move.machine_api, fields, why=f"authority moves from {move.status} to {move.spec}")
+    )
 
 
-def synchronized(move: Move, *, authority: str) -> bool:
-    """The mirror is what the object of `authority` was at its generation of today, as far as has been noted."""
+def noted(move: Move, plan: Plan) -> int | None:
+    """The generation that is noted, or that `plan` notes; None if `plan` writes anything else.
+
+    A request to move authority is a new generation itself, so there is always one to be noted first.
+    """
+    if all(isinstance(action, Emit) for action in plan.needed):
+        return int(move.machine_api.object.status.synchronized_generation)
+    return _noting(plan).get(_GENERATION)
+
+
+def synchronized(move: Move, *, authority: str, noted: int | None = None) -> bool:
+    """The mirror is what the object of `authority` was at its generation of today, as far as has been noted.
+
+    `noted` is the generation that is about to be noted, None for what the status says.
+    """
     found = move.machine_api.object
     source = found.metadata if authority == MACHINE_API else move.parts[0].metadata
     if source is None or not is_true(_conditions(move.machine_api), SYNCHRONIZED):
         return False
-    return bool(found.status.synchronized_generation >= source.generation)
+    generation = found.status.synchronized_generation if noted is None else noted
+    return bool(generation >= source.generation)
 
 
 def taken_up(move: Move) -> bool:
@@ -160,22 +195,41 @@ def released(move: Move) -> Plan:
     return Plan.of(*_unpause(move))
 
 
-def _decisive(move: Move) -> bool:
-    """The next step would let one side act, trusting that the other stands still. To ask for a pause is none."""
-    if move.machine_api.object.status.authoritative_api != MIGRATING:
-        return False
-    plan = proceed(move, now=_EVER)
-    return bool(plan.needed) and not isinstance(plan.next, WaitFor)
+def relied_upon(move: Move, last: Outcome) -> frozenset[type[KubernetesObject]]:
+    """The kinds of the objects that have to be looked at live before the next step.
 
-
-def wants_live_look(move: Move, last: Outcome) -> bool:
-    """The caches say it well enough to wait by, but not to let one side act.
-
-    What somebody said of an earlier move would pass for his answer. After our own writes to the object of Cluster API
-    they are not behind.
+    The caches say it well enough to wait by, but not to let one side act: what somebody said of an earlier move would
+    pass for his answer. Not of what the step itself writes, which is refused if it is not as it was seen; nor of what
+    we wrote in the round before, which is as the API server answered.
     """
-    ours = any(result.action.target.kind is move.parts[0].kind for result in last.results)
-    return not ours and _decisive(move)
+    if move.machine_api.object.status.authoritative_api != MIGRATING:
+        return frozenset()
+    plan = proceed(move, now=_EVER)
+    if not plan.needed or isinstance(plan.next, WaitFor):
+        return frozenset()  # To wait, or to ask for a pause, lets nobody act.
+    written = [action.target.kind for action in plan.needed]
+    answered = [result.action.target.kind for result in last.results if result.error is None]
+    kinds = (type(move.machine_api.object), *(part.kind for part in move.parts))
+    return frozenset(kinds).difference(written, answered)
+
+
+def unheard(found: Present[Any], *, now: datetime) -> Plan | None:
+    """Wait, if authority has just arrived and the Machine API's controllers have not said so yet.
+
+    They say it in the very object that is to be written next, and of two that write to it at the same time one is
+    refused. None if their `Paused` does not speak of the move (any more), or they have had time enough: they may not
+    be there.
+    """
+    conditions = _conditions(found)
+    changed, paused = find(conditions, SYNCHRONIZED), find(conditions, PAUSED)
+    if changed is None or paused is None or changed.get("reason") != AUTHORITY_CHANGED.reason:
+        return None
+    if f"'{MIGRATING}'" not in str(paused.get("message")):
+        return None
+    left = _COURTESY - _seconds_since(changed.get("lastTransitionTime"), now)
+    if not 0 < left <= _COURTESY:
+        return None
+    return Plan().then(WaitFor("the Machine API's controllers to say that they know of their new authority", left))
 
 
 def stuck(found: Present[Any], fault: Fault) -> Plan:
@@ -219,7 +273,7 @@ def _arrive(move: Move, authority: str, *, now: datetime) -> Plan:
     fields = {
         "authoritativeAPI": authority,
         "synchronizedAPI": authority,
-        "synchronizedGeneration": 0,
+        _GENERATION: 0,
         "conditions": conditions,
     }
     return Plan.of(status_fields(move.machine_api, fields, why=f"authority has moved to {authority}"))
@@ -275,6 +329,22 @@ def _says_paused(found: Seen[Any]) -> bool:
     v1beta2 = status.get("v1beta2") if isinstance(status, Mapping) else None
     lists = (status, v1beta2) if isinstance(v1beta2, Mapping) else (status,)
     return any(is_true(_list(conditions.get("conditions")), PAUSED) for conditions in lists)
+
+
+def _noting(plan: Plan) -> dict[str, Any]:
+    """The generation as a field of the status, if to note it is all that `plan` writes; else nothing."""
+    match [action for action in plan.needed if not isinstance(action, Emit)]:
+        case [Merge(part="status", patch={"status": {**fields}})] if [*fields] == [_GENERATION]:
+            return {_GENERATION: fields[_GENERATION]}
+    return {}
+
+
+def _seconds_since(time: Any, now: datetime) -> float:
+    """How long ago a time of an object was; infinity if it is none."""
+    try:
+        return (now - datetime.fromisoformat(time)).total_seconds()
+    except (TypeError, ValueError):
+        return inf
 
 
 def _conditions(found: Present[Any]) -> list[Any]:
