@@ -130,7 +130,7 @@ def _show_usage_error(error: click.UsageError) -> None:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return
-    click.echo(f"error: {error.format_message()}", err=True)
+    click.echo(f"error: {' '.join(error.format_message().split())}", err=True)
     if error.ctx is not None:
         click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
 

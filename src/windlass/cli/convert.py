@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windlass.cli.complaints import harmless
 from windlass.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
     from windlass.machine_sync.documents import Document, Outcome
-
-STDIN = "-"
 
 _MACHINE_API = "machine-api"
 _CLUSTER_API = "cluster-api"
@@ -60,8 +59,8 @@ def command(sources: tuple[str, ...], target: str, output: str) -> int:
     """
     from windlass.machine_sync.documents import convert_to_cluster_api, convert_to_machine_api
 
-    documents, readable = _read(sources)
-    if not readable:
+    documents = _read(sources)
+    if documents is None:
         return Exit.UNREADABLE
     outcomes = list((convert_to_cluster_api if target == _CLUSTER_API else convert_to_machine_api)(documents))
     _report(outcomes)
@@ -72,23 +71,16 @@ def command(sources: tuple[str, ...], target: str, output: str) -> int:
     return Exit.OK if outcomes and not any(outcome.errors for outcome in outcomes) else Exit.FAILED
 
 
-def _read(sources: tuple[str, ...]) -> "tuple[list[Document], bool]":
-    """All documents, and whether every source could be read; each that could not is reported."""
-    from pathlib import Path
-
-    from windlass.machine_sync.documents import Unreadable, read_path, read_stream
+def _read(sources: tuple[str, ...]) -> "list[Document] | None":
+    """All documents; None if anything cannot be read, which has been said then."""
+    from windlass.machine_sync.documents import STDIN, read_inputs
 
     if not sources and sys.stdin.isatty():
         raise click.UsageError("nothing to read: give files with -f, or pipe them in")
-    documents: list[Document] = []
-    readable = True
-    for source in sources or (STDIN,):
-        try:
-            documents += read_stream(sys.stdin.buffer) if source == STDIN else read_path(Path(source))
-        except Unreadable as problem:
-            readable = False
-            _say("error", str(problem))
-    return documents, readable
+    documents, problems = read_inputs(sources or (STDIN,), stdin=sys.stdin.buffer)
+    for text in problems:
+        _say("error", text)
+    return None if problems else documents
 
 
 def _report(outcomes: "list[Outcome]") -> None:
@@ -131,5 +123,4 @@ def _print(outcomes: "list[Outcome]", output: str) -> None:
 
 def _say(severity: str, text: str) -> None:
     """One line; texts from the input are shown as they are, but cannot break the line."""
-    shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-    click.echo(f"{severity}: {shown}", err=True)
+    click.echo(f"{severity}: {harmless(text)}", err=True)

@@ -232,7 +232,7 @@ def windlass(environment: dict[str, str]) -> Windlass:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             check=False,
             **options,
         )

@@ -25,7 +25,7 @@ GROUPS = ("machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-
 HOME, VIEWER = "default", "viewer"
 USER = f"system:serviceaccount:{HOME}:{VIEWER}"
 DOCS = Path(__file__).parents[3] / "docs" / "plan.md"
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 class PlanCluster:
@@ -77,7 +77,7 @@ class PlanCluster:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             check=False,
         )
 

@@ -225,8 +225,8 @@ def rows(table: str) -> dict[str, list[str]]:
     return {line.split()[0]: line.split()[1:] for line in table.splitlines()[1:]}
 
 
-def refuse_locked(plane: BlockingAccess, namespace: str) -> None:
-    """A policy that refuses the migration of Machines with the label `locked`; returns when it acts."""
+def guard_locked(plane: BlockingAccess, namespace: str, *, action: str = "Deny") -> None:
+    """A policy about the migration of Machines with the label `locked`: it refuses that, or warns of it (`Warn`)."""
     name = f"locked-{namespace}"
     api = "admissionregistration.k8s.io/v1"
     plane.apply(
@@ -260,7 +260,7 @@ def refuse_locked(plane: BlockingAccess, namespace: str) -> None:
             "metadata": {"name": name},
             "spec": {
                 "policyName": name,
-                "validationActions": ["Deny"],
+                "validationActions": [action],
                 "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}},
             },
         },
@@ -311,7 +311,7 @@ def test_a_dry_run_reports_on_each_and_changes_nothing(fleet: Fleet, migrate: Ru
 
 def test_a_policy_that_would_refuse_is_found_out_beforehand(fleet: Fleet, migrate: Run) -> None:
     fleet.machine("locked", labels={"locked": ""})
-    refuse_locked(fleet.plane, fleet.machine_api)
+    guard_locked(fleet.plane, fleet.machine_api)
     eventually(lambda: denied(fleet, "locked"), "the policy acts")
 
     done = migrate("locked", "--to", "cluster-api", "-o", "json")
@@ -322,6 +322,21 @@ def test_a_policy_that_would_refuse_is_found_out_beforehand(fleet: Fleet, migrat
     assert item["result"]["outcome"] == "refused"
     assert DENIAL in item["result"]["reason"]
     assert fleet.spec("locked") == "MachineAPI"
+
+
+def test_what_a_policy_only_warns_of_is_shown_once_and_the_machine_is_moved(fleet: Fleet, migrate: Run) -> None:
+    for name in ("locked-0", "locked-1"):
+        fleet.machine(name, labels={"locked": ""})
+    guard_locked(fleet.plane, fleet.machine_api, action="Warn")
+    wanted = ("--all", "--to", "cluster-api")
+    eventually(lambda: "Warning: " in migrate(*wanted, "--dry-run").stderr, "the policy acts")
+
+    done = migrate(*wanted, "--no-wait")
+
+    assert done.returncode == 0, done.stderr
+    (warning,) = (line for line in done.stderr.splitlines() if DENIAL in line)
+    assert warning.startswith("Warning: Validation failed for ValidatingAdmissionPolicy 'locked-")
+    assert [fleet.spec(name) for name in ("locked-0", "locked-1")] == ["ClusterAPI", "ClusterAPI"]
 
 
 def test_reading_rights_suffice_for_a_dry_run_without_policies(

@@ -83,7 +83,7 @@ def test_namespaces_without_machines_are_said(cluster: PlanCluster) -> None:
     shown = cluster.windlass("plan", "machine-sync", *empty)
 
     assert (shown.returncode, shown.stdout) == (0, "")
-    assert shown.stderr == "No machines found in kube-public or kube-node-lease.\n"
+    assert shown.stderr == "No machines or MachineSets found in kube-public or kube-node-lease.\n"
 
 
 def test_what_is_planned_is_what_machine_sync_does_and_then_nothing_is_left_to_do(cluster: PlanCluster) -> None:

@@ -108,6 +108,19 @@ def test_json_has_what_needs_nothing_too(plan: Terminal) -> None:
     assert item["next"]["note"].startswith("an independent Cluster API machine")
 
 
+def test_a_later_file_overrides_what_an_earlier_one_has_and_that_is_said(plan: Terminal, tmp_path: Path) -> None:
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(MACHINE.replace("role: worker", "role: infra"))
+
+    code, output, complaints = plan("worker-0", "-f", str(changed))
+
+    assert code == 3
+    assert '    + metadata.labels.role: "infra"' in output
+    (note,) = complaints
+    assert note.startswith("note: Machine/worker-0 (stdin:")
+    assert note.endswith(f"given more than once, what counts is in {changed}:2")
+
+
 # From plan to rest
 
 

@@ -86,9 +86,7 @@ def either(kinds: Sequence[AnyKind]) -> str:
 
 def _parse(word: str) -> Wanted:
     before, slash, name = word.rpartition("/")
-    if not slash:
-        return Wanted(name)
-    kind = kind_named(before)
-    if kind is None or not name:
+    kind = kind_named(before) if slash else None
+    if not name or (slash and kind is None):
         raise click.UsageError(f"{word!r} names nothing: write NAME, machine/NAME or machineset/NAME")
     return Wanted(name, kind)

@@ -12,6 +12,7 @@ from msgspec import structs
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import K
+from windlass.cli import complaints
 from windlass.cli.migrate.selection import Subject
 from windlass.kube import paths
 from windlass.kube.client import Client
@@ -125,7 +126,7 @@ class Looker:
         try:
             return await self._reader.see(kind, name, namespace=namespace)
         except Forbidden as error:
-            return Hidden(str(error))
+            return Hidden(complaints.explain(error))
         except BadRequest as error:
             # Names that can be none are refused before they are sent.
             return Hidden(str(error))

@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from windlass.cli.ages import human
+from windlass.cli.complaints import harmless
 from windlass.cli.terminal import paint
 from windlass.kube.merge import Change
 from windlass.kube.plan import Action, Done, Next, RequeueAfter, Result, Retry, WaitFor
@@ -104,4 +105,4 @@ def _value(value: Any) -> str:
 
 def shown(text: str) -> str:
     """On one line, and unable to do anything to a terminal: texts come from objects of anybody."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return harmless(text)

@@ -71,7 +71,8 @@ async def plan_cluster(settings: Settings, request: Request) -> Exit:
         selected = select(deciding, survey, namespaces=request.places, wanted=request.wanted)
         planned = await plans(selected.asked, survey, now=datetime.now(UTC))
     if not selected.existing and not selected.missing:
-        click.echo(f"No machines found in {request.places.machine_api} or {request.places.cluster_api}.", err=True)
+        where = f"{request.places.machine_api} or {request.places.cluster_api}"
+        click.echo(f"No machines or MachineSets found in {where}.", err=True)
     return _show_plans(planned, selected, request)
 
 

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from windlass.api import mapi
@@ -11,32 +10,25 @@ from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
 from windlass.cli import complaints
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.documents import Document, Unreadable, read_path, read_stream
+from windlass.machine_sync.documents import read_inputs
 from windlass.machine_sync.planning.deciders import kinds
 from windlass.machine_sync.planning.given import Given, take_in
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.checks import EVENT, machine_api
 from windlass.testing.memory.schema import Rules
 
-STDIN = "-"
-
 
 def read(sources: Sequence[str], places: Namespaces) -> Given | None:
     """The objects in `sources`; None if anything cannot be read, which has been said then."""
-    documents: list[Document] = []
-    readable = True
-    for source in sources:
-        try:
-            documents += read_stream(sys.stdin.buffer) if source == STDIN else read_path(Path(source))
-        except Unreadable as problem:
-            readable = False
-            complaints.say("error", str(problem))
+    documents, problems = read_inputs(sources, stdin=sys.stdin.buffer)
+    for text in problems:
+        complaints.say("error", text)
     given = take_in(documents, places)
     for text in given.notes:
         complaints.say("note", text)
     for text in given.errors:
         complaints.say("error", text)
-    return given if readable and not given.errors else None
+    return None if problems or given.errors else given
 
 
 def model(given: Given, *, clock: Callable[[], datetime]) -> MemoryApi:

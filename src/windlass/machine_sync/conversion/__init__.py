@@ -49,8 +49,10 @@ whoever writes them. Ours differ where its own are wrong:
 | `machine`, `machine_to_cluster_api` | the part of a Machine that all platforms share, for each direction |
 | `machine_set`, `machine_set_to_cluster_api` | MachineSets, for each direction |
 | `metadata` | labels, annotations and hooks in both directions |
+| `machine_status` | addresses and times, the same in both directions |
 | `template_name`, `selector` | names of infrastructure templates; selectors as text |
 | `provider_spec`, `unmarshal` | provider specs read as OpenShift reads them |
+| `result` | what every conversion says beside its results |
 | `field_errors` | what is wrong with a field, as a value with the text of Kubernetes' `field.Error` |
 | `gojson` | strings and JSON as Go prints them |
 
@@ -58,6 +60,8 @@ What a platform contributes is in its folder of `windlass.machine_sync.platforms
 """
 
 # `platforms` imports submodules of this package: imported as a module, not for its names, either can be the first.
+from msgspec import UNSET, UnsetType
+
 import windlass.machine_sync.platforms as _platforms
 from windlass.api import capa, capi, capibm, capo, mapi
 from windlass.api.config import Infrastructure
@@ -124,12 +128,21 @@ def machine_set_to_machine_api(
     return machine_api_machine_set(platform, machine_set, infra_template, infra_cluster=infra_cluster)
 
 
-def to_cluster_api(machine: mapi.Machine | None, infrastructure: Infrastructure | None) -> ConvertedToClusterAPI:
-    """The Cluster API Machine and infrastructure machine for `machine`; never raises."""
+def to_cluster_api(
+    machine: mapi.Machine | None,
+    infrastructure: Infrastructure | None,
+    *,
+    infra_cluster: InfraCluster | UnsetType | None = UNSET,
+) -> ConvertedToClusterAPI:
+    """The Cluster API Machine and infrastructure machine for `machine`; never raises.
+
+    If `infra_cluster` is given, the Machine must fit it too: on AWS by its load balancers. None is one that is not
+    there.
+    """
     platform = platform_of_infrastructure(infrastructure)
     if platform is None:
         return ConvertedToClusterAPI(errors=("error determining InfraMachine type, platform not supported",))
-    return platform.to_cluster_api(machine, infrastructure)
+    return platform.to_cluster_api(machine, infrastructure, infra_cluster=infra_cluster)
 
 
 def machine_set_to_cluster_api(

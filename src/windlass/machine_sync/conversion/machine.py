@@ -1,10 +1,9 @@
 """The platform-independent part of a Machine, from Cluster API to the Machine API.
 
-A platform converts its infrastructure machine into a provider spec, then calls `machine_api_machine` for the rest:
-metadata, lifecycle hooks, status, and the errors of what the Machine API cannot express.
+A platform converts its infrastructure machine into a provider spec. The rest is here: metadata, lifecycle hooks,
+status, and the errors of what the Machine API cannot express.
 """
 
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -12,41 +11,27 @@ from msgspec import Struct, field
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.constants import MACHINE_API_FINALIZER, MACHINE_API_NAMESPACE
-from windlass.machine_sync.conversion.field_errors import FieldError, Findings, aggregate, invalid
+from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid
+from windlass.machine_sync.conversion.machine_status import converted_addresses, printed_time
 from windlass.machine_sync.conversion.metadata import INSTANCE_STATE, machine_api_annotations, machine_api_labels
+from windlass.machine_sync.conversion.result import Conversion
 
 _PHASES: Final = {
     "Deleted": "Deleting",
     **{phase: phase for phase in ("Provisioning", "Provisioned", "Running", "Deleting", "Failed")},
 }
-ADDRESS_TYPES: Final = frozenset({"Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS"})
-"""The types of addresses that both APIs know."""
-
 DELETION_TIMEOUT: Final = 10
 """Seconds that every mirrored Machine of Cluster API waits for its Node to go; the Machine API has no such field."""
-
-_ZERO_TIME: Final = "0001-01-01T00:00:00Z"
 
 # Immutable and equal for most machines, so one serves them all.
 _NO_NESTED_META: Final = mapi.NestedMeta()
 _NO_REFERENCE: Final = capi.ContractReference()
 
 
-class Converted(Struct, frozen=True, gc=False):
-    """The outcome of a conversion: the machine, or why there is none.
-
-    `errors` are all that were found, in the order of the fields that they concern, repetitions included; if there are
-    any, `machine` is None. `warnings` do not prevent a conversion, and are given with errors too.
-    """
+class Converted(Conversion, frozen=True, gc=False):
+    """The machine, or why there is none. An error that was found twice is given twice."""
 
     machine: mapi.Machine | None = None
-    errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def error(self) -> str:
-        """All errors as one text, each once: the message of a condition. Empty if there are none."""
-        return aggregate(self.errors)
 
 
 class ProviderPart(Struct, frozen=True, gc=False):
@@ -105,18 +90,11 @@ def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Convert
         ),
         status=status,
     )
-    return Converted(machine, (), warnings)
+    return Converted(machine, warnings=warnings)
 
 
 def _status(status: capi.MachineStatus, provider_status: Any) -> tuple[mapi.MachineStatus, list[FieldError]]:
-    addresses: list[mapi.Address] = []
-    errors: list[FieldError] = []
-    for address in status.addresses:
-        if address.type in ADDRESS_TYPES:
-            addresses.append(mapi.Address(type=address.type, address=address.address))
-        else:
-            errors.append(invalid("status.addresses", address.type, f"{address.type} unrecognized address type"))
-
+    addresses, errors = converted_addresses(status.addresses, mapi.Address)
     deprecated = status.deprecated.v1beta1 if status.deprecated else None
     node = status.node_ref.name
     converted = mapi.MachineStatus(
@@ -129,19 +107,6 @@ def _status(status: capi.MachineStatus, provider_status: Any) -> tuple[mapi.Mach
         phase=_PHASES.get(status.phase),
     )
     return converted, errors
-
-
-def printed_time(text: str) -> str | None:
-    """`text` as the API server prints times: in UTC, whole seconds. The zero time is no time."""
-    if len(text) != len(_ZERO_TIME) or text[-1] != "Z":
-        try:
-            moment = datetime.fromisoformat(text)
-            if moment.tzinfo is None:
-                return text
-            text = f"{moment.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat()}Z"
-        except (ValueError, OverflowError):
-            return text
-    return None if text == _ZERO_TIME else text
 
 
 def _unsupported(spec: capi.MachineSpec) -> list[FieldError]:

@@ -6,12 +6,11 @@ keeps the provider spec in its template, so that the infrastructure template has
 
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
-
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
-from windlass.machine_sync.conversion.field_errors import aggregate, dropped
+from windlass.machine_sync.conversion.field_errors import dropped
 from windlass.machine_sync.conversion.metadata import machine_api_annotations, machine_api_labels
+from windlass.machine_sync.conversion.result import Conversion
 
 if TYPE_CHECKING:
     from windlass.machine_sync.platforms.platform import Platform
@@ -20,22 +19,10 @@ _NO_NAMING: Final = capi.MachineNaming()
 _NO_OLD_STATUS: Final = capi.MachineSetV1Beta1Status()
 
 
-class ConvertedSet(Struct, frozen=True, gc=False):
-    """The outcome of a conversion: the set, or why there is none.
-
-    `errors` are all that were found, in the order of the fields that they concern, repetitions included; if there are
-    any, `machine_set` is None. Their paths are those of a Machine, not of a set's template. `warnings` do not prevent a
-    conversion, and are given with errors too.
-    """
+class ConvertedSet(Conversion, frozen=True, gc=False):
+    """The set, or why there is none. Errors in the machines' template have the paths of a Machine."""
 
     machine_set: mapi.MachineSet | None = None
-    errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def error(self) -> str:
-        """All errors as one text, each once: the message of a condition. Empty if there are none."""
-        return aggregate(self.errors)
 
 
 def machine_api_machine_set(
@@ -63,9 +50,7 @@ def machine_api_machine_set(
     if converted.machine is None:
         return ConvertedSet(errors=converted.errors, warnings=warnings)
 
-    metadata, spec, status = source.metadata, source.spec, source.status
-    old = status.deprecated.v1beta1 if status.deprecated is not None else None
-    old = old or _NO_OLD_STATUS
+    metadata = source.metadata
     machine_set = mapi.MachineSet(
         metadata=ObjectMeta(
             name=metadata.name,
@@ -73,33 +58,44 @@ def machine_api_machine_set(
             labels=machine_api_labels(metadata.labels)[0],
             annotations=machine_api_annotations(metadata.annotations)[0],
         ),
-        spec=mapi.MachineSetSpec(
-            replicas=spec.replicas,
-            min_ready_seconds=template.spec.min_ready_seconds or 0,
-            delete_policy=spec.deletion.order,
-            selector=mapi.LabelSelector(
-                match_labels=machine_api_labels(spec.selector.match_labels)[0],
-                match_expressions=[
-                    mapi.SelectorRequirement(key=one.key, operator=one.operator, values=one.values)
-                    for one in spec.selector.match_expressions
-                ],
-            ),
-            template=mapi.MachineTemplate(
-                metadata=mapi.NestedMeta(
-                    labels=machine_api_labels(template.metadata.labels)[0],
-                    annotations=machine_api_annotations(template.metadata.annotations)[0],
-                ),
-                spec=converted.machine.spec,
-            ),
+        spec=_spec(source.spec, converted.machine.spec),
+        status=_status(source.status),
+    )
+    return ConvertedSet(machine_set, warnings=warnings)
+
+
+def _spec(spec: capi.MachineSetSpec, machine: mapi.MachineSpec) -> mapi.MachineSetSpec:
+    template = spec.template
+    return mapi.MachineSetSpec(
+        replicas=spec.replicas,
+        min_ready_seconds=template.spec.min_ready_seconds or 0,
+        delete_policy=spec.deletion.order,
+        selector=mapi.LabelSelector(
+            match_labels=machine_api_labels(spec.selector.match_labels)[0],
+            match_expressions=[
+                mapi.SelectorRequirement(key=one.key, operator=one.operator, values=one.values)
+                for one in spec.selector.match_expressions
+            ],
         ),
-        status=mapi.MachineSetStatus(
-            replicas=status.replicas or 0,
-            fully_labeled_replicas=old.fully_labeled_replicas,
-            ready_replicas=old.ready_replicas,
-            available_replicas=old.available_replicas,
-            label_selector=status.selector,
-            error_reason=old.failure_reason,
-            error_message=old.failure_message,
+        template=mapi.MachineTemplate(
+            metadata=mapi.NestedMeta(
+                labels=machine_api_labels(template.metadata.labels)[0],
+                annotations=machine_api_annotations(template.metadata.annotations)[0],
+            ),
+            spec=machine,
         ),
     )
-    return ConvertedSet(machine_set, (), warnings)
+
+
+def _status(status: capi.MachineSetStatus) -> mapi.MachineSetStatus:
+    old = status.deprecated.v1beta1 if status.deprecated is not None else None
+    old = old or _NO_OLD_STATUS
+    return mapi.MachineSetStatus(
+        replicas=status.replicas or 0,
+        fully_labeled_replicas=old.fully_labeled_replicas,
+        ready_replicas=old.ready_replicas,
+        available_replicas=old.available_replicas,
+        label_selector=status.selector,
+        error_reason=old.failure_reason,
+        error_message=old.failure_message,
+    )

@@ -5,13 +5,11 @@ The machines that a set makes are converted by the platform like any Machine; th
 
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
-
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
-from windlass.machine_sync.conversion.field_errors import aggregate, dropped
+from windlass.machine_sync.conversion.field_errors import dropped
 from windlass.machine_sync.conversion.machine_to_cluster_api import (
     DELETING,
     INFRA_GROUP,
@@ -24,6 +22,7 @@ from windlass.machine_sync.conversion.metadata import (
     cluster_api_annotations,
     cluster_api_labels,
 )
+from windlass.machine_sync.conversion.result import Conversion
 from windlass.machine_sync.conversion.selector import selector_text
 from windlass.machine_sync.conversion.template_name import template_name
 
@@ -48,23 +47,14 @@ _OLD_READY: Final = _old_pair("Ready")
 _OLD_RESIZED: Final = _old_pair("Resized")
 
 
-class ConvertedSetToClusterAPI(Struct, frozen=True, gc=False):
-    """The outcome of a conversion: the set and its infrastructure template, or why there is none.
+class ConvertedSetToClusterAPI(Conversion, frozen=True, gc=False):
+    """The set and its infrastructure template, or why there are none.
 
-    `errors` are all that were found, in the order of the fields that they concern; if there are any, both objects are
-    None. Those of the machines' template have the paths of a Machine: `spec.providerSpec.value...`. `warnings` do not
-    prevent a conversion, and are given with errors too.
+    Errors in the machines' template have the paths of a Machine: `spec.providerSpec.value...`.
     """
 
     machine_set: capi.MachineSet | None = None
     infra_template: Any = None
-    errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def error(self) -> str:
-        """All errors as one text, each once: the message of a condition. Empty if there are none."""
-        return aggregate(self.errors)
 
 
 def cluster_api_machine_set(
@@ -99,7 +89,8 @@ def cluster_api_machine_set(
         spec=_spec(platform, source.spec, machine, cluster=cluster, template=name),
         status=_status(source),
     )
-    return ConvertedSetToClusterAPI(machine_set, _infra_template(platform, name, infra_machine.spec), (), warnings)
+    infra_template = _infra_template(platform, name, infra_machine.spec)
+    return ConvertedSetToClusterAPI(machine_set, infra_template, warnings=warnings)
 
 
 def _spec(

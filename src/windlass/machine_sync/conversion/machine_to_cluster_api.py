@@ -1,9 +1,10 @@
 """The platform-independent part of a Machine, from the Machine API to Cluster API.
 
-A platform converts the provider spec into the spec of its infrastructure machine, then calls `cluster_api_machine` for
-the rest: metadata, status, and the errors of what Cluster API cannot express.
+A platform converts the provider spec into the spec of its infrastructure machine. The rest is here: metadata, status,
+and the errors of what Cluster API cannot express.
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec import Struct
@@ -12,21 +13,16 @@ from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, CLUSTER_API_NAMESPACE
-from windlass.machine_sync.conversion.field_errors import (
-    FieldError,
-    Findings,
-    aggregate,
-    dropped,
-    invalid,
-    invalid_json,
-)
-from windlass.machine_sync.conversion.machine import ADDRESS_TYPES, DELETION_TIMEOUT, printed_time
+from windlass.machine_sync.conversion.field_errors import FieldError, Findings, dropped, invalid, invalid_json
+from windlass.machine_sync.conversion.machine import DELETION_TIMEOUT
+from windlass.machine_sync.conversion.machine_status import converted_addresses, printed_time
 from windlass.machine_sync.conversion.metadata import (
     CLUSTER_NAME_LABEL,
     cluster_api_annotations,
     cluster_api_labels,
     hook_annotations,
 )
+from windlass.machine_sync.conversion.result import Conversion
 
 INFRA_GROUP: Final = "infrastructure.cluster.x-k8s.io"
 
@@ -41,32 +37,20 @@ _NO_NODE: Final = capi.MachineStatus().node_ref
 _NO_INITIALIZATION: Final = capi.MachineStatus().initialization
 
 
-class ConvertedToClusterAPI(Struct, frozen=True, gc=False):
-    """The outcome of a conversion: the machine and its infrastructure machine, or why there is none.
-
-    `errors` are all that were found, each once, in the order of the fields that they concern; if there are any, both
-    objects are None. `warnings` do not prevent a conversion, and are given with errors too.
-    """
+class ConvertedToClusterAPI(Conversion, frozen=True, gc=False):
+    """The machine and its infrastructure machine, or why there are none. Each error is given once."""
 
     machine: capi.Machine | None = None
     infra_machine: Any = None
-    errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def error(self) -> str:
-        """All errors as one text: the message of a condition. Empty if there are none."""
-        return aggregate(self.errors)
 
 
 class InfraPart(Struct, frozen=True, gc=False):
-    """What a platform contributes to a Machine: `kind(spec=spec, status=status)` is its infrastructure machine.
+    """What a platform contributes to a Machine, and spec and status (None for none) of its infrastructure machine.
 
     Errors are reported in this order: those found in the provider spec, `status_errors`, those of the Machine's own
-    fields, `provider_id_errors`. Warnings: those found, the losses found, then the provider spec's `unknown` fields.
+    fields, `provider_id_errors`.
     """
 
-    kind: type[Any]
     spec: Any
     found: Findings
     status: Any = None
@@ -74,16 +58,26 @@ class InfraPart(Struct, frozen=True, gc=False):
     user_data_secret: str = ""
     status_errors: list[FieldError] = []
     provider_id_errors: list[FieldError] = []
-    unknown: list[FieldError] = []
 
 
 def cluster_api_machine(
-    source: mapi.Machine, infra: InfraPart, *, infrastructure: Infrastructure | None
+    source: mapi.Machine,
+    infra: InfraPart,
+    *,
+    kind: type[Any],
+    infrastructure: Infrastructure | None,
+    unfit: Iterable[FieldError] = (),
+    unknown: Iterable[FieldError] = (),
 ) -> ConvertedToClusterAPI:
-    """The Machine of Cluster API for `source` and its infrastructure machine, with what the platform contributes."""
+    """The Machine of Cluster API for `source` and its infrastructure machine, with what the platform contributes.
+
+    `kind` is the type of infrastructure machines. `unfit` are the first errors, `unknown` the last warnings but those
+    of the Machine itself: why it does not fit its cluster, and what the provider spec has beyond its type.
+    """
     cluster = infrastructure.status.infrastructure_name if infrastructure is not None else ""
     status, address_errors = _status(source)
     errors = [
+        *unfit,
         *infra.found.errors,
         *infra.status_errors,
         *address_errors,
@@ -93,7 +87,7 @@ def cluster_api_machine(
     if not cluster:
         errors.append(no_infrastructure_name())
     nested = source.spec.metadata
-    warnings = [*infra.found.warnings, *infra.found.losses, *infra.unknown]
+    warnings = [*infra.found.warnings, *infra.found.losses, *unknown]
     if nested.owner_references:
         warnings.append(dropped("spec.metadata.ownerReferences", nested.owner_references, by="Cluster API"))
     said = tuple(map(str, warnings))
@@ -107,7 +101,6 @@ def cluster_api_machine(
         **nested.annotations,
         **hook_annotations(source.spec.lifecycle_hooks),
     }
-    kind = infra.kind
     machine = capi.Machine(
         metadata=ObjectMeta(
             name=name,
@@ -134,7 +127,7 @@ def cluster_api_machine(
         if infra.status is None
         else kind(metadata=metadata, spec=infra.spec, status=infra.status)
     )
-    return ConvertedToClusterAPI(machine, infra_machine, (), said)
+    return ConvertedToClusterAPI(machine, infra_machine, warnings=said)
 
 
 def no_infrastructure_name() -> FieldError:
@@ -143,21 +136,9 @@ def no_infrastructure_name() -> FieldError:
     return invalid("infrastructure.status.infrastructureName", "", detail)
 
 
-def cluster_api_addresses(status: mapi.MachineStatus) -> tuple[list[capi.Address], list[FieldError]]:
-    """The addresses of the types that Cluster API knows, and an error for each of the others."""
-    addresses: list[capi.Address] = []
-    errors: list[FieldError] = []
-    for address in status.addresses:
-        if address.type in ADDRESS_TYPES:
-            addresses.append(capi.Address(type=address.type, address=address.address))
-        else:
-            errors.append(invalid("status.addresses", address.type, f"{address.type} unrecognized address type"))
-    return addresses, errors
-
-
 def _status(source: mapi.Machine) -> tuple[capi.MachineStatus, list[FieldError]]:
     status = source.status
-    addresses, errors = cluster_api_addresses(status)
+    addresses, errors = converted_addresses(status.addresses, capi.Address)
     phase = status.phase
     node = status.node_ref
     running = phase == "Running"

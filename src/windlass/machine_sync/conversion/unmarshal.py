@@ -101,8 +101,9 @@ def unmarshal(tree: Any, kind: type[T], names: GoNames) -> Unmarshalled[T]:
 class _Shape(Struct, eq=False):
     """What a value must look like.
 
-    `go` is its Go type, `zero` what a null item of a list becomes. `fields` and `folded` are set for a struct, `item`
-    for a list or map; `nested` are the fields of a struct that may hold unknown keys.
+    `go` is its Go type, `zero` what a null item of a list becomes. `item` is set for a list or map, the rest for a
+    struct: `fields` by name (their names alone are `known`), names by how they are `folded`, and `nested`, the fields
+    that are structs or lists of them, with the shape of the struct.
     """
 
     read: "Callable[[_Reader, Any, _Shape, str, tuple[str, ...]], Any]"
@@ -113,7 +114,8 @@ class _Shape(Struct, eq=False):
     most: int = 2**63 - 1
     fields: "dict[str, _Shape]" = field(default_factory=dict)
     folded: dict[str, str] = field(default_factory=dict)
-    nested: "dict[str, _Shape]" = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
+    nested: "tuple[tuple[str, _Shape], ...]" = ()
     item: "_Shape | None" = None
 
 
@@ -217,15 +219,14 @@ def _only_known(tree: Any, shape: _Shape) -> bool:
 
     Runs for every Machine, so it asks for types by identity: JSON and YAML give no subclasses.
     """
-    if not tree.keys() <= shape.fields.keys():
+    if not shape.known.issuperset(tree):
         return False
-    nested = shape.nested
-    for name, value in tree.items():
+    for name, inner in shape.nested:
+        value = tree.get(name)
         if type(value) is dict:
-            if name in nested and not _only_known(value, nested[name]):
+            if not _only_known(value, inner):
                 return False
-        elif type(value) is list and name in nested:
-            inner = nested[name]
+        elif type(value) is list:
             for one in value:
                 if type(one) is dict and not _only_known(one, inner):
                     return False
@@ -270,11 +271,11 @@ def _of_struct(info: inspect.StructType, names: GoNames) -> _Shape:
         one.encode_name: _of(one.type, names, go=names.fields.get((info.cls, one.encode_name), ""))
         for one in info.fields
     }
-    nested: dict[str, _Shape] = {}
+    nested: list[tuple[str, _Shape]] = []
     for name, shape in fields.items():
         inner = shape.item if shape.item is not None and shape.read is _Reader.read_list else shape
         if inner.fields:
-            nested[name] = inner
+            nested.append((name, inner))
     return _Shape(
         read=_Reader.read_struct,
         go=go,
@@ -282,7 +283,8 @@ def _of_struct(info: inspect.StructType, names: GoNames) -> _Shape:
         zero={},
         fields=fields,
         folded={_folded(name): name for name in fields},
-        nested=nested,
+        known=frozenset(fields),
+        nested=tuple(nested),
     )
 
 

@@ -4,7 +4,8 @@ In a cluster a Machine's references name objects in its own namespace. Among fil
 are often left out, and several files may hold objects of the same names. So
 
 * a document without a namespace fits any, if it is the only one of its kind and name;
-* of several that fit, one from the Machine's own file or stream is preferred, and of those the last;
+* of several that fit, one from the Machine's own file or stream is preferred, and of those the last; but one in a later
+  input is meant to override it, unless its file has Machines or MachineSets of its own;
 * the cluster is found through the Cluster, if that is there; else by the Machine's clusterName; else, if there is just
   one of the platform (first in the Machine's own file), that one is taken, and said;
 * so it is with the infrastructure template of a MachineSet, whose name follows from its content, and with the
@@ -15,11 +16,13 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from windlass.api import capi
+from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import KubernetesObject
+from windlass.machine_sync.documents.outcome import place
 from windlass.machine_sync.documents.reading import Document, Undecodable
 
+_CONVERTED = frozenset(kind.RESOURCE.kind for kind in (capi.Machine, capi.MachineSet, mapi.Machine, mapi.MachineSet))
 _SINGLETON = "cluster"
 """The name of the Infrastructure that every cluster has."""
 
@@ -37,7 +40,10 @@ class Inventory:
     def __init__(self, documents: Iterable[Document]) -> None:
         self._of_kind: dict[str, list[Document]] = {}
         self._named: dict[tuple[str, str], list[Document]] = {}
+        self._with_machines: set[str] = set()
         for document in documents:
+            if document.kind in _CONVERTED:
+                self._with_machines.add(document.source)
             self._of_kind.setdefault(document.kind, []).append(document)
             self._named.setdefault((document.kind, document.name), []).append(document)
 
@@ -61,18 +67,27 @@ class Inventory:
         resource = Infrastructure.RESOURCE
         ours = [one for one in self._of_kind.get(resource.kind, []) if one.group in (resource.group, "")]
         named = [one for one in ours if one.name == _SINGLETON]
-        if fitting := [one for one in named if one.source == machine.source] or named:
-            return _last(fitting)
+        if named:
+            return _last(self._nearest(machine, named))
         if only := _only(machine, ours):
             return Found(only, f'uses {_shown(only)}, the only one given; that of a cluster is named "{_SINGLETON}"')
         remedy = "add what `oc get infrastructure cluster -o yaml` prints"
         return Found(None, f"{_missing(resource.kind, '', _SINGLETON)}: {remedy}")
 
+    def said_again(self, machine: Document) -> str:
+        """What there is to say about a Machine or MachineSet that a later input holds too; empty if none does."""
+        named = self._named.get((machine.kind, machine.name), [])
+        later = [
+            one
+            for one in named
+            if one.layer > machine.layer and (one.group, one.namespace) == (machine.group, machine.namespace)
+        ]
+        return f"is there again, {place(later[-1])}: each is converted" if later else ""
+
     def named_cluster(self, machine: Document, kind: type[KubernetesObject], name: str) -> Document | None:
         """The infrastructure cluster of this name, in whatever namespace: that of Machines is another one."""
         named = self._named.get((kind.RESOURCE.kind, name), [])
-        fitting = [one for one in named if one.source == machine.source] or named
-        return fitting[-1] if fitting else None
+        return self._nearest(machine, named)[-1] if named else None
 
     def infra_cluster(self, machine: Document, cluster_name: str, kind: str) -> Found:
         """The cluster of the Machine, of the platform's `kind`."""
@@ -103,6 +118,16 @@ class Inventory:
         fitting = [one for one in named if one.namespace == machine.namespace]
         if not fitting and len(named) == 1 and not (machine.namespace and named[0].namespace):
             fitting = named
+        return self._nearest(machine, fitting)
+
+    def _nearest(self, machine: Document, fitting: list[Document]) -> list[Document]:
+        """Of those that fit, the ones that are meant for `machine`, the last of them most of all."""
+
+        def overrides(one: Document) -> bool:
+            return one.layer > machine.layer and one.source not in self._with_machines
+
+        if any(map(overrides, fitting)):
+            return sorted(fitting, key=overrides)
         return [one for one in fitting if one.source == machine.source] or fitting
 
 
@@ -119,7 +144,7 @@ def _last(fitting: list[Document]) -> Found:
     last = fitting[-1]
     if len(fitting) == 1:
         return Found(last)
-    return Found(last, f"{last.kind}/{last.name} is there {len(fitting)} times: the last counts, line {last.line}")
+    return Found(last, f"{last.kind}/{last.name} is there {len(fitting)} times: the last counts, {place(last)}")
 
 
 def _shown(document: Document) -> str:

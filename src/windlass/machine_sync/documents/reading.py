@@ -4,11 +4,12 @@ A `Document` knows its kind, name and place, and is decoded only when somebody n
 Python objects before that; YAML is, in the dialect of kubectl.
 """
 
+import codecs
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, Final, TypeVar
 
 import msgspec
 import yaml
@@ -33,7 +34,10 @@ class Undecodable(Exception):
 
 
 class Document(Struct, frozen=True, eq=False):
-    """One object. `body` is JSON text, or a tree of dicts and lists; `line` counts from 1 in `source`."""
+    """One object. `body` is JSON text, or a tree of dicts and lists; `line` counts from 1 in `source`.
+
+    `layer`: with which of several inputs it came (`inputs`).
+    """
 
     source: str
     line: int
@@ -42,6 +46,7 @@ class Document(Struct, frozen=True, eq=False):
     name: str
     namespace: str
     body: bytes | dict[str, Any]
+    layer: int = 0
 
     @property
     def group(self) -> str:
@@ -82,6 +87,10 @@ class _Envelope(Struct, rename="camel", frozen=True, gc=False):
     items: list[msgspec.Raw] | None = None
 
 
+_Identity = tuple[str, str]
+"""apiVersion and kind."""
+_NOTHING_SAID: Final[_Identity] = ("", "")
+
 _BETWEEN = re.compile(r"(?:\s|^---(?=\s|$))*", re.MULTILINE)
 # Braces or brackets, then something that JSON cannot have there: a plain or single-quoted scalar of YAML.
 _YAML_FLOW = re.compile(r"\s*[\[{]+\s*[^\s\[{\"\]}]")
@@ -112,7 +121,7 @@ def read(source: str, data: bytes) -> Iterator[Document]:
     >>> [document.name for document in read("two.yaml", b"kind: A\\nmetadata: {name: x}\\n---\\nkind: B\\n")]
     ['x', '']
     """
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    data = _utf8(source, data).removeprefix(codecs.BOM_UTF8)
     start = data.lstrip()
     if start[:1] in (b"{", b"["):
         try:
@@ -124,22 +133,34 @@ def read(source: str, data: bytes) -> Iterator[Document]:
         yield from _from_yaml(source, _text(source, data))
 
 
-def _unpacked(source: str, line: int, body: bytes | msgspec.Raw) -> Iterator[Document]:
+def _unpacked(
+    source: str, line: int, body: bytes | msgspec.Raw, listed: _Identity = _NOTHING_SAID
+) -> Iterator[Document]:
     """The one object that `body` (JSON) is, or the items of a list. Raises msgspec's errors."""
     envelope = _ENVELOPE.decode(body)
     if envelope.items is not None and envelope.kind.endswith("List"):
         for item in envelope.items:
-            yield from _unpacked(source, line, item)
+            yield from _unpacked(source, line, item, _items_of(envelope.kind, envelope.api_version))
         return
+    api_version, kind = _identity(envelope.api_version, envelope.kind, listed)
     yield Document(
         source=source,
         line=line,
-        kind=envelope.kind,
-        api_version=envelope.api_version,
+        kind=kind,
+        api_version=api_version,
         name=envelope.metadata.name,
         namespace=envelope.metadata.namespace,
         body=bytes(body),
     )
+
+
+def _items_of(kind: str, api_version: str) -> _Identity:
+    """What the items of a list are that do not say it themselves: those of a MachineList are Machines."""
+    return (api_version, kind.removesuffix("List")) if kind != "List" else _NOTHING_SAID
+
+
+def _identity(api_version: str, kind: str, listed: _Identity) -> _Identity:
+    return (api_version, kind) if api_version or kind else listed
 
 
 def _slowly(source: str, data: bytes) -> Iterator[Document]:
@@ -186,25 +207,26 @@ def _from_yaml(source: str, text: str) -> Iterator[Document]:
         raise Unreadable(source, line, "nested too deeply") from None
 
 
-def _from_tree(source: str, line: int, tree: Any) -> Iterator[Document]:
+def _from_tree(source: str, line: int, tree: Any, listed: _Identity = _NOTHING_SAID) -> Iterator[Document]:
     if isinstance(tree, list):
         for item in tree:
-            yield from _from_tree(source, line, item)
+            yield from _from_tree(source, line, item, listed)
         return
     if not isinstance(tree, dict):
         raise Unreadable(source, line, f"expected a Kubernetes object, found {_shown(tree)}")
     tree = as_json(tree)
-    kind, items = _string(tree, "kind"), tree.get("items")
+    api_version, kind, items = _string(tree, "apiVersion"), _string(tree, "kind"), tree.get("items")
     if kind.endswith("List") and isinstance(items, list):
-        yield from _from_tree(source, line, items)
+        yield from _from_tree(source, line, items, _items_of(kind, api_version))
         return
+    api_version, kind = _identity(api_version, kind, listed)
     metadata = tree.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     yield Document(
         source=source,
         line=line,
         kind=kind,
-        api_version=_string(tree, "apiVersion"),
+        api_version=api_version,
         name=_string(metadata, "name"),
         namespace=_string(metadata, "namespace"),
         body=tree,
@@ -214,6 +236,16 @@ def _from_tree(source: str, line: int, tree: Any) -> Iterator[Document]:
 def _string(tree: dict[str, Any], key: str) -> str:
     value = tree.get(key)
     return value if isinstance(value, str) else ""
+
+
+def _utf8(source: str, data: bytes) -> bytes:
+    """`data`, which some shells redirect into files as UTF-16, with a mark at its beginning."""
+    if not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data
+    try:
+        return data.decode("utf-16").encode()
+    except UnicodeDecodeError as error:
+        raise Unreadable(source, 1, f"not UTF-16 text: {error.reason}") from None
 
 
 def _text(source: str, data: bytes) -> str:
@@ -231,7 +263,7 @@ def _between(text: str, at: int) -> int:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    text = "null" if value is None else repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 

@@ -8,6 +8,8 @@ cluster is among the documents, Machines must fit it too. Each Machine and Machi
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from msgspec import UNSET
+
 from windlass.api import mapi
 from windlass.api.config import Infrastructure
 from windlass.machine_sync.conversion.gojson import quote
@@ -15,6 +17,7 @@ from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_
 from windlass.machine_sync.documents.outcome import Outcome, Referred, Refused, decoded, is_candidate
 from windlass.machine_sync.documents.pairing import Inventory
 from windlass.machine_sync.documents.reading import Document
+from windlass.machine_sync.documents.unknown import ignored
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 
 _MACHINE = mapi.Machine.RESOURCE
@@ -27,7 +30,8 @@ def convert_to_cluster_api(documents: Iterable[Document]) -> Iterator[Outcome]:
     inventory = Inventory(documents)
     referred = Referred()
     for document in documents:
-        notes: list[str] = []
+        again = inventory.said_again(document)
+        notes = [again] if again else []
         try:
             if is_candidate(document, _MACHINE):
                 yield _machine(document, inventory, referred, notes=notes)
@@ -39,22 +43,21 @@ def convert_to_cluster_api(documents: Iterable[Document]) -> Iterator[Outcome]:
 
 def _machine(document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]) -> Outcome:
     machine = decoded(document, mapi.Machine, _MACHINE)
+    notes += ignored(document, mapi.Machine)
     value = machine.spec.provider_spec.value
     _check_content(document, value, notes)
     infrastructure = _infrastructure(document, inventory, referred, notes=notes)
     platform = _platform(infrastructure, value, notes)
-    converted = platform.to_cluster_api(machine, infrastructure)
-    errors = converted.errors
-    cluster = inventory.named_cluster(document, platform.infra_cluster, infrastructure.status.infrastructure_name)
-    if cluster is not None:
-        unfit = platform.cluster_errors(machine, referred.decode(cluster, platform.infra_cluster))
-        errors = tuple(dict.fromkeys((*unfit, *errors)))
-    results = () if errors else (converted.machine, converted.infra_machine)
-    return Outcome(f"{document.kind}/{document.name}", results, errors, converted.warnings, tuple(notes))
+    found = inventory.named_cluster(document, platform.infra_cluster, infrastructure.status.infrastructure_name)
+    cluster = UNSET if found is None else referred.decode(found, platform.infra_cluster)
+    converted = platform.to_cluster_api(machine, infrastructure, infra_cluster=cluster)
+    results = () if converted.errors else (converted.machine, converted.infra_machine)
+    return Outcome(f"{document.kind}/{document.name}", results, converted.errors, converted.warnings, tuple(notes))
 
 
 def _machine_set(document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]) -> Outcome:
     machine_set = decoded(document, mapi.MachineSet, _SET)
+    notes += ignored(document, mapi.MachineSet)
     value = machine_set.spec.template.spec.provider_spec.value
     _check_content(document, value, notes)
     infrastructure = _infrastructure(document, inventory, referred, notes=notes)

@@ -12,6 +12,7 @@ from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
 from windlass.machine_sync.documents.outcome import Outcome, Referred, Refused, decoded, is_candidate
 from windlass.machine_sync.documents.pairing import Found, Inventory
 from windlass.machine_sync.documents.reading import Document
+from windlass.machine_sync.documents.unknown import ignored
 from windlass.machine_sync.platforms import PLATFORMS, Platform, platform_of_kind
 
 _MACHINE = capi.Machine.RESOURCE
@@ -24,7 +25,8 @@ def convert_to_machine_api(documents: Iterable[Document]) -> Iterator[Outcome]:
     inventory = Inventory(documents)
     referred = Referred()
     for document in documents:
-        notes: list[str] = []
+        again = inventory.said_again(document)
+        notes = [again] if again else []
         try:
             if is_candidate(document, _MACHINE):
                 yield _machine(document, inventory, referred, notes=notes)
@@ -36,6 +38,7 @@ def convert_to_machine_api(documents: Iterable[Document]) -> Iterator[Outcome]:
 
 def _machine(document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]) -> Outcome:
     machine = decoded(document, capi.Machine, _MACHINE)
+    notes += ignored(document, capi.Machine)
     reference = machine.spec.infrastructure_ref
     _check_content(document, reference.kind, notes)
     platform = platform_of_kind(reference.kind)
@@ -45,6 +48,7 @@ def _machine(document: Document, inventory: Inventory, referred: Referred, *, no
     infra_machine = inventory.infra_machine(document, reference)
     cluster = _cluster(document, inventory, machine.spec.cluster_name, platform=platform)
     _note(notes, infra_machine, cluster)
+    notes += _ignored(infra_machine, platform.infra_machine)
     converted = platform.to_machine_api(
         machine,
         referred.decode(infra_machine.document, platform.infra_machine),
@@ -56,6 +60,7 @@ def _machine(document: Document, inventory: Inventory, referred: Referred, *, no
 
 def _machine_set(document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]) -> Outcome:
     machine_set = decoded(document, capi.MachineSet, _SET)
+    notes += ignored(document, capi.MachineSet)
     reference = machine_set.spec.template.spec.infrastructure_ref
     _check_content(document, reference.kind, notes)
     platform = platform_of_kind(reference.kind)
@@ -66,6 +71,7 @@ def _machine_set(document: Document, inventory: Inventory, referred: Referred, *
     template = inventory.infra_template(document, reference)
     cluster = _cluster(document, inventory, machine_set.spec.cluster_name, platform=platform)
     _note(notes, template, cluster)
+    notes += _ignored(template, platform.infra_template)
     converted = machine_api_machine_set(
         platform,
         machine_set,
@@ -92,6 +98,11 @@ def _cluster(document: Document, inventory: Inventory, cluster_name: str, *, pla
 
 def _note(notes: list[str], *found: Found) -> None:
     notes += [one.note for one in found if one.note]
+
+
+def _ignored(found: Found, kind: type) -> list[str]:
+    document = found.document
+    return [] if document is None else [f"{_name(document)}: {text}" for text in ignored(document, kind)]
 
 
 def _name(document: Document) -> str:

@@ -34,7 +34,6 @@ from windlass.machine_sync.constants import (
     SET_NAME_LABEL,
     SYNC_FINALIZER,
 )
-from windlass.machine_sync.conversion.machine_to_cluster_api import ConvertedToClusterAPI
 from windlass.machine_sync.machine import infra_machine, infrastructure, owners
 from windlass.machine_sync.machine.set_name import set_name_label
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
@@ -140,9 +139,7 @@ def _made(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime
             return soon
         return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_OWNERS}: {references.text}")
     cluster = seen.infra_cluster.object if isinstance(seen.infra_cluster, Present) else None
-    if errors := seen.platform.cluster_errors(source.object, cluster):
-        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: {ConvertedToClusterAPI(errors=errors).error}")
-    converted = seen.platform.to_cluster_api(source.object, described)
+    converted = seen.platform.to_cluster_api(source.object, described, infra_cluster=cluster)
     if converted.machine is None:
         return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: {converted.error}")
     labels = dict(converted.machine.metadata.labels)

@@ -17,7 +17,6 @@ from typing import Any
 
 from windlass.api import capi, mapi
 from windlass.api.meta import OwnerReference, tree
-from windlass.kube.merge import same
 from windlass.kube.plan import Create, Merge, Plan, Target, target
 from windlass.kube.seen import Present
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API_FINALIZER, SYNC_FINALIZER
@@ -108,10 +107,8 @@ def _metadata(observed: Mapping[str, Any], converted: mapi.Machine, references: 
 def _provider_spec(seen: MachineSnapshot, observed: Any, desired_spec: Mapping[str, Any]) -> Any:
     """The provider spec to have: the observed one if it means the same, else the converted one whole."""
     desired = desired_spec.get("providerSpec") or {}
-    if isinstance(observed, Mapping):
-        canonical = seen.platform.canonical_provider_spec
-        if same(canonical(observed.get("value")), canonical(desired.get("value"))):
-            return observed
+    if isinstance(observed, Mapping) and seen.platform.same_provider_spec(observed.get("value"), desired.get("value")):
+        return observed
     return desired
 
 

@@ -6,7 +6,8 @@ The Machine API is authoritative:
 |---|---|---|
 | stays | being deleted | the Machine API MachineSet is deleted too |
 | being deleted | there, with machines that are no mirrors | it is deleted and unpaused: Cluster API takes them along |
-| being deleted | there | it is deleted; the templates of the set go; its finalizers come off |
+| being deleted | there, paused | it is deleted; the templates of the set go; its finalizers come off |
+| being deleted | there, not paused | the same, but Cluster API's finalizer is left to Cluster API |
 | being deleted | gone | the templates go; then our finalizer comes off |
 
 Cluster API is authoritative:
@@ -62,6 +63,8 @@ def of_machine_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan | None:
         return Plan.of(*removals)
     if removals[1:]:
         return _until_templates_are_gone(removals[1:])
+    if PAUSED_ANNOTATION not in mirror.annotations and CLUSTER_API_FINALIZER in mirror.finalizers:
+        return Plan().then(WaitFor("Cluster API, which is not paused, to finish deleting the MachineSet"))
     # Being paused, Cluster API never takes its own off.
     return Plan.of(let_go(capi.MachineSet, seen.cluster_api, CLUSTER_API_FINALIZER, why=_MIRRORS_NOTHING)).then(
         WaitFor("the Cluster API MachineSet to be gone")

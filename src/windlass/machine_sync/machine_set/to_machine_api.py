@@ -19,7 +19,6 @@ from typing import Any, Final
 
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, tree
-from windlass.kube.merge import same
 from windlass.kube.plan import Emit, Merge, Plan, target
 from windlass.kube.seen import NotServedKind, Present, Seen, Unreadable
 from windlass.machine_sync.constants import EVENT_SOURCE
@@ -155,9 +154,8 @@ def _spec(seen: MachineSetSnapshot, observed: Mapping[str, Any], converted: mapi
     if "authoritativeAPI" in there:
         made["authoritativeAPI"] = there["authoritativeAPI"]
     provider_spec, desired = there.get("providerSpec"), made.get("providerSpec") or {}
-    canonical = seen.platform.canonical_provider_spec
-    if isinstance(provider_spec, Mapping) and same(
-        canonical(provider_spec.get("value")), canonical(desired.get("value"))
+    if isinstance(provider_spec, Mapping) and seen.platform.same_provider_spec(
+        provider_spec.get("value"), desired.get("value")
     ):
         made["providerSpec"] = provider_spec
     return spec

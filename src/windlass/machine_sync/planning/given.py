@@ -2,6 +2,10 @@
 
 What a cluster stored has a uid, a resourceVersion and a status, and keeps them: plans depend on them. What somebody
 wrote by hand has none, and gets what an API server would give to a new object.
+
+Of an object that is given more than once, the later input counts, for that is how somebody asks what a change would do;
+within one input, as in a must-gather, the newer version. An API server would keep the identity and the status of what
+somebody changes, and count the change, and so it is here.
 """
 
 from collections import Counter
@@ -43,7 +47,7 @@ class Given(Struct, frozen=True):
 def take_in(documents: Iterable[Document], namespaces: Namespaces) -> Given:
     """The objects that controllers look at, each once; of other kinds and in other namespaces there may be any."""
     known = {(kind.RESOURCE.group, kind.RESOURCE.kind): kind for kind in kinds()}
-    kept: dict[tuple[Any, ...], tuple[Document, Tree]] = {}
+    kept: dict[tuple[Any, ...], _Placed] = {}
     notes: list[str] = []
     errors: list[str] = []
     elsewhere: Counter[tuple[str, str]] = Counter()
@@ -65,12 +69,12 @@ def take_in(documents: Iterable[Document], namespaces: Namespaces) -> Given:
             continue
         key = (kind, place, document.name)
         before = kept.get(key)
-        if before is not None and before[1] != tree:
-            newer, older = sorted((before, (document, tree)), key=lambda one: _version(one[1]), reverse=True)
-            notes.append(f"{_place(older[0])}: given more than once, what counts is in {place_of(newer[0])}")
-            kept[key] = newer
-        else:
+        if before is None or before[1] == tree:
             kept[key] = (document, tree)
+            continue
+        counts, other = _that_counts(before, (document, tree))
+        notes.append(_twice(counts, other))
+        kept[key] = (counts[0], _changed(other[1], counts[1])) if counts[0].layer > other[0].layer else counts
     notes += [_left_out(kind, place, count, namespaces) for (kind, place), count in elsewhere.items()]
     return Given(tuple(tree for _, tree in kept.values()), tuple(notes), tuple(errors))
 
@@ -93,7 +97,7 @@ def _tree(document: Document, kind: type[KubernetesObject], namespaces: Namespac
     elif not document.namespace:
         metadata["namespace"] = _usual(kind, namespaces)
     metadata.setdefault("generation", 1)
-    return {**tree, "metadata": metadata}
+    return {"apiVersion": document.api_version, "kind": document.kind, **tree, "metadata": metadata}
 
 
 class _Identified(Struct):
@@ -104,6 +108,39 @@ class _Identified(Struct):
 
 def _usual(kind: type[KubernetesObject], namespaces: Namespaces) -> str:
     return namespaces.machine_api if kind.RESOURCE.group == mapi.Machine.RESOURCE.group else namespaces.cluster_api
+
+
+_Placed = tuple[Document, Tree]
+
+
+def _that_counts(earlier: _Placed, later: _Placed) -> tuple[_Placed, _Placed]:
+    """Of two that are given for one object the one that counts, and the other."""
+    if later[0].layer == earlier[0].layer and _version(later[1]) < _version(earlier[1]):
+        return earlier, later
+    return later, earlier
+
+
+def _twice(counts: _Placed, other: _Placed) -> str:
+    new, old = _version(counts[1]), _version(other[1])
+    although = f", although its resourceVersion is older, {new} and not {old}" if 0 < new < old else ""
+    return f"{_place(other[0])}: given more than once, what counts is in {place_of(counts[0])}{although}"
+
+
+_STORED = ("uid", "resourceVersion", "creationTimestamp")
+"""What an API server gives to an object and nobody can change."""
+
+
+def _changed(before: Tree, after: Tree) -> Tree:
+    """`after`, as an API server would hold it if it had held `before`; two with uids of their own are two objects."""
+    stored, metadata = before["metadata"], dict(after["metadata"])
+    if stored.get("uid") != metadata.get("uid", stored.get("uid")):
+        return after
+    metadata = {**{key: stored[key] for key in _STORED if key in stored}, **metadata}
+    if isinstance(stored["generation"], int) and isinstance(metadata["generation"], int):
+        counted = stored["generation"] + (before.get("spec") != after.get("spec"))
+        metadata["generation"] = max(metadata["generation"], counted)
+    kept = {"status": before["status"]} if "status" in before and "status" not in after else {}
+    return {**after, "metadata": metadata, **kept}
 
 
 def _version(tree: Mapping[str, Any]) -> int:

@@ -5,7 +5,7 @@ holds
 
 | module | holds |
 |---|---|
-| `conversion` | Cluster API to the Machine API: its `to_machine_api`, and how provider specs are compared |
+| `to_machine_api` | Cluster API to the Machine API: the platform's part of a Machine |
 | `to_cluster_api` | the other direction |
 | `losses` | what the first drops, with a warning of ours |
 | `provider_spec` | what Go calls the types of the provider spec, for the errors of one that cannot be read |
@@ -14,14 +14,17 @@ and what these are made of. The types themselves are in `windlass.api`.
 """
 
 from windlass.api import capa, capibm, capo, mapi_aws, mapi_openstack, mapi_powervs
-from windlass.machine_sync.platforms.aws import conversion as aws_conversion
 from windlass.machine_sync.platforms.aws import load_balancers as aws_load_balancers
+from windlass.machine_sync.platforms.aws import provider_spec as aws_provider_spec
 from windlass.machine_sync.platforms.aws import to_cluster_api as aws_to_cluster_api
-from windlass.machine_sync.platforms.openstack import conversion as openstack_conversion
+from windlass.machine_sync.platforms.aws import to_machine_api as aws_to_machine_api
+from windlass.machine_sync.platforms.openstack import provider_spec as openstack_provider_spec
 from windlass.machine_sync.platforms.openstack import to_cluster_api as openstack_to_cluster_api
+from windlass.machine_sync.platforms.openstack import to_machine_api as openstack_to_machine_api
 from windlass.machine_sync.platforms.platform import Platform
-from windlass.machine_sync.platforms.powervs import conversion as powervs_conversion
+from windlass.machine_sync.platforms.powervs import provider_spec as powervs_provider_spec
 from windlass.machine_sync.platforms.powervs import to_cluster_api as powervs_to_cluster_api
+from windlass.machine_sync.platforms.powervs import to_machine_api as powervs_to_machine_api
 
 __all__ = ["AWS", "OPENSTACK", "PLATFORMS", "POWERVS", "Platform", "platform_of_kind", "platform_of_type"]
 
@@ -32,10 +35,11 @@ AWS = Platform(
     infra_cluster=capa.AWSCluster,
     provider_spec=mapi_aws.AWSMachineProviderConfig,
     provider_status=mapi_aws.AWSMachineProviderStatus,
-    to_machine_api=aws_conversion.to_machine_api,
-    to_cluster_api=aws_to_cluster_api.to_cluster_api,
-    canonical_provider_spec=aws_conversion.canonical_provider_spec,
+    go_names=aws_provider_spec.GO_NAMES,
+    provider_part=aws_to_machine_api.provider_part,
+    infra_part=aws_to_cluster_api.infra_part,
     cluster_errors=aws_load_balancers.load_balancer_errors,
+    canonical_provider_spec=aws_provider_spec.canonical_provider_spec,
     infra_leftovers={
         "providerID": None,
         "instanceID": None,
@@ -56,9 +60,9 @@ OPENSTACK = Platform(
     infra_template=capo.OpenStackMachineTemplate,
     infra_cluster=capo.OpenStackCluster,
     provider_spec=mapi_openstack.OpenstackProviderSpec,
-    to_machine_api=openstack_conversion.to_machine_api,
-    to_cluster_api=openstack_to_cluster_api.to_cluster_api,
-    canonical_provider_spec=openstack_conversion.canonical_provider_spec,
+    go_names=openstack_provider_spec.GO_NAMES,
+    provider_part=openstack_to_machine_api.provider_part,
+    infra_part=openstack_to_cluster_api.infra_part,
     infra_leftovers={"providerID": None, "instanceID": None, "identityRef.type": "Secret"},
     infra_mutable=frozenset({"identityRef"}),
     infra_reports_pause=False,
@@ -69,9 +73,9 @@ POWERVS = Platform(
     infra_template=capibm.IBMPowerVSMachineTemplate,
     infra_cluster=capibm.IBMPowerVSCluster,
     provider_spec=mapi_powervs.PowerVSMachineProviderConfig,
-    to_machine_api=powervs_conversion.to_machine_api,
-    to_cluster_api=powervs_to_cluster_api.to_cluster_api,
-    canonical_provider_spec=powervs_conversion.canonical_provider_spec,
+    go_names=powervs_provider_spec.GO_NAMES,
+    provider_part=powervs_to_machine_api.provider_part,
+    infra_part=powervs_to_cluster_api.infra_part,
     infra_leftovers={"providerID": None},
     infra_mutable=frozenset({"providerID"}),
 )

@@ -3,28 +3,42 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import KubernetesObject
-from windlass.machine_sync.conversion.machine import Converted
-from windlass.machine_sync.conversion.machine_to_cluster_api import ConvertedToClusterAPI
+from windlass.kube.merge import same
+from windlass.machine_sync.conversion.field_errors import FieldError
+from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
+from windlass.machine_sync.conversion.machine_to_cluster_api import (
+    ConvertedToClusterAPI,
+    InfraPart,
+    cluster_api_machine,
+)
+from windlass.machine_sync.conversion.provider_spec import provider_spec
+from windlass.machine_sync.conversion.unmarshal import GoNames
 
 
-def _fits_any_cluster(machine: mapi.Machine, infra_cluster: Any) -> tuple[str, ...]:
-    return ()
+def _fits_any_cluster(machine: mapi.Machine, config: Any, infra_cluster: Any) -> list[FieldError]:
+    return []
+
+
+def _as_it_is(tree: Any) -> Any:
+    return tree
 
 
 class Platform(Struct, frozen=True, kw_only=True):
     """One platform.
 
-    `name` is the type in `Infrastructure.status.platformStatus`. Functions, by what they are given:
+    `name` is the type in `Infrastructure.status.platformStatus`; `go_names` are for the errors of a provider spec that
+    cannot be read. Functions are pure and never raise. By what they are given:
 
-    * `to_machine_api(machine, infra machine, infra cluster)`, `to_cluster_api(machine, infrastructure)`: convert one
-      Machine; MachineSets are converted with their help.
-    * `cluster_errors(machine, infra cluster)`: why a Machine of the Machine API does not fit the infrastructure
-      cluster, None for one that is not there; conversion does not look at it.
+    * `provider_part(machine, infra machine, infra cluster)`: what the platform contributes to a Machine of the Machine
+      API.
+    * `infra_part(machine, provider spec, infrastructure)`: what it contributes to one of Cluster API.
+    * `cluster_errors(machine, provider spec, infra cluster)`: why a Machine of the Machine API does not fit the
+      infrastructure cluster, None for one that is not there.
     * `canonical_provider_spec(tree)`: brings a provider spec, a plain JSON tree, into the form in which two that mean
       the same are equal.
 
@@ -41,10 +55,47 @@ class Platform(Struct, frozen=True, kw_only=True):
     infra_cluster: type[KubernetesObject]
     provider_spec: type[Struct]
     provider_status: type[Struct] | None = None
-    to_machine_api: Callable[[capi.Machine | None, Any, Any], Converted]
-    to_cluster_api: Callable[[mapi.Machine | None, Infrastructure | None], ConvertedToClusterAPI]
-    canonical_provider_spec: Callable[[Any], Any]
+    go_names: GoNames
+    provider_part: Callable[[capi.Machine, Any, Any], ProviderPart]
+    infra_part: Callable[[mapi.Machine, Any, Infrastructure | None], InfraPart]
+    cluster_errors: Callable[[mapi.Machine, Any, Any], list[FieldError]] = _fits_any_cluster
+    canonical_provider_spec: Callable[[Any], Any] = _as_it_is
     infra_leftovers: Mapping[str, Any] = {}
     infra_mutable: frozenset[str] = frozenset()
     infra_reports_pause: bool = True
-    cluster_errors: Callable[[mapi.Machine, Any], tuple[str, ...]] = _fits_any_cluster
+
+    def to_machine_api(self, machine: capi.Machine | None, infra_machine: Any, infra_cluster: Any) -> Converted:
+        """The Machine of the Machine API; pure, and never raises. None stands for an object that is not there."""
+        if machine is None or infra_machine is None or infra_cluster is None:
+            infra, cluster = self.infra_machine.RESOURCE.kind, self.infra_cluster.RESOURCE.kind
+            return Converted(errors=(f"provided Machine, {infra} and {cluster} can not be nil",))
+        return machine_api_machine(machine, self.provider_part(machine, infra_machine, infra_cluster))
+
+    def to_cluster_api(
+        self,
+        machine: mapi.Machine | None,
+        infrastructure: Infrastructure | None,
+        *,
+        infra_cluster: Any | UnsetType = UNSET,
+    ) -> ConvertedToClusterAPI:
+        """The Machine of Cluster API and its infra machine; pure, and never raises. None is what is not there.
+
+        If `infra_cluster` is given, even as None, the Machine must fit it too.
+        """
+        if machine is None:
+            return ConvertedToClusterAPI(errors=("provided Machine can not be nil",))
+        config, read = provider_spec(machine.spec.provider_spec.value, self.provider_spec, self.go_names)
+        if config is None:
+            return ConvertedToClusterAPI(errors=tuple(map(str, read)))
+        return cluster_api_machine(
+            machine,
+            self.infra_part(machine, config, infrastructure),
+            kind=self.infra_machine,
+            infrastructure=infrastructure,
+            unfit=() if infra_cluster is UNSET else self.cluster_errors(machine, config, infra_cluster),
+            unknown=read,
+        )
+
+    def same_provider_spec(self, left: Any, right: Any) -> bool:
+        """Whether two provider specs, plain JSON trees, mean the same. Most that do are written alike too."""
+        return same(left, right) or same(self.canonical_provider_spec(left), self.canonical_provider_spec(right))

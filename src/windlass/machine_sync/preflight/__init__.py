@@ -81,8 +81,10 @@ def preflight(candidate: Candidate) -> Report:
                 text += ", only Cluster API has: without a mirror there is nothing to migrate"
         case Unreadable(why=why):
             text = f"it cannot be read: {why}; mend it with kubectl edit"
-        case NotServedKind(why=why) | Hidden(why=why):
+        case NotServedKind(why=why):
             text = why
+        case Hidden(why=why):
+            text = f"it may not be read: {why}"
     finding = Finding(Check.AUTHORITY, Answer.NO, text)
     return Report(candidate.kind, candidate.name, candidate.target, Verdict.REFUSED, (finding,))
 

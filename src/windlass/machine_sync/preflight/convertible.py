@@ -7,12 +7,13 @@ mirror would lose afterwards is none, since nobody writes there.
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec import UNSET
+
 from windlass.api import mapi
 from windlass.machine_sync.constants import CLUSTER_API
 from windlass.machine_sync.conversion import (
     machine_set_to_cluster_api,
     machine_set_to_machine_api,
-    platform_of_infrastructure,
     to_cluster_api,
     to_machine_api,
 )
@@ -33,13 +34,13 @@ def _towards_cluster_api(candidate: Candidate, found: Any) -> Found:
         yield Answer.UNKNOWN, f"Infrastructure cluster cannot be read: {why}"
         return
     infrastructure = there(candidate.infrastructure)
-    is_machine = candidate.kind is mapi.Machine
-    converted = (to_cluster_api if is_machine else machine_set_to_cluster_api)(found, infrastructure)
-    platform = platform_of_infrastructure(infrastructure)
-    unfit: tuple[str, ...] = ()
-    if is_machine and platform is not None and not hidden(candidate.infra_cluster):
-        unfit = platform.cluster_errors(found, there(candidate.infra_cluster))
-    yield from _answers((*unfit, *converted.errors), converted.warnings)
+    if candidate.kind is mapi.MachineSet:
+        in_set = machine_set_to_cluster_api(found, infrastructure)
+        yield from _answers(in_set.errors, in_set.warnings)
+        return
+    cluster = UNSET if hidden(candidate.infra_cluster) else there(candidate.infra_cluster)
+    converted = to_cluster_api(found, infrastructure, infra_cluster=cluster)
+    yield from _answers(converted.errors, converted.warnings)
 
 
 def _towards_machine_api(candidate: Candidate) -> Found:

@@ -7,7 +7,7 @@ import pytest
 from windlass.api import capi, capo, mapi
 from windlass.api.config import Infrastructure, InfrastructureStatus
 from windlass.api.meta import ObjectMeta, OwnerReference
-from windlass.machine_sync.conversion.field_errors import Findings, dropped, required
+from windlass.machine_sync.conversion.field_errors import FieldError, Findings, dropped, required
 from windlass.machine_sync.conversion.machine_to_cluster_api import (
     ConvertedToClusterAPI,
     InfraPart,
@@ -24,7 +24,7 @@ TYPE = "machine.openshift.io/cluster-api-machine-type"
 
 def part(**fields: Any) -> InfraPart:
     spec = capo.OpenStackMachineSpec(flavor="m1")
-    return InfraPart(**{"kind": capo.OpenStackMachine, "spec": spec, "found": Findings(), **fields})
+    return InfraPart(**{"spec": spec, "found": Findings(), **fields})
 
 
 def converted(
@@ -34,13 +34,15 @@ def converted(
     status: mapi.MachineStatus | None = None,
     infra: InfraPart | None = None,
     infrastructure: Infrastructure | None = CLUSTER,
+    **found: list[FieldError],
 ) -> ConvertedToClusterAPI:
     source = mapi.Machine(
         metadata=metadata or ObjectMeta(name="w-0"),
         spec=spec or mapi.MachineSpec(),
         status=status or mapi.MachineStatus(),
     )
-    return cluster_api_machine(source, infra or part(), infrastructure=infrastructure)
+    kind = capo.OpenStackMachine
+    return cluster_api_machine(source, infra or part(), kind=kind, infrastructure=infrastructure, **found)
 
 
 def machine(converted: ConvertedToClusterAPI) -> capi.Machine:
@@ -295,12 +297,14 @@ def test_errors_come_in_the_order_of_the_parts_and_each_once() -> None:
             found=found,
             status_errors=[required("status.s", "d")],
             provider_id_errors=[required("spec.providerID", "d")],
-            unknown=[dropped("spec.u", 1, by="T")],
         ),
+        unfit=[required("spec.f", "d")],
+        unknown=[dropped("spec.u", 1, by="T")],
         infrastructure=None,
     )
     assert (result.machine, result.infra_machine) == (None, None)
     assert [text.partition(":")[0] for text in result.errors] == [
+        "spec.f",
         "spec.p",
         "status.s",
         "status.addresses",

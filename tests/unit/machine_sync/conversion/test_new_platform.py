@@ -13,13 +13,9 @@ from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta, Resource, always
 from windlass.machine_sync.conversion.field_errors import Findings, invalid
-from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
-from windlass.machine_sync.conversion.machine_to_cluster_api import (
-    ConvertedToClusterAPI,
-    InfraPart,
-    cluster_api_machine,
-)
-from windlass.machine_sync.conversion.provider_spec import PATH, provider_spec
+from windlass.machine_sync.conversion.machine import ProviderPart
+from windlass.machine_sync.conversion.machine_to_cluster_api import InfraPart
+from windlass.machine_sync.conversion.provider_spec import PATH
 from windlass.machine_sync.conversion.unmarshal import GoNames
 from windlass.machine_sync.documents import convert_to_cluster_api, convert_to_machine_api, read
 from windlass.machine_sync.platforms import PLATFORMS, Platform
@@ -65,27 +61,19 @@ class ToyProviderSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, 
     size: str = ""
 
 
-def to_machine_api(machine: capi.Machine | None, infra: ToyMachine | None, cluster: ToyCluster | None) -> Converted:
-    if machine is None or infra is None or cluster is None:
-        return Converted(errors=("provided Machine, ToyMachine and ToyCluster can not be nil",))
+def provider_part(machine: capi.Machine, infra: ToyMachine, cluster: ToyCluster) -> ProviderPart:
     found = Findings()
     if infra.spec.colour:
         found.lose("spec.colour", infra.spec.colour, by="the Machine API")
     spec = ToyProviderSpec(kind="ToyProviderSpec", size=infra.spec.size)
-    return machine_api_machine(machine, ProviderPart(spec=spec, found=found))
+    return ProviderPart(spec=spec, found=found)
 
 
-def to_cluster_api(machine: mapi.Machine | None, infrastructure: Infrastructure | None) -> ConvertedToClusterAPI:
-    if machine is None:
-        return ConvertedToClusterAPI(errors=("provided Machine can not be nil",))
-    config, read = provider_spec(machine.spec.provider_spec.value, ToyProviderSpec, GoNames(package="v1"))
-    if config is None:
-        return ConvertedToClusterAPI(errors=tuple(map(str, read)))
+def infra_part(machine: mapi.Machine, config: ToyProviderSpec, infrastructure: Infrastructure | None) -> InfraPart:
     found = Findings()
     if config.size == "huge":
         found.errors.append(invalid(f"{PATH}.size", config.size, "there is no such toy"))
-    part = InfraPart(kind=ToyMachine, spec=ToyMachineSpec(size=config.size), found=found, unknown=read)
-    return cluster_api_machine(machine, part, infrastructure=infrastructure)
+    return InfraPart(spec=ToyMachineSpec(size=config.size), found=found)
 
 
 TOY = Platform(
@@ -94,9 +82,9 @@ TOY = Platform(
     infra_template=ToyMachineTemplate,
     infra_cluster=ToyCluster,
     provider_spec=ToyProviderSpec,
-    to_machine_api=to_machine_api,
-    to_cluster_api=to_cluster_api,
-    canonical_provider_spec=lambda tree: tree,
+    go_names=GoNames(package="v1"),
+    provider_part=provider_part,
+    infra_part=infra_part,
 )
 
 

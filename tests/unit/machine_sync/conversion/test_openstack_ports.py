@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from windlass.api import capo
-from windlass.machine_sync.conversion.field_errors import FieldError
+from windlass.api import capo, mapi_openstack
+from windlass.machine_sync.conversion.field_errors import FieldError, Findings
+from windlass.machine_sync.platforms.openstack.network_ports import network_ports
 from windlass.machine_sync.platforms.openstack.ports import networks_and_ports
 
 from .vectors import plain
@@ -14,6 +15,8 @@ BY_ID = "MAPO only supports defining subnets via IDs"
 NETWORK = capo.Network(id="n")
 FILTER = capo.NetworkFilter(name="f")
 SUBNET = capo.FixedIP(subnet=capo.Subnet(id="s"))
+FILTERED = capo.FixedIP(subnet=capo.Subnet(id="", filter=capo.SubnetFilter(name="f")))
+UNFILTERED = capo.FixedIP(subnet=capo.Subnet(id="", filter=capo.SubnetFilter()))
 
 
 def converted(*ports: capo.Port) -> tuple[Any, Any, list[str], list[str]]:
@@ -45,12 +48,36 @@ def as_port(port: capo.Port) -> Any:
         (capo.Port(fixed_ips=[SUBNET]), True),
         (capo.Port(network=NETWORK), False),
         (capo.Port(network=NETWORK, fixed_ips=[SUBNET]), False),
+        (capo.Port(network=NETWORK, fixed_ips=[FILTERED]), True),
+        (capo.Port(network=NETWORK, fixed_ips=[SUBNET, FILTERED]), True),
+        (capo.Port(network=NETWORK, fixed_ips=[UNFILTERED]), False),
         (capo.Port(network=capo.Network(id="")), False),
     ],
 )
 def test_a_port_is_a_network_if_it_has_a_filter_or_only_a_subnet(port: capo.Port, is_network: bool) -> None:
     networks, ports, errors, _ = converted(port)
     assert (len(networks), len(ports), errors) == (int(is_network), int(not is_network), [])
+
+
+def test_a_network_by_id_with_subnets_by_filter_comes_back_whole() -> None:
+    network = mapi_openstack.Network(
+        uuid="n",
+        subnets=[
+            mapi_openstack.Subnet(filter=mapi_openstack.SubnetFilter(name="nodes", tags="a,b"), port_tags=["t"]),
+            mapi_openstack.Subnet(uuid="s", port_tags=["t"]),
+        ],
+        port_tags=["t"],
+        port_security=False,
+        no_allowed_address_pairs=True,
+        vnic_type="direct",
+        profile={"trusted": "true"},
+    )
+    found = Findings()
+
+    (port,) = network_ports([network], found)
+
+    assert (found.errors, found.warnings) == ([], [])
+    assert as_network(port) == plain(network)
 
 
 def test_networks_and_ports_keep_their_order() -> None:

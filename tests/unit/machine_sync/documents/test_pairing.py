@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import structs
+
 from windlass.machine_sync.documents import Document, Outcome, convert_to_machine_api, read
 
 
@@ -170,7 +172,51 @@ def test_parts_may_come_from_several_files() -> None:
 def test_of_repeated_documents_the_last_counts_and_that_is_said() -> None:
     result = outcome(machine(), infra(flavor="first"), infra_cluster(), infra(flavor="last"))
     assert flavor(result) == "last"
-    assert result.notes == ("OpenStackMachine/w-0-infra is there 2 times: the last counts, line 4",)
+    assert result.notes == ("OpenStackMachine/w-0-infra is there 2 times: the last counts, input:4",)
+
+
+def layered(*files: list[Document]) -> list[Document]:
+    return [structs.replace(one, layer=layer) for layer, file in enumerate(files) for one in file]
+
+
+def test_a_later_input_overrides_what_a_machine_refers_to_and_that_is_said() -> None:
+    files = layered(
+        documents(machine(), infra(flavor="first"), infra_cluster(), source="all.yaml"),
+        documents(infra(flavor="changed"), source="changed.yaml"),
+    )
+    [result] = convert_to_machine_api(files)
+    assert flavor(result) == "changed"
+    assert result.notes == ("OpenStackMachine/w-0-infra is there 2 times: the last counts, changed.yaml:1",)
+
+
+def test_a_later_input_with_machines_of_its_own_is_no_override() -> None:
+    files = layered(
+        documents(machine(), infra(flavor="first"), infra_cluster(), source="a.yaml"),
+        documents(machine("w-1"), infra(flavor="other"), infra("w-1-infra"), infra_cluster(), source="b.yaml"),
+    )
+    first, second = convert_to_machine_api(files)
+    assert flavor(first) == "first"
+    assert (first.notes, second.notes) == ((), ())
+
+
+def test_an_earlier_input_is_no_override() -> None:
+    files = layered(
+        documents(infra(flavor="before"), source="before.yaml"),
+        documents(machine(), infra(flavor="own"), infra_cluster(), source="all.yaml"),
+    )
+    [result] = convert_to_machine_api(files)
+    assert flavor(result) == "own"
+
+
+def test_a_machine_that_a_later_input_has_too_is_converted_twice_and_that_is_said() -> None:
+    files = layered(
+        documents(machine(), infra(), infra_cluster(), source="all.yaml"),
+        documents(machine(providerID="openstack:///1"), source="changed.yaml"),
+    )
+    first, second = convert_to_machine_api(files)
+    assert first.notes == ("is there again, changed.yaml:1: each is converted",)
+    assert second.notes == ()
+    assert second.results[0].spec.provider_id == "openstack:///1"
 
 
 def test_empty_names_match_empty_names() -> None:

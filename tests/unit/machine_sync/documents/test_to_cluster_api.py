@@ -84,7 +84,7 @@ def test_each_file_may_have_its_own_infrastructure() -> None:
 def test_of_two_infrastructures_the_last_counts_and_that_is_said() -> None:
     result = outcome(machine(), infrastructure(), infrastructure(infrastructureName="last"))
     assert result.results[0].spec.cluster_name == "last"
-    assert result.notes == ("Infrastructure/cluster is there 2 times: the last counts, line 3",)
+    assert result.notes == ("Infrastructure/cluster is there 2 times: the last counts, input:3",)
 
 
 def test_a_platform_that_the_infrastructure_does_not_say_is_that_of_the_provider_spec() -> None:

@@ -1,24 +1,23 @@
 """Machines to decide about, as trees that tests change where a case differs."""
 
 import copy
-from datetime import UTC, datetime
 from typing import Any
 
 from windlass.api import capi, config, mapi
-from windlass.api.meta import KubernetesObject
-from windlass.kube.object import Object
 from windlass.kube.plan import AddFinalizer, Create, Delete, Emit, Merge, Plan, RemoveFinalizers, Retry
-from windlass.kube.seen import Absent, Seen, seen
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.platforms import OPENSTACK, Platform
 
-Tree = dict[str, Any]
+# Tests have these from here, like the rest.
+from ..trees import EARLIER as EARLIER
+from ..trees import GONE as GONE
+from ..trees import NOW as NOW
+from ..trees import SYNC as SYNC
+from ..trees import Tree as Tree
+from ..trees import changed as changed
+from ..trees import look as look
 
-NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
-EARLIER = "2026-01-01T00:00:00Z"
-GONE = {"deletionTimestamp": "2026-05-01T11:59:00Z"}
-SYNC = "sync.machine.openshift.io/finalizer"
 MACHINE_API_FINALIZER = "machine.machine.openshift.io"
 CLUSTER_API_FINALIZER = "machine.cluster.x-k8s.io"
 INFRA_FINALIZER = "openstackmachine.infrastructure.cluster.x-k8s.io"
@@ -113,26 +112,6 @@ MAPI_MACHINE: Tree = {
     "status": {"authoritativeAPI": "MachineAPI", "phase": "Running", "nodeRef": {"kind": "Node", "name": "node-0"}},
 }
 """A Machine of the Machine API that is authoritative. (A mirror of `CAPI_MACHINE` is what decisions make of it.)"""
-
-
-def changed(tree: Tree, **fields: Any) -> Tree:
-    """A copy with `a__b=value` set at path a.b; None removes the field."""
-    result = copy.deepcopy(tree)
-    for path, value in fields.items():
-        *parents, leaf = path.split("__")
-        place = result
-        for parent in parents:
-            place = place.setdefault(parent, {})
-        if value is None:
-            place.pop(leaf, None)
-        else:
-            place[leaf] = value
-    return result
-
-
-def look(kind: type[KubernetesObject], tree: Tree | None) -> Seen[Any]:
-    """As a reader would report it; an absence is confirmed."""
-    return Absent(confirmed=True) if tree is None else seen(Object.of(kind, tree))
 
 
 def snapshot(

@@ -58,6 +58,8 @@ class Cast:
             "its caches stand still": lambda: self.freeze(mapi.Machine, capi.Machine, self.platform.infra_machine),
             "its cache of the Machine API stands still": lambda: self.freeze(mapi.Machine),
             "its caches of Cluster API stand still": lambda: self.freeze(capi.Machine, self.platform.infra_machine),
+            "its cache of Machines of Cluster API stands still": lambda: self.freeze(capi.Machine),
+            "its cache of infra machines stands still": lambda: self.freeze(self.platform.infra_machine),
             "its caches move on": self.release,
             **{f"{actor} looks": partial(self.look, actor) for actor in Actor},
             **{f"{actor} acts": partial(self.act, actor) for actor in Actor},

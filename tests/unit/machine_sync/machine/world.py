@@ -5,19 +5,23 @@ from typing import Any
 
 from windlass.api import capi, config, mapi
 from windlass.api.core import Event
-from windlass.api.meta import KubernetesObject
 from windlass.kube.executor import Executor
 from windlass.kube.permissions import Declared
 from windlass.kube.rounds import MAX_ROUNDS, Rest, reconcile
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import machine_controller
-from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
 from windlass.machine_sync.platforms import OPENSTACK, PLATFORMS, Platform
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.checks import machine_api as machine_api_rules
 from windlass.testing.memory.reader import MemoryReader
 
+# Tests have these from here, like the rest.
+from ..trees import holds_for_nobody as holds_for_nobody
+from ..trees import leaked as leaked
+from ..trees import synchronized as synchronized
+from ..trees import tree_of as tree_of
+from ..trees import typed as typed
 from .cases import (
     CAPI_MACHINE,
     CAPI_SET,
@@ -27,17 +31,12 @@ from .cases import (
     INFRASTRUCTURE,
     MAPI_SET,
     NOW,
-    SYNC,
     Tree,
 )
 
 NAME = "w-0"
 NAMESPACES = Namespaces()
 OURS, THEIRS = NAMESPACES
-
-
-def typed(kind: type[KubernetesObject], tree: Tree) -> Tree:
-    return {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind, **tree}
 
 
 def empty(platform: Platform = OPENSTACK) -> MemoryApi:
@@ -117,28 +116,5 @@ async def at_rest(**trees: Any) -> MemoryApi:
     return api
 
 
-def tree_of(api: MemoryApi, kind: type[KubernetesObject], name: str, namespace: str) -> Tree | None:
-    found = api.peek(kind, name, namespace=namespace)
-    return None if found is None else found.tree()
-
-
 def mapi_of(api: MemoryApi) -> Tree | None:
     return tree_of(api, mapi.Machine, NAME, OURS)
-
-
-def synchronized(machine: Tree | None) -> Tree:
-    """The Synchronized condition, empty if there is none."""
-    status = (machine or {}).get("status")
-    conditions = (status.get("conditions") if isinstance(status, dict) else None) or []
-    return next((dict(one) for one in conditions if one["type"] == SYNCHRONIZED), {})
-
-
-def leaked(tree: Tree) -> str:
-    """What nobody in this world would ever let go of."""
-    return "it is stuck in deletion" if tree["metadata"].get("deletionTimestamp") else ""
-
-
-def holds_for_nobody(tree: Tree) -> str:
-    """`leaked`, for scenarios that end without a mirror: nothing of ours may be left."""
-    held = SYNC in tree["metadata"].get("finalizers", ())
-    return leaked(tree) or ("our finalizer, without a mirror to clean up" if held else "")

@@ -1,26 +1,25 @@
 """MachineSets to decide about, as trees that tests change where a case differs."""
 
-import copy
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from windlass.api import capi, config, mapi
-from windlass.api.meta import KubernetesObject
-from windlass.kube.object import Object
 from windlass.kube.plan import Outcome
-from windlass.kube.seen import Absent, Present, Seen, Unreadable, seen
+from windlass.kube.seen import Present, Unreadable
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot, Template
 from windlass.machine_sync.platforms import OPENSTACK, Platform
 
-Tree = dict[str, Any]
+# Tests have these from here, like the rest.
+from ..trees import EARLIER as EARLIER
+from ..trees import GONE as GONE
+from ..trees import NOW as NOW
+from ..trees import SYNC as SYNC
+from ..trees import Tree as Tree
+from ..trees import changed as changed
+from ..trees import look as look
 
-NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
-EARLIER = "2026-01-01T00:00:00Z"
-GONE = {"deletionTimestamp": "2026-05-01T11:59:00Z"}
 NAME = "ms"
 OURS, THEIRS = "openshift-machine-api", "openshift-cluster-api"
-SYNC = "sync.machine.openshift.io/finalizer"
 CLUSTER_API_FINALIZER = "cluster.x-k8s.io/machineset"
 MACHINE_SET_LABEL = "machine.openshift.io/cluster-api-machineset"
 PAUSED = "cluster.x-k8s.io/paused"
@@ -156,30 +155,10 @@ BEHIND_CLUSTER_API: Tree = {
 """The MachineSet of the Machine API as it is where Cluster API is authoritative, not brought up to date yet."""
 
 
-def changed(tree: Tree, **fields: Any) -> Tree:
-    """A copy with `a__b=value` set at path a.b; None removes the field."""
-    result = copy.deepcopy(tree)
-    for path, value in fields.items():
-        *parents, leaf = path.split("__")
-        place = result
-        for parent in parents:
-            place = place.setdefault(parent, {})
-        if value is None:
-            place.pop(leaf, None)
-        else:
-            place[leaf] = value
-    return result
-
-
 def template(name: str, *, made_for: str | None = NAME, **metadata: Any) -> Tree:
     """An infra template called `name`, with the label of the set it was made for."""
     labels = {MACHINE_SET_LABEL: made_for} if made_for else {}
     return changed(TEMPLATE, metadata={**TEMPLATE["metadata"], "name": name, "uid": name, "labels": labels, **metadata})
-
-
-def look(kind: type[KubernetesObject], tree: Tree | None) -> Seen[Any]:
-    """As a reader would report it; an absence is confirmed."""
-    return Absent(confirmed=True) if tree is None else seen(Object.of(kind, tree))
 
 
 def snapshot(

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from windlass.api import capi, capo, mapi
+from windlass.kube.clock import rfc3339
 from windlass.kube.errors import Forbidden, Status
 from windlass.kube.merge import Change
 from windlass.kube.plan import (
@@ -27,6 +28,8 @@ from windlass.kube.plan import (
 )
 from windlass.kube.seen import NotServedKind
 from windlass.machine_sync.machine_set.decide import decide
+from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
+from windlass.testing.simulators.authority import paused_condition
 
 from .cases import (
     AUTHORITY,
@@ -611,7 +614,29 @@ class TestMigration:
             Change("status.synchronizedAPI", None, source),
         )
 
-    async def test_mg3_a_set_that_is_not_in_sync_is_synchronized_first(self) -> None:
+    async def test_mg4_the_request_is_noted_as_synchronized_as_the_move_begins(self) -> None:
+        case = await mirrored()
+        generation = case["machine_api"]["metadata"]["generation"] + 1
+        case["machine_api"] = changed(
+            case["machine_api"], spec__authoritativeAPI="ClusterAPI", metadata__generation=generation
+        )
+        assert only(Merge, decided(**case), part="status").patch["status"] == {
+            "authoritativeAPI": "Migrating",
+            "synchronizedAPI": "MachineAPI",
+            "synchronizedGeneration": generation,
+        }
+
+    @pytest.mark.parametrize("authority", ["ClusterAPI", "MachineAPI"])
+    async def test_after_a_move_the_machine_apis_controllers_may_say_first_that_they_know(self, authority: str) -> None:
+        case = await (behind() if authority == "ClusterAPI" else mirrored())
+        arrived = {**AUTHORITY_CHANGED.condition, "lastTransitionTime": rfc3339(NOW)}
+        for said, waits in (("Migrating", True), (authority, False)):
+            heard = {**paused_condition(said), "lastTransitionTime": EARLIER}
+            case["machine_api"] = changed(case["machine_api"], status__conditions=[arrived, heard])
+            plan = decided(**case)
+            assert isinstance(plan.next, WaitFor) == waits
+            assert bool(plan.needed) != waits
+
         case = await mirrored()
         case["machine_api"] = changed(case["machine_api"], spec__authoritativeAPI="ClusterAPI", spec__replicas=7)
         plan = decided(**case)

@@ -28,6 +28,7 @@ from .cases import (
 )
 
 MIRROR = changed(CAPI_SET, metadata__annotations={PAUSED: "", AUTHORITY: "MachineAPI"})
+UNPAUSED = changed(CAPI_SET, metadata__annotations={AUTHORITY: "MachineAPI"})
 
 
 def decided(**case: Any) -> Plan:
@@ -68,8 +69,7 @@ class TestMachineApi:
         plan = decided(machine_api=going(MAPI_SET), cluster_api=going(MIRROR), **there)
         (release,) = plan.needed
         assert release.diff() == (Change(f"metadata.annotations.{PAUSED}", "", None),)
-        unpaused = changed(going(MIRROR), metadata__annotations={AUTHORITY: "MachineAPI"})
-        plan = decided(machine_api=going(MAPI_SET), cluster_api=unpaused, **there)
+        plan = decided(machine_api=going(MAPI_SET), cluster_api=going(UNPAUSED), **there)
         assert plan.needed == ()
         assert plan.next == WaitFor("Cluster API to delete the machines of the set: w-0, w-1")
 
@@ -83,16 +83,32 @@ class TestMachineApi:
         used = template("ms-00000000")
         plan = decided(
             machine_api=going(MAPI_SET),
-            cluster_api=going(CAPI_SET),
+            cluster_api=going(MIRROR),
             templates=(used,),
             users={"ms-00000000": ("other",)},
         )
         assert steps(plan) == [("RemoveFinalizers", capi.MachineSet)]
 
     def test_ss3_then_the_mirror_is_let_go_by_us_and_for_cluster_api_which_is_paused(self) -> None:
-        plan = decided(machine_api=going(MAPI_SET), cluster_api=going(CAPI_SET))
+        plan = decided(machine_api=going(MAPI_SET), cluster_api=going(MIRROR))
         assert taken_off(plan) == {capi.MachineSet: []}
-        assert isinstance(plan.next, WaitFor)
+        assert plan.next == WaitFor("the Cluster API MachineSet to be gone")
+
+    def test_cluster_api_that_is_not_paused_takes_its_own_finalizer_off(self) -> None:
+        plan = decided(machine_api=going(MAPI_SET), cluster_api=going(UNPAUSED))
+        assert plan.needed == ()
+        assert plan.next == WaitFor("Cluster API, which is not paused, to finish deleting the MachineSet")
+
+    def test_and_then_the_mirror_that_is_not_paused_is_let_go_by_us(self) -> None:
+        plan = decided(machine_api=going(MAPI_SET), cluster_api=going(UNPAUSED, finalizers=[SYNC]))
+        assert taken_off(plan) == {capi.MachineSet: []}
+        assert plan.next == WaitFor("the Cluster API MachineSet to be gone")
+
+    def test_the_finalizers_of_others_stay(self) -> None:
+        held = going(MIRROR, finalizers=["example.com/backup", CLUSTER_API_FINALIZER, SYNC])
+        assert taken_off(decided(machine_api=going(MAPI_SET), cluster_api=held)) == {
+            capi.MachineSet: ["example.com/backup"]
+        }
 
     @pytest.mark.parametrize("authority", ["MachineAPI", "ClusterAPI"])
     def test_ss3_at_last_the_set_itself_once_its_mirror_is_gone(self, authority: str) -> None:

@@ -13,12 +13,17 @@ from windlass.kube.rounds import MAX_ROUNDS, Rest, reconcile
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine_set.controller import machine_set_controller
-from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
 from windlass.machine_sync.platforms import OPENSTACK, Platform
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.checks import machine_api as machine_api_rules
 from windlass.testing.memory.reader import MemoryReader
 
+# Tests have these from here, like the rest.
+from ..trees import holds_for_nobody as holds_for_nobody
+from ..trees import leaked as leaked
+from ..trees import synchronized as synchronized
+from ..trees import tree_of as tree_of
+from ..trees import typed as typed
 from .cases import (
     CLUSTER,
     CLUSTER_API_FINALIZER,
@@ -29,7 +34,6 @@ from .cases import (
     NOW,
     OURS,
     PAUSED,
-    SYNC,
     TEMPLATE,
     THEIRS,
     Tree,
@@ -39,10 +43,6 @@ NAMESPACES = Namespaces(OURS, THEIRS)
 MAPI = "MachineSet.machine.openshift.io/v1beta1 openshift-machine-api/ms"
 CAPI = "MachineSet.cluster.x-k8s.io/v1beta2 openshift-cluster-api/ms"
 """The two sets, as the crash harness names them."""
-
-
-def typed(kind: type[KubernetesObject], tree: Tree) -> Tree:
-    return {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind, **tree}
 
 
 def empty(platform: Platform = OPENSTACK) -> MemoryApi:
@@ -114,11 +114,6 @@ async def at_rest(**trees: Any) -> MemoryApi:
     return api
 
 
-def tree_of(api: MemoryApi, kind: type[KubernetesObject], name: str, namespace: str | None) -> Tree | None:
-    found = api.peek(kind, name, namespace=namespace)
-    return None if found is None else found.tree()
-
-
 def mapi_of(api: MemoryApi) -> Tree | None:
     return tree_of(api, mapi.MachineSet, NAME, OURS)
 
@@ -130,14 +125,6 @@ def capi_of(api: MemoryApi) -> Tree | None:
 def templates_of(api: MemoryApi, platform: Platform = OPENSTACK) -> dict[str, Tree]:
     """The infra templates by name."""
     return {found.name: found.tree() for found in api.listing(platform.infra_template)}
-
-
-def synchronized(machine_set: Tree | None) -> Tree:
-    """The Synchronized condition, empty if there is none (or something else in its place)."""
-    status = (machine_set or {}).get("status")
-    conditions = status.get("conditions") if isinstance(status, dict) else None
-    found = conditions if isinstance(conditions, list) else []
-    return next((dict(one) for one in found if isinstance(one, dict) and one.get("type") == SYNCHRONIZED), {})
 
 
 # Actors
@@ -197,14 +184,3 @@ async def _merge(
         namespace=meta.namespace,
         subresource=subresource,
     )
-
-
-def leaked(tree: Tree) -> str:
-    """What nobody in this world would ever let go of."""
-    return "it is stuck in deletion" if tree["metadata"].get("deletionTimestamp") else ""
-
-
-def holds_for_nobody(tree: Tree) -> str:
-    """`leaked`, for scenarios that end without a mirror: nothing of ours may be left."""
-    held = SYNC in tree["metadata"].get("finalizers", ())
-    return leaked(tree) or ("our finalizer, without a mirror to clean up" if held else "")

@@ -31,8 +31,90 @@ def test_what_a_cluster_stored_keeps_everything() -> None:
     assert tree["status"] == {"x": None}
 
 
+def machine_text(zone: str, **metadata: Any) -> str:
+    labelled = {"name": "a", "labels": {"zone": zone}, **metadata}
+    return json.dumps({"apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine", "metadata": labelled})
+
+
+def zones(taken: Any) -> list[str]:
+    return [tree["metadata"]["labels"]["zone"] for tree in taken.trees]
+
+
+@pytest.mark.parametrize("version", [None, "10"])
+def test_of_two_documents_of_the_same_version_the_later_counts(version: str | None) -> None:
+    same = {"resourceVersion": version} if version else {}
+
+    taken = given("---\n".join([machine_text("a", **same) + "\n", machine_text("b", **same)]))
+
+    assert zones(taken) == ["b"]
+    assert taken.notes == ("Machine/a (files:1): given more than once, what counts is in files:3",)
+
+
+@pytest.mark.parametrize("versions", [("7", "7"), ("7", None), (None, None), (None, "7"), ("7", "8")])
+def test_a_later_input_overrides_an_earlier_one(versions: tuple[str | None, str | None]) -> None:
+    first, second = ({"resourceVersion": version} if version else {} for version in versions)
+
+    taken = given(machine_text("a", **first), machine_text("b", **second))
+
+    assert zones(taken) == ["b"]
+    assert taken.notes == ("Machine/a (files:1): given more than once, what counts is in later-1:1",)
+
+
+def test_an_older_version_overrides_too_and_that_it_is_older_is_said() -> None:
+    taken = given(machine_text("a", resourceVersion="10"), machine_text("b", resourceVersion="9"))
+
+    assert zones(taken) == ["b"]
+    assert taken.notes[0].endswith("what counts is in later-1:1, although its resourceVersion is older, 9 and not 10")
+
+
+def test_of_three_inputs_the_last_counts() -> None:
+    taken = given(machine_text("a"), machine_text("b"), machine_text("c"))
+
+    assert zones(taken) == ["c"]
+    assert len(taken.notes) == 2
+
+
+STORED = """
+apiVersion: machine.openshift.io/v1beta1
+kind: Machine
+metadata: {name: a, uid: u, resourceVersion: "7", generation: 3, finalizers: [f]}
+spec: {providerID: "openstack:///1"}
+status: {phase: Running}
+"""
+
+
+def test_what_somebody_changes_keeps_its_identity_and_status_and_the_change_counts() -> None:
+    (tree,) = given(STORED, machine_text("b")).trees
+
+    assert tree["metadata"] == {
+        "name": "a",
+        "namespace": HERE,
+        "labels": {"zone": "b"},
+        "uid": "u",
+        "resourceVersion": "7",
+        "generation": 4,
+    }
+    assert tree["status"] == {"phase": "Running"}
+
+
+def test_a_change_of_metadata_is_no_new_generation() -> None:
+    changed = STORED.replace("name: a,", "name: a, labels: {zone: b},").replace("Running", "Failed")
+
+    (tree,) = given(STORED, changed).trees
+
+    assert tree["metadata"]["generation"] == 3
+    assert tree["status"] == {"phase": "Failed"}
+
+
+def test_another_object_of_the_same_name_keeps_nothing_of_the_one_before() -> None:
+    (tree,) = given(STORED, machine_text("b", uid="other")).trees
+
+    assert tree["metadata"]["generation"] == 1
+    assert "status" not in tree
+
+
 @pytest.mark.parametrize("versions", [("9", "10"), ("10", "9"), (None, "10")])
-def test_of_an_object_that_is_given_twice_the_newer_one_counts(versions: tuple[str | None, str]) -> None:
+def test_of_an_object_that_is_twice_in_one_input_the_newer_one_counts(versions: tuple[str | None, str]) -> None:
     texts = [
         "{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: a"
         + (f", resourceVersion: '{version}'" if version else "")
@@ -44,6 +126,14 @@ def test_of_an_object_that_is_given_twice_the_newer_one_counts(versions: tuple[s
     (tree,) = taken.trees
     assert tree["metadata"]["resourceVersion"] == "10"
     assert len(taken.notes) == 1
+
+
+def test_an_item_of_a_list_is_what_its_list_says() -> None:
+    text = "{apiVersion: machine.openshift.io/v1beta1, kind: MachineList, items: [{metadata: {name: a}}]}"
+
+    taken = given(text)
+
+    assert [(tree["apiVersion"], tree["kind"]) for tree in taken.trees] == [("machine.openshift.io/v1beta1", "Machine")]
 
 
 def test_the_same_object_twice_is_not_worth_a_word() -> None:

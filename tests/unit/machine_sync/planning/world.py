@@ -4,6 +4,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import structs
+
 from windlass.api import capi, mapi
 from windlass.api.core import Event
 from windlass.kube.controller import Controller, Watch
@@ -67,8 +69,14 @@ def renamed(seen: Present[mapi.Machine], colour: str) -> Merge:
     )
 
 
-def given(text: str) -> Any:
-    return take_in(read("files", text.encode()), PLACES)
+def given(*texts: str) -> Any:
+    """What several inputs, a text each, come to."""
+    documents = (
+        structs.replace(document, layer=layer)
+        for layer, text in enumerate(texts)
+        for document in read("files" if not layer else f"later-{layer}", text.encode())
+    )
+    return take_in(documents, PLACES)
 
 
 def towards(colour: str) -> Decide:

@@ -18,7 +18,7 @@ from tests.unit.machine_sync.conversion.vectors import (
 )
 from windlass.api import capo
 from windlass.api.meta import without_nulls
-from windlass.machine_sync.conversion.machine import Converted
+from windlass.machine_sync.conversion.machine import ProviderPart
 from windlass.machine_sync.platforms import AWS, OPENSTACK, POWERVS, Platform
 from windlass.machine_sync.platforms.openstack.ports import is_network
 from windlass.machine_sync.policies.inexpressible import (
@@ -85,7 +85,7 @@ def test_all_platforms_agree_on_the_core_of_cluster_api(platform: Platform) -> N
 
 @pytest.mark.parametrize("platform", [AWS, OPENSTACK], ids=lambda platform: platform.name)
 def test_a_platform_that_converts_everything_forbids_nothing(platform: Platform) -> None:
-    generous = structs.replace(platform, to_machine_api=lambda *_: Converted())
+    generous = structs.replace(platform, provider_part=lambda *_: ProviderPart(spec={}))
     assert fields(infra_prober(generous)) == []
 
 

@@ -9,8 +9,7 @@ from typing import Final
 from windlass.api import capa, mapi, mapi_aws
 from windlass.machine_sync.conversion.field_errors import FieldError, invalid, invalid_json
 from windlass.machine_sync.conversion.metadata import ROLE_LABEL
-from windlass.machine_sync.conversion.provider_spec import PATH, provider_spec
-from windlass.machine_sync.platforms.aws.provider_spec import GO_NAMES
+from windlass.machine_sync.conversion.provider_spec import PATH
 
 TYPES: Final = {"classic": "classic", "elb": "classic", "nlb": "network"}
 """Types of the Machine API by those of Cluster API; others, and no type, have no counterpart."""
@@ -26,24 +25,18 @@ def is_control_plane(machine: mapi.Machine) -> bool:
     )
 
 
-def load_balancer_errors(machine: mapi.Machine, cluster: capa.AWSCluster | None) -> tuple[str, ...]:
-    """Why `machine` cannot be moved to Cluster API because of its load balancers; empty if it can.
+def load_balancer_errors(
+    machine: mapi.Machine, config: mapi_aws.AWSMachineProviderConfig, cluster: capa.AWSCluster | None
+) -> list[FieldError]:
+    """Why `machine`, with this provider spec, cannot be moved because of its load balancers; empty if it can.
 
-    `cluster` None is one that is not there. A provider spec that cannot be read has its error from conversion.
+    `cluster` None is one that is not there. Those of a worker are an error of conversion, whatever the cluster has.
     """
-    config, _ = provider_spec(machine.spec.provider_spec.value, mapi_aws.AWSMachineProviderConfig, GO_NAMES)
-    if config is None:
-        return ()
-    listed = config.load_balancers
     if not is_control_plane(machine):
-        if not listed:
-            return ()
-        detail = "loadBalancers are not supported for non-control plane machines"
-        return (str(invalid_json(_PATH, listed or None, detail)),)
+        return []
+    listed = config.load_balancers
     expected = _expected(listed, cluster)
-    if isinstance(expected, FieldError):
-        return (str(expected),)
-    return tuple(map(str, _differences(listed, expected)))
+    return [expected] if isinstance(expected, FieldError) else _differences(listed, expected)
 
 
 def _expected(listed: list[mapi_aws.LoadBalancer], cluster: capa.AWSCluster | None) -> dict[str, str] | FieldError:

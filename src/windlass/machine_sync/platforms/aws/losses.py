@@ -1,13 +1,16 @@
-"""What an AWSMachine can say that the Machine API has no place for, and that conversion drops without a word."""
+"""What an AWSMachine can say and the Machine API cannot: dropped, and told in warnings of ours."""
 
 from typing import Final
 
 from windlass.api import capa
 from windlass.machine_sync.conversion.field_errors import Findings
 
-_CONFIDENTIAL_COMPUTE: Final = frozenset({"", "Disabled", "AMDEncryptedVirtualizationNestedPaging"})
-_OPENSHIFT_STORAGE: Final = frozenset({"", "UnencryptedUserData"})
-_DEFAULT_IGNITION: Final = frozenset({"", "2.3"})
+_NO_IGNITION: Final = capa.Ignition()
+
+_NOTHING: Final = ()
+_CONFIDENTIAL_COMPUTE: Final = ("Disabled", "AMDEncryptedVirtualizationNestedPaging")
+_DEFAULT_IGNITION: Final = ("2.3",)
+_OPENSHIFT_STORAGE: Final = ("UnencryptedUserData",)
 
 
 def find_losses(spec: capa.AWSMachineSpec, found: Findings) -> None:
@@ -17,19 +20,15 @@ def find_losses(spec: capa.AWSMachineSpec, found: Findings) -> None:
     unencrypted user data, of the version that the API server fills in, and DNS names and IPv6 addresses as the
     cluster's IP family wants them.
     """
-    ignition = spec.ignition
+    ignition = spec.ignition or _NO_IGNITION
     cpu = spec.cpu_options
-    for field, value in (
-        ("elasticIpPool", spec.elastic_ip_pool),
-        ("capacityReservationPreference", spec.capacity_reservation_preference),
-        ("cpuOptions.confidentialCompute", _unless(cpu.confidential_compute, _CONFIDENTIAL_COMPUTE)),
-        ("cpuOptions.nestedVirtualization", cpu.nested_virtualization),
-        ("ignition.version", _unless(ignition.version, _DEFAULT_IGNITION) if ignition is not None else ""),
-        ("ignition.storageType", _unless(ignition.storage_type, _OPENSHIFT_STORAGE) if ignition is not None else ""),
+    for field, value, expressible in (
+        ("elasticIpPool", spec.elastic_ip_pool, _NOTHING),
+        ("capacityReservationPreference", spec.capacity_reservation_preference, _NOTHING),
+        ("cpuOptions.confidentialCompute", cpu.confidential_compute, _CONFIDENTIAL_COMPUTE),
+        ("cpuOptions.nestedVirtualization", cpu.nested_virtualization, _NOTHING),
+        ("ignition.version", ignition.version, _DEFAULT_IGNITION),
+        ("ignition.storageType", ignition.storage_type, _OPENSHIFT_STORAGE),
     ):
-        if value:
+        if value and value not in expressible:
             found.lose(f"spec.{field}", value, by="the Machine API")
-
-
-def _unless(value: str, expressible: frozenset[str]) -> str:
-    return "" if value in expressible else value

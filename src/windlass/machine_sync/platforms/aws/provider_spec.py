@@ -1,6 +1,9 @@
-"""AWSMachineProviderConfig and AWSMachineProviderStatus as Go knows them: names for the errors of unreadable ones."""
+"""AWSMachineProviderConfig: what Go calls its types, for the errors of unreadable ones, and when two mean the same.
 
-from typing import Final
+AWSMachineProviderStatus has its names here too.
+"""
+
+from typing import Any, Final
 
 from windlass.api import mapi_aws
 from windlass.api.meta import LocalReference, ObjectMeta, OwnerReference
@@ -37,3 +40,14 @@ GO_NAMES: Final = GoNames(
         (mapi_aws.ProviderCondition, "status"): "v1.ConditionStatus",
     },
 )
+
+
+def canonical_provider_spec(tree: Any) -> Any:
+    """`tree`, a provider spec, with its tags sorted by name: two that mean the same compare equal."""
+    if not isinstance(tree, dict) or not isinstance(tree.get("tags"), list):
+        return tree
+    return {**tree, "tags": sorted(tree["tags"], key=_tag_name)}
+
+
+def _tag_name(tag: Any) -> str:
+    return str(tag.get("name", "")) if isinstance(tag, dict) else ""

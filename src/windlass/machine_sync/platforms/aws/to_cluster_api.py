@@ -11,13 +11,9 @@ from windlass.api import capa, capi, mapi, mapi_aws
 from windlass.api.config import AWSPlatformStatus, Infrastructure
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json
-from windlass.machine_sync.conversion.machine_to_cluster_api import (
-    ConvertedToClusterAPI,
-    InfraPart,
-    cluster_api_addresses,
-    cluster_api_machine,
-)
-from windlass.machine_sync.conversion.provider_spec import PATH, provider_spec, provider_status
+from windlass.machine_sync.conversion.machine_status import converted_addresses
+from windlass.machine_sync.conversion.machine_to_cluster_api import InfraPart
+from windlass.machine_sync.conversion.provider_spec import PATH, provider_status
 from windlass.machine_sync.platforms.aws.host import host_fields
 from windlass.machine_sync.platforms.aws.load_balancers import is_control_plane
 from windlass.machine_sync.platforms.aws.provider_spec import GO_NAMES
@@ -69,13 +65,10 @@ _NOT_RUNNING: Final = [
 ]
 
 
-def to_cluster_api(machine: mapi.Machine | None, infrastructure: Infrastructure | None) -> ConvertedToClusterAPI:
-    """The Cluster API Machine and AWSMachine for a Machine of the Machine API; pure, and never raises."""
-    if machine is None:
-        return ConvertedToClusterAPI(errors=("provided Machine can not be nil",))
-    config, read = provider_spec(machine.spec.provider_spec.value, mapi_aws.AWSMachineProviderConfig, GO_NAMES)
-    if config is None:
-        return ConvertedToClusterAPI(errors=tuple(map(str, read)))
+def infra_part(
+    machine: mapi.Machine, config: mapi_aws.AWSMachineProviderConfig, infrastructure: Infrastructure | None
+) -> InfraPart:
+    """The AWSMachine, and what else the Machine of Cluster API says of AWS."""
     platform = infrastructure.status.platform_status if infrastructure is not None else None
     aws = platform.aws if platform is not None else None
     found = Findings()
@@ -84,20 +77,14 @@ def to_cluster_api(machine: mapi.Machine | None, infrastructure: Infrastructure 
     spec = _spec(machine, config, found, aws=aws or _NO_PLATFORM, instance_id=instance_id)
     status, status_errors = _status(machine.status, config)
     secret = config.user_data_secret
-    return cluster_api_machine(
-        machine,
-        InfraPart(
-            kind=capa.AWSMachine,
-            spec=spec,
-            status=status,
-            failure_domain=config.placement.availability_zone,
-            user_data_secret=secret.name if secret is not None else "",
-            found=found,
-            status_errors=status_errors,
-            provider_id_errors=provider_id_errors,
-            unknown=read,
-        ),
-        infrastructure=infrastructure,
+    return InfraPart(
+        spec=spec,
+        status=status,
+        failure_domain=config.placement.availability_zone,
+        user_data_secret=secret.name if secret is not None else "",
+        found=found,
+        status_errors=status_errors,
+        provider_id_errors=provider_id_errors,
     )
 
 
@@ -164,7 +151,7 @@ def _status(
     if provider is None:
         return None, errors
     # What is wrong with addresses is reported with those of the Machine, which are the same.
-    addresses, _ = cluster_api_addresses(status)
+    addresses, _ = converted_addresses(status.addresses, capi.Address)
     state = provider.instance_state or ""
     host = provider.dedicated_host
     return capa.AWSMachineStatus(

@@ -50,28 +50,10 @@ def volumes(devices: list[mapi_aws.BlockDevice], found: Findings) -> tuple[capa.
     root_path = ""
     for index, device in enumerate(devices):
         path = f"{PATH}.blockDevices[{index}]"
-        if device.no_device is not None:
-            found.errors.append(invalid_json(f"{path}.noDevice", device.no_device, "noDevice is not supported"))
-        if device.virtual_name is not None:
-            found.errors.append(
-                invalid_json(f"{path}.virtualName", device.virtual_name, "virtualName is not supported")
-            )
-        ebs = device.ebs
-        if ebs is None:
-            found.warnings.append(invalid_json(f"{path}.ebs", None, "missing ebs configuration for block device"))
+        volume = _volume(path, device, found)
+        if volume is None:
             continue
-        is_root = device.device_name is None
-        if ebs.delete_on_termination is False:
-            where = f"{path}.ebs.deleteOnTermination"
-            if is_root:
-                detail = "root volume must be deleted on termination, ignoring invalid value false"
-                found.warnings.append(invalid(where, False, detail))
-            else:
-                detail = "non-root volumes must be deleted on termination, unsupported value false"
-                found.errors.append(invalid(where, False, detail))
-        _lost_of_key(f"{path}.ebs.kmsKey", ebs.kms_key, found)
-        volume = _volume(device.device_name or "", ebs)
-        if not is_root:
+        if device.device_name is not None:
             others.append(volume)
             continue
         if root is not None:
@@ -80,10 +62,28 @@ def volumes(devices: list[mapi_aws.BlockDevice], found: Findings) -> tuple[capa.
     return root, others
 
 
-def _volume(name: str, ebs: mapi_aws.EBSVolume) -> capa.Volume:
+def _volume(path: str, device: mapi_aws.BlockDevice, found: Findings) -> capa.Volume | None:
+    """The volume that is described at `path`, None if it is not one of EBS. Adds to `found`."""
+    if device.no_device is not None:
+        found.errors.append(invalid_json(f"{path}.noDevice", device.no_device, "noDevice is not supported"))
+    if device.virtual_name is not None:
+        found.errors.append(invalid_json(f"{path}.virtualName", device.virtual_name, "virtualName is not supported"))
+    ebs = device.ebs
+    if ebs is None:
+        found.warnings.append(invalid_json(f"{path}.ebs", None, "missing ebs configuration for block device"))
+        return None
+    if ebs.delete_on_termination is False:
+        where = f"{path}.ebs.deleteOnTermination"
+        if device.device_name is None:
+            detail = "root volume must be deleted on termination, ignoring invalid value false"
+            found.warnings.append(invalid(where, False, detail))
+        else:
+            detail = "non-root volumes must be deleted on termination, unsupported value false"
+            found.errors.append(invalid(where, False, detail))
     key = ebs.kms_key
+    _lost_of_key(f"{path}.ebs.kmsKey", key, found)
     return capa.Volume(
-        device_name=name,
+        device_name=device.device_name or "",
         size=_DEFAULT_SIZE if ebs.volume_size is None else ebs.volume_size,
         type=ebs.volume_type or "",
         iops=ebs.iops or 0,

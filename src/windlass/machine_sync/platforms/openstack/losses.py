@@ -1,4 +1,4 @@
-"""What an OpenStackMachine can say that the Machine API has no place for, and that conversion drops without a word."""
+"""What an OpenStackMachine can say and the Machine API cannot: dropped, and told in warnings of ours."""
 
 from collections.abc import Iterator
 from typing import Any

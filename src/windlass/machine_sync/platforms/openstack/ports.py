@@ -3,6 +3,9 @@
 The Machine API's `ports` name their network and subnets by ID only; its `networks` may use filters. So a port goes to
 `networks` if its network is a filter, or if it has no network but its first fixed IP names a subnet; else to `ports`.
 Both lists keep the order of the source.
+
+A network by ID with subnets by filter fits neither rule. Conversion to Cluster API makes such ports, with an empty ID
+beside each filter, as nobody writes them; by that they are known for networks on their way back.
 """
 
 from typing import Final
@@ -14,6 +17,7 @@ _BY_ID: Final = "MAPO only supports defining subnets via IDs"
 _NO_NETWORK_FILTER: Final = mapi_openstack.NetworkFilter()
 _NO_SUBNET: Final = mapi_openstack.Subnet()
 _NO_SUBNET_FILTER: Final = mapi_openstack.SubnetFilter()
+_ANY_SUBNET: Final = capo.SubnetFilter()
 
 
 def networks_and_ports(
@@ -35,8 +39,13 @@ def networks_and_ports(
 def is_network(port: capo.Port) -> bool:
     """Whether `port` goes to `networks`."""
     if port.network is not None:
-        return port.network.filter is not None
+        return port.network.filter is not None or any(map(_made_of_network, port.fixed_ips))
     return bool(port.fixed_ips) and port.fixed_ips[0].subnet is not None
+
+
+def _made_of_network(fixed_ip: capo.FixedIP) -> bool:
+    subnet = fixed_ip.subnet
+    return subnet is not None and subnet.id == "" and subnet.filter not in (None, _ANY_SUBNET)
 
 
 def _network(port: capo.Port) -> mapi_openstack.Network:

@@ -7,41 +7,27 @@ from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.constants import MACHINE_API_NAMESPACE
 from windlass.machine_sync.conversion.field_errors import Findings, invalid, required
-from windlass.machine_sync.conversion.machine_to_cluster_api import (
-    ConvertedToClusterAPI,
-    InfraPart,
-    cluster_api_machine,
-)
-from windlass.machine_sync.conversion.provider_spec import PATH, provider_spec
+from windlass.machine_sync.conversion.machine_to_cluster_api import InfraPart
+from windlass.machine_sync.conversion.provider_spec import PATH
 from windlass.machine_sync.platforms.openstack.network_ports import network_ports
-from windlass.machine_sync.platforms.openstack.provider_spec import GO_NAMES
 from windlass.machine_sync.platforms.openstack.provider_spec_ports import ports
 from windlass.machine_sync.platforms.openstack.tags import split
 
 _NO_METADATA: Final = ObjectMeta()
+_NO_GROUP_FILTER: Final = mapi_openstack.SecurityGroupFilter()
 
 
-def to_cluster_api(machine: mapi.Machine | None, infrastructure: Infrastructure | None) -> ConvertedToClusterAPI:
-    """The Cluster API Machine and OpenStackMachine for a Machine of the Machine API; pure, and never raises."""
-    if machine is None:
-        return ConvertedToClusterAPI(errors=("provided Machine can not be nil",))
-    value = machine.spec.provider_spec.value
-    config, read = provider_spec(value, mapi_openstack.OpenstackProviderSpec, GO_NAMES)
-    if config is None:
-        return ConvertedToClusterAPI(errors=tuple(map(str, read)))
+def infra_part(
+    machine: mapi.Machine, config: mapi_openstack.OpenstackProviderSpec, infrastructure: Infrastructure | None
+) -> InfraPart:
+    """The OpenStackMachine, and what else the Machine of Cluster API says of OpenStack."""
     found = Findings()
     secret = config.user_data_secret
-    return cluster_api_machine(
-        machine,
-        InfraPart(
-            kind=capo.OpenStackMachine,
-            spec=_spec(config, found),
-            found=found,
-            failure_domain=config.availability_zone,
-            user_data_secret=secret.name if secret is not None else "",
-            unknown=read,
-        ),
-        infrastructure=infrastructure,
+    return InfraPart(
+        spec=_spec(config, found),
+        found=found,
+        failure_domain=config.availability_zone,
+        user_data_secret=secret.name if secret is not None else "",
     )
 
 
@@ -189,6 +175,3 @@ def _lost(config: mapi_openstack.OpenstackProviderSpec, found: Findings) -> None
 
 def _foreign(secret: mapi_openstack.SecretReference | None) -> str:
     return secret.namespace if secret is not None and secret.namespace != MACHINE_API_NAMESPACE else ""
-
-
-_NO_GROUP_FILTER: Final = mapi_openstack.SecurityGroupFilter()

@@ -1,4 +1,4 @@
-"""What an IBMPowerVSMachine can say that the Machine API has no place for, and that conversion drops without a word."""
+"""What an IBMPowerVSMachine can say and the Machine API cannot: dropped, and told in warnings of ours."""
 
 from windlass.api import capibm
 from windlass.machine_sync.conversion.field_errors import Findings

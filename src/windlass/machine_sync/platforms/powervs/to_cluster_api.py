@@ -6,38 +6,23 @@ from windlass.api import capibm, mapi, mapi_powervs
 from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.conversion.field_errors import Findings, invalid_json
-from windlass.machine_sync.conversion.machine_to_cluster_api import (
-    ConvertedToClusterAPI,
-    InfraPart,
-    cluster_api_machine,
-)
-from windlass.machine_sync.conversion.provider_spec import PATH, provider_spec
-from windlass.machine_sync.platforms.powervs.provider_spec import GO_NAMES
+from windlass.machine_sync.conversion.machine_to_cluster_api import InfraPart
+from windlass.machine_sync.conversion.provider_spec import PATH
 
 _FIELD_OF_TYPE: Final = {"ID": "id", "Name": "name", "RegEx": "regex"}
 _NO_METADATA: Final = ObjectMeta()
 
 
-def to_cluster_api(machine: mapi.Machine | None, infrastructure: Infrastructure | None) -> ConvertedToClusterAPI:
-    """The Cluster API Machine and IBMPowerVSMachine for a Machine of the Machine API; pure, and never raises."""
-    if machine is None:
-        return ConvertedToClusterAPI(errors=("provided Machine can not be nil",))
-    value = machine.spec.provider_spec.value
-    config, read = provider_spec(value, mapi_powervs.PowerVSMachineProviderConfig, GO_NAMES)
-    if config is None:
-        return ConvertedToClusterAPI(errors=tuple(map(str, read)))
+def infra_part(
+    machine: mapi.Machine, config: mapi_powervs.PowerVSMachineProviderConfig, infrastructure: Infrastructure | None
+) -> InfraPart:
+    """The IBMPowerVSMachine, and what else the Machine of Cluster API says of PowerVS."""
     found = Findings()
     secret = config.user_data_secret
-    return cluster_api_machine(
-        machine,
-        InfraPart(
-            kind=capibm.IBMPowerVSMachine,
-            spec=_spec(machine, config, found),
-            found=found,
-            user_data_secret=secret.name if secret is not None else "",
-            unknown=read,
-        ),
-        infrastructure=infrastructure,
+    return InfraPart(
+        spec=_spec(machine, config, found),
+        found=found,
+        user_data_secret=secret.name if secret is not None else "",
     )
 
 

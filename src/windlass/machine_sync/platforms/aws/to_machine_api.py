@@ -1,18 +1,17 @@
 """An AWSMachine and its AWSCluster as a Machine API Machine with an AWSMachineProviderConfig.
 
-Fields that the Machine API does not have are errors, but for a few that are dropped because losing them changes
-nothing for a mirror: ignition version and storage type, elasticIpPool, capacityReservationPreference, privateDnsName,
-assignPrimaryIPv6, and the provider and instance ID of the spec.
+Fields that the Machine API does not have are errors, but for `losses` and for what needs no place there: provider ID,
+privateDnsName and assignPrimaryIPv6 come back from the Machine and the cluster when it is converted the other way.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from windlass.api import capa, capi, mapi_aws
 from windlass.api.integers import MAX_INT32
 from windlass.api.meta import LocalReference, ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json
 from windlass.machine_sync.conversion.gojson import quote
-from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
+from windlass.machine_sync.conversion.machine import ProviderPart
 from windlass.machine_sync.conversion.metadata import (
     CONTROL_PLANE_LABEL,
     INSTANCE_TYPE_LABEL,
@@ -51,40 +50,24 @@ _NOT_CREATED: Final = mapi_aws.ProviderCondition(
 )
 
 
-def to_machine_api(
-    machine: capi.Machine | None, infra_machine: capa.AWSMachine | None, infra_cluster: capa.AWSCluster | None
-) -> Converted:
-    """The Machine API Machine for a Cluster API Machine on AWS; pure, and never raises."""
-    if machine is None or infra_machine is None or infra_cluster is None:
-        return Converted(errors=("provided Machine, AWSMachine and AWSCluster can not be nil",))
+def provider_part(
+    machine: capi.Machine, infra_machine: capa.AWSMachine, infra_cluster: capa.AWSCluster
+) -> ProviderPart:
+    """What the Machine API's Machine says of AWS."""
     spec, status, found = infra_machine.spec, infra_machine.status, Findings()
     find_losses(spec, found)
     state = status.instance_state or ""
-    return machine_api_machine(
-        machine,
-        ProviderPart(
-            spec=_provider_spec(machine, spec, infra_cluster.spec, found.errors),
-            status=_provider_status(spec, status, state),
-            labels=(
-                (INSTANCE_TYPE_LABEL, spec.instance_type),
-                (REGION_LABEL, infra_cluster.spec.region),
-                (ZONE_LABEL, machine.spec.failure_domain),
-            ),
-            instance_state=state,
-            found=found,
+    return ProviderPart(
+        spec=_provider_spec(machine, spec, infra_cluster.spec, found.errors),
+        status=_provider_status(spec, status, state),
+        labels=(
+            (INSTANCE_TYPE_LABEL, spec.instance_type),
+            (REGION_LABEL, infra_cluster.spec.region),
+            (ZONE_LABEL, machine.spec.failure_domain),
         ),
+        instance_state=state,
+        found=found,
     )
-
-
-def canonical_provider_spec(tree: Any) -> Any:
-    """`tree`, a provider spec, with its tags sorted by name: two that mean the same compare equal."""
-    if not isinstance(tree, dict) or not isinstance(tree.get("tags"), list):
-        return tree
-    return {**tree, "tags": sorted(tree["tags"], key=_tag_name)}
-
-
-def _tag_name(tag: Any) -> str:
-    return str(tag.get("name", "")) if isinstance(tag, dict) else ""
 
 
 def _provider_spec(

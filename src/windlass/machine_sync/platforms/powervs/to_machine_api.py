@@ -1,11 +1,11 @@
 """An IBMPowerVSMachine and its IBMPowerVSCluster as a Machine API Machine with a PowerVSMachineProviderConfig."""
 
-from typing import Any, Final
+from typing import Final
 
 from windlass.api import capi, capibm, mapi_powervs
 from windlass.api.meta import LocalReference, ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid_json
-from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
+from windlass.machine_sync.conversion.machine import ProviderPart
 from windlass.machine_sync.conversion.metadata import INSTANCE_TYPE_LABEL, REGION_LABEL, ZONE_LABEL
 from windlass.machine_sync.platforms.powervs.losses import find_losses
 
@@ -13,37 +13,22 @@ _NO_METADATA: Final = ObjectMeta()
 _NO_RESOURCE: Final = mapi_powervs.PowerVSResource()
 
 
-def to_machine_api(
-    machine: capi.Machine | None,
-    infra_machine: capibm.IBMPowerVSMachine | None,
-    infra_cluster: capibm.IBMPowerVSCluster | None,
-) -> Converted:
-    """The Machine API Machine for a Cluster API Machine on PowerVS; pure, and never raises.
-
-    Of the cluster nothing is used; it only has to exist.
-    """
-    if machine is None or infra_machine is None or infra_cluster is None:
-        return Converted(errors=("provided Machine, IBMPowerVSMachine and IBMPowerVSCluster can not be nil",))
+def provider_part(
+    machine: capi.Machine, infra_machine: capibm.IBMPowerVSMachine, infra_cluster: capibm.IBMPowerVSCluster
+) -> ProviderPart:
+    """What the Machine API's Machine says of PowerVS. Of the cluster nothing is used; it only has to exist."""
     spec, status, found = infra_machine.spec, infra_machine.status, Findings()
     find_losses(spec, found)
-    return machine_api_machine(
-        machine,
-        ProviderPart(
-            spec=_provider_spec(machine.spec, spec, found.errors),
-            labels=(
-                (INSTANCE_TYPE_LABEL, spec.system_type),
-                (REGION_LABEL, status.region or ""),
-                (ZONE_LABEL, machine.spec.failure_domain),
-            ),
-            instance_state=status.instance_state,
-            found=found,
+    return ProviderPart(
+        spec=_provider_spec(machine.spec, spec, found.errors),
+        labels=(
+            (INSTANCE_TYPE_LABEL, spec.system_type),
+            (REGION_LABEL, status.region or ""),
+            (ZONE_LABEL, machine.spec.failure_domain),
         ),
+        instance_state=status.instance_state,
+        found=found,
     )
-
-
-def canonical_provider_spec(tree: Any) -> Any:
-    """`tree` as it is: a PowerVS provider spec has no unordered lists."""
-    return tree
 
 
 def _provider_spec(

@@ -1,16 +1,15 @@
 """An OpenStackMachine and its OpenStackCluster as a Machine API Machine with an OpenstackProviderSpec.
 
-The Machine API's provider finds flavors and images by name only, so a reference by ID is an error. Dropped without a
-word are floatingIPPoolRef, schedulerHintAdditionalProperties, the region of identityRef, and the spec's providerID
-(that of the Machine counts).
+The Machine API's provider finds flavors and images by name only, so a reference by ID is an error. Fields that it does
+not have are mostly `losses`. The spec's providerID is no loss: that of the Machine counts.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from windlass.api import capi, capo, mapi_openstack
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json, required
-from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
+from windlass.machine_sync.conversion.machine import ProviderPart
 from windlass.machine_sync.conversion.metadata import INSTANCE_TYPE_LABEL, ZONE_LABEL
 from windlass.machine_sync.platforms.openstack.losses import find_losses
 from windlass.machine_sync.platforms.openstack.ports import networks_and_ports
@@ -20,36 +19,21 @@ _NO_METADATA: Final = ObjectMeta()
 _NO_GROUP_FILTER: Final = mapi_openstack.SecurityGroupFilter()
 
 
-def to_machine_api(
-    machine: capi.Machine | None,
-    infra_machine: capo.OpenStackMachine | None,
-    infra_cluster: capo.OpenStackCluster | None,
-) -> Converted:
-    """The Machine API Machine for a Cluster API Machine on OpenStack; pure, and never raises.
-
-    Of the cluster nothing is used; it only has to exist.
-    """
-    if machine is None or infra_machine is None or infra_cluster is None:
-        return Converted(errors=("provided Machine, OpenStackMachine and OpenStackCluster can not be nil",))
+def provider_part(
+    machine: capi.Machine, infra_machine: capo.OpenStackMachine, infra_cluster: capo.OpenStackCluster
+) -> ProviderPart:
+    """What the Machine API's Machine says of OpenStack. Of the cluster nothing is used; it only has to exist."""
     spec, found = infra_machine.spec, Findings()
     find_losses(spec, found)
-    return machine_api_machine(
-        machine,
-        ProviderPart(
-            spec=_provider_spec(machine.spec, spec, found.errors, warnings=found.warnings),
-            labels=(
-                (INSTANCE_TYPE_LABEL, spec.flavor or ""),
-                (ZONE_LABEL, machine.spec.failure_domain),
-            ),
-            instance_state=infra_machine.status.instance_state or "",
-            found=found,
+    return ProviderPart(
+        spec=_provider_spec(machine.spec, spec, found.errors, warnings=found.warnings),
+        labels=(
+            (INSTANCE_TYPE_LABEL, spec.flavor or ""),
+            (ZONE_LABEL, machine.spec.failure_domain),
         ),
+        instance_state=infra_machine.status.instance_state or "",
+        found=found,
     )
-
-
-def canonical_provider_spec(tree: Any) -> Any:
-    """`tree` as it is: all lists of an OpenStack provider spec are ordered."""
-    return tree
 
 
 def _provider_spec(

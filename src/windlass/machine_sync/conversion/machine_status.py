@@ -1,0 +1,44 @@
+"""What a Machine's status says the same way in both APIs: addresses, and times."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Final, TypeVar
+
+from windlass.api import capi, mapi
+from windlass.machine_sync.conversion.field_errors import FieldError, invalid
+
+A = TypeVar("A", capi.Address, mapi.Address)
+
+_ADDRESS_TYPES: Final = frozenset({"Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS"})
+_ZERO_TIME: Final = "0001-01-01T00:00:00Z"
+
+
+def converted_addresses(
+    addresses: Iterable[capi.Address | mapi.Address], kind: type[A]
+) -> tuple[list[A], list[FieldError]]:
+    """The addresses of the types that both APIs know, as those of the API that `kind` is of; an error for each other.
+
+    >>> [str(error) for error in converted_addresses([mapi.Address(type="Fax", address="1")], capi.Address)[1]]
+    ['status.addresses: Invalid value: "Fax": Fax unrecognized address type']
+    """
+    converted: list[A] = []
+    errors: list[FieldError] = []
+    for one in addresses:
+        if one.type in _ADDRESS_TYPES:
+            converted.append(kind(type=one.type, address=one.address))
+        else:
+            errors.append(invalid("status.addresses", one.type, f"{one.type} unrecognized address type"))
+    return converted, errors
+
+
+def printed_time(text: str) -> str | None:
+    """`text` as the API server prints times: in UTC, whole seconds. The zero time is no time."""
+    if len(text) != len(_ZERO_TIME) or text[-1] != "Z":
+        try:
+            moment = datetime.fromisoformat(text)
+            if moment.tzinfo is None:
+                return text
+            text = f"{moment.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat()}Z"
+        except (ValueError, OverflowError):
+            return text
+    return None if text == _ZERO_TIME else text

@@ -1,0 +1,32 @@
+"""Several inputs in layers: what a later one holds overrides what an earlier one does.
+
+Whoever names a directory and then a file with a change wants the change, as with the files of other tools. Within one
+input, as in a must-gather that has an object twice, no order was meant by anybody.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from msgspec import structs
+
+from windlass.machine_sync.documents.reading import Document, Unreadable, read_path, read_stream
+
+STDIN = "-"
+
+
+def read_inputs(inputs: Sequence[str], *, stdin: BinaryIO) -> tuple[list[Document], list[str]]:
+    """The documents of files, directories and (`-`) standard input, and what is wrong with those that are unreadable.
+
+    `layer` of a document counts the inputs from 0.
+    """
+    documents: list[Document] = []
+    problems: list[str] = []
+    for layer, one in enumerate(inputs):
+        try:
+            found = list(read_stream(stdin) if one == STDIN else read_path(Path(one)))
+        except Unreadable as problem:
+            problems.append(str(problem))
+        else:
+            documents += [structs.replace(document, layer=layer) for document in found] if layer else found
+    return documents, problems

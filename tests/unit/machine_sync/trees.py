@@ -1,0 +1,66 @@
+"""Objects as trees that a test changes where its case differs, and what tests ask of them."""
+
+import copy
+from datetime import UTC, datetime
+from typing import Any
+
+from windlass.api.meta import KubernetesObject
+from windlass.kube.object import Object
+from windlass.kube.seen import Absent, Seen, seen
+from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
+from windlass.testing.memory import MemoryApi
+
+Tree = dict[str, Any]
+
+NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+EARLIER = "2026-01-01T00:00:00Z"
+GONE = {"deletionTimestamp": "2026-05-01T11:59:00Z"}
+SYNC = "sync.machine.openshift.io/finalizer"
+
+
+def changed(tree: Tree, **fields: Any) -> Tree:
+    """A copy with `a__b=value` set at path a.b; None removes the field."""
+    result = copy.deepcopy(tree)
+    for path, value in fields.items():
+        *parents, leaf = path.split("__")
+        place = result
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        if value is None:
+            place.pop(leaf, None)
+        else:
+            place[leaf] = value
+    return result
+
+
+def look(kind: type[KubernetesObject], tree: Tree | None) -> Seen[Any]:
+    """As a reader would report it; an absence is confirmed."""
+    return Absent(confirmed=True) if tree is None else seen(Object.of(kind, tree))
+
+
+def typed(kind: type[KubernetesObject], tree: Tree) -> Tree:
+    return {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind, **tree}
+
+
+def tree_of(api: MemoryApi, kind: type[KubernetesObject], name: str, namespace: str | None) -> Tree | None:
+    found = api.peek(kind, name, namespace=namespace)
+    return None if found is None else found.tree()
+
+
+def synchronized(of_machine_api: Tree | None) -> Tree:
+    """The Synchronized condition, empty if there is none (or something else in its place)."""
+    status = (of_machine_api or {}).get("status")
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    found = conditions if isinstance(conditions, list) else []
+    return next((dict(one) for one in found if isinstance(one, dict) and one.get("type") == SYNCHRONIZED), {})
+
+
+def leaked(tree: Tree) -> str:
+    """What nobody in this world would ever let go of."""
+    return "it is stuck in deletion" if tree["metadata"].get("deletionTimestamp") else ""
+
+
+def holds_for_nobody(tree: Tree) -> str:
+    """`leaked`, for scenarios that end without a mirror: nothing of ours may be left."""
+    held = SYNC in tree["metadata"].get("finalizers", ())
+    return leaked(tree) or ("our finalizer, without a mirror to clean up" if held else "")
