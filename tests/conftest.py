@@ -1,7 +1,25 @@
 """What holds for all tests."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 # How long one example takes says something about the machine and nothing about the code.
 settings.register_profile("windlass", deadline=None)
 settings.load_profile("windlass")
+
+SLOWEST_FIRST = ("e2e", "api", "unit")
+"""The folders of tests, by how long a file of theirs takes."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # pytest-xdist would begin with the files that have most tests, which are the quickest here, and would leave one
+    # worker alone with the last of the slowest.
+    config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the slowest, so that with `--dist loadfile` many quick files are left to even out the workers."""
+    tests = Path(__file__).parent
+    items.sort(key=lambda item: SLOWEST_FIRST.index(item.path.relative_to(tests).parts[0]))

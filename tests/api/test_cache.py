@@ -75,7 +75,7 @@ async def client(windlass_kubeconfig: Path) -> AsyncIterator[Client]:
 async def running(cache: Cache[Any], *, synced: bool = True) -> AsyncIterator[None]:
     task = asyncio.create_task(cache.run())
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(180):
             await (cache.wait_synced() if synced else cache.wait_settled())
         yield
     finally:
@@ -83,7 +83,7 @@ async def running(cache: Cache[Any], *, synced: bool = True) -> AsyncIterator[No
         await asyncio.wait([task])
 
 
-async def until(condition: Callable[[], bool], *, within: float = 30.0) -> None:
+async def until(condition: Callable[[], bool], *, within: float = 180.0) -> None:
     async with asyncio.timeout(within):
         while not condition():  # noqa: ASYNC110 - no event tells of it
             await asyncio.sleep(0.02)
@@ -242,12 +242,12 @@ async def test_a_kind_may_come_and_go(client: Client, windlass_plane: PlaneAcces
         assert isinstance(await reader.see(Comet, "x", namespace=windlass_namespace), Present)
         await client.delete(CustomResourceDefinition, name)
         await until_gone(client, name)
-        await until(lambda: not cache.served, within=60)
+        await until(lambda: not cache.served)
         assert [(c.old is None, c.new is None) for c in told] == [(True, False), (False, True)]
 
 
 async def until_gone(client: Client, crd: str) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(180):
         while True:
             try:
                 await client.get(CustomResourceDefinition, crd)

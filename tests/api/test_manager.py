@@ -88,7 +88,7 @@ async def running(manager: Manager) -> AsyncIterator[None]:
         yield
     finally:
         manager.shut_down()
-        await asyncio.wait_for(task, 30)
+        await asyncio.wait_for(task, 180)
 
 
 async def put(client: Client, namespace: str, name: str, value: str) -> None:
@@ -99,7 +99,7 @@ async def put(client: Client, namespace: str, name: str, value: str) -> None:
     )
 
 
-async def until(true: Callable[[], Awaitable[bool]], *, within: float = 60.0) -> None:
+async def until(true: Callable[[], Awaitable[bool]], *, within: float = 180.0) -> None:
     async with asyncio.timeout(within):
         while not await true():  # noqa: ASYNC110 - what is waited for has no event
             await asyncio.sleep(0.05)

@@ -15,11 +15,16 @@ from ..api.machine_sync.examples import EXAMPLES
 from ..api.machine_sync.stage import Stage
 from .ground import SIMULATORS, Actors, Ground
 
+CORE_FLAGS = ["--feature-gates=ReconcilerRateLimiting=false"]
+"""By default Cluster API core looks at an object once a second at most, which tests would wait for at every step.
+`windlass demo` runs it so, and so is tested."""
+
 
 @pytest.fixture(scope="session")
 def migration_plane() -> Iterator[ControlPlane]:
     """A plane with Cluster API core and the CRDs of all sides."""
-    with BlockingControlPlane(cluster_api=True, users={SIMULATORS: ["system:masters"]}) as plane:
+    users = {SIMULATORS: ["system:masters"]}
+    with BlockingControlPlane(cluster_api=True, users=users, core_flags=CORE_FLAGS) as plane:
         plane.install_foreign_crds("machine.openshift.io", "infrastructure.cluster.x-k8s.io", "config.openshift.io")
         yield ControlPlane.around(plane)
 
@@ -32,7 +37,11 @@ def platform() -> str:
 
 @pytest.fixture
 async def ground(migration_plane: ControlPlane, platform: str, tmp_path: Path) -> AsyncIterator[Ground]:
-    """Empty namespaces on a cluster where Machine sync is enabled; nobody acts there yet but Cluster API core."""
+    """Empty namespaces on a cluster where Machine sync is enabled; nobody acts there yet but Cluster API core.
+
+    They stay when the test is over, and go with the plane. Without the simulators nobody would take off the finalizers
+    of what is left there, and the controller manager would try to delete it until the end.
+    """
     plane = migration_plane
     namespaces = Namespaces(await plane.create_namespace("mapi-"), await plane.create_namespace("capi-"))
     async with Client(config.load(kubeconfig=plane.kubeconfig()), field_manager="test") as admin:
@@ -40,8 +49,6 @@ async def ground(migration_plane: ControlPlane, platform: str, tmp_path: Path) -
         await stage.grant()
         await stage.enable()
         yield Ground(stage, tmp_path)
-    for namespace in namespaces:
-        await plane.delete_namespace(namespace)
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ from windlass.testing.plane.processes import Processes
 from windlass.testing.simulators.instances import Instance, instances
 
 from ..api.machine_sync.examples import EXAMPLES, Tree
-from ..api.machine_sync.stage import CLUSTER, Stage, eventually
+from ..api.machine_sync.stage import CLUSTER, PATIENCE, Stage, eventually
 from .claims import set_shortcoming, shortcoming, status_of
 from .replicas import ALONE, replica
 
@@ -136,7 +136,7 @@ class Ground:
         labels = {"cluster.x-k8s.io/cluster-name": CLUSTER}
         await stage.make(infra, CLUSTER, example.cluster_spec, labels=labels)
         await eventually(
-            lambda: stage.get(capi.Cluster, CLUSTER), _is_provisioned, within=60, what="a Cluster with a control plane"
+            lambda: stage.get(capi.Cluster, CLUSTER), _is_provisioned, what="a Cluster with a control plane"
         )
 
     async def machine(self, name: str, authority: str) -> Tree:
@@ -209,17 +209,17 @@ class Ground:
 
     # what is waited for
 
-    async def settled(self, name: str, authority: str, *, within: float = 60.0) -> dict[str, Tree]:
+    async def settled(self, name: str, authority: str) -> dict[str, Tree]:
         """The three objects of a machine, once nothing is missing for `authority` to be in charge of it, at rest."""
         found = await _come_true(
             lambda: self.stage.everything(name),
             lambda found: shortcoming(found, authority, example=self.stage.example),
-            within=within,
             what=f"{name} under {authority}",
         )
+        await self.held([name], authority)
         return _there(found)
 
-    async def all_settled(self, names: list[str], authority: str, *, within: float) -> dict[str, dict[str, Tree]]:
+    async def all_settled(self, names: list[str], authority: str) -> dict[str, dict[str, Tree]]:
         """`settled` for many machines, by name."""
         stage = self.stage
         kinds: dict[str, type[Any]] = {"mirror": mapi.Machine, "source": capi.Machine, "infra": stage.infra_kind}
@@ -232,10 +232,24 @@ class Ground:
             missing = {name: shortcoming(one, authority, example=stage.example) for name, one in found.items()}
             return ", ".join(f"{name}: {problem}" for name, problem in missing.items() if problem)
 
-        found = await _come_true(look, problems, within=within, what=f"{len(names)} machines under {authority}")
+        found = await _come_true(look, problems, what=f"{len(names)} machines under {authority}")
+        await self.held(names, authority)
         return {name: _there(one) for name, one in found.items()}
 
-    async def set_settled(self, name: str, authority: str, *, replicas: int, within: float = 60.0) -> dict[str, Tree]:
+    async def held(self, names: Iterable[str], by: str) -> None:
+        """Return when it is `by` who holds the instance of each of these machines.
+
+        That is the last thing to come true when authority has moved to Cluster API: the provider of OpenStack cannot
+        say that it has taken up its work.
+        """
+
+        async def look() -> dict[str, str]:
+            return {one.machine: one.holder for one in await self.instances() if one.alive}
+
+        wanted = dict.fromkeys(names, by)
+        await eventually(look, lambda found: found.items() >= wanted.items(), what=f"{[*wanted]} held by {by}")
+
+    async def set_settled(self, name: str, authority: str, *, replicas: int) -> dict[str, Tree]:
         """Both MachineSets, once nothing is missing for `authority` to be in charge, with `replicas` that run."""
 
         async def look() -> dict[str, Tree | None]:
@@ -247,12 +261,11 @@ class Ground:
         found = await _come_true(
             look,
             lambda found: set_shortcoming(found, authority, replicas=replicas),
-            within=within,
             what=f"MachineSet {name} under {authority}",
         )
         return _there(found)
 
-    async def gone(self, *names: str, within: float = 60.0) -> None:
+    async def gone(self, *names: str) -> None:
         """Nothing is left of these machines, on either side, nor their Nodes."""
         kinds: tuple[Any, ...] = (mapi.Machine, capi.Machine, self.stage.infra_kind, core.Node)
 
@@ -265,7 +278,7 @@ class Ground:
                 found += [f"{'deleting' if item.deleting else 'lasting'} {item} {item.metadata}" for item in items]
             return found
 
-        await eventually(left, lambda found: not found, within=within, what=f"{', '.join(names)} gone")
+        await eventually(left, lambda found: not found, what=f"{', '.join(names)} gone")
 
 
 class Actors:
@@ -295,12 +308,12 @@ class Actors:
         self._processes.close()
 
 
-async def _come_true(look: Callable[[], Awaitable[T]], problem: Callable[[T], str], *, within: float, what: str) -> T:
+async def _come_true(look: Callable[[], Awaitable[T]], problem: Callable[[T], str], *, what: str) -> T:
     """What `look` finds once there is no problem with it any more."""
-    deadline = time.monotonic() + within
+    deadline = time.monotonic() + PATIENCE
     while missing := problem(found := await look()):
         if time.monotonic() > deadline:
-            pytest.fail(f"after {within:g} s {what}: {missing[:2000]}; there is: {str(found)[:20000]}")
+            pytest.fail(f"after {PATIENCE:g} s {what}: {missing[:2000]}; there is: {str(found)[:20000]}")
         await asyncio.sleep(0.1)
     return found
 

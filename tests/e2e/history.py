@@ -18,7 +18,7 @@ from windlass.kube.watch import EventType
 from windlass.machine_sync.constants import MACHINE_API
 
 from ..api.machine_sync.examples import Tree
-from ..api.machine_sync.stage import Stage, eventually
+from ..api.machine_sync.stage import PATIENCE, Stage, eventually
 from .claims import is_annotated, is_paused
 
 SIDES: Mapping[Any, str] = {mapi.Machine: "mirror", capi.Machine: "source"}
@@ -97,7 +97,7 @@ async def recorded(stage: Stage) -> AsyncIterator[History]:
         asyncio.create_task(_follow(stage, kind, side, history, begun=begun[side])) for kind, side in kinds.items()
     ]
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             for event in begun.values():
                 await event.wait()
         yield history

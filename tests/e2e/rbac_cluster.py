@@ -23,13 +23,14 @@ from windlass.testing.plane.processes import Processes
 from windlass.testing.plane.rest import MERGE_PATCH, Rest
 from windlass.testing.plane.waiting import wait_for
 
+from ..api.machine_sync.stage import PATIENCE
+
 Tree = dict[str, Any]
 T = TypeVar("T")
 Kind = type[KubernetesObject]
 
 OURS, NAME = "windlass-system", "windlass-machine-sync"
 USER = f"system:serviceaccount:{OURS}:{NAME}"
-PATIENCE = 60.0
 
 
 class Use(NamedTuple):

@@ -45,9 +45,7 @@ class Replica:
         """Start it, and wait until it leads or is ready to."""
         await asyncio.to_thread(self._processes.start, "windlass", self._argv, log=self._log)
         async with ClientSession() as session:
-            await eventually(
-                lambda: self._ready(session), lambda status: status == 200, within=60, what=f"ready, see {self._log}"
-            )
+            await eventually(lambda: self._ready(session), lambda status: status == 200, what=f"ready, see {self._log}")
 
     async def kill(self) -> None:
         """SIGKILL: it has no time for anything."""

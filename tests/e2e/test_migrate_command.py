@@ -9,15 +9,12 @@ from typing import Any
 import pytest
 
 from windlass.api import mapi
-from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
+from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING
 
-from ..api.machine_sync.stage import eventually
+from ..api.machine_sync.stage import PATIENCE, eventually
 from .ground import Actors, Ground, assert_one_instance
 
 pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]
-
-SECONDS = 120.0
-"""How long a command may take."""
 
 
 class Command:
@@ -28,7 +25,7 @@ class Command:
 
     async def ends(self) -> tuple[int, dict[str, Any], str]:
         """Its exit code, its report by name, and what it said on standard error."""
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             out, err = await self.process.communicate()
         assert self.process.returncode is not None
         items = json.loads(out)["items"] if out else []
@@ -37,7 +34,7 @@ class Command:
     async def says(self, text: str) -> None:
         """Wait until it has said so on standard error."""
         assert self.process.stderr is not None
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             async for line in self.process.stderr:
                 if text in line.decode():
                     return
@@ -70,15 +67,15 @@ async def test_a_fleet_is_moved_there_and_back(ground: Ground, actors: Actors) -
         await ground.machine(alone, MACHINE_API)
         await ground.set_settled(pool, MACHINE_API, replicas=3)
         names = sorted(await ground.machines())
-        await ground.all_settled(names, MACHINE_API, within=60)
+        await ground.all_settled(names, MACHINE_API)
 
         for target, authority in (("cluster-api", CLUSTER_API), ("machine-api", MACHINE_API)):
             code, report, errors = await (await migrate(ground, "--all", "--to", target, "--max-in-flight", "3")).ends()
             assert code == 0, errors
             assert outcomes(report) == {"migrated"}
             assert set(report) == {pool, *names}
-            await ground.all_settled(names, authority, within=30)
-            await ground.set_settled(pool, authority, replicas=3, within=30)
+            await ground.all_settled(names, authority)
+            await ground.set_settled(pool, authority, replicas=3)
 
     for name in names:
         assert_one_instance(await ground.instance(name), hands=[MACHINE_API, CLUSTER_API, MACHINE_API])
@@ -89,7 +86,7 @@ async def test_what_was_left_halfway_is_taken_up_again(ground: Ground, actors: A
     async with ground.syncing():
         for name in names:
             await ground.machine(name, MACHINE_API)
-        await ground.all_settled(names, MACHINE_API, within=60)
+        await ground.all_settled(names, MACHINE_API)
     # Nobody synchronizes now, so the first two cannot arrive.
     command = await migrate(ground, *names, "--to", "cluster-api", "--max-in-flight", "2")
     await eventually(
@@ -108,7 +105,7 @@ async def test_what_was_left_halfway_is_taken_up_again(ground: Ground, actors: A
         code, report, errors = await (await migrate(ground, *names, "--to", "cluster-api")).ends()
         assert code == 0, errors
         assert outcomes(report) <= {"migrated", "already there"}
-        await ground.all_settled(names, CLUSTER_API, within=30)
+        await ground.all_settled(names, CLUSTER_API)
         for name in names:
             assert_one_instance(await ground.instance(name), hands=[MACHINE_API, CLUSTER_API])
 
@@ -120,6 +117,8 @@ async def test_a_migration_that_is_under_way_is_taken_back(ground: Ground, actor
         await ground.settled(name, MACHINE_API)
         await actors.kill()
         # The Machine API cannot say that it has paused, so this one stays halfway.
+        await ground.hand_over(mapi.Machine, name, CLUSTER_API)
+        await ground.stage.mirror_that(name, lambda tree: tree["status"]["authoritativeAPI"] == MIGRATING)
         code, report, _ = await (await migrate(ground, name, "--to", "cluster-api", "--timeout", "3s")).ends()
         assert code == 124
         assert report[name]["result"]["reason"] == "migrating: waits until the Machine API has paused"

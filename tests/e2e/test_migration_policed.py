@@ -4,6 +4,7 @@ Here the user is not exempt, as on a cluster; the controllers of both APIs are, 
 """
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -78,8 +79,13 @@ async def test_a_machine_changes_hands_and_back_and_its_mirror_is_nobodys_to_wri
 
         await policed.hand_over(mapi.Machine, name, CLUSTER_API)
         await policed.settled(name, CLUSTER_API)
-        said = await refused(policed, mapi.Machine, name, {"spec": {"providerID": "stolen"}})
-        assert "You may only modify spec.authoritativeAPI" in said
+        stolen = {"spec": {"providerID": "stolen"}}
+        await eventually(
+            lambda: refused(policed, mapi.Machine, name, stolen),
+            lambda said: "You may only modify spec.authoritativeAPI" in said,
+            what="the other policies in force",
+        )
+        await policed.settled(name, CLUSTER_API)
         await policed.hand_over(mapi.Machine, name, MACHINE_API)
         await policed.settled(name, MACHINE_API)
         await policed.stage.delete(mapi.Machine, name)
@@ -100,7 +106,11 @@ async def test_a_set_changes_hands_and_is_scaled_on_either_side(policed: Ground)
         for replicas, (target, authority, mirror) in enumerate(kinds, start=2):
             await policed.hand_over(mapi.MachineSet, name, target)
             await policed.set_settled(name, target, replicas=replicas - 1)
-            assert "not allowed" in await refused(policed, mirror, name, {"spec": {"replicas": 7}})
+            await eventually(
+                partial(refused, policed, mirror, name, {"spec": {"replicas": 7}}),
+                lambda said: "not allowed" in said,
+                what="the policies in force",
+            )
             await policed.scale(authority, name, replicas)
             await policed.set_settled(name, target, replicas=replicas)
         machines = await policed.machines(prefix=name)

@@ -9,7 +9,7 @@ from windlass.api import capi, mapi
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
 from ..api.machine_sync.stage import eventually
-from .claims import is_paused
+from .claims import is_paused, status_of
 from .ground import Actors, Ground, assert_one_instance
 from .history import recorded
 
@@ -25,9 +25,22 @@ async def machines_of(ground: Ground, name: str, count: int) -> set[str]:
         return [set(await ground.machines(kind, prefix=f"{name}-")) for kind in (mapi.Machine, capi.Machine)]
 
     here, _ = await eventually(
-        look, lambda found: found[0] == found[1] and len(found[0]) == count, within=60, what=f"{count} Machines twice"
+        look, lambda found: found[0] == found[1] and len(found[0]) == count, what=f"{count} Machines twice"
     )
     return here
+
+
+async def machines_of_both(ground: Ground, name: str) -> set[str]:
+    """The Machines of a set once there are two, one under each authority."""
+
+    async def look() -> dict[str, str]:
+        found = await ground.machines(prefix=f"{name}-")
+        return {machine: status_of(tree).get("authoritativeAPI", "") for machine, tree in found.items()}
+
+    found = await eventually(
+        look, lambda found: sorted(found.values()) == [CLUSTER_API, MACHINE_API], what="a Machine under each authority"
+    )
+    return set(found)
 
 
 @ON_BOTH_PLATFORMS
@@ -119,8 +132,7 @@ async def test_a_set_that_is_deleted_takes_its_machines_along_whichever_api_they
         await ground.stage.patch(mapi.MachineSet, name, template)
         await ground.scale(mapi.MachineSet, name, 2)
         await ground.set_settled(name, MACHINE_API, replicas=2)
-        machines = await ground.machines(prefix=name)
-        assert {one["status"]["authoritativeAPI"] for one in machines.values()} == {MACHINE_API, CLUSTER_API}
+        machines = await machines_of_both(ground, name)
         await ground.stage.delete(mapi.MachineSet, name)
         await ground.gone(*machines)
         await ground.stage.gone((mapi.MachineSet, name), (capi.MachineSet, name))
@@ -138,8 +150,7 @@ async def test_a_set_of_cluster_api_that_is_deleted_takes_its_machines_along_whi
         await ground.set_settled(name, CLUSTER_API, replicas=1)
         await ground.scale(capi.MachineSet, name, 2)
         await ground.set_settled(name, CLUSTER_API, replicas=2)
-        machines = await ground.machines(prefix=name)
-        assert {one["status"]["authoritativeAPI"] for one in machines.values()} == {MACHINE_API, CLUSTER_API}
+        machines = await machines_of_both(ground, name)
         await ground.stage.delete(capi.MachineSet, name)
         await ground.gone(*machines)
         await ground.stage.gone((mapi.MachineSet, name), (capi.MachineSet, name))
@@ -156,7 +167,7 @@ async def test_ss12_deleting_the_mirror_of_a_set_costs_cluster_api_neither_set_n
         machines = await machines_of(ground, name, 2)
         await ground.stage.delete(mapi.MachineSet, name)
         await ground.stage.gone((mapi.MachineSet, name))
-        await ground.stage.gone(*((mapi.Machine, machine) for machine in machines), within=60)
+        await ground.stage.gone(*((mapi.Machine, machine) for machine in machines))
         assert set(await ground.machines(capi.Machine, prefix=f"{name}-")) == machines
         left = await ground.stage.get(capi.MachineSet, name)
     assert left is not None

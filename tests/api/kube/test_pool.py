@@ -33,7 +33,7 @@ async def test_secrets_wake_by_metadata_and_are_read_by_name(client: Client, win
     try:
         watch = Watch(Secret, lambda found: [found.name], namespace=windlass_namespace, metadata_only=True)
         cache = pool.acquire(watch)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(180):
             await cache.wait_settled()
         held = cache.get("s", namespace=windlass_namespace)
         assert held is not None

@@ -23,7 +23,7 @@ from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
 from windlass.kube import config
 from windlass.kube.client import Client
-from windlass.kube.errors import Conflict, NotFound
+from windlass.kube.errors import Conflict, KubeError, NotFound
 from windlass.kube.verbs import PatchType
 from windlass.kube.watch import EventType
 from windlass.machine_sync import rbac, service
@@ -42,9 +42,13 @@ SET = "ms"
 SINCE = "2026-01-01T00:00:00Z"
 SOURCE_API = capi.Machine.RESOURCE.api_version
 
+PATIENCE = 180.0
+"""Seconds for something to come true where the test is not about how long it takes: what takes one on an idle machine
+takes a minute beside everything else that a busy one may be doing."""
+
 
 async def eventually(
-    look: Callable[[], Awaitable[T]], holds: Callable[[T], Any], *, within: float = 30.0, what: str = ""
+    look: Callable[[], Awaitable[T]], holds: Callable[[T], Any], *, within: float = PATIENCE, what: str = ""
 ) -> T:
     """What `look` finds once `holds` is true of it. Fails with what there is instead."""
     deadline = time.monotonic() + within
@@ -319,15 +323,18 @@ class Stage:
         listening = asyncio.Event()
 
         async def listen() -> None:
-            stream = self.admin.watch(kind, namespace=self.home(kind), send_initial_events=True)
-            async for event in stream:
-                listening.set()
-                if event.type is not EventType.BOOKMARK and (not names or event.object.name in names):
-                    history.add(event.type, event.object.tree())
+            while True:
+                with suppress(KubeError):
+                    async for event in self.admin.watch(kind, namespace=self.home(kind), send_initial_events=True):
+                        listening.set()
+                        if event.type is not EventType.BOOKMARK and (not names or event.object.name in names):
+                            history.add(event.type, event.object.tree())
+                # The API server is away, or has had enough: all that there is comes again.
+                await asyncio.sleep(0.1)
 
         task = asyncio.create_task(listen())
         try:
-            await asyncio.wait_for(listening.wait(), 30)
+            await asyncio.wait_for(listening.wait(), PATIENCE)
             yield history
         finally:
             task.cancel()
@@ -335,7 +342,7 @@ class Stage:
 
     # waits
 
-    async def in_sync(self, name: str, *, within: float = 30.0) -> Tree:
+    async def in_sync(self, name: str, *, within: float = PATIENCE) -> Tree:
         """The Machine of the Machine API, once it says that both are in sync as the authority is now."""
 
         async def look() -> tuple[Tree | None, Tree | None]:
@@ -352,12 +359,12 @@ class Stage:
         assert mirror is not None
         return mirror
 
-    async def reports(self, name: str, *, reason: str, within: float = 30.0) -> Tree:
+    async def reports(self, name: str, *, reason: str, within: float = PATIENCE) -> Tree:
         """The Synchronized condition of the mirror, once it gives this reason."""
         mirror = await self.mirror_that(name, lambda tree: condition(tree).get("reason") == reason, within=within)
         return condition(mirror)
 
-    async def mirror_that(self, name: str, holds: Callable[[Tree], Any], *, within: float = 30.0) -> Tree:
+    async def mirror_that(self, name: str, holds: Callable[[Tree], Any], *, within: float = PATIENCE) -> Tree:
         found = await eventually(
             lambda: self.get(mapi.Machine, name),
             lambda tree: tree is not None and holds(tree),
@@ -367,7 +374,7 @@ class Stage:
         assert found is not None
         return found
 
-    async def told(self, name: str, reason: str, *, within: float = 30.0) -> Tree:
+    async def told(self, name: str, reason: str, *, within: float = PATIENCE) -> Tree:
         """The first Event about `name` with this reason, once there is one."""
 
         async def look() -> list[Tree]:
@@ -375,7 +382,7 @@ class Stage:
 
         return (await eventually(look, bool, within=within, what=f"an Event {reason} about {name}"))[0]
 
-    async def gone(self, *which: tuple[type[KubernetesObject], str], within: float = 30.0) -> None:
+    async def gone(self, *which: tuple[type[KubernetesObject], str], within: float = PATIENCE) -> None:
         for kind, name in which:
             lookup = (kind, name)
             await eventually(
@@ -385,7 +392,7 @@ class Stage:
                 what=f"{kind.RESOURCE.kind} {name} gone",
             )
 
-    async def all_seen(self, *, within: float = 30.0) -> None:
+    async def all_seen(self, *, within: float = PATIENCE) -> None:
         """Return when Machine sync has looked at everything that was there before the call.
 
         It looks at machines in the order in which they change, so another one that is mirrored by now tells.

@@ -105,7 +105,7 @@ async def get(stage: Stage, kind: type[Any]) -> Tree:
     return found
 
 
-async def in_sync(stage: Stage, *, authority: str, within: float = 30.0) -> Tree:
+async def in_sync(stage: Stage, *, authority: str) -> Tree:
     """The MachineSet of the Machine API, once it is in sync with what the one of `authority` is now."""
     source = mapi.MachineSet if authority == "MachineAPI" else capi.MachineSet
 
@@ -119,7 +119,7 @@ async def in_sync(stage: Stage, *, authority: str, within: float = 30.0) -> Tree
         noted = one["status"]["synchronizedGeneration"] == other["metadata"]["generation"]
         return bool(noted and one["status"]["authoritativeAPI"] == authority)
 
-    found, _ = await eventually(look, holds, within=within, what=f"{NAME} in sync under {authority}")
+    found, _ = await eventually(look, holds, what=f"{NAME} in sync under {authority}")
     assert found is not None
     return found
 
@@ -385,7 +385,7 @@ async def test_a_missing_cluster_is_said_and_heals_when_it_comes(stage: Stage) -
         kind = stage.example.platform.infra_cluster.RESOURCE
         owner = {"apiGroup": kind.group, "kind": kind.kind, "name": CLUSTER}
         await stage.make(capi.Cluster, CLUSTER, {"infrastructureRef": owner})
-        await in_sync(stage, authority="MachineAPI", within=10)
+        await in_sync(stage, authority="MachineAPI")
 
 
 @BOTH

@@ -198,7 +198,7 @@ async def test_ms16_a_missing_infra_machine_is_said_and_heals_when_it_comes(stag
         )
         assert (said["status"], said["severity"]) == ("False", "Error")
         await stage.infra_machine("w-0")
-        await stage.in_sync("w-0", within=10)
+        await stage.in_sync("w-0")
 
 
 async def test_a_missing_infra_cluster_is_said_in_an_event_and_heals_when_it_comes(stage: Stage) -> None:
@@ -215,7 +215,7 @@ async def test_a_missing_infra_cluster_is_said_in_an_event_and_heals_when_it_com
         assert told["source"]["component"] == "machine-sync-controller"
         assert told["involvedObject"]["apiVersion"] == "cluster.x-k8s.io/v1beta2"
         await stage.infra_cluster()
-        await stage.in_sync("w-0", within=10)
+        await stage.in_sync("w-0")
 
 
 async def test_ms27_owners_that_cannot_be_converted_are_said_by_their_detail_alone(stage: Stage) -> None:
@@ -268,7 +268,7 @@ async def test_a_conversion_error_is_said_and_heals(stage: Stage) -> None:
         assert mirror["spec"] == in_sync["spec"]
         assert mirror["status"]["synchronizedGeneration"] == in_sync["status"]["synchronizedGeneration"]
         await stage.patch(capi.Machine, "w-0", {"spec": {"deletion": None}})
-        await stage.in_sync("w-0", within=10)
+        await stage.in_sync("w-0")
 
 
 async def test_what_the_api_server_refuses_is_said_and_others_go_on(stage: Stage) -> None:
@@ -289,7 +289,7 @@ async def test_what_the_api_server_refuses_is_said_and_others_go_on(stage: Stage
         for plural in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
             path = f"/apis/admissionregistration.k8s.io/v1/{plural}/{policy[0]['metadata']['name']}"
             await stage.admin.request("DELETE", path)
-        await stage.in_sync("w-0", within=60)
+        await stage.in_sync("w-0")
 
 
 def _denial(stage: Stage) -> list[dict[str, Any]]:

@@ -1,14 +1,15 @@
-"""Recorded runs of OpenShift's machine sync controller, repeated on a real API server.
+"""Recorded runs of OpenShift's machine controllers, synchronization and migration, repeated on a real API server.
 
 The recordings were made on a fake client that validates nothing. Here each run begins with its objects completed so
 that the API server admits them (`complete`), with the server's own uids, and with deletions made by deleting; then our
 controller takes the machine to rest, and what is there is compared with the recording by the same rules and the same
-list of deviations as on the in-memory model. Runs that the server does not admit stand in `REFUSED` with its reason.
+list of deviations as on the in-memory model. Runs that the server does not admit stand in `REFUSED` with its reason. Of
+migration all are admissible; asked are, as there, the rules of migration alone.
 """
 
 import copy
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -25,15 +26,26 @@ from windlass.kube.merge import changes
 from windlass.kube.permissions import Declared
 from windlass.kube.plan import Retry
 from windlass.kube.reader import CacheReader
-from windlass.kube.rounds import Rest, reconcile
+from windlass.kube.rounds import Decide, Rest, reconcile
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import machine_controller
+from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.infra_machine import ORPHAN_FINALIZER
+from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 from windlass.testing import ControlPlane
 
-from ...unit.machine_sync.machine.test_recorded import COMPARED, DEVIATIONS, NOW, label, recorded, scrubbed
+from ...unit.machine_sync.machine import test_recorded_migrations as migrations
+from ...unit.machine_sync.machine.test_recorded import (
+    COMPARED,
+    DEVIATIONS,
+    NOW,
+    Deviation,
+    label,
+    recorded,
+    scrubbed,
+)
 from .examples import Tree
 from .stage import eventually
 
@@ -172,12 +184,12 @@ class Run:
             for owner in missing
         ]
 
-    async def to_rest(self) -> Rest:
-        rest = await self._once_to_rest()
+    async def to_rest(self, rules: Decide[MachineSnapshot]) -> Rest:
+        rest = await self._once_to_rest(rules)
         while await self._orphaning():
             # The garbage collector lets go of it before long, and there is more to do then.
             await eventually(self._orphaning, lambda still: not still, what="the infra machine to go")
-            rest = await self._once_to_rest()
+            rest = await self._once_to_rest(rules)
         return rest
 
     async def _orphaning(self) -> bool:
@@ -185,13 +197,13 @@ class Run:
         found = await self.client.list(kind, namespace=self.home(kind))
         return any(ORPHAN_FINALIZER in infra.metadata.finalizers for infra in found.items)
 
-    async def _once_to_rest(self) -> Rest:
+    async def _once_to_rest(self, rules: Decide[MachineSnapshot]) -> Rest:
         reader = CacheReader(self.client)
         controller = machine_controller(reader, platform=self.platform, namespaces=self.namespaces)
         return await reconcile(
             self.row["request"],
             observe=controller.observe,
-            decide=controller.decide,
+            decide=rules,
             executor=Executor(self.client, permits=Declared(controller.declared), now=lambda: NOW),
             now=lambda: NOW,
         )
@@ -288,12 +300,16 @@ async def client(machine_sync_plane: ControlPlane) -> AsyncIterator[Client]:
         yield client
 
 
-@pytest.mark.parametrize("row", [*admissible()])
-async def test_a_recorded_run_ends_as_recorded_on_a_real_api_server(
-    machine_sync_plane: ControlPlane, client: Client, row: Tree
+async def assert_as_recorded(
+    plane: ControlPlane,
+    client: Client,
+    row: Tree,
+    rules: Decide[MachineSnapshot],
+    *,
+    deviations: Mapping[str, Deviation],
 ) -> None:
+    """Repeat the run by `rules`, unless the server refuses what it must."""
     name = f"{row['platform']}-{row['case']}"
-    plane = machine_sync_plane
     namespaces = Namespaces(await plane.create_namespace("mapi-"), await plane.create_namespace("capi-"))
     run = Run(client, namespaces, row)
     if name in REFUSED:
@@ -301,11 +317,25 @@ async def test_a_recorded_run_ends_as_recorded_on_a_real_api_server(
             await run.load()
     else:
         await run.load()
-        rest = await run.to_rest()
-        deviation = DEVIATIONS.get(name)
-        paths = deviation.paths if deviation else set()
+        rest = await run.to_rest(rules)
+        paths = deviations[name].paths if name in deviations else set()
         found = await run.differences(rest, expected_paths=paths)
         assert sorted(found) == sorted(paths), found
+
+
+@pytest.mark.parametrize("row", [*admissible()])
+async def test_a_recorded_run_ends_as_recorded_on_a_real_api_server(
+    machine_sync_plane: ControlPlane, client: Client, row: Tree
+) -> None:
+    await assert_as_recorded(machine_sync_plane, client, row, decide, deviations=DEVIATIONS)
+
+
+@pytest.mark.parametrize("row", [*recorded("machinemigration")])
+async def test_a_recorded_migration_ends_as_recorded_on_a_real_api_server(
+    machine_sync_plane: ControlPlane, client: Client, row: Tree
+) -> None:
+    rules, deviations = migrations.authority_alone, migrations.DEVIATIONS
+    await assert_as_recorded(machine_sync_plane, client, row, rules, deviations=deviations)
 
 
 def test_most_of_the_recorded_runs_are_admissible() -> None:
@@ -313,3 +343,4 @@ def test_most_of_the_recorded_runs_are_admissible() -> None:
     assert set(REFUSED) < names
     assert names >= SWEPT_AWAY
     assert (len(names), len(REFUSED), len(SWEPT_AWAY)) == (73, 5, 2)
+    assert len([*recorded("machinemigration")]) == 28

@@ -162,6 +162,6 @@ async def test_told_to_end_it_ends_well_and_its_successor_starts_at_once(stage: 
     await stage.machine("w-1")
     async with process(stage, *long_lease) as two:
         # Far less than the lease would have lasted.
-        await stage.in_sync("w-1", within=60)
+        await stage.in_sync("w-1")
         two.terminate()
         assert (await two.ends())[0] == 0

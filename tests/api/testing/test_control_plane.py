@@ -103,9 +103,9 @@ def test_owner_references_are_collected_and_namespaces_emptied(plane: BlockingCo
     plane.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": owned})
     rest, base = plane.rest, f"/api/v1/namespaces/{namespace}"
     rest.request("DELETE", f"{base}/configmaps/owner")
-    assert wait_for(lambda: gone(rest, f"{base}/configmaps/owned"), seconds=60)
+    assert wait_for(lambda: gone(rest, f"{base}/configmaps/owned"), seconds=180)
     plane.delete_namespace(namespace)
-    assert wait_for(lambda: gone(rest, base), seconds=60)
+    assert wait_for(lambda: gone(rest, base), seconds=180)
 
 
 def test_the_api_server_says_which_kubernetes_it_is(plane: BlockingControlPlane) -> None:
@@ -190,8 +190,8 @@ def test_nothing_is_left_when_the_owner_of_a_plane_is_killed() -> None:
         assert len(processes_of(data)) == 2, "the supervisor and etcd"
         owner.send_signal(signal.SIGKILL)
     for folder in (directory, data):
-        assert wait_for(lambda folder=folder: None if processes_of(folder) else True, seconds=20)  # type: ignore[misc]
-        assert wait_for(lambda folder=folder: None if folder.exists() else True, seconds=20)  # type: ignore[misc]
+        assert wait_for(lambda folder=folder: None if processes_of(folder) else True, seconds=180)  # type: ignore[misc]
+        assert wait_for(lambda folder=folder: None if folder.exists() else True, seconds=180)  # type: ignore[misc]
 
 
 def processes_of(folder: Path) -> list[str]:

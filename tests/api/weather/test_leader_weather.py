@@ -20,6 +20,8 @@ from windlass.testing.plane.facade import ControlPlane
 
 pytestmark = pytest.mark.plane
 
+PATIENCE = 180.0
+"""Seconds for what a busy machine may do late, where the test is not about how long it takes."""
 REPLICA = Path(__file__).with_name("replica.py")
 
 
@@ -47,8 +49,8 @@ class Replica:
                     self.said.append(text)
                     self._heard.notify_all()
 
-    async def says(self, text: str, *, within: float) -> None:
-        async with asyncio.timeout(within), self._heard:
+    async def says(self, text: str) -> None:
+        async with asyncio.timeout(PATIENCE), self._heard:
             await self._heard.wait_for(lambda: bool(self.said) and self.said[-1] == text)
 
     async def end(self) -> None:
@@ -71,17 +73,17 @@ class Stage:
             self.signatures.append((by, time.monotonic()))
             self._signed.set()
 
-    async def signed_by(self, identity: str, *, within: float) -> float:
+    async def signed_by(self, identity: str) -> float:
         """Wait for a signature of `identity`; returns when it came."""
-        async with asyncio.timeout(within):
+        async with asyncio.timeout(PATIENCE):
             while not self.signatures or self.signatures[-1][0] != identity:
                 self._signed.clear()
                 await self._signed.wait()
         return self.signatures[-1][1]
 
-    async def more_than(self, count: int, *, within: float) -> None:
+    async def more_than(self, count: int) -> None:
         """Wait until there are more signatures than that."""
-        async with asyncio.timeout(within):
+        async with asyncio.timeout(PATIENCE):
             while len(self.signatures) <= count:
                 self._signed.clear()
                 await self._signed.wait()
@@ -121,48 +123,49 @@ async def stage(windlass_fresh_plane: ControlPlane) -> AsyncIterator[Stage]:
 
 async def test_when_the_leader_is_killed_the_standby_goes_on_within_twenty_seconds(stage: Stage) -> None:
     async with stage.replica("one") as one:
-        await stage.signed_by("one", within=30)
+        await stage.signed_by("one")
         async with stage.replica("two") as two:
-            await two.says("standing by", within=30)
+            await two.says("standing by")
             one.process.kill()
             killed = time.monotonic()
-            gap = await stage.signed_by("two", within=40) - killed
+            gap = await stage.signed_by("two") - killed
             assert gap <= 20
             assert stage.reigns() == ["one", "two"]
 
 
 async def test_when_the_leader_is_told_to_go_the_standby_goes_on_at_once(stage: Stage) -> None:
     async with stage.replica("one") as one:
-        await stage.signed_by("one", within=30)
+        await stage.signed_by("one")
         async with stage.replica("two") as two:
-            await two.says("standing by", within=30)
+            await two.says("standing by")
             one.process.send_signal(signal.SIGTERM)
             told = time.monotonic()
-            assert await asyncio.wait_for(one.process.wait(), 10) == 0
-            assert await stage.signed_by("two", within=10) - told <= 5
+            assert await asyncio.wait_for(one.process.wait(), PATIENCE) == 0
+            # Without a word from its holder it would take the 15 s of a lease, less the 2 s between two renewals.
+            assert await stage.signed_by("two") - told < 13
             assert stage.reigns() == ["one", "two"]
 
 
 async def test_a_leader_that_was_frozen_writes_nothing_when_it_thaws(stage: Stage) -> None:
     async with stage.replica("one") as one:
-        await stage.signed_by("one", within=30)
+        await stage.signed_by("one")
         async with stage.replica("two") as two:
-            await two.says("standing by", within=30)
+            await two.says("standing by")
             one.process.send_signal(signal.SIGSTOP)
-            await stage.signed_by("two", within=40)
+            await stage.signed_by("two")
             one.process.send_signal(signal.SIGCONT)
-            await one.says("standing by", within=20)
-            await stage.more_than(len(stage.signatures) + 10, within=20)
+            await one.says("standing by")
+            await stage.more_than(len(stage.signatures) + 10)
             assert stage.reigns() == ["one", "two"]
 
 
 async def test_a_leader_without_api_server_steps_down_and_leads_again(stage: Stage) -> None:
     async with stage.replica("one") as one:
-        await stage.signed_by("one", within=30)
+        await stage.signed_by("one")
         await stage.plane.kill_apiserver()
-        await one.says("standing by", within=20)
+        await one.says("standing by")
         assert one.process.returncode is None
         await stage.plane.restart_apiserver()
         before = len(stage.signatures)
-        await one.says("leading", within=30)
-        await stage.more_than(before, within=60)
+        await one.says("leading")
+        await stage.more_than(before)

@@ -26,7 +26,10 @@ def weather_plane() -> Iterator[ControlPlane]:
 
 @pytest.fixture
 async def stage(weather_plane: ControlPlane) -> AsyncIterator[Stage]:
-    """An empty stage on OpenStack, where Machine sync is enabled, with a MachineSet on both sides."""
+    """An empty stage on OpenStack, where Machine sync is enabled, with a MachineSet on both sides.
+
+    Its namespaces stay when the test is over, and go with the plane.
+    """
     plane = weather_plane
     namespaces = Namespaces(await plane.create_namespace("mapi-"), await plane.create_namespace("capi-"))
     async with Client(config.load(kubeconfig=plane.kubeconfig()), field_manager="test") as admin:
@@ -35,8 +38,6 @@ async def stage(weather_plane: ControlPlane) -> AsyncIterator[Stage]:
         await stage.enable()
         await stage.fleet()
         yield stage
-    for namespace in namespaces:
-        await plane.delete_namespace(namespace)
 
 
 @pytest.fixture(autouse=True)

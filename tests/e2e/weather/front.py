@@ -17,8 +17,9 @@ from random import Random
 from types import TracebackType
 from typing import Any, Self
 
-from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
+from aiohttp import ClientSession, ClientTimeout, web
 
+from windlass.kube.connections import Connections
 from windlass.kube.serving import serve
 from windlass.testing.plane.connection import Connection
 
@@ -32,6 +33,7 @@ class Front:
         self.requests = 0
         self.refused = 0
         self._connection = connection
+        self._trust = ssl.create_default_context(cafile=str(connection.ca_file))
         self._random = Random(seed)
         self._share, self._retry_after = 0.0, 0
         self._held: set[str] = set()
@@ -63,9 +65,9 @@ class Front:
         """For subclasses: the API server has answered, and who asked learns of it when this returns."""
 
     async def __aenter__(self) -> Self:
-        trust = ssl.create_default_context(cafile=str(self._connection.ca_file))
+        pool = Connections(limit=0, keepalive=30)
         self._session = await self._stack.enter_async_context(
-            ClientSession(connector=TCPConnector(ssl=trust, limit=0), timeout=ClientTimeout(), auto_decompress=False)
+            ClientSession(connector=pool, timeout=ClientTimeout(), auto_decompress=False)
         )
         app = web.Application(client_max_size=1 << 24)
         app.router.add_route("*", "/{path:.*}", self._handle)
@@ -87,7 +89,8 @@ class Front:
         target = f"{self._connection.url}{request.raw_path}"
         body = await request.read()
         await self.asked(request, body)
-        async with self._session.request(request.method, target, headers=headers, data=body or None) as answer:
+        ask = self._session.request(request.method, target, headers=headers, data=body or None, ssl=self._trust)
+        async with ask as answer:
             await self.answered(request, body, status=answer.status)
             kept = {key: value for key, value in answer.headers.items() if key.lower() not in _HOP_BY_HOP}
             if encoding := answer.headers.get("Content-Encoding"):

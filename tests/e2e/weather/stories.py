@@ -81,9 +81,7 @@ async def killed_at_every_write(ground: Ground, *stories: Story) -> list[Told]:
         front.pardon()
         async with replica(ground.stage, ground.folder, *ALONE, *_PATIENT):
             for one in told:
-                await eventually(
-                    partial(_unlike, one), lambda harms: not harms, within=60, what=f"one end of '{one.story.title}'"
-                )
+                await eventually(partial(_unlike, one), lambda harms: not harms, what=f"one end of '{one.story.title}'")
     assert history.two_authorities() == []
     return told
 

@@ -20,9 +20,6 @@ from .stories import Story, Told, killed_at_every_write, nothing
 
 pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]
 
-PATIENCE = 120.0
-"""Seconds to wait for one thing: many machines are under way at the same time."""
-
 
 def bigger(ground: Ground) -> Tree:
     """A provider spec that makes another instance, and so another infra machine or template."""
@@ -36,14 +33,14 @@ async def test_mirrors_of_machines_are_made_and_infra_machines_made_anew(ground:
         lives=6,
         before=nothing,
         happens=lambda name: ground.machine(name, MACHINE_API),
-        end=lambda name: ground.settled(name, MACHINE_API, within=PATIENCE),
+        end=lambda name: ground.settled(name, MACHINE_API),
     )
     resized = Story(
         title="resized",
         lives=6,
         before=lambda name: machine(ground, name, MACHINE_API),
         happens=lambda name: ground.stage.patch(mapi.Machine, name, {"spec": bigger(ground)}),
-        end=lambda name: ground.settled(name, MACHINE_API, within=PATIENCE),
+        end=lambda name: ground.settled(name, MACHINE_API),
     )
     told = await killed_at_every_write(ground, made, resized)
     assert "delete openstackmachines of infrastructure.cluster.x-k8s.io" in told[1].writes
@@ -52,14 +49,14 @@ async def test_mirrors_of_machines_are_made_and_infra_machines_made_anew(ground:
 
 async def test_machines_and_sets_of_the_machine_api_are_deleted(ground: Ground, actors: Actors) -> None:
     async def machine_is_gone(name: str) -> dict[str, Tree]:
-        await ground.gone(name, within=PATIENCE)
+        await ground.gone(name)
         return {}
 
     async def set_is_gone(name: str) -> dict[str, Tree]:
-        await ground.stage.gone((mapi.MachineSet, name), (capi.MachineSet, name), within=PATIENCE)
+        await ground.stage.gone((mapi.MachineSet, name), (capi.MachineSet, name))
         for kind in (mapi.Machine, capi.Machine, ground.stage.infra_kind, ground.stage.example.platform.infra_template):
             left = partial(objects, ground, kind, of=name)
-            await eventually(left, lambda found: not found, within=PATIENCE, what=f"nothing left of {name}")
+            await eventually(left, lambda found: not found, what=f"nothing left of {name}")
         return {}
 
     deleted = Story(
@@ -103,7 +100,7 @@ async def test_templates_are_swapped_in_both_directions(ground: Ground, actors: 
         lives=3,
         before=lambda name: machine_set(ground, name, CLUSTER_API, replicas=0),
         happens=swap_in_cluster_api,
-        end=lambda name: ground.set_settled(name, CLUSTER_API, replicas=0, within=PATIENCE),
+        end=lambda name: ground.set_settled(name, CLUSTER_API, replicas=0),
     )
     told = await killed_at_every_write(ground, here, there)
     assert "delete openstackmachinetemplates of infrastructure.cluster.x-k8s.io" in told[0].writes
@@ -126,7 +123,7 @@ def moved(ground: Ground, authority: str) -> Story:
         lives=8,
         before=lambda name: machine(ground, name, authority),
         happens=lambda name: ground.hand_over(mapi.Machine, name, OTHER[authority]),
-        end=lambda name: ground.settled(name, OTHER[authority], within=PATIENCE),
+        end=lambda name: ground.settled(name, OTHER[authority]),
     )
 
 
@@ -147,7 +144,7 @@ def set_moved(ground: Ground, authority: str) -> Story:
 async def machine(ground: Ground, name: str, authority: str) -> None:
     """A Machine that runs under `authority` and is in sync."""
     await ground.machine(name, authority)
-    await ground.settled(name, authority, within=PATIENCE)
+    await ground.settled(name, authority)
 
 
 async def machine_set(ground: Ground, name: str, authority: str, *, replicas: int) -> None:
@@ -155,8 +152,8 @@ async def machine_set(ground: Ground, name: str, authority: str, *, replicas: in
     await ground.machine_set(name, authority, replicas=replicas)
     if authority == CLUSTER_API:
         source = partial(ground.stage.get, capi.MachineSet, name)
-        await eventually(source, has_been_seen, within=PATIENCE, what=f"{name} seen by Cluster API core")
-    await ground.set_settled(name, authority, replicas=replicas, within=PATIENCE)
+        await eventually(source, has_been_seen, what=f"{name} seen by Cluster API core")
+    await ground.set_settled(name, authority, replicas=replicas)
 
 
 def has_been_seen(source: Tree | None) -> bool:
@@ -169,7 +166,7 @@ def has_been_seen(source: Tree | None) -> bool:
 async def set_and_template(ground: Ground, name: str, authority: str, *, replicas: int) -> dict[str, Tree]:
     """Both sets once settled under `authority`, and the one template that is left."""
     kind = ground.stage.example.platform.infra_template
-    sides = await ground.set_settled(name, authority, replicas=replicas, within=PATIENCE)
+    sides = await ground.set_settled(name, authority, replicas=replicas)
     used = sides["source"]["spec"]["template"]["spec"]["infrastructureRef"]["name"]
     await eventually(
         partial(objects, ground, kind, of=name), lambda found: found == [used], what=f"{used} as the one template"

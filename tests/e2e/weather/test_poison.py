@@ -38,9 +38,9 @@ async def without_rules(stage: Stage, plane: ControlPlane) -> AsyncIterator[None
 
 
 async def _takes_anything(stage: Stage) -> bool:
-    """Whether the server would take a MachineSet without a spec, on both sides."""
+    """Whether the server would take what has no field of its kind, on all sides."""
     taken = []
-    for kind in (capi.MachineSet, mapi.MachineSet):
+    for kind in (capi.MachineSet, mapi.MachineSet, stage.infra_kind):
         path = f"/apis/{kind.RESOURCE.api_version}/namespaces/{stage.home(kind)}/{kind.RESOURCE.plural}"
         body = {
             "apiVersion": kind.RESOURCE.api_version,

@@ -133,7 +133,9 @@ class Commands:
             f"--controllers={','.join(CONTROLLERS)}",
         ]
 
-    def cluster_api_core(self, *, kubeconfig: Path, webhook_certificates: Path) -> list[str | Path]:
+    def cluster_api_core(
+        self, *, kubeconfig: Path, webhook_certificates: Path, flags: Sequence[str]
+    ) -> list[str | Path]:
         """The Cluster API core manager; its admission webhooks are served but nobody is told of them."""
         return [
             self.assets.program(CLUSTER_API_CORE),
@@ -143,4 +145,5 @@ class Commands:
             f"--health-addr=127.0.0.1:{self.ports.core_health}",
             f"--webhook-port={self.ports.core_webhook}",
             f"--webhook-cert-dir={webhook_certificates}",
+            *flags,
         ]

@@ -44,6 +44,7 @@ class BlockingControlPlane(BlockingAccess):
     cluster_api      also install the CRDs of Cluster API core and run its manager
     users            names and groups of users that get a token, beside `admin`; see `kubeconfig`
     apiserver_flags  appended to kube-apiserver's command line, for example `--feature-gates=...`
+    core_flags       appended to that of the Cluster API core manager
     assets           a folder with etcd and kube-apiserver, instead of KUBEBUILDER_ASSETS or what we build
     directory        where logs and kubeconfigs go, kept after the end; without it a temporary folder that is removed
     keep             keep the temporary folder
@@ -56,6 +57,7 @@ class BlockingControlPlane(BlockingAccess):
         cluster_api: bool = False,
         users: Mapping[str, Sequence[str]] | None = None,
         apiserver_flags: Sequence[str] = (),
+        core_flags: Sequence[str] = (),
         assets: str | os.PathLike[str] | None = None,
         directory: Path | None = None,
         keep: bool = False,
@@ -65,6 +67,7 @@ class BlockingControlPlane(BlockingAccess):
         self._cluster_api = cluster_api
         self._users = {**(users or {}), **_SYSTEM_USERS}
         self._apiserver_flags = tuple(apiserver_flags)
+        self._core_flags = tuple(core_flags)
         self._assets = assets
         self._directory = directory
         self._keep = keep
@@ -224,7 +227,9 @@ class BlockingControlPlane(BlockingAccess):
         certificates.mkdir(exist_ok=True)
         shutil.copyfile(built.ca_file, certificates / "tls.crt")
         shutil.copyfile(built.key_file, certificates / "tls.key")
-        argv = built.cluster_api_core(kubeconfig=self.kubeconfig(CLUSTER_API_CORE), webhook_certificates=certificates)
+        argv = built.cluster_api_core(
+            kubeconfig=self.kubeconfig(CLUSTER_API_CORE), webhook_certificates=certificates, flags=self._core_flags
+        )
         self._run(CLUSTER_API_CORE, argv, built)
         health = Rest(f"http://127.0.0.1:{built.ports.core_health}")
         self._wait_until_ready(CLUSTER_API_CORE, lambda: _answers(health, "/readyz"), built)

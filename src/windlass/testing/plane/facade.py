@@ -93,6 +93,7 @@ class ControlPlane(PlaneAccess):
     cluster_api      also install the CRDs of Cluster API core and run its manager
     users            names and groups of users that get a token, beside `admin`; see `kubeconfig`
     apiserver_flags  appended to kube-apiserver's command line, for example `--feature-gates=...`
+    core_flags       appended to that of the Cluster API core manager
     assets           a folder with etcd and kube-apiserver, instead of KUBEBUILDER_ASSETS or what we build
     directory        where logs and kubeconfigs go, kept after the end; without it a temporary folder that is removed
     keep             keep the temporary folder
@@ -107,6 +108,7 @@ class ControlPlane(PlaneAccess):
         cluster_api: bool = False,
         users: Mapping[str, Sequence[str]] | None = None,
         apiserver_flags: Sequence[str] = (),
+        core_flags: Sequence[str] = (),
         assets: str | os.PathLike[str] | None = None,
         directory: Path | None = None,
         keep: bool = False,
@@ -116,6 +118,7 @@ class ControlPlane(PlaneAccess):
             cluster_api=cluster_api,
             users=users,
             apiserver_flags=apiserver_flags,
+            core_flags=core_flags,
             assets=assets,
             directory=directory,
             keep=keep,
