@@ -42,13 +42,15 @@ async def follow(client: Client, kind: type[KubernetesObject], namespace: str) -
     names: asyncio.Queue[str] = asyncio.Queue()
 
     async def look() -> None:
-        changes = client.watch(kind, namespace=namespace, send_initial_events=True, timeout_seconds=3600)
-        async with aclosing(changes) as events:
-            async for event in events:
-                if event.type in (EventType.ADDED, EventType.MODIFIED):
-                    if event.object.name not in newest:
-                        names.put_nowait(event.object.name)
-                    newest[event.object.name] = event.object
+        # An API server ends a watch that does not keep up with it. The next one begins with all that there is.
+        while True:
+            changes = client.watch(kind, namespace=namespace, send_initial_events=True, timeout_seconds=3600)
+            async with aclosing(changes) as events:
+                async for event in events:
+                    if event.type in (EventType.ADDED, EventType.MODIFIED):
+                        if event.object.name not in newest:
+                            names.put_nowait(event.object.name)
+                        newest[event.object.name] = event.object
 
     async def hand() -> None:
         while True:
