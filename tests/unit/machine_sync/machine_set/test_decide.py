@@ -637,6 +637,7 @@ class TestMigration:
             assert isinstance(plan.next, WaitFor) == waits
             assert bool(plan.needed) != waits
 
+    async def test_mg3_a_set_that_is_not_in_sync_is_synchronized_first(self) -> None:
         case = await mirrored()
         case["machine_api"] = changed(case["machine_api"], spec__authoritativeAPI="ClusterAPI", spec__replicas=7)
         plan = decided(**case)
