@@ -40,7 +40,7 @@ def body(plan: KeyPlan | Course, *, colour: bool) -> list[str]:
             _last(plan.next, acted=bool(plan.rounds), at_rest=True, colour=colour),
         ]
     if plan.error is not None:
-        return [paint(f"no plan: {shown(str(plan.error))}", "red", on=colour)]
+        return [paint(f"no plan: {harmless(str(plan.error))}", "red", on=colour)]
     acts = [line for action in plan.actions for line in _action(action, colour=colour)]
     return [*acts, _last(plan.next, acted=bool(plan.actions), colour=colour)]
 
@@ -57,7 +57,7 @@ def coming(coming: Next) -> str:
         case RequeueAfter(seconds=seconds, why=why):
             return f"look again in {human(round(seconds))}{_because(why)}"
         case WaitFor(what=what, safety=safety):
-            return f"wait for {shown(what)} (look again in {human(round(safety))} at the latest)"
+            return f"wait for {harmless(what)} (look again in {human(round(safety))} at the latest)"
         case Retry(error=error):
             return f"try again, with growing delays{_because(error)}"
         case _:
@@ -74,7 +74,7 @@ def _last(following: Next, *, acted: bool, colour: bool, at_rest: bool = False) 
 
 
 def _because(why: str) -> str:
-    return f": {shown(why)}" if why else ""
+    return f": {harmless(why)}" if why else ""
 
 
 def _rounds(rounds: Sequence[Sequence[Result]], *, colour: bool) -> Iterator[str]:
@@ -83,26 +83,21 @@ def _rounds(rounds: Sequence[Sequence[Result]], *, colour: bool) -> Iterator[str
         for result in tried:
             yield from (f"{INDENT}{line}" for line in _action(result.action, colour=colour))
             if result.error is not None:
-                yield paint(f"{INDENT}{INDENT}refused: {shown(str(result.error))}", "red", on=colour)
+                yield paint(f"{INDENT}{INDENT}refused: {harmless(str(result.error))}", "red", on=colour)
 
 
 def _action(action: Action, *, colour: bool) -> Iterator[str]:
-    yield paint(shown(str(action)), "cyan", on=colour)
+    yield paint(harmless(str(action)), "cyan", on=colour)
     for change in field_changes(action):
         yield from (f"{INDENT}{line}" for line in _change(change, colour=colour))
 
 
 def _change(change: Change, *, colour: bool) -> Iterator[str]:
     if change.before is not None:
-        yield paint(f"- {shown(change.path)}: {_value(change.before)}", "red", on=colour)
+        yield paint(f"- {harmless(change.path)}: {_value(change.before)}", "red", on=colour)
     if change.after is not None:
-        yield paint(f"+ {shown(change.path)}: {_value(change.after)}", "green", on=colour)
+        yield paint(f"+ {harmless(change.path)}: {_value(change.after)}", "green", on=colour)
 
 
 def _value(value: Any) -> str:
-    return shown(msgspec.json.encode(value).decode())
-
-
-def shown(text: str) -> str:
-    """On one line, and unable to do anything to a terminal: texts come from objects of anybody."""
-    return harmless(text)
+    return harmless(msgspec.json.encode(value).decode())

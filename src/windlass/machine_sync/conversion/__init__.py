@@ -59,9 +59,9 @@ whoever writes them. Ours differ where its own are wrong:
 What a platform contributes is in its folder of `windlass.machine_sync.platforms`.
 """
 
-# `platforms` imports submodules of this package: imported as a module, not for its names, either can be the first.
 from msgspec import UNSET, UnsetType
 
+# `platforms` imports submodules of this package: imported as a module, not for its names, either can be the first.
 import windlass.machine_sync.platforms as _platforms
 from windlass.api import capa, capi, capibm, capo, mapi
 from windlass.api.config import Infrastructure

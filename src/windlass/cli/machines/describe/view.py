@@ -9,11 +9,11 @@ import click
 import msgspec
 
 from windlass.cli.ages import age
+from windlass.cli.complaints import harmless
 from windlass.cli.machines.describe.facts import Condition, Described, Happening
 from windlass.cli.machines.describe.look import Sight
 from windlass.cli.plan import as_json as plans_as_json
 from windlass.cli.plan import as_text as plans_as_text
-from windlass.cli.plan.as_text import shown
 from windlass.cli.table import Cell, Column, Table
 from windlass.machine_sync.constants import MIGRATING, Namespaces
 from windlass.machine_sync.overview import AnyRow
@@ -103,9 +103,9 @@ class _Page:
         columns: list[Column[Happening]] = [
             Column("LAST SEEN", lambda one: Cell(age(one.last, self._now))),
             Column("TYPE", lambda one: Cell(one.type or NOTHING, _COLOURS.get(one.type))),
-            Column("REASON", lambda one: Cell(shown(one.reason) or NOTHING)),
+            Column("REASON", lambda one: Cell(harmless(one.reason) or NOTHING)),
             Column("OBJECT", lambda one: Cell(one.object)),
-            Column("FROM", lambda one: Cell(shown(one.source) or NOTHING)),
+            Column("FROM", lambda one: Cell(harmless(one.source) or NOTHING)),
             Column("MESSAGE", lambda one: Cell(_counted(one))),
         ]
         yield from _indented(Table(columns, colour=self._colour).lines(events))
@@ -113,7 +113,7 @@ class _Page:
     def plan(self, sight: Sight) -> Iterator[str]:
         yield ""
         if sight.plan is None:
-            yield f"{self._bold('Plan')}: none: {shown(sight.no_plan)}"
+            yield f"{self._bold('Plan')}: none: {harmless(sight.no_plan)}"
             return
         idles = " (Machine sync idles; this is what it would do)" if sight.standing and sight.standing.idle else ""
         yield f"{self._bold('Plan')}:{idles}"
@@ -121,7 +121,7 @@ class _Page:
 
     def _object(self, found: Described) -> Iterator[str]:
         facts = {
-            "Unreadable": shown(found.unreadable),
+            "Unreadable": harmless(found.unreadable),
             "Age": age(found.created, self._now) if found.created else "",
             "Deleting": f"for {age(found.deleting, self._now)}" if found.deleting else "",
             "Paused": found.paused,
@@ -135,16 +135,16 @@ class _Page:
             "Finalizers": ", ".join(found.finalizers) or NOTHING,
             "Conditions": "" if found.conditions else NOTHING,
         }
-        yield from _indented(_facts({name: shown(value) for name, value in facts.items() if value}))
+        yield from _indented(_facts({name: harmless(value) for name, value in facts.items() if value}))
         if not found.conditions:
             return
         yield f"{INDENT}Conditions:"
         columns: list[Column[Condition]] = [
             Column("TYPE", lambda one: Cell(f"{one.of}.{one.type}" if one.of else one.type)),
             Column("STATUS", lambda one: Cell(one.status or NOTHING, _COLOURS.get(one.status))),
-            Column("REASON", lambda one: Cell(shown(one.reason) or NOTHING)),
+            Column("REASON", lambda one: Cell(harmless(one.reason) or NOTHING)),
             Column("SINCE", lambda one: Cell(age(one.since, self._now))),
-            Column("MESSAGE", lambda one: Cell(shown(one.message) or NOTHING)),
+            Column("MESSAGE", lambda one: Cell(harmless(one.message) or NOTHING)),
         ]
         yield from _indented(_indented(Table(columns, colour=self._colour).lines(found.conditions)))
 
@@ -171,7 +171,7 @@ def _replicas(replicas: dict[str, int | None] | None) -> str:
 
 def _counted(event: Happening) -> str:
     times = f" (x{event.count})" if event.count > 1 else ""
-    return (shown(event.message) or NOTHING) + times
+    return (harmless(event.message) or NOTHING) + times
 
 
 def _facts(facts: dict[str, str]) -> Iterator[str]:
