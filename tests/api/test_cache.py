@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pytest
 from msgspec import Struct, field
 
+from tests.patience import PATIENCE
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.cache import Cache
@@ -75,7 +76,7 @@ async def client(windlass_kubeconfig: Path) -> AsyncIterator[Client]:
 async def running(cache: Cache[Any], *, synced: bool = True) -> AsyncIterator[None]:
     task = asyncio.create_task(cache.run())
     try:
-        async with asyncio.timeout(180):
+        async with asyncio.timeout(PATIENCE):
             await (cache.wait_synced() if synced else cache.wait_settled())
         yield
     finally:
@@ -83,7 +84,7 @@ async def running(cache: Cache[Any], *, synced: bool = True) -> AsyncIterator[No
         await asyncio.wait([task])
 
 
-async def until(condition: Callable[[], bool], *, within: float = 180.0) -> None:
+async def until(condition: Callable[[], bool], *, within: float = PATIENCE) -> None:
     async with asyncio.timeout(within):
         while not condition():  # noqa: ASYNC110 - no event tells of it
             await asyncio.sleep(0.02)
@@ -247,7 +248,7 @@ async def test_a_kind_may_come_and_go(client: Client, windlass_plane: PlaneAcces
 
 
 async def until_gone(client: Client, crd: str) -> None:
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(PATIENCE):
         while True:
             try:
                 await client.get(CustomResourceDefinition, crd)

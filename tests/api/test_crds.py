@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.testing.crds import Foreign, foreign, lax
 from windlass.testing.plane.access import BlockingAccess, found
 from windlass.testing.plane.errors import Refused
@@ -316,8 +317,8 @@ class LateRules:
     def arrive(self) -> None:
         """Bring the rules, and wait until they hold: a changed schema takes effect a moment after it is stored."""
         self._plane.apply_crds(self._strict)
-        if wait_for(self._hold, seconds=180) is None:
-            pytest.fail("the strict schema did not take effect within 180 s")
+        if wait_for(self._hold, seconds=PATIENCE) is None:
+            pytest.fail(f"the strict schema did not take effect within {PATIENCE:.0f} s")
 
     def _hold(self) -> bool | None:
         try:
@@ -338,7 +339,7 @@ class LateRules:
     def remove(self) -> None:
         path = f"{CRDS}/{self._strict['metadata']['name']}"
         self._plane.rest.request("DELETE", path)
-        wait_for(lambda: True if found(self._plane.rest, path) is None else None, seconds=180)
+        wait_for(lambda: True if found(self._plane.rest, path) is None else None, seconds=PATIENCE)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.api.coordination import Lease, LeaseSpec
 from windlass.kube import config
 from windlass.kube.client import Client
@@ -20,7 +21,6 @@ pytestmark = pytest.mark.plane
 QUICK = Terms(duration=4, renew_deadline=2.5, retry=0.3, margin=0.5)
 LONG = Terms(duration=600, renew_deadline=400, retry=0.3, margin=0.5)
 """For what must not wait until a lease has run out."""
-PATIENCE = 180.0
 MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 from msgspec import Struct, field
 
+from tests.patience import PATIENCE
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.client import Client
@@ -88,7 +89,7 @@ async def running(manager: Manager) -> AsyncIterator[None]:
         yield
     finally:
         manager.shut_down()
-        await asyncio.wait_for(task, 180)
+        await asyncio.wait_for(task, PATIENCE)
 
 
 async def put(client: Client, namespace: str, name: str, value: str) -> None:
@@ -99,7 +100,7 @@ async def put(client: Client, namespace: str, name: str, value: str) -> None:
     )
 
 
-async def until(true: Callable[[], Awaitable[bool]], *, within: float = 180.0) -> None:
+async def until(true: Callable[[], Awaitable[bool]], *, within: float = PATIENCE) -> None:
     async with asyncio.timeout(within):
         while not await true():  # noqa: ASYNC110 - what is waited for has no event
             await asyncio.sleep(0.05)

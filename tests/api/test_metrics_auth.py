@@ -12,6 +12,7 @@ import pytest
 import yaml
 from aiohttp import ClientSession, web
 
+from tests.patience import PATIENCE
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.errors import Busy, ConfigError, Status
@@ -88,7 +89,7 @@ async def test_who_may_not_is_told_so_and_who_may_gets_the_figures(
     assert status == 403
     assert text == f"system:serviceaccount:{windlass_namespace}:scraper may not get /metrics\n"
     await allow(windlass_plane, windlass_namespace, "scraper")
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(PATIENCE):
         while status == 403:  # until the authorizer has heard of the binding
             status, text, _ = await scrape(url, token)
     assert status == 200
@@ -204,7 +205,7 @@ async def test_a_rotated_certificate_is_served_to_new_connections(tls: TlsFiles)
     async with serve(app, host="127.0.0.1", port=0, tls=tls, clock=bell) as url:  # type: ignore[arg-type]
         before = await serial(url)
         issue(tls)
-        async with asyncio.timeout(180):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 bell.ring()
                 try:

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.api import capi, core, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import KubernetesObject
@@ -34,7 +35,7 @@ from windlass.testing.plane.processes import Processes
 from windlass.testing.simulators.instances import Instance, instances
 
 from ..api.machine_sync.examples import EXAMPLES, Tree
-from ..api.machine_sync.stage import CLUSTER, PATIENCE, Stage, eventually
+from ..api.machine_sync.stage import CLUSTER, Stage, eventually
 from .claims import set_shortcoming, shortcoming, status_of
 from .replicas import ALONE, replica
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from tests.patience import PATIENCE
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.errors import KubeError
@@ -18,7 +19,7 @@ from windlass.kube.watch import EventType
 from windlass.machine_sync.constants import MACHINE_API
 
 from ..api.machine_sync.examples import Tree
-from ..api.machine_sync.stage import PATIENCE, Stage, eventually
+from ..api.machine_sync.stage import Stage, eventually
 from .claims import is_annotated, is_paused
 
 SIDES: Mapping[Any, str] = {mapi.Machine: "mirror", capi.Machine: "source"}

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from tests.patience import PATIENCE
 from windlass.api import capi, capo, config, core, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.machine_sync.constants import (
@@ -22,8 +23,6 @@ from windlass.testing.plane.ports import free_ports
 from windlass.testing.plane.processes import Processes
 from windlass.testing.plane.rest import MERGE_PATCH, Rest
 from windlass.testing.plane.waiting import wait_for
-
-from ..api.machine_sync.stage import PATIENCE
 
 Tree = dict[str, Any]
 T = TypeVar("T")

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.api import mapi
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING
 
-from ..api.machine_sync.stage import PATIENCE, eventually
+from ..api.machine_sync.stage import eventually
 from .ground import Actors, Ground, assert_one_instance
 
 pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.api import capa, capi, core, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube import config
@@ -18,7 +19,6 @@ from windlass.testing import BlockingControlPlane
 from windlass.testing.plane.processes import Processes
 from windlass.testing.simulators.instances import instances
 
-from ..api.machine_sync.stage import PATIENCE
 from .conftest import CORE_FLAGS
 
 MACHINE_API, CLUSTER_API = "openshift-machine-api", "openshift-cluster-api"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.machine_sync.constants import SYNC_FINALIZER
 from windlass.testing import BlockingAccess, PlaneAccess
 from windlass.testing.plane.rest import MERGE_PATCH
@@ -232,7 +233,7 @@ def windlass(environment: dict[str, str]) -> Windlass:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=180,
+            timeout=PATIENCE,
             check=False,
             **options,
         )

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from tests.api.cli.conftest import DECIDED_BY_TESTS
+from tests.patience import PATIENCE
 from tests.unit.cli.plan_documents import UNMIRRORED
 from windlass.api import config, mapi
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE
@@ -25,7 +26,6 @@ GROUPS = ("machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-
 HOME, VIEWER = "default", "viewer"
 USER = f"system:serviceaccount:{HOME}:{VIEWER}"
 DOCS = Path(__file__).parents[3] / "docs" / "plan.md"
-PATIENCE = 180.0
 
 
 class PlanCluster:
@@ -77,7 +77,7 @@ class PlanCluster:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=180,
+            timeout=PATIENCE,
             check=False,
         )
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.api.cli.conftest import Sides, Windlass
+from tests.patience import PATIENCE
 from windlass.cli.terminal import colourful
 from windlass.testing import ControlPlane
 
@@ -22,7 +23,7 @@ def shell(command: str, environment: dict[str, str]) -> "subprocess.CompletedPro
     """Run a pipeline; `windlass` in it is this checkout's, and the exit code that of the first failing part."""
     script = f'set -o pipefail; windlass() {{ "{sys.executable}" -m windlass "$@"; }}; {command}'
     return subprocess.run(
-        ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=180, check=False
+        ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 
@@ -31,7 +32,7 @@ def on_terminal(arguments: list[str], environment: dict[str, str]) -> bytes:
     master, slave = pty.openpty()
     try:
         subprocess.run(
-            [sys.executable, "-m", "windlass", *arguments], env=environment, stdout=slave, timeout=180, check=True
+            [sys.executable, "-m", "windlass", *arguments], env=environment, stdout=slave, timeout=PATIENCE, check=True
         )
         return os.read(master, 65536)
     finally:
@@ -62,7 +63,7 @@ def test_a_reader_that_is_gone_before_we_write_is_exit_code_141(sides: Sides, en
         env=environment,
         stdout=writer,
         stderr=subprocess.PIPE,
-        timeout=180,
+        timeout=PATIENCE,
         check=False,
     )
     os.close(writer)

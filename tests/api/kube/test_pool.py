@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.api.core import Secret
 from windlass.kube import config
 from windlass.kube.client import Client
@@ -33,7 +34,7 @@ async def test_secrets_wake_by_metadata_and_are_read_by_name(client: Client, win
     try:
         watch = Watch(Secret, lambda found: [found.name], namespace=windlass_namespace, metadata_only=True)
         cache = pool.acquire(watch)
-        async with asyncio.timeout(180):
+        async with asyncio.timeout(PATIENCE):
             await cache.wait_settled()
         held = cache.get("s", namespace=windlass_namespace)
         assert held is not None

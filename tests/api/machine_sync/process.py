@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 from .stage import Stage
 
 
@@ -24,7 +26,7 @@ class Process:
         """SIGTERM: it may come to a good end."""
         self.process.terminate()
 
-    async def ends(self, *, within: float = 180.0) -> tuple[int, str]:
+    async def ends(self, *, within: float = PATIENCE) -> tuple[int, str]:
         """Its exit code and all it said on standard error."""
         async with asyncio.timeout(within):
             _, said = await self.process.communicate()

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import pytest
 from msgspec import structs
 
+from tests.patience import PATIENCE
 from windlass.api import capi, mapi
 from windlass.api.config import ClusterVersion, FeatureGate, Infrastructure
 from windlass.api.core import Event
@@ -41,10 +42,6 @@ CLUSTER = "c"
 SET = "ms"
 SINCE = "2026-01-01T00:00:00Z"
 SOURCE_API = capi.Machine.RESOURCE.api_version
-
-PATIENCE = 180.0
-"""Seconds for something to come true where the test is not about how long it takes: what takes one on an idle machine
-takes a minute beside everything else that a busy one may be doing."""
 
 
 async def eventually(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.testing import BlockingControlPlane, ControlPlane
 from windlass.testing.plane import ports
 from windlass.testing.plane.errors import NotRunning, PlaneError, Refused, StartFailed, Unreachable
@@ -103,9 +104,9 @@ def test_owner_references_are_collected_and_namespaces_emptied(plane: BlockingCo
     plane.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": owned})
     rest, base = plane.rest, f"/api/v1/namespaces/{namespace}"
     rest.request("DELETE", f"{base}/configmaps/owner")
-    assert wait_for(lambda: gone(rest, f"{base}/configmaps/owned"), seconds=180)
+    assert wait_for(lambda: gone(rest, f"{base}/configmaps/owned"), seconds=PATIENCE)
     plane.delete_namespace(namespace)
-    assert wait_for(lambda: gone(rest, base), seconds=180)
+    assert wait_for(lambda: gone(rest, base), seconds=PATIENCE)
 
 
 def test_the_api_server_says_which_kubernetes_it_is(plane: BlockingControlPlane) -> None:
@@ -190,8 +191,8 @@ def test_nothing_is_left_when_the_owner_of_a_plane_is_killed() -> None:
         assert len(processes_of(data)) == 2, "the supervisor and etcd"
         owner.send_signal(signal.SIGKILL)
     for folder in (directory, data):
-        assert wait_for(lambda folder=folder: None if processes_of(folder) else True, seconds=180)  # type: ignore[misc]
-        assert wait_for(lambda folder=folder: None if folder.exists() else True, seconds=180)  # type: ignore[misc]
+        assert wait_for(lambda folder=folder: None if processes_of(folder) else True, seconds=PATIENCE)  # type: ignore[misc]
+        assert wait_for(lambda folder=folder: None if folder.exists() else True, seconds=PATIENCE)  # type: ignore[misc]
 
 
 def processes_of(folder: Path) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.testing.plane.waiting import wait_for
 
 pytestmark = pytest.mark.plane
@@ -85,7 +86,7 @@ def test_after_a_crash_the_next_up_starts_afresh(dev: Dev) -> None:
     assert dev("up").returncode == 0
     first = status(dev)
     os.kill(first["pid"], signal.SIGKILL)
-    assert wait_for(lambda: None if status(dev)["running"] else True, seconds=180)
+    assert wait_for(lambda: None if status(dev)["running"] else True, seconds=PATIENCE)
     assert dev("up").returncode == 0
     assert status(dev)["pid"] != first["pid"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.testing.plane.waiting import wait_for
 
 pytestmark = pytest.mark.plane
@@ -104,12 +105,12 @@ def test_logs_are_kept_when_asked_for_and_the_summary_says_where(project: Path) 
 def test_nothing_is_left_of_a_test_run_that_is_killed(project: Path) -> None:
     (project / "test_greeter.py").write_text(FOR_EVER)
     with pytest_in(project) as run:
-        assert wait_for(lambda: True if (project / "seen").exists() else None, seconds=180)
+        assert wait_for(lambda: True if (project / "seen").exists() else None, seconds=PATIENCE)
         directory = (project / "seen").read_text()
         os.killpg(run.pid, signal.SIGKILL)
         run.communicate()
-    assert wait_for(lambda: None if directory in running() else True, seconds=180)
-    assert wait_for(lambda: None if Path(directory).exists() else True, seconds=180)
+    assert wait_for(lambda: None if directory in running() else True, seconds=PATIENCE)
+    assert wait_for(lambda: None if Path(directory).exists() else True, seconds=PATIENCE)
 
 
 def running() -> str:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import pytest
 from msgspec import Struct, field
 
+from tests.patience import PATIENCE
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.cache import Cache
@@ -20,8 +21,6 @@ from windlass.testing.plane.facade import ControlPlane
 
 pytestmark = pytest.mark.plane
 
-PATIENCE = 180.0
-"""Seconds for what a busy machine may do late, where the test is not about how long it takes."""
 REPLICA = Path(__file__).with_name("replica.py")
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 from msgspec import Struct, field, structs
 
+from tests.patience import PATIENCE
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.cache import Cache
@@ -75,7 +76,7 @@ class Day:
         listed = await self.direct.list(ConfigMap, namespace=self.namespace)
         return {item.name: item.resource_version for item in listed.items}
 
-    async def agrees(self, *, within: float = 180.0) -> None:
+    async def agrees(self, *, within: float = PATIENCE) -> None:
         """Wait until the cache, and the sum of what it announced, are what the server has."""
         truth = await self.truth()
         try:
@@ -87,7 +88,7 @@ class Day:
         return {item.name: item.resource_version for item in self.cache.items()}
 
 
-async def until(condition: Callable[[], bool], *, within: float = 180.0) -> None:
+async def until(condition: Callable[[], bool], *, within: float = PATIENCE) -> None:
     async with asyncio.timeout(within):
         while not condition():  # noqa: ASYNC110 - no event tells of it
             await asyncio.sleep(0.02)
@@ -108,7 +109,7 @@ async def day(plane: ControlPlane, *, page_size: int = 500) -> AsyncIterator[Day
             await today.write(name, "1")
         task = asyncio.create_task(cache.run())
         try:
-            async with asyncio.timeout(180):
+            async with asyncio.timeout(PATIENCE):
                 await cache.wait_synced()
             await today.agrees()
             yield today
@@ -119,7 +120,7 @@ async def day(plane: ControlPlane, *, page_size: int = 500) -> AsyncIterator[Day
 
 async def patiently(attempt: Callable[[], Any]) -> None:
     """Repeat until the API server is there to answer."""
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(PATIENCE):
         while True:
             try:
                 await attempt()

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.api import capi, mapi
 from windlass.api.core import Event
 from windlass.kube.errors import KubeError
 from windlass.testing import ControlPlane
 from windlass.testing.blackhole import BlackHole
 
-from ...api.machine_sync.stage import PATIENCE, SET, Stage, condition, eventually, held_by_us
+from ...api.machine_sync.stage import SET, Stage, condition, eventually, held_by_us
 from .front import Front
 
 pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("weather")]

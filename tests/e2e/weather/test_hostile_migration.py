@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.api import capi, core, mapi
 from windlass.kube.errors import ApiError, KubeError
 from windlass.kube.verbs import PatchType
@@ -27,7 +28,7 @@ from windlass.testing import ControlPlane
 from windlass.testing.simulators.instances import Instance
 
 from ...api.machine_sync.examples import Tree
-from ...api.machine_sync.stage import PATIENCE, eventually
+from ...api.machine_sync.stage import eventually
 from ..ground import Ground
 from ..history import recorded
 from ..replicas import replica

@@ -1,11 +1,9 @@
 """What the API server warns of beside its answers, and who is told."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
-from msgspec import Struct, field
 
-from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import Invalid
@@ -13,13 +11,9 @@ from windlass.kube.verbs import PatchType
 from windlass.kube.warnings import texts
 
 from .http_script import Script, json, status
+from .widgets import Widget
 
 WARNING = '299 - "widgets v1 is deprecated"'
-
-
-class Widget(Struct):
-    RESOURCE: ClassVar[Resource] = Resource("example.com", "v1", "Widget", "widgets")
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
 
 
 WIDGET: dict[str, Any] = {

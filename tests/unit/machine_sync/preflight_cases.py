@@ -1,6 +1,5 @@
 """Machines and sets that may be moved to the other API, as trees that tests change where a case differs."""
 
-import copy
 from typing import Any
 
 from msgspec import structs
@@ -13,7 +12,9 @@ from windlass.kube.seen import Absent, seen
 from windlass.machine_sync.conversion import machine_set_to_cluster_api, to_cluster_api
 from windlass.machine_sync.preflight import Candidate, Look, Trial, Tried
 
-Tree = dict[str, Any]
+# Tests have these from here, like the rest.
+from .trees import Tree as Tree
+from .trees import changed as changed
 
 PAUSED = "cluster.x-k8s.io/paused"
 SINCE = "2026-01-02T03:04:05Z"
@@ -104,20 +105,6 @@ def machine_set(authority: str = "MachineAPI", **changes: Any) -> Tree:
         },
     }
     return changed(result, **changes)
-
-
-def changed(original: Tree, **changes: Any) -> Tree:
-    """A copy with `a__b=value` set at path a.b; None removes the field."""
-    result = copy.deepcopy(original)
-    for path, value in changes.items():
-        *parents, leaf = path.split("__")
-        place = result
-        for parent in parents:
-            place = place.setdefault(parent, {})
-        place[leaf] = value
-        if value is None:
-            del place[leaf]
-    return result
 
 
 def decoded(kind: type[Any], of: Tree) -> Any:
