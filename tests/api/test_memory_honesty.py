@@ -256,6 +256,12 @@ def str_of_entry(entry: Mapping[str, Any]) -> str:
     return f"{entry['manager']} {entry['operation']} {entry.get('subresource')}"
 
 
+def owned_by(*owners: Object[Any], block: bool = False) -> list[dict[str, Any]]:
+    kind = {"apiVersion": f"{GROUP}/v1", "kind": "Widget"}
+    extra = {"blockOwnerDeletion": True} if block else {}
+    return [kind | {"name": found.name, "uid": found.uid} | extra for found in owners]
+
+
 Script = Callable[[Play], Awaitable[None]]
 SCRIPTS: list[Script] = []
 
@@ -381,7 +387,9 @@ async def deletion(play: Play) -> None:
     await play.get("w")
     await play.create("w", spec={"size": 1})
     await play.delete("w")
-    await play.create("held", Finalizers=["windlass.dev/a"])
+    held = await play.create("held", Finalizers=["windlass.dev/a"])
+    # The real garbage collector takes its finalizer off as soon as nothing blocks: a write between ours.
+    await play.create("blocking", OwnerReferences=owned_by(held, block=True), Finalizers=["windlass.dev/a"])
     await play.delete("held", propagation="Foreground")
     await play.merge("held", {"metadata": {"finalizers": []}})
     await play.get("held")
@@ -606,11 +614,6 @@ async def core_kinds(play: Play) -> None:
 async def garbage(play: Play) -> None:
     owner = await play.create("owner")
     other = await play.create("other")
-
-    def owned_by(*owners: Object[Any], block: bool = False) -> list[dict[str, Any]]:
-        kind = {"apiVersion": f"{GROUP}/v1", "kind": "Widget"}
-        extra = {"blockOwnerDeletion": True} if block else {}
-        return [kind | {"name": found.name, "uid": found.uid} | extra for found in owners]
 
     await play.create("dependent", OwnerReferences=owned_by(owner))
     await play.create("shared", OwnerReferences=owned_by(owner, other))
