@@ -48,16 +48,9 @@ def harmless(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-class ServerWarnings:
-    """What the API server warns of, shown as kubectl shows it; each text once, however often it comes."""
-
-    def __init__(self) -> None:
-        self._shown: set[str] = set()
-
-    def show(self, text: str) -> None:
-        if text not in self._shown:
-            self._shown.add(text)
-            say(paint("Warning", "yellow", on=colourful(sys.stderr)), text)
+def pass_on(warning: str) -> None:
+    """What the API server warns of, shown as kubectl shows it."""
+    say(paint("Warning", "yellow", on=colourful(sys.stderr)), warning)
 
 
 def explain(error: BaseException) -> str:

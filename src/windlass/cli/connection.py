@@ -15,7 +15,7 @@ from windlass.cli.conventions import Settings
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig, Impersonation, kubeconfig
-from windlass.kube.warnings import Warned
+from windlass.kube.warnings import Warned, once
 
 REQUEST_TIMEOUT = 30.0
 """Seconds, unless `--request-timeout` says otherwise."""
@@ -39,9 +39,7 @@ def connect(settings: Settings, *, warned: Warned | None = None) -> Client:
 
     `warned` is told what the API server warns of; unless given, that goes to standard error, each text once.
     """
-    return Client(
-        cluster(settings), timeout=request_timeout(settings), warned=warned or complaints.ServerWarnings().show
-    )
+    return Client(cluster(settings), timeout=request_timeout(settings), warned=warned or once(complaints.pass_on))
 
 
 def request_timeout(settings: Settings) -> float:

@@ -29,6 +29,8 @@ _FLOAT = re.compile(
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHORT_BOOL = re.compile(r"^[yYnN]$")
 
+_MERGE = "tag:yaml.org,2002:merge"
+
 # Resolved by other patterns, or (`=`, a value of YAML 1.1 that nobody constructs) not at all.
 _DROPPED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "timestamp", "value"))
 
@@ -59,8 +61,10 @@ _Dumper.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:bool", _SHORT_BOOL, list("yYnN"))
 
 
-def load_all(text: str) -> Iterator[tuple[int, Any]]:
+def load_all(text: str, *, unique_keys: bool = False) -> Iterator[tuple[int, Any]]:
     """Every document in `text` with the line that it starts on, counted from 1. Raises yaml.YAMLError.
+
+    Of a key that is set twice in one mapping the last value counts, as for kubectl; `unique_keys`: it is an error.
 
     >>> list(load_all("when: 2024-01-01\\n---\\n[yes, 1e3]\\n"))
     [(1, {'when': '2024-01-01'}), (3, [True, 1000.0])]
@@ -70,9 +74,30 @@ def load_all(text: str) -> Iterator[tuple[int, Any]]:
         while loader.check_node():
             node = loader.get_node()
             assert node is not None
+            if unique_keys:
+                _refuse_keys_set_twice(node, set())
             yield node.start_mark.line + 1, loader.construct_document(node)
     finally:
         loader.dispose()
+
+
+def _refuse_keys_set_twice(node: yaml.Node, seen: set[yaml.Node]) -> None:
+    if node in seen or not isinstance(node, yaml.CollectionNode):
+        return
+    seen.add(node)  # an alias is the node of its anchor, and may stand inside it
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _refuse_keys_set_twice(item, seen)
+        return
+    first: dict[Any, yaml.Node] = {}
+    for key, value in node.value:
+        _refuse_keys_set_twice(value, seen)
+        if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
+            continue
+        earlier = first.setdefault(key.value, key)
+        if earlier is not key:
+            problem = f"{key.value!r} is set twice, first on line {earlier.start_mark.line + 1}: keep one of them"
+            raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
 
 
 def as_json(tree: Any) -> Any:

@@ -10,6 +10,7 @@ them would undo each other's work.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -30,8 +31,9 @@ from windlass.kube.probes import probe_routes
 from windlass.kube.scrape import Guard, metrics_routes, open_metrics
 from windlass.kube.serving import TlsFiles, serve
 from windlass.kube.tasks import end
+from windlass.kube.warnings import once
 from windlass.machine_sync.activation import Activation
-from windlass.machine_sync.constants import LEASE_NAME, UPSTREAM_LEASE_NAME, Namespaces
+from windlass.machine_sync.constants import LEASE_NAME, MACHINE_API_FINALIZER, UPSTREAM_LEASE_NAME, Namespaces
 from windlass.machine_sync.controllers import controllers
 from windlass.machine_sync.metrics import AuthorityFigures
 from windlass.machine_sync.platforms import Platform
@@ -138,7 +140,14 @@ def _client(config: ClusterConfig, settings: Settings, election: Election | None
         connections=settings.workers + 16,
         gate=election.gate if election else None,
         observer=metrics.request,
+        warned=once(_log_warning),
     )
+
+
+def _log_warning(text: str) -> None:
+    # The Machine API chose that name before Kubernetes wished for a "/" in it: nobody who reads the log can change it.
+    level = logging.DEBUG if MACHINE_API_FINALIZER in text else logging.WARNING
+    structlog.stdlib.get_logger(__name__).log(level, "the API server warns", warning=text)
 
 
 def _activation(pool: CachePool, manager: Manager, settings: Settings) -> Activation:

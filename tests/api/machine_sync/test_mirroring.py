@@ -5,9 +5,11 @@ OwnerReferencesPermissionEnforcement. Ids like MS13 name the rows of the list of
 is tested for.
 """
 
+import itertools
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from windlass.api import capi, mapi
 from windlass.kube.errors import ApiError
@@ -276,7 +278,7 @@ async def test_what_the_api_server_refuses_is_said_and_others_go_on(stage: Stage
     async with stage.syncing():
         await stage.machine("w-0")
         await stage.in_sync("w-0")
-        policy = _denial(stage)
+        policy = _policy(stage, "Deny")
         await stage.plane.apply(*policy)
         await eventually(lambda: _is_denied(stage), bool, what="the policy in force")
         await stage.resize("w-0", "huge")
@@ -286,14 +288,41 @@ async def test_what_the_api_server_refuses_is_said_and_others_go_on(stage: Stage
         )
         assert "not today" in said["message"]
         await stage.all_seen()
-        for plural in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
-            path = f"/apis/admissionregistration.k8s.io/v1/{plural}/{policy[0]['metadata']['name']}"
-            await stage.admin.request("DELETE", path)
+        await _remove(stage, policy)
         await stage.in_sync("w-0")
 
 
-def _denial(stage: Stage) -> list[dict[str, Any]]:
-    name = f"deny-{stage.namespaces.machine_api}"
+async def test_what_the_api_server_warns_of_is_logged_once(stage: Stage) -> None:
+    await stage.fleet()
+    sizes = itertools.count()
+    with capture_logs() as lines:
+
+        async def warnings() -> list[str]:
+            await stage.resize("w-0", f"size-{next(sizes)}")
+            said = [line for line in lines if line["event"] == "the API server warns"]
+            return [line["warning"] for line in said if line["log_level"] == "warning"]
+
+        async with stage.syncing():
+            await stage.machine("w-0")
+            await stage.in_sync("w-0")
+            policy = _policy(stage, "Warn")
+            await stage.plane.apply(*policy)
+            await eventually(warnings, bool, what="a warning in the log")
+            await stage.resize("w-0", "huge")
+            await stage.mirror_that("w-0", lambda tree: stage.example.provider_size(tree) == "huge")
+            [warning] = await warnings()
+        await _remove(stage, policy)
+    assert warning.endswith(": not today")
+
+
+async def _remove(stage: Stage, policy: list[dict[str, Any]]) -> None:
+    for plural in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
+        path = f"/apis/admissionregistration.k8s.io/v1/{plural}/{policy[0]['metadata']['name']}"
+        await stage.admin.request("DELETE", path)
+
+
+def _policy(stage: Stage, action: str) -> list[dict[str, Any]]:
+    name = f"{action.lower()}-{stage.namespaces.machine_api}"
     api = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": name}}
     rule = {
         "apiGroups": ["machine.openshift.io"],
@@ -315,7 +344,7 @@ def _denial(stage: Stage) -> list[dict[str, Any]]:
         {
             **api,
             "kind": "ValidatingAdmissionPolicyBinding",
-            "spec": {"policyName": name, "validationActions": ["Deny"], "matchResources": match},
+            "spec": {"policyName": name, "validationActions": [action], "matchResources": match},
         },
     ]
 

@@ -52,12 +52,10 @@ def test_what_an_object_says_cannot_do_anything_to_a_terminal(capsys: pytest.Cap
     assert capsys.readouterr().err == "warning: \\x1b[2Jgone\n"
 
 
-def test_what_the_api_server_warns_of_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
-    warnings = complaints.ServerWarnings()
-    for text in ("widgets v1 is deprecated", "label is reserved", "widgets v1 is deprecated"):
-        warnings.show(text)
+def test_what_the_api_server_warns_of_is_shown_as_kubectl_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
+    complaints.pass_on("widgets v1 is deprecated")
 
-    assert capsys.readouterr() == ("", "Warning: widgets v1 is deprecated\nWarning: label is reserved\n")
+    assert capsys.readouterr() == ("", "Warning: widgets v1 is deprecated\n")
 
 
 def test_the_cause_is_found_inside_task_groups() -> None:

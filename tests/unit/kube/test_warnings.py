@@ -8,7 +8,7 @@ from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import Invalid
 from windlass.kube.verbs import PatchType
-from windlass.kube.warnings import texts
+from windlass.kube.warnings import once, texts
 
 from .http_script import Script, json, status
 from .widgets import Widget
@@ -64,3 +64,12 @@ async def test_without_anybody_to_tell_warnings_are_passed_over() -> None:
         server.then(json(200, WIDGET, headers={"Warning": WARNING}))
 
         assert (await client.get(Widget, "a", namespace="here")).name == "a"
+
+
+def test_a_text_that_keeps_coming_is_told_once_and_again_when_it_was_forgotten() -> None:
+    heard: list[str] = []
+    tell = once(heard.append, remembered=2)
+    for text in ("a", "b", "a", "c", "a", "b"):
+        tell(text)
+
+    assert heard == ["a", "b", "c", "b"]

@@ -61,6 +61,33 @@ def test_anchors_and_merges_are_followed() -> None:
     assert tree["derived"] == {"a": 1, "b": 2}
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("a: 1\nb: 2\na: 3", 3, "'a' is set twice, first on line 1: keep one of them"),
+        ("x:\n- c: {}\n  d: 1\n  c: {}", 4, "'c' is set twice, first on line 2: keep one of them"),
+        ("ok: 1\n---\n1: a\n'1': b", 4, "'1' is set twice, first on line 3: keep one of them"),
+    ],
+)
+def test_a_key_that_is_set_twice_is_an_error_if_keys_must_be_unique(text: str, line: int, problem: str) -> None:
+    with pytest.raises(yaml.MarkedYAMLError) as caught:
+        list(load_all(text, unique_keys=True))
+    mark = caught.value.problem_mark
+    assert mark is not None
+    assert (mark.line + 1, caught.value.problem) == (line, problem)
+
+
+def test_elsewhere_the_last_value_of_a_key_counts() -> None:
+    assert list(load_all("a: 1\na: 2")) == [(1, {"a": 2})]
+
+
+def test_the_same_key_in_several_mappings_is_no_key_set_twice() -> None:
+    text = "a: &a {k: 1}\nb: {k: 2, <<: *a}\nc: {<<: *a, <<: {m: 1}}\nd: [*a, *a]\ne: &e [*e]"
+    [(_, tree)] = load_all(text, unique_keys=True)
+    assert tree["b"] == {"k": 2}
+    assert tree["d"] == [{"k": 1}, {"k": 1}]
+
+
 @pytest.mark.parametrize("text", ["y", "N", "yes", "1", "0x1f", "017", "1e3", ".5", "null", "~", "2024-01-01", "", "="])
 def test_strings_that_could_be_misread_are_quoted(text: str) -> None:
     assert dump_all([text]).strip().strip("-").strip()[:1] in ("'", '"')

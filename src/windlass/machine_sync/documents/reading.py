@@ -191,7 +191,7 @@ def _from_json(source: str, text: str) -> Iterator[Document]:
 def _from_yaml(source: str, text: str) -> Iterator[Document]:
     line = 1
     try:
-        for line, tree in load_all(text):
+        for line, tree in load_all(text, unique_keys=True):
             if tree is not None:
                 yield from _from_tree(source, line, tree)
     except yaml.reader.ReaderError as error:

@@ -76,6 +76,7 @@ def test_a_document_knows_its_identity(text: str | None) -> None:
         (b"kind: A\nx: y: z\n", "input:2: invalid YAML: mapping values are not allowed in this context"),
         (b"kind: A\n---\nx: [1\n", "input:4: invalid YAML: did not find expected ',' or ']'"),
         (b"a: b\nx: !secret y\n", "input:2: invalid YAML: could not determine a constructor for the tag '!secret'"),
+        (b"a: b\nc: d\na: e\n", "input:3: invalid YAML: 'a' is set twice, first on line 1: keep one of them"),
         (b"a: b\nx: *nowhere\n", "input:2: invalid YAML: found undefined alias"),
         (b"a: b\nc: \x01\n", "input:2: invalid YAML: control characters are not allowed"),
         (b"\xff\xfea", "input:1: not UTF-16 text: truncated data"),
