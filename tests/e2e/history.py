@@ -15,7 +15,7 @@ from tests.patience import PATIENCE
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.errors import KubeError
-from windlass.kube.watch import EventType
+from windlass.kube.watch import Event, EventType
 from windlass.machine_sync.constants import MACHINE_API
 
 from ..api.machine_sync.examples import Tree
@@ -26,7 +26,7 @@ SIDES: Mapping[Any, str] = {mapi.Machine: "mirror", capi.Machine: "source"}
 
 
 class State(Struct, frozen=True):
-    """One object after one write; `tree` None: it is gone."""
+    """One object after one write; `tree` None: it is gone, or what it was from here on was not seen."""
 
     version: int
     side: str
@@ -123,18 +123,61 @@ async def _unseen(
     return (now - seen) | {(side, name, 0) for side, name, _ in seen if (side, name) not in there}
 
 
+class Follower:
+    """Writes the states of one kind into `history`, and says of which moments it cannot know.
+
+    A watch that begins anew brings each object as it is then. What was written meanwhile nobody saw.
+    """
+
+    def __init__(self, side: str, history: History) -> None:
+        self._side = side
+        self._history = history
+        self._known: dict[str, int] = {}
+        self._seen = 0
+        self._missed: set[str] = set()
+        self._blind_since = 0
+
+    def begin(self) -> None:
+        """A watch begins, or begins anew."""
+        self._missed = set(self._known)
+        self._blind_since = self._seen + 1
+
+    def see(self, event: Event[Any]) -> None:
+        found, version = event.object, int(event.object.resource_version)
+        self._seen = max(self._seen, version)
+        if event.type is EventType.BOOKMARK:
+            if event.ends_initial_events:
+                for name in self._missed:
+                    self._write(self._blind_since, name, None)
+                    del self._known[name]
+                self._missed.clear()
+            return
+        if found.name in self._missed:
+            self._missed.remove(found.name)
+            if self._known[found.name] == version:
+                return
+            self._write(self._blind_since, found.name, None)
+        if event.type is EventType.DELETED:
+            self._known.pop(found.name, None)
+            self._write(version, found.name, None)
+        else:
+            self._known[found.name] = version
+            self._write(version, found.name, found.tree())
+
+    def _write(self, version: int, name: str, tree: Tree | None) -> None:
+        self._history.states.append(State(version, self._side, name, tree))
+
+
 async def _follow(
     stage: Stage, kind: type[KubernetesObject], side: str, history: History, *, begun: asyncio.Event
 ) -> None:
+    follower = Follower(side, history)
     while True:
+        follower.begin()
         try:
             async for event in stage.admin.watch(kind, namespace=stage.home(kind), send_initial_events=True):
                 begun.set()
-                if event.type is EventType.BOOKMARK:
-                    continue
-                found = event.object
-                tree = None if event.type is EventType.DELETED else found.tree()
-                history.states.append(State(int(found.resource_version), side, found.name, tree))
+                follower.see(event)
         except KubeError:
             # The API server is away: what it wrote last comes again when it is back.
             await asyncio.sleep(0.1)

@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 
 from windlass.api import capi, core, mapi
+from windlass.kube.conditions import is_true
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING
 
 from ..api.machine_sync.examples import Tree
@@ -193,10 +194,14 @@ def runs(machine: Tree | None) -> bool:
 
 
 async def node_of(ground: Ground, name: str) -> Tree:
-    """The Node of a machine, less the annotations and labels that Cluster API core puts on a Node when it meets it."""
-    found = await ground.stage.get(core.Node, name)
+    """The Node of a machine once it is ready, less the metadata that Cluster API core adds when it meets it."""
+    found = await eventually(lambda: ground.stage.get(core.Node, name), is_ready, what=f"a Node {name} that is ready")
     assert found is not None
     return {"uid": found["metadata"]["uid"], "spec": found["spec"], "status": found["status"]}
+
+
+def is_ready(node: Tree | None) -> bool:
+    return node is not None and is_true(node["status"].get("conditions") or [], "Ready")
 
 
 async def uid_of(ground: Ground, name: str) -> str:
