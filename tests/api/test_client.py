@@ -359,6 +359,9 @@ async def test_a_dead_server_is_no_answer_and_a_new_one_is_found_again(windlass_
         watching = asyncio.create_task(first(client, Secret, resource_version=listed.resource_version, bookmarks=False))
         await client.get(Namespace, "default")
         await windlass_fresh_plane.kill_apiserver()
+        # A write could still find the old connection open, and what became of it would be unknown.
+        with pytest.raises(errors.TransportError):
+            await client.get(Namespace, "default")
         with pytest.raises(errors.TransportError) as caught:
             await client.create(ConfigMap, {"metadata": {"name": "a"}}, namespace="default")
         assert not caught.value.unknown_outcome

@@ -98,14 +98,7 @@ async def reconciled(
 ) -> Rest:
     """What one process that has just started does about the machine. Only what it declares can be written."""
     controller = machine_controller(reader, platform=platform_of(reader.api), namespaces=NAMESPACES)
-    return await reconcile(
-        NAME,
-        observe=controller.observe,
-        decide=controller.decide,
-        executor=Executor(api, ledger=reader, permits=Declared(controller.declared), now=lambda: now),
-        now=lambda: now,
-        max_rounds=max_rounds,
-    )
+    return await at_work(controller, NAME, api=api, reader=reader, now=now, max_rounds=max_rounds)
 
 
 async def at_rest(**trees: Any) -> MemoryApi:

@@ -93,17 +93,7 @@ async def reconciled(
 ) -> Rest:
     """What one process that has just started does about the set. Only what it declares can be written."""
     controller = machine_set_controller(reader, platform=platform, namespaces=NAMESPACES)
-    for watch in controller.watches:
-        for index, values in watch.indexes.items():
-            reader.add_index(watch.kind, index, values)
-    return await reconcile(
-        NAME,
-        observe=controller.observe,
-        decide=controller.decide,
-        executor=Executor(api, ledger=reader, permits=Declared(controller.declared), now=lambda: now),
-        now=lambda: now,
-        max_rounds=max_rounds,
-    )
+    return await at_work(controller, NAME, api=api, reader=reader, now=now, max_rounds=max_rounds)
 
 
 async def at_rest(**trees: Any) -> MemoryApi:
