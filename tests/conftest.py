@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # pytest-xdist would begin with the files that have most tests, which are the quickest here, and would leave one
     # worker alone with the last of the slowest.
     config.option.loadscopereorder = False
+    # What a script starts in the background ignores Ctrl-C, and so would the processes that tests start and interrupt.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -97,8 +96,6 @@ def test_ctrl_c_leaves_nothing_behind(environment: Mapping[str, str]) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        # Whoever is started in the background of a shell, these tests perhaps, inherits that Ctrl-C is ignored.
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     ) as demo:
         assert demo.stdout is not None
         # The second step has begun, so there is a control plane to leave behind.
