@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import pytest
 from msgspec import Struct, field
 
+from tests.patience import PATIENCE
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject, ObjectMeta, Resource
 from windlass.kube import config
@@ -185,7 +186,7 @@ class Play:
 
     async def collected(self, name: str, *, gone: bool = False, deleting: bool = False, owners: int = 0) -> None:
         """Wait for the garbage collector to have done this, and write down that it did."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while True:
             if isinstance(self.api, MemoryApi):
                 await collect_garbage(self.api)

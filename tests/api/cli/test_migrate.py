@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from tests.api.cli.conftest import DECIDED_BY_TESTS, OPENSTACK, Sides
+from tests.patience import PATIENCE
 from tests.unit.machine_sync import preflight_cases as cases
 from windlass.cli.migrate import carry_out
 from windlass.testing import BlockingAccess, ControlPlane
@@ -31,9 +32,6 @@ pytestmark = pytest.mark.plane
 
 Tree = dict[str, Any]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-SECONDS = 60.0
-"""How long anything may take to be seen before the test gives up."""
 
 DENIAL = "Cannot update .spec.authoritativeAPI when machine has the label locked"
 
@@ -208,16 +206,16 @@ def migrate(start: Callable[..., "subprocess.Popen[str]"]) -> Run:
 
     def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
         process = start(*arguments)
-        out, err = process.communicate(timeout=SECONDS)
+        out, err = process.communicate(timeout=PATIENCE)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     return run
 
 
 def eventually(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + PATIENCE
     while not holds():
-        assert time.monotonic() < deadline, f"not so after {SECONDS:g} s: {what}"
+        assert time.monotonic() < deadline, f"not so after {PATIENCE:g} s: {what}"
         time.sleep(0.05)
 
 
@@ -512,7 +510,7 @@ def test_one_that_nobody_moves_times_out_with_an_exit_code_of_its_own_and_is_tak
         again = start("w-0", "w-1", "--to", "cluster-api")
         eventually(lambda: fleet.spec("w-1") == "ClusterAPI", "the other one is asked for too")
         played.idle.clear()
-        out, errors = again.communicate(timeout=SECONDS)
+        out, errors = again.communicate(timeout=PATIENCE)
     assert again.returncode == 0, errors
     assert [row[2] for row in rows(out).values()] == ["migrated", "migrated"]
     assert "note: machine/w-0: authority: the migration to Cluster API was asked for and has not begun" in errors
@@ -540,7 +538,7 @@ def test_a_half_finished_migration_is_taken_back(fleet: Fleet, start: Callable[.
     process = start("w-0", "--to", "machine-api")
     eventually(lambda: fleet.spec("w-0") == "MachineAPI", "it is asked back")
     with PlayedControllers(fleet):
-        _, errors = process.communicate(timeout=SECONDS)
+        _, errors = process.communicate(timeout=PATIENCE)
 
     assert process.returncode == 0, errors
     assert "note: machine/w-0: authority: it is Migrating from the Machine API to Cluster API" in errors
@@ -564,7 +562,7 @@ def test_ctrl_c_waits_for_those_under_way_and_begins_no_more(
         if line.startswith("info: interrupted: no more are begun, 2 under way are waited for"):
             break
     with PlayedControllers(fleet):
-        out, errors = process.communicate(timeout=SECONDS)
+        out, errors = process.communicate(timeout=PATIENCE)
 
     assert process.returncode == 130
     assert "Traceback" not in errors
@@ -585,7 +583,7 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_under_way(
         if "Ctrl-C again" in line:
             break
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=SECONDS)
+    out, errors = process.communicate(timeout=PATIENCE)
 
     assert process.returncode == 130
     assert "left under way" in out
@@ -607,7 +605,7 @@ def test_on_a_terminal_there_is_a_bar_and_a_question_before_all(
             os.write(master, b"y\n")
             _see(master, b"machine/w-0 asked for")
             played.idle.clear()
-            out, _ = process.communicate(timeout=SECONDS)
+            out, _ = process.communicate(timeout=PATIENCE)
         finally:
             os.close(master)
 
@@ -627,7 +625,7 @@ def test_a_no_and_ctrl_c_at_the_question_change_nothing(
         try:
             _see(master, b"[y/N]: ")
             os.write(master, answer)
-            process.communicate(timeout=SECONDS)
+            process.communicate(timeout=PATIENCE)
         finally:
             os.close(master)
         assert process.returncode == code
@@ -645,7 +643,7 @@ def _own_terminal(slave: int) -> Callable[[], None]:
 
 
 def _see(master: int, text: bytes) -> None:
-    end, seen = time.monotonic() + SECONDS, b""
+    end, seen = time.monotonic() + PATIENCE, b""
     while text not in seen:
         ready, _, _ = select.select([master], [], [], max(end - time.monotonic(), 0))
         assert ready, f"{text!r} not seen in {seen!r}"
@@ -666,7 +664,7 @@ async def test_a_restart_of_the_api_server_is_survived(
         await windlass_module_plane.kill_apiserver()
         await windlass_module_plane.restart_apiserver()
         played.idle.clear()
-        out, errors = process.communicate(timeout=SECONDS)
+        out, errors = process.communicate(timeout=PATIENCE)
 
     assert process.returncode == 0, errors
     assert rows(out)["machine/w-0"][2] == "migrated"

@@ -14,13 +14,11 @@ from typing import IO
 import pytest
 
 from tests.api.cli.conftest import Sides, condition
+from tests.patience import PATIENCE
 from windlass.testing import ControlPlane
 from windlass.testing.plane.rest import MERGE_PATCH
 
 pytestmark = pytest.mark.plane
-
-SECONDS = 30.0
-"""How long anything may take to be seen before the test gives up."""
 
 Watch = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -34,7 +32,7 @@ class Lines:
 
     def until(self, matches: Callable[[str], bool]) -> str:
         """The first line from here on that `matches`."""
-        end = time.monotonic() + SECONDS
+        end = time.monotonic() + PATIENCE
         seen: list[str] = []
         while True:
             while b"\n" not in self._rest:
@@ -154,7 +152,7 @@ def test_interrupting_it_is_exit_code_130_and_no_traceback(sides: Sides, watch: 
     out(process).until(lambda line: line.startswith("worker-0"))
 
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=SECONDS)
+    _, errors = process.communicate(timeout=PATIENCE)
 
     assert process.returncode == 130
     assert b"Traceback" not in errors
@@ -169,7 +167,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(sides: Sides, watch: Watch) -> 
 
     sides.capi_machine("worker-1")
 
-    assert process.wait(timeout=SECONDS) == 141
+    assert process.wait(timeout=PATIENCE) == 141
     assert process.stderr is not None
     assert process.stderr.read() == b""
 
@@ -191,7 +189,7 @@ def test_on_a_terminal_the_table_is_redrawn_in_place(sides: Sides, environment: 
         sides.rest.request("PATCH", path, {"status": {"phase": "Deleting"}}, content_type=MERGE_PATCH)
         _see(master, b"Deleting")
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=SECONDS) == 130
+        assert process.wait(timeout=PATIENCE) == 130
     finally:
         process.kill()
         process.communicate()
@@ -219,7 +217,7 @@ async def test_a_restart_of_the_api_server_is_survived_and_said(
 
 
 def _see(master: int, text: bytes) -> None:
-    end, seen = time.monotonic() + SECONDS, b""
+    end, seen = time.monotonic() + PATIENCE, b""
     while text not in seen:
         ready, _, _ = select.select([master], [], [], max(end - time.monotonic(), 0))
         assert ready, f"{text!r} not seen in {seen!r}"

@@ -26,7 +26,7 @@ def dev(tmp_path: Path) -> Iterator[Dev]:
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "windlass", "dev", *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
     yield run
     run("down")

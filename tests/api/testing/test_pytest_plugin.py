@@ -62,7 +62,7 @@ def pytest_in(project: Path, *arguments: str) -> subprocess.Popen[str]:
 
 def output_of(process: subprocess.Popen[str]) -> str:
     with process:
-        return process.communicate(timeout=120)[0]
+        return process.communicate(timeout=PATIENCE)[0]
 
 
 def test_the_example_project_passes(project: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
 from windlass.kube.errors import Conflict, NotFound, OutcomeUnknown, Undeclared
@@ -137,7 +138,7 @@ async def test_finalizers_of_several_objects_are_added_at_the_same_time() -> Non
     api = Meeting(2)
     targets = [at(await api.create(Widget, widget(name), namespace=NAMESPACE)) for name in ("a", "b")]
     adding = [AddFinalizer(target=aim, observed=(), finalizer="example.com/f") for aim in targets]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         outcome = await apply(Executor(api), *adding)
     assert [result.action for result in outcome.results] == adding
     assert [tree(api, name)["metadata"]["finalizers"] for name in ("a", "b")] == [["example.com/f"]] * 2

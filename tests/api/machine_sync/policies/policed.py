@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube import config
@@ -131,10 +132,10 @@ class Policed:
         """Until policies are given all objects of `kind` that there are: they hear of them by a watch."""
         other, status = _TWINS[kind], {"authoritativeAPI": "MachineAPI"} if kind in _MACHINE_API else None
         witness = await self.make(kind, status=status)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while not await self.creation_refusal(other, name=witness):
             if time.monotonic() > deadline:
-                pytest.fail(f"after 30 s policies do not know {kind.RESOURCE} {witness}")
+                pytest.fail(f"after {PATIENCE:g} s policies do not know {kind.RESOURCE} {witness}")
             await asyncio.sleep(0.02)
 
     async def delete(self, kind: Kind, name: str) -> None:

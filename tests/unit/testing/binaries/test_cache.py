@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.testing.binaries import Cache, Part, Platform
 from windlass.testing.binaries.cache import default_root
 from windlass.testing.plane.waiting import wait_for
@@ -53,9 +54,9 @@ def test_who_comes_second_waits_and_is_told_so(cache: Cache, said: list[str]) ->
     with cache.filling(said.append):
         waiting = threading.Thread(target=second)
         waiting.start()
-        assert wait_for(lambda: said or None, seconds=10)
+        assert wait_for(lambda: said or None, seconds=PATIENCE)
         assert not entered.is_set()
-    waiting.join(timeout=10)
+    waiting.join(timeout=PATIENCE)
     assert entered.is_set()
     assert "another process is filling" in said[0]
 
