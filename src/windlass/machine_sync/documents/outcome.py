@@ -1,10 +1,12 @@
 """What became of one Machine or MachineSet among documents, and what conversion of any of them needs."""
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from windlass.api.meta import Resource
+from windlass.machine_sync.documents.pairing import Inventory
 from windlass.machine_sync.documents.reading import Document, Undecodable
 
 T = TypeVar("T")
@@ -28,11 +30,6 @@ class Refused(Exception):
     """The object cannot be converted; the text says why."""
 
 
-def is_candidate(document: Document, resource: Resource) -> bool:
-    """Whether `document` is, or without an apiVersion may be, of the kind of `resource`."""
-    return document.kind == resource.kind and document.group in (resource.group, "")
-
-
 def decoded(document: Document, kind: type[T], resource: Resource) -> T:
     """The object that is to be converted. Raises Refused."""
     if document.api_version not in ("", resource.api_version):
@@ -41,7 +38,7 @@ def decoded(document: Document, kind: type[T], resource: Resource) -> T:
     try:
         return document.decode(kind)
     except Undecodable as problem:
-        raise Refused(f"{problem} ({place(document)})") from None
+        raise Refused(f"{problem} ({document.place})") from None
 
 
 class Referred:
@@ -58,10 +55,34 @@ class Referred:
             try:
                 self._decoded[document] = document.decode(kind)
             except Undecodable as problem:
-                raise Refused(f"{document.kind}/{document.name}: {problem} ({place(document)})") from None
+                raise Refused(f"{document.title}: {problem} ({document.place})") from None
         return self._decoded[document]
 
 
-def place(document: Document) -> str:
-    """Where the document starts, as `source:line`."""
-    return f"{document.source}:{document.line}"
+Convert = Callable[[Document, Inventory, Referred, list[str]], Outcome]
+"""Converts a document; what it has to remark it adds to the notes, which are in the Outcome. Raises Refused."""
+
+
+def outcomes(documents: Iterable[Document], converters: Mapping[Resource, Convert]) -> Iterator[Outcome]:
+    """The outcome for each document that is, or without an apiVersion may be, of one of these kinds; in their order."""
+    documents = list(documents)
+    inventory, referred = Inventory(documents), Referred()
+    for document in documents:
+        for resource, convert in converters.items():
+            if document.kind == resource.kind and document.group in (resource.group, ""):
+                again = inventory.said_again(document)
+                notes = [again] if again else []
+                try:
+                    yield convert(document, inventory, referred, notes)
+                except Refused as problem:
+                    yield Outcome(document.title, errors=(str(problem),), notes=tuple(notes))
+
+
+def check_content(document: Document, resource: Resource, notes: list[str], *, api: str, is_one: bool) -> None:
+    """A document without an apiVersion is known by its content: `is_one` of `api`. Raises Refused."""
+    if document.api_version:
+        return
+    if not is_one:
+        text = f"missing, and no {api} {document.kind} by its content; say {resource.api_version} if it is one"
+        raise Refused(f"apiVersion: {text}")
+    notes.append(f"has no apiVersion, taken as {resource.api_version}")

@@ -19,7 +19,6 @@ from msgspec import Struct
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import KubernetesObject
-from windlass.machine_sync.documents.outcome import place
 from windlass.machine_sync.documents.reading import Document, Undecodable
 
 _CONVERTED = frozenset(kind.RESOURCE.kind for kind in (capi.Machine, capi.MachineSet, mapi.Machine, mapi.MachineSet))
@@ -82,7 +81,7 @@ class Inventory:
             for one in named
             if one.layer > machine.layer and (one.group, one.namespace) == (machine.group, machine.namespace)
         ]
-        return f"is there again, {place(later[-1])}: each is converted" if later else ""
+        return f"is there again, {later[-1].place}: each is converted" if later else ""
 
     def named_cluster(self, machine: Document, kind: type[KubernetesObject], name: str) -> Document | None:
         """The infrastructure cluster of this name, in whatever namespace: that of Machines is another one."""
@@ -144,11 +143,11 @@ def _last(fitting: list[Document]) -> Found:
     last = fitting[-1]
     if len(fitting) == 1:
         return Found(last)
-    return Found(last, f"{last.kind}/{last.name} is there {len(fitting)} times: the last counts, {place(last)}")
+    return Found(last, f"{last.title} is there {len(fitting)} times: the last counts, {last.place}")
 
 
 def _shown(document: Document) -> str:
-    return f"{document.kind}/{document.name}" if document.name else f"the {document.kind} without a name"
+    return document.title if document.name else f"the {document.kind} without a name"
 
 
 def _missing(kind: str, namespace: str, name: str) -> str:

@@ -49,6 +49,16 @@ class Document(Struct, frozen=True, eq=False):
     layer: int = 0
 
     @property
+    def title(self) -> str:
+        """What errors and warnings call it: `Machine/worker-0`."""
+        return f"{self.kind}/{self.name}"
+
+    @property
+    def place(self) -> str:
+        """Where it starts, as `source:line`."""
+        return f"{self.source}:{self.line}"
+
+    @property
     def group(self) -> str:
         """The API group, empty for the core group or if there is no apiVersion."""
         return self.api_version.rpartition("/")[0]

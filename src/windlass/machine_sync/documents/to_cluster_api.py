@@ -14,7 +14,7 @@ from windlass.api import mapi
 from windlass.api.config import Infrastructure
 from windlass.machine_sync.conversion.gojson import quote
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
-from windlass.machine_sync.documents.outcome import Outcome, Referred, Refused, decoded, is_candidate
+from windlass.machine_sync.documents.outcome import Outcome, Referred, Refused, check_content, decoded, outcomes
 from windlass.machine_sync.documents.pairing import Inventory
 from windlass.machine_sync.documents.reading import Document
 from windlass.machine_sync.documents.unknown import ignored
@@ -22,58 +22,37 @@ from windlass.machine_sync.platforms import PLATFORMS, Platform
 
 _MACHINE = mapi.Machine.RESOURCE
 _SET = mapi.MachineSet.RESOURCE
+_API = "Machine API"
 
 
 def convert_to_cluster_api(documents: Iterable[Document]) -> Iterator[Outcome]:
     """The outcome for every Machine API Machine and MachineSet among `documents`, in their order."""
-    documents = list(documents)
-    inventory = Inventory(documents)
-    referred = Referred()
-    for document in documents:
-        again = inventory.said_again(document)
-        notes = [again] if again else []
-        try:
-            if is_candidate(document, _MACHINE):
-                yield _machine(document, inventory, referred, notes=notes)
-            elif is_candidate(document, _SET):
-                yield _machine_set(document, inventory, referred, notes=notes)
-        except Refused as problem:
-            yield Outcome(f"{document.kind}/{document.name}", errors=(str(problem),), notes=tuple(notes))
+    return outcomes(documents, {_MACHINE: _machine, _SET: _machine_set})
 
 
-def _machine(document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]) -> Outcome:
+def _machine(document: Document, inventory: Inventory, referred: Referred, notes: list[str]) -> Outcome:
     machine = decoded(document, mapi.Machine, _MACHINE)
     notes += ignored(document, mapi.Machine)
     value = machine.spec.provider_spec.value
-    _check_content(document, value, notes)
+    check_content(document, _MACHINE, notes, api=_API, is_one=value is not None)
     infrastructure = _infrastructure(document, inventory, referred, notes=notes)
     platform = _platform(infrastructure, value, notes)
     found = inventory.named_cluster(document, platform.infra_cluster, infrastructure.status.infrastructure_name)
     cluster = UNSET if found is None else referred.decode(found, platform.infra_cluster)
     converted = platform.to_cluster_api(machine, infrastructure, infra_cluster=cluster)
     results = () if converted.errors else (converted.machine, converted.infra_machine)
-    return Outcome(f"{document.kind}/{document.name}", results, converted.errors, converted.warnings, tuple(notes))
+    return Outcome(document.title, results, converted.errors, converted.warnings, tuple(notes))
 
 
-def _machine_set(document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]) -> Outcome:
+def _machine_set(document: Document, inventory: Inventory, referred: Referred, notes: list[str]) -> Outcome:
     machine_set = decoded(document, mapi.MachineSet, _SET)
     notes += ignored(document, mapi.MachineSet)
     value = machine_set.spec.template.spec.provider_spec.value
-    _check_content(document, value, notes)
+    check_content(document, _SET, notes, api=_API, is_one=value is not None)
     infrastructure = _infrastructure(document, inventory, referred, notes=notes)
     converted = cluster_api_machine_set(_platform(infrastructure, value, notes), machine_set, infrastructure)
     results = () if converted.machine_set is None else (converted.machine_set, converted.infra_template)
-    return Outcome(f"{document.kind}/{document.name}", results, converted.errors, converted.warnings, tuple(notes))
-
-
-def _check_content(document: Document, provider_spec: Any, notes: list[str]) -> None:
-    """A document without an apiVersion is known by its content."""
-    if document.api_version:
-        return
-    if provider_spec is None:
-        text = f"missing, and no Machine API {document.kind} by its content; say {_MACHINE.api_version} if it is one"
-        raise Refused(f"apiVersion: {text}")
-    notes.append(f"has no apiVersion, taken as {_MACHINE.api_version}")
+    return Outcome(document.title, results, converted.errors, converted.warnings, tuple(notes))
 
 
 def _infrastructure(

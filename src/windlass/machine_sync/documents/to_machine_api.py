@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from windlass.api import capi
 from windlass.machine_sync.conversion.gojson import quote
 from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
-from windlass.machine_sync.documents.outcome import Outcome, Referred, Refused, decoded, is_candidate
+from windlass.machine_sync.documents.outcome import Outcome, Referred, Refused, check_content, decoded, outcomes
 from windlass.machine_sync.documents.pairing import Found, Inventory
 from windlass.machine_sync.documents.reading import Document
 from windlass.machine_sync.documents.unknown import ignored
@@ -17,30 +17,19 @@ from windlass.machine_sync.platforms import PLATFORMS, Platform, platform_of_kin
 
 _MACHINE = capi.Machine.RESOURCE
 _SET = capi.MachineSet.RESOURCE
+_API = "Cluster API"
 
 
 def convert_to_machine_api(documents: Iterable[Document]) -> Iterator[Outcome]:
     """The outcome for every Cluster API Machine and MachineSet among `documents`, in their order."""
-    documents = list(documents)
-    inventory = Inventory(documents)
-    referred = Referred()
-    for document in documents:
-        again = inventory.said_again(document)
-        notes = [again] if again else []
-        try:
-            if is_candidate(document, _MACHINE):
-                yield _machine(document, inventory, referred, notes=notes)
-            elif is_candidate(document, _SET):
-                yield _machine_set(document, inventory, referred, notes=notes)
-        except Refused as problem:
-            yield Outcome(_name(document), errors=(str(problem),), notes=tuple(notes))
+    return outcomes(documents, {_MACHINE: _machine, _SET: _machine_set})
 
 
-def _machine(document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]) -> Outcome:
+def _machine(document: Document, inventory: Inventory, referred: Referred, notes: list[str]) -> Outcome:
     machine = decoded(document, capi.Machine, _MACHINE)
     notes += ignored(document, capi.Machine)
     reference = machine.spec.infrastructure_ref
-    _check_content(document, reference.kind, notes)
+    check_content(document, _MACHINE, notes, api=_API, is_one=bool(reference.kind))
     platform = platform_of_kind(reference.kind)
     if platform is None or platform.infra_machine.RESOURCE.kind != reference.kind:
         kinds = ", ".join(one.infra_machine.RESOURCE.kind for one in PLATFORMS.values())
@@ -55,14 +44,14 @@ def _machine(document: Document, inventory: Inventory, referred: Referred, *, no
         referred.decode(cluster.document, platform.infra_cluster),
     )
     results = () if converted.machine is None else (converted.machine,)
-    return Outcome(_name(document), results, converted.errors, converted.warnings, tuple(notes))
+    return Outcome(document.title, results, converted.errors, converted.warnings, tuple(notes))
 
 
-def _machine_set(document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]) -> Outcome:
+def _machine_set(document: Document, inventory: Inventory, referred: Referred, notes: list[str]) -> Outcome:
     machine_set = decoded(document, capi.MachineSet, _SET)
     notes += ignored(document, capi.MachineSet)
     reference = machine_set.spec.template.spec.infrastructure_ref
-    _check_content(document, reference.kind, notes)
+    check_content(document, _SET, notes, api=_API, is_one=bool(reference.kind))
     platform = platform_of_kind(reference.kind)
     if platform is None or platform.infra_template.RESOURCE.kind != reference.kind:
         path = "spec.template.spec.infrastructureRef.kind"
@@ -79,17 +68,7 @@ def _machine_set(document: Document, inventory: Inventory, referred: Referred, *
         infra_cluster=referred.decode(cluster.document, platform.infra_cluster),
     )
     results = () if converted.machine_set is None else (converted.machine_set,)
-    return Outcome(_name(document), results, converted.errors, converted.warnings, tuple(notes))
-
-
-def _check_content(document: Document, infra_kind: str, notes: list[str]) -> None:
-    """A document without an apiVersion is known by its content."""
-    if document.api_version:
-        return
-    if not infra_kind:
-        text = f"missing, and no Cluster API {document.kind} by its content; say {_MACHINE.api_version} if it is one"
-        raise Refused(f"apiVersion: {text}")
-    notes.append(f"has no apiVersion, taken as {_MACHINE.api_version}")
+    return Outcome(document.title, results, converted.errors, converted.warnings, tuple(notes))
 
 
 def _cluster(document: Document, inventory: Inventory, cluster_name: str, *, platform: Platform) -> Found:
@@ -102,8 +81,4 @@ def _note(notes: list[str], *found: Found) -> None:
 
 def _ignored(found: Found, kind: type) -> list[str]:
     document = found.document
-    return [] if document is None else [f"{_name(document)}: {text}" for text in ignored(document, kind)]
-
-
-def _name(document: Document) -> str:
-    return f"{document.kind}/{document.name}"
+    return [] if document is None else [f"{document.title}: {text}" for text in ignored(document, kind)]

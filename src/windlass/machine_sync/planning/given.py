@@ -18,7 +18,6 @@ from windlass.api import mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta, without_nulls
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.documents import Document, Undecodable
-from windlass.machine_sync.documents.outcome import place as place_of
 from windlass.machine_sync.planning.deciders import MIRRORED, kinds
 
 Tree = dict[str, Any]
@@ -123,7 +122,7 @@ def _that_counts(earlier: _Placed, later: _Placed) -> tuple[_Placed, _Placed]:
 def _twice(counts: _Placed, other: _Placed) -> str:
     new, old = _version(counts[1]), _version(other[1])
     although = f", although its resourceVersion is older, {new} and not {old}" if 0 < new < old else ""
-    return f"{_place(other[0])}: given more than once, what counts is in {place_of(counts[0])}{although}"
+    return f"{_place(other[0])}: given more than once, what counts is in {counts[0].place}{although}"
 
 
 _STORED = ("uid", "resourceVersion", "creationTimestamp")
@@ -158,4 +157,4 @@ def _left_out(kind: str, place: str, count: int, namespaces: Namespaces) -> str:
 
 
 def _place(document: Document) -> str:
-    return f"{document.kind}/{document.name or '?'} ({place_of(document)})"
+    return f"{document.kind}/{document.name or '?'} ({document.place})"
