@@ -16,6 +16,26 @@ NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 EARLIER = "2026-01-01T00:00:00Z"
 GONE = {"deletionTimestamp": "2026-05-01T11:59:00Z"}
 SYNC = "sync.machine.openshift.io/finalizer"
+PAUSED = "cluster.x-k8s.io/paused"
+AUTHORITY = "sync.machine.openshift.io/authoritative-api"
+OURS, THEIRS = "openshift-machine-api", "openshift-cluster-api"
+
+CLUSTER: Tree = {"metadata": {"name": "c", "namespace": THEIRS, "uid": "cluster-uid"}}
+INFRA_CLUSTER: Tree = {"metadata": {"name": "c", "namespace": THEIRS, "uid": "infra-cluster-uid"}}
+INFRASTRUCTURE: Tree = {
+    "metadata": {"name": "cluster", "uid": "infrastructure-uid"},
+    "status": {"infrastructureName": "c", "platformStatus": {"type": "OpenStack"}},
+}
+PROVIDER_SPEC: Tree = {
+    "apiVersion": "machine.openshift.io/v1alpha1",
+    "kind": "OpenstackProviderSpec",
+    "flavor": "m1.large",
+    "image": "rhcos",
+    "cloudsSecret": {"name": "openstack-cloud-credentials"},
+    "cloudName": "openstack",
+    "userDataSecret": {"name": "worker-user-data"},
+}
+"""What a Machine is made from on OpenStack."""
 
 
 def changed(tree: Tree, **fields: Any) -> Tree:
@@ -53,6 +73,13 @@ def synchronized(of_machine_api: Tree | None) -> Tree:
     conditions = status.get("conditions") if isinstance(status, dict) else None
     found = conditions if isinstance(conditions, list) else []
     return next((dict(one) for one in found if isinstance(one, dict) and one.get("type") == SYNCHRONIZED), {})
+
+
+def said(api: MemoryApi, kind: type[KubernetesObject]) -> list[str]:
+    """What the object of this kind has ever said about being in sync, each change once."""
+    statuses = [synchronized(change.tree).get("status") for change in api.changes_since(0) if change.kind is kind]
+    told = [status for status in statuses if status is not None]
+    return [status for number, status in enumerate(told) if number == 0 or told[number - 1] != status]
 
 
 def leaked(tree: Tree) -> str:

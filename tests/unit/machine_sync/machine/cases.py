@@ -10,9 +10,15 @@ from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.platforms import OPENSTACK, Platform
 
 # Tests have these from here, like the rest.
+from ..trees import AUTHORITY as AUTHORITY
+from ..trees import CLUSTER as CLUSTER
 from ..trees import EARLIER as EARLIER
 from ..trees import GONE as GONE
+from ..trees import INFRA_CLUSTER as INFRA_CLUSTER
+from ..trees import INFRASTRUCTURE as INFRASTRUCTURE
 from ..trees import NOW as NOW
+from ..trees import PAUSED as PAUSED
+from ..trees import PROVIDER_SPEC
 from ..trees import SYNC as SYNC
 from ..trees import Tree as Tree
 from ..trees import changed as changed
@@ -66,12 +72,6 @@ INFRA: Tree = {
     "spec": {"flavor": "m1.large", "image": {"filter": {"name": "rhcos"}}},
     "status": {"ready": True},
 }
-INFRA_CLUSTER: Tree = {"metadata": {"name": "c", "namespace": "openshift-cluster-api", "uid": "infra-cluster-uid"}}
-CLUSTER: Tree = {"metadata": {"name": "c", "namespace": "openshift-cluster-api", "uid": "cluster-uid"}}
-INFRASTRUCTURE: Tree = {
-    "metadata": {"name": "cluster", "uid": "infrastructure-uid"},
-    "status": {"infrastructureName": "c", "platformStatus": {"type": "OpenStack"}},
-}
 CAPI_SET: Tree = {"metadata": {"name": "ms", "namespace": "openshift-cluster-api", "uid": "capi-ms-uid"}}
 MAPI_SET: Tree = {"metadata": {"name": "ms", "namespace": "openshift-machine-api", "uid": "mapi-ms-uid"}}
 MAPI_MACHINE: Tree = {
@@ -97,24 +97,14 @@ MAPI_MACHINE: Tree = {
     "spec": {
         "authoritativeAPI": "MachineAPI",
         "providerID": "openstack:///1",
-        "providerSpec": {
-            "value": {
-                "apiVersion": "machine.openshift.io/v1alpha1",
-                "kind": "OpenstackProviderSpec",
-                "flavor": "m1.large",
-                "image": "rhcos",
-                "cloudsSecret": {"name": "openstack-cloud-credentials"},
-                "cloudName": "openstack",
-                "userDataSecret": {"name": "worker-user-data"},
-            }
-        },
+        "providerSpec": {"value": PROVIDER_SPEC},
     },
     "status": {"authoritativeAPI": "MachineAPI", "phase": "Running", "nodeRef": {"kind": "Node", "name": "node-0"}},
 }
 """A Machine of the Machine API that is authoritative. (A mirror of `CAPI_MACHINE` is what decisions make of it.)"""
 
 
-def snapshot(
+def objects(
     *,
     cluster_api: Tree | None = CAPI_MACHINE,
     machine_api: Tree | None = None,
@@ -125,19 +115,26 @@ def snapshot(
     cluster: Tree | None = CLUSTER,
     infrastructure: Tree | None = INFRASTRUCTURE,
     platform: Platform = OPENSTACK,
-) -> MachineSnapshot:
-    return MachineSnapshot(
-        name="w-0",
-        platform=platform,
-        cluster_api=look(capi.Machine, cluster_api),
-        machine_api=look(mapi.Machine, machine_api),
-        infra=look(platform.infra_machine, infra),
-        infra_cluster=look(platform.infra_cluster, infra_cluster),
-        machine_api_set=look(mapi.MachineSet, machine_api_set),
-        cluster_api_set=look(capi.MachineSet, cluster_api_set),
-        cluster=look(capi.Cluster, cluster),
-        infrastructure=look(config.Infrastructure, infrastructure),
-    )
+) -> dict[str, tuple[type[Any], Tree | None]]:
+    """The objects of a case, None for what there is not, each with its kind and under its name in the snapshot."""
+    return {
+        "cluster_api": (capi.Machine, cluster_api),
+        "machine_api": (mapi.Machine, machine_api),
+        "infra": (platform.infra_machine, infra),
+        "infra_cluster": (platform.infra_cluster, infra_cluster),
+        "machine_api_set": (mapi.MachineSet, machine_api_set),
+        "cluster_api_set": (capi.MachineSet, cluster_api_set),
+        "cluster": (capi.Cluster, cluster),
+        "infrastructure": (config.Infrastructure, infrastructure),
+    }
+
+
+def snapshot(*, platform: Platform = OPENSTACK, **trees: Tree | None) -> MachineSnapshot:
+    """What is seen of these `objects`."""
+    seen: dict[str, Any] = {
+        name: look(kind, tree) for name, (kind, tree) in objects(platform=platform, **trees).items()
+    }
+    return MachineSnapshot(name="w-0", platform=platform, **seen)
 
 
 def decided(**case: Any) -> Plan:

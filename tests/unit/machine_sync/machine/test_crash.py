@@ -10,6 +10,7 @@ from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.garbage import collect_garbage
 from windlass.testing.memory.reader import LaggingReader, MemoryReader
 
+from ..scenarios import deleting, once, patching
 from .actors import cluster_api_core, provider
 from .cases import (
     CAPI_MACHINE,
@@ -24,7 +25,7 @@ from .cases import (
     Tree,
     changed,
 )
-from .scenarios import CAPI_AT_END, INFRA_AT_END, MAPI_AT_END, deleting, once, patching, scenario, settle
+from .scenarios import CAPI_AT_END, INFRA_AT_END, MAPI_AT_END, scenario, settle
 from .world import (
     NAME,
     OURS,
@@ -117,13 +118,13 @@ async def test_mg2_filling_an_authority_that_nobody_has_filled(authority: str) -
 @pytest.mark.parametrize(
     "deleted",
     [
-        pytest.param((capi.Machine, NAME, THEIRS), id="the-machine"),
-        pytest.param((mapi.Machine, NAME, OURS), id="its-mirror"),
+        pytest.param(capi.Machine, id="the-machine"),
+        pytest.param(mapi.Machine, id="its-mirror"),
     ],
 )
-async def test_ms24_deleting_either_side_takes_everything_along(deleted: tuple[Any, str, str]) -> None:
+async def test_ms24_deleting_either_side_takes_everything_along(deleted: type[Any]) -> None:
     start = await at_rest()
-    actors = (deleting(*deleted), cluster_api_core, provider, collect_garbage)
+    actors = (deleting(deleted, NAME), cluster_api_core, provider, collect_garbage)
     report = await crash_everywhere(scenario(start, *actors, stays_mirrored=False))
     assert report.points >= 2 * 4
     assert not {MAPI_AT_END, CAPI_AT_END, INFRA_AT_END} & set(report.end)
@@ -132,8 +133,8 @@ async def test_ms24_deleting_either_side_takes_everything_along(deleted: tuple[A
 async def test_deleting_both_sides_at_once() -> None:
     start = await at_rest()
     actors = (
-        deleting(mapi.Machine, NAME, OURS),
-        deleting(capi.Machine, NAME, THEIRS),
+        deleting(mapi.Machine, NAME),
+        deleting(capi.Machine, NAME),
         cluster_api_core,
         provider,
     )
@@ -144,7 +145,7 @@ async def test_deleting_both_sides_at_once() -> None:
 async def test_deleting_a_machine_whose_infrastructure_machine_never_came() -> None:
     start = await at_rest()
     api = world(infra=None, machine_api=mapi_of(start))
-    actors = (deleting(capi.Machine, NAME, THEIRS), cluster_api_core, provider)
+    actors = (deleting(capi.Machine, NAME), cluster_api_core, provider)
     report = await crash_everywhere(scenario(api, *actors, stays_mirrored=False))
     assert not {MAPI_AT_END, CAPI_AT_END} & set(report.end)
 
@@ -167,7 +168,7 @@ async def test_deleting_a_mirror_whose_machine_is_gone() -> None:
 
 async def test_releasing_a_mirror_when_its_machine_set_goes() -> None:
     start = await at_rest()
-    actors = (deleting(mapi.MachineSet, MAPI_SET["metadata"]["name"], OURS), collect_garbage)
+    actors = (deleting(mapi.MachineSet, MAPI_SET["metadata"]["name"]), collect_garbage)
     report = await crash_everywhere(scenario(start, *actors, stays_mirrored=False))
     assert MAPI_AT_END not in report.end
     assert CAPI_AT_END in report.end

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from typing import Any
-from weakref import WeakSet
 
 import pytest
 
@@ -13,15 +12,15 @@ from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.garbage import collect_garbage
 from windlass.testing.memory.reader import MemoryReader
 
+from ..scenarios import at_once, deleting, once, patching
 from .actors import cluster_api_core, is_paused, machine_api_controllers, provider
 from .aws_cases import on_aws
-from .cases import CAPI_MACHINE, INFRA, MAPI_MACHINE, Tree, changed
+from .cases import AUTHORITY, CAPI_MACHINE, INFRA, MAPI_MACHINE, PAUSED, Tree, changed
+from .migration_cases import OTHER
 from .scenarios import CAPI_AT_END, MAPI_AT_END, scenario
-from .test_to_cluster_api import AUTHORITY, PAUSED
-from .world import NAME, OURS, THEIRS, mapi_of, reconciled, synchronized, world
+from .world import NAME, THEIRS, mapi_of, reconciled, synchronized, world
 
 ALL = (machine_api_controllers, cluster_api_core, provider, collect_garbage)
-OTHER = {"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"}
 
 
 async def start(platform: str, authority: str) -> MemoryApi:
@@ -43,17 +42,9 @@ async def start(platform: str, authority: str) -> MemoryApi:
     return api
 
 
-def asking(authority: str, *, when: Callable[[MemoryApi], bool] = lambda _: True) -> Actor:
+def asking(authority: str, *, when: Callable[[MemoryApi], bool] = at_once) -> Actor:
     """A user who asks for it once, as soon as `when` holds."""
-    done: WeakSet[MemoryApi] = WeakSet()
-
-    async def act(api: MemoryApi) -> None:
-        if api not in done and when(api):
-            done.add(api)
-            body = {"spec": {"authoritativeAPI": authority}}
-            await api.patch(mapi.Machine, NAME, body, type=PatchType.MERGE, namespace=OURS)
-
-    return act
+    return patching(mapi.Machine, NAME, {"spec": {"authoritativeAPI": authority}}, when=when)
 
 
 def status(api: MemoryApi) -> Tree:
@@ -125,15 +116,7 @@ async def test_the_wish_goes_back_on_the_way(platform: str, authority: str, when
 @BOTH_WAYS
 async def test_the_source_changes_on_the_way(authority: str) -> None:
     kind = mapi.Machine if authority == "MachineAPI" else capi.Machine
-    namespace = OURS if authority == "MachineAPI" else THEIRS
-    done: WeakSet[MemoryApi] = WeakSet()
-
-    async def change(api: MemoryApi) -> None:
-        if api not in done and migrating(api):
-            done.add(api)
-            body = {"spec": {"providerID": "openstack:///2"}}
-            await api.patch(kind, NAME, body, type=PatchType.MERGE, namespace=namespace)
-
+    change = patching(kind, NAME, {"spec": {"providerID": "openstack:///2"}}, when=migrating)
     begin = await start("OpenStack", authority)
     report = await crash_everywhere(scenario(begin, asking(OTHER[authority]), change, *ALL))
     expect(report.end, OTHER[authority])
@@ -144,14 +127,8 @@ async def test_the_source_changes_on_the_way(authority: str) -> None:
 @BOTH_WAYS
 @pytest.mark.parametrize("side", [mapi.Machine, capi.Machine])
 async def test_it_is_deleted_on_the_way(authority: str, side: type) -> None:
-    done: WeakSet[MemoryApi] = WeakSet()
-
-    async def delete(api: MemoryApi) -> None:
-        if api not in done and migrating(api):
-            done.add(api)
-            await api.delete(side, NAME, namespace=OURS if side is mapi.Machine else THEIRS)
-
     begin = await start("OpenStack", authority)
+    delete = deleting(side, NAME, when=migrating)
     report = await crash_everywhere(scenario(begin, asking(OTHER[authority]), delete, *ALL, stays_mirrored=False))
     assert not {MAPI_AT_END, CAPI_AT_END} & set(report.end)
     assert not [name for name in report.end if name.startswith("OpenStackMachine.")]
@@ -160,34 +137,22 @@ async def test_it_is_deleted_on_the_way(authority: str, side: type) -> None:
 @BOTH_WAYS
 async def test_its_cluster_api_machine_is_taken_away_by_force_on_the_way(authority: str) -> None:
     """Whoever has authority makes another one, and the move goes on from there."""
-    done: WeakSet[MemoryApi] = WeakSet()
 
     async def take_away(api: MemoryApi) -> None:
-        if api not in done and migrating(api):
-            done.add(api)
-            nothing: Tree = {"metadata": {"finalizers": None}}
-            await api.patch(capi.Machine, NAME, nothing, type=PatchType.MERGE, namespace=THEIRS)
-            await api.delete(capi.Machine, NAME, namespace=THEIRS)
+        nothing: Tree = {"metadata": {"finalizers": None}}
+        await api.patch(capi.Machine, NAME, nothing, type=PatchType.MERGE, namespace=THEIRS)
+        await api.delete(capi.Machine, NAME, namespace=THEIRS)
 
     begin = await start("OpenStack", authority)
-    actors = (machine_api_controllers, cluster_api_core, provider)
-    report = await crash_everywhere(scenario(begin, asking(OTHER[authority]), take_away, *actors))
+    actors = (once(take_away, when=migrating), machine_api_controllers, cluster_api_core, provider)
+    report = await crash_everywhere(scenario(begin, asking(OTHER[authority]), *actors))
     expect(report.end, OTHER[authority])
 
 
 async def test_a_label_that_is_dropped_after_two_moves_is_dropped_everywhere() -> None:
     labelled = changed(MAPI_MACHINE, metadata__labels={"a": "1", "b": "2"})
     api = world(machine_api=labelled, cluster_api=None, infra=None)
-
-    arrived = arrived_at("ClusterAPI")
-    done: WeakSet[MemoryApi] = WeakSet()
-
-    async def drop(api: MemoryApi) -> None:
-        if api not in done and arrived(api):
-            done.add(api)
-            body: Tree = {"metadata": {"labels": {"a": None}}}
-            await api.patch(capi.Machine, NAME, body, type=PatchType.MERGE, namespace=THEIRS)
-
+    drop = patching(capi.Machine, NAME, {"metadata": {"labels": {"a": None}}}, when=arrived_at("ClusterAPI"))
     report = await crash_everywhere(scenario(api, asking("ClusterAPI"), drop, *ALL))
     labels = report.end[MAPI_AT_END]["metadata"]["labels"]
     assert ("a" in labels, labels["b"]) == (False, "2")

@@ -12,11 +12,11 @@ from windlass.testing.crash import crash_everywhere
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.garbage import collect_garbage
 
+from ..scenarios import deleting, patching
 from .actors import cluster_api_core, machine_api_controllers, provider
 from .aws_cases import AWS_VALUE, on_aws
-from .cases import CAPI_MACHINE, GONE, INFRA, INFRA_FINALIZER, MAPI_MACHINE, Tree, changed
-from .scenarios import CAPI_AT_END, MAPI_AT_END, deleting, patching, scenario
-from .test_to_cluster_api import PAUSED
+from .cases import CAPI_MACHINE, GONE, INFRA, INFRA_FINALIZER, MAPI_MACHINE, PAUSED, Tree, changed
+from .scenarios import CAPI_AT_END, MAPI_AT_END, scenario
 from .world import NAME, OURS, THEIRS, at_rest, synchronized, tree_of, typed, world
 
 INFRA_AT_END = "OpenStackMachine.infrastructure.cluster.x-k8s.io/v1beta1 openshift-cluster-api/w-0"
@@ -117,24 +117,23 @@ async def test_changing_it_in_place_on_aws() -> None:
 @pytest.mark.parametrize(
     "deleted",
     [
-        pytest.param((mapi.Machine, NAME, OURS), id="ms22-the-machine"),
-        pytest.param((capi.Machine, NAME, THEIRS), id="ms23-its-mirror"),
+        pytest.param(mapi.Machine, id="ms22-the-machine"),
+        pytest.param(capi.Machine, id="ms23-its-mirror"),
     ],
 )
 @pytest.mark.parametrize("held", [False, True], ids=["", "held-by-its-provider"])
-async def test_deleting_either_side_takes_everything_along(deleted: tuple[Any, str, str], held: bool) -> None:
+async def test_deleting_either_side_takes_everything_along(deleted: type[Any], held: bool) -> None:
     start = await at_rest(**ALONE)
     finalizers = [INFRA_FINALIZER, "sync.machine.openshift.io/finalizer"]
     hold = [patching(capo.OpenStackMachine, NAME, {"metadata": {"finalizers": finalizers}})] if held else []
-    report = await crash_everywhere(scenario(start, *hold, deleting(*deleted), *ALL, stays_mirrored=False))
+    report = await crash_everywhere(scenario(start, *hold, deleting(deleted, NAME), *ALL, stays_mirrored=False))
     assert report.points >= 2 * 5
     assert not {MAPI_AT_END, CAPI_AT_END, INFRA_AT_END} & set(report.end)
 
 
 async def test_deleting_all_at_once() -> None:
     start = await at_rest(**ALONE)
-    actors = [deleting(mapi.Machine, NAME, OURS), deleting(capi.Machine, NAME, THEIRS)]
-    actors.append(deleting(capo.OpenStackMachine, NAME, THEIRS))
+    actors = [deleting(kind, NAME) for kind in (mapi.Machine, capi.Machine, capo.OpenStackMachine)]
     report = await crash_everywhere(scenario(start, *actors, *ALL, stays_mirrored=False))
     assert not {MAPI_AT_END, CAPI_AT_END, INFRA_AT_END} & set(report.end)
 
@@ -142,7 +141,7 @@ async def test_deleting_all_at_once() -> None:
 async def test_deleting_a_machine_that_never_had_a_mirror() -> None:
     tainted = changed(MAPI_MACHINE, spec__taints=[{"key": "k", "effect": "NoSchedule"}])
     start = world(**{**ALONE, "machine_api": tainted})
-    report = await crash_everywhere(scenario(start, deleting(mapi.Machine, NAME, OURS), *ALL, stays_mirrored=False))
+    report = await crash_everywhere(scenario(start, deleting(mapi.Machine, NAME), *ALL, stays_mirrored=False))
     assert not {MAPI_AT_END, CAPI_AT_END, INFRA_AT_END} & set(report.end)
 
 
@@ -150,13 +149,13 @@ async def test_deleting_a_machine_beside_one_of_cluster_api_that_is_no_mirror() 
     """Its instance is its own, so its own controllers end it."""
     tainted = changed(MAPI_MACHINE, spec__taints=[{"key": "k", "effect": "NoSchedule"}])
     start = world(machine_api=tainted, cluster_api=CAPI_MACHINE, infra=INFRA)
-    report = await crash_everywhere(scenario(start, deleting(mapi.Machine, NAME, OURS), *ALL, stays_mirrored=False))
+    report = await crash_everywhere(scenario(start, deleting(mapi.Machine, NAME), *ALL, stays_mirrored=False))
     assert set(report.end) & {MAPI_AT_END, CAPI_AT_END} == set()
 
 
 async def test_deleting_a_machine_while_its_first_one_of_cluster_api_is_being_made() -> None:
     start = world(**{**ALONE, "machine_api": OF_CLUSTER_API})
-    report = await crash_everywhere(scenario(start, deleting(mapi.Machine, NAME, OURS), *ALL, stays_mirrored=False))
+    report = await crash_everywhere(scenario(start, deleting(mapi.Machine, NAME), *ALL, stays_mirrored=False))
     assert not {MAPI_AT_END, CAPI_AT_END, INFRA_AT_END} & set(report.end)
 
 
@@ -177,7 +176,7 @@ async def test_a_machine_that_cannot_be_read_can_be_deleted_from_either_side(who
         cluster_api=tree_of(start, capi.Machine, NAME, THEIRS),
         infra=tree_of(start, capo.OpenStackMachine, NAME, THEIRS),
     )
-    actors = (deleting(who, NAME, OURS if who is mapi.Machine else THEIRS), *ALL)
+    actors = (deleting(who, NAME), *ALL)
     report = await crash_everywhere(scenario(start, *actors, stays_mirrored=False))
     assert not {MAPI_AT_END, CAPI_AT_END, INFRA_AT_END} & set(report.end)
 

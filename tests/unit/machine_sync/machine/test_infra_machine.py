@@ -16,6 +16,7 @@ from .cases import (
     INFRA_FINALIZER,
     MAPI_MACHINE,
     NOW,
+    PAUSED,
     SYNC,
     Tree,
     changed,
@@ -28,8 +29,6 @@ from .cases import (
     under_machine_api,
     writes,
 )
-
-PAUSED = "cluster.x-k8s.io/paused"
 
 
 def resized(**fields: Any) -> Tree:

@@ -7,18 +7,15 @@ from windlass.kube.verbs import PatchType
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import LaggingReader
 
-from .actors import cluster_api_core, is_paused, machine_api_controllers, provider
+from ..moves import (
+    Movable,
+    cluster_api_stays_paused_after_a_move_that_was_called_off,
+    who_has_not_seen_the_move_changes_nothing,
+)
+from ..trees import said
+from .actors import cluster_api_core, machine_api_controllers, provider
 from .cases import CAPI_MACHINE, INFRA, MAPI_MACHINE, MAPI_SET, SYNC, Tree, changed
-from .world import NAME, OURS, THEIRS, at_rest, mapi_of, reconciled, synchronized, typed, world
-
-
-def said(api: MemoryApi) -> list[str]:
-    """What the mirror has ever said about being in sync, each change once."""
-    statuses = [
-        synchronized(change.tree).get("status") for change in api.changes_since(0) if change.kind is mapi.Machine
-    ]
-    told = [status for status in statuses if status is not None]
-    return [status for number, status in enumerate(told) if number == 0 or told[number - 1] != status]
+from .world import NAME, OURS, THEIRS, at_rest, mapi_of, reconciled, typed, world
 
 
 async def test_an_infra_machine_that_is_seen_late_does_not_make_synchronized_flap() -> None:
@@ -29,10 +26,10 @@ async def test_an_infra_machine_that_is_seen_late_does_not_make_synchronized_fla
     api.load(typed(capo.OpenStackMachine, INFRA))
     for _ in range(3):
         await reconciled(api, reader)
-    assert said(api) == ["True"]
+    assert said(api, mapi.Machine) == ["True"]
     reader.release()
     await reconciled(api, reader)
-    assert said(api) == ["True"]
+    assert said(api, mapi.Machine) == ["True"]
 
 
 async def test_an_infra_cluster_that_is_seen_late_does_not_either() -> None:
@@ -42,7 +39,7 @@ async def test_an_infra_cluster_that_is_seen_late_does_not_either() -> None:
     reader.freeze(capo.OpenStackCluster)
     api.load(typed(capo.OpenStackCluster, {"metadata": {"name": "c", "namespace": THEIRS, "uid": "anew"}}))
     await reconciled(api, reader)
-    assert said(api) == ["True"]
+    assert said(api, mapi.Machine) == ["True"]
 
 
 async def test_a_machine_that_is_seen_late_is_not_said_to_be_missing() -> None:
@@ -52,7 +49,7 @@ async def test_a_machine_that_is_seen_late_is_not_said_to_be_missing() -> None:
     reader.freeze(capi.Machine)
     api.load(typed(capi.Machine, CAPI_MACHINE))
     await reconciled(api, reader)
-    assert said(api) == ["True"]
+    assert said(api, mapi.Machine) == ["True"]
 
 
 async def test_a_mirror_that_is_seen_late_is_not_made_twice_nor_reported() -> None:
@@ -64,7 +61,7 @@ async def test_a_mirror_that_is_seen_late_is_not_made_twice_nor_reported() -> No
     for _ in range(3):
         await reconciled(api, reader)
     assert (mapi_of(api) or {})["metadata"]["uid"] == uid
-    assert said(api) == ["True"]
+    assert said(api, mapi.Machine) == ["True"]
     assert [tree for tree in api.dump() if tree["kind"] == "Event"] == []
 
 
@@ -145,78 +142,47 @@ async def test_an_object_that_goes_while_we_write_to_it_is_no_fault_to_report(va
     for _ in range(3):
         await reconciled(api, reader)
     assert [tree for tree in api.dump() if tree["kind"] in ("Event", "Machine", "OpenStackMachine")] == []
-    assert said(api) == ["True"]
+    assert said(api, mapi.Machine) == ["True"]
 
 
-async def everybody(api: MemoryApi, *readers: LaggingReader) -> None:
-    """Turns until nothing changes any more."""
-    before = -1
-    while api.version != before:
-        before = api.version
-        for reader in readers:
-            await reconciled(api, reader)
-        for actor in (machine_api_controllers, cluster_api_core, provider):
-            await actor(api)
+MACHINE = Movable(
+    name=NAME,
+    machine_api=mapi.Machine,
+    cluster_api=capi.Machine,
+    reconciled=reconciled,
+    machine_api_core=machine_api_controllers,
+    cluster_api_core=(cluster_api_core, provider),
+)
 
 
-async def ask(api: MemoryApi, authority: str) -> None:
-    await api.patch(mapi.Machine, NAME, {"spec": {"authoritativeAPI": authority}}, type=PatchType.MERGE, namespace=OURS)
-
-
-def sides(api: MemoryApi) -> tuple[str, bool]:
-    """Who is authoritative, and whether Cluster API is paused."""
-    machine, source = mapi_of(api), api.peek(capi.Machine, NAME, namespace=THEIRS)
-    assert machine is not None
-    assert source is not None
-    return machine["status"]["authoritativeAPI"], is_paused(source)
+def alone() -> MemoryApi:
+    """A Machine of the Machine API that nobody has mirrored yet."""
+    return world(machine_api=MAPI_MACHINE, cluster_api=None, infra=None)
 
 
 async def test_a_pause_of_an_earlier_move_is_not_taken_for_the_answer_to_this_one() -> None:
     """A successor whose cache of Cluster API is of the time before authority came there."""
-    api = world(machine_api=MAPI_MACHINE, cluster_api=None, infra=None)
+    api = alone()
     reader, successor = LaggingReader(api), LaggingReader(api)
-    await everybody(api, reader)
+    await MACHINE.everybody(api, reader)
     successor.freeze(capi.Machine, capo.OpenStackMachine)
-    await ask(api, "ClusterAPI")
-    await everybody(api, reader)
-    assert sides(api) == ("ClusterAPI", False)
-    await ask(api, "MachineAPI")
+    await MACHINE.ask(api, "ClusterAPI")
+    await MACHINE.everybody(api, reader)
+    assert MACHINE.sides(api) == ("ClusterAPI", False)
+    await MACHINE.ask(api, "MachineAPI")
     await reconciled(api, reader, max_rounds=1)
-    assert sides(api) == ("Migrating", False)
+    assert MACHINE.sides(api) == ("Migrating", False)
     await reconciled(api, successor)
-    assert sides(api) != ("MachineAPI", False)
-    await everybody(api, reader, successor)
-    assert sides(api) == ("MachineAPI", True)
+    assert MACHINE.sides(api) != ("MachineAPI", False)
+    await MACHINE.everybody(api, reader, successor)
+    assert MACHINE.sides(api) == ("MachineAPI", True)
 
 
 async def test_cluster_api_is_not_let_go_for_a_move_that_is_over() -> None:
     """A successor that still sees the Machine API paused in the middle of a move that was called off."""
-    api = world(machine_api=MAPI_MACHINE, cluster_api=None, infra=None)
-    reader, successor = LaggingReader(api), LaggingReader(api)
-    await everybody(api, reader)
-    await ask(api, "ClusterAPI")
-    await reconciled(api, reader)
-    await machine_api_controllers(api)
-    assert sides(api) == ("Migrating", True)
-    successor.freeze(mapi.Machine)
-    await ask(api, "MachineAPI")
-    await everybody(api, reader)
-    assert sides(api) == ("MachineAPI", True)
-    await reconciled(api, successor)
-    assert sides(api) == ("MachineAPI", True)
+    await cluster_api_stays_paused_after_a_move_that_was_called_off(alone(), MACHINE)
 
 
 @pytest.mark.parametrize(("first", "then"), [("MachineAPI", "ClusterAPI"), ("ClusterAPI", "MachineAPI")])
 async def test_a_successor_that_has_not_seen_that_authority_moved_changes_nothing(first: str, then: str) -> None:
-    api = world(machine_api=MAPI_MACHINE, cluster_api=None, infra=None)
-    reader, successor = LaggingReader(api), LaggingReader(api)
-    for authority in ("ClusterAPI", first):
-        await ask(api, authority)
-        await everybody(api, reader)
-    successor.freeze(mapi.Machine)
-    await ask(api, then)
-    await everybody(api, reader)
-    assert sides(api) == (then, then == "MachineAPI")
-    before = api.version
-    await reconciled(api, successor)
-    assert api.version == before, [str(change) for change in api.changes_since(before)]
+    await who_has_not_seen_the_move_changes_nothing(alone(), MACHINE, first=first, then=then)

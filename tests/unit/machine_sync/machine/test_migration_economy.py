@@ -38,7 +38,7 @@ from .cases import (
     under_machine_api,
     writes,
 )
-from .test_migration import (
+from .migration_cases import (
     TO_CLUSTER_API,
     TO_MACHINE_API,
     asked,

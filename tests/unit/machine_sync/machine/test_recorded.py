@@ -1,45 +1,25 @@
 """Recorded runs of OpenShift's machine sync controller, taken to rest by ours on the in-memory model.
 
-Compared are the final objects, and whether the last pass ended in an error, a requeue or rest; not the number or form
-of the writes, of which ours needs fewer. Where ours ends elsewhere on purpose, `DEVIATIONS` names the fields and why.
+`DEVIATIONS` names the fields in which ours ends elsewhere on purpose, and why.
 """
 
-import gzip
-import re
-from collections.abc import Iterator
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, NamedTuple
-
-import msgspec
 import pytest
+from msgspec.structs import replace
 
-from windlass.api import capi, config, mapi
-from windlass.api.core import Event
-from windlass.api.meta import K
-from windlass.kube.executor import Executor
-from windlass.kube.merge import changes
-from windlass.kube.plan import Retry
-from windlass.kube.rounds import Decide, Rest, reconcile
-from windlass.kube.seen import Seen, seen
-from windlass.machine_sync.constants import BOOKKEEPING, Namespaces
+from windlass.kube.rounds import Decide, Rest
+from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.infra_machine import ORPHAN_FINALIZER
-from windlass.machine_sync.machine.observe import Observer
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.platforms import PLATFORMS
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.garbage import collect_garbage
+from windlass.testing.memory.reader import MemoryReader
 
-DATA = Path(__file__).parents[3] / "data" / "machine_sync" / "controllers.jsonl.gz"
-NOW = datetime(2026, 5, 1, tzinfo=UTC)
-
-
-class Deviation(NamedTuple):
-    why: str
-    paths: set[str]
-    """Exactly the fields that differ."""
-
+from ..process import to_rest
+from ..recorded_runs import NOW, Deviation, assert_as_recorded, began, recorded
+from .cases import Tree
+from .world import NAMESPACES
 
 CONDITION = {f"machine_api.status.conditions[1].{field}" for field in ("status", "severity", "reason", "message")}
 DERIVED_LABELS = {f"machine_api.metadata.labels.machine.openshift.io/{label}" for label in ("instance-type", "zone")}
@@ -135,123 +115,36 @@ DEVIATIONS: dict[str, Deviation] = {
 }
 
 
-def recorded(controller: str) -> Iterator[Any]:
-    with gzip.open(DATA, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            row = msgspec.json.decode(line)
-            if row["controller"] == controller:
-                yield pytest.param(row, id=f"{row['platform']}-{row['case']}")
+def label(tree: Tree) -> str:
+    """What an object is called here; empty if it is not compared."""
+    ours = tree["apiVersion"].startswith("machine.openshift.io")
+    match tree["kind"]:
+        case "Machine":
+            return "machine_api" if ours else "cluster_api"
+        case "MachineSet":
+            return "machine_api_set" if ours else "cluster_api_set"
+        case "AWSMachine" | "OpenStackMachine":
+            return "infra"
+        case _:
+            return ""
 
 
-class Fresh:
-    """A reader that looks at the model itself."""
-
-    def __init__(self, api: MemoryApi) -> None:
-        self._api = api
-
-    async def see(
-        self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
-    ) -> Seen[K]:
-        return seen(self._api.peek(kind, name, namespace=namespace), confirmed=True)
-
-
-def test_every_deviation_is_of_a_recorded_run() -> None:
-    assert set(DEVIATIONS) <= {str(row.id) for row in recorded("machinesync")}
-
-
-@pytest.mark.parametrize("row", [*recorded("machinesync")])
-async def test_a_recorded_run_ends_as_recorded(row: dict[str, Any]) -> None:
-    api, rest = await rest_of(row, decide)
-    deviation = DEVIATIONS.get(f"{row['platform']}-{row['case']}")
-    found = differences(row, api, rest)
-    assert sorted(found) == sorted(deviation.paths if deviation else ()), "\n".join(found.values())
-
-
-async def rest_of(row: dict[str, Any], rules: Decide[MachineSnapshot]) -> tuple[MemoryApi, Rest]:
+async def rest_of(row: Tree, rules: Decide[MachineSnapshot]) -> tuple[MemoryApi, Rest]:
     """The model after the run, which began with what was recorded, by `rules` alone."""
-    platform = PLATFORMS[row["platform"]]
-    api = MemoryApi(
-        mapi.Machine,
-        mapi.MachineSet,
-        capi.Machine,
-        capi.MachineSet,
-        capi.Cluster,
-        platform.infra_machine,
-        platform.infra_cluster,
-        config.Infrastructure,
-        Event,
-        clock=lambda: NOW,
-    )
-    described = {**row["infrastructure"], "apiVersion": "config.openshift.io/v1", "kind": "Infrastructure"}
-    api.load(described, *(tree for tree in row["objects"] if tree["kind"] != "CustomResourceDefinition"))
+    platform, api = PLATFORMS[row["platform"]], began(row)
+    reader = MemoryReader(api)
+    controller = replace(machine_controller(reader, platform=platform, namespaces=NAMESPACES), decide=rules)
     while True:
-        rest = await reconcile(
-            row["request"],
-            observe=Observer(Fresh(api), platform=platform, namespaces=Namespaces()),
-            decide=rules,
-            executor=Executor(api, now=lambda: NOW),
-            now=lambda: NOW,
-        )
+        rest = await to_rest(controller, row["request"], api=api, reader=reader, now=NOW)
         if not any(ORPHAN_FINALIZER in infra.metadata.finalizers for infra in api.listing(platform.infra_machine)):
             return api, rest
         await collect_garbage(api)
 
 
-def differences(row: dict[str, Any], api: MemoryApi, rest: Rest) -> dict[str, str]:
-    """Path and change of everything that is not as recorded, of the objects that the recording shows at its end.
-
-    Not compared: what is only ours, the notes on mirrors and status.synchronizedAPI.
-    """
-    recorded = {label(tree): scrubbed(tree) for tree in row["final"] or () if tree["kind"] in COMPARED}
-    ours = {label(tree): scrubbed(tree) for tree in api.dump() if tree["kind"] in COMPARED}
-    found = {change.path: str(change) for change in changes(recorded, ours)}
-    if bool(row["passes"][-1].get("error")) != isinstance(rest.next, Retry):
-        found["error"] = f"{row['passes'][-1].get('error')!r} -> {rest.next}"
-    return found
+@pytest.mark.parametrize("row", [*recorded("machinesync")])
+async def test_a_recorded_run_ends_as_recorded(row: Tree) -> None:
+    assert_as_recorded(row, *await rest_of(row, decide), label=label, deviations=DEVIATIONS)
 
 
-COMPARED = ("Machine", "MachineSet", "AWSMachine", "OpenStackMachine")
-OF_ITS_OWN_RUN = (
-    "synchronizedAPI",
-    "resourceVersion",
-    "uid",
-    "creationTimestamp",
-    "managedFields",
-    "generation",
-    "deletionGracePeriodSeconds",
-)
-
-
-MADE_HERE = r"created-uid-\d+|00000000-0000-4000-8000-\d{12}"
-"""Uids that the recording and the model give to what is created."""
-
-
-def label(tree: dict[str, Any]) -> str:
-    if tree["kind"] == "Machine":
-        return "machine_api" if tree["apiVersion"].startswith("machine.openshift.io") else "cluster_api"
-    if tree["kind"] == "MachineSet":
-        return "machine_api_set" if tree["apiVersion"].startswith("machine.openshift.io") else "cluster_api_set"
-    return "infra"
-
-
-def scrubbed(tree: dict[str, Any]) -> Any:
-    """Without what every run gives its own value, and without what is empty or false."""
-    metadata = {key: value for key, value in tree["metadata"].items() if key not in OF_ITS_OWN_RUN}
-    annotations = metadata.get("annotations") or {}
-    metadata["annotations"] = {key: value for key, value in annotations.items() if key not in BOOKKEEPING}
-    status = {key: value for key, value in (tree.get("status") or {}).items() if key not in OF_ITS_OWN_RUN}
-    return _scrubbed({**tree, "metadata": metadata, "status": status})
-
-
-def _scrubbed(value: Any) -> Any:
-    """Times of this run, recorded as `<NOW>` or null, are left out; earlier ones stay."""
-    if isinstance(value, dict):
-        scrubbed = {key: _scrubbed(inner) for key, inner in value.items()}
-        return {key: inner for key, inner in scrubbed.items() if inner not in ({}, [], "", None, False)}
-    if isinstance(value, list):
-        return [_scrubbed(item) for item in value]
-    if isinstance(value, str) and re.fullmatch(MADE_HERE, value):
-        return "made here"
-    if isinstance(value, str) and (value == "<NOW>" or re.fullmatch(r"2026-05-01T.*Z", value)):
-        return None
-    return value
+def test_every_deviation_is_of_a_recorded_run() -> None:
+    assert set(DEVIATIONS) <= {str(row.id) for row in recorded("machinesync")}

@@ -3,21 +3,12 @@
 Our controller would go on to synchronize; theirs is another one. So only what moves authority is asked here.
 """
 
-from datetime import datetime
-from typing import Any
-
 import pytest
 
-from windlass.kube.plan import Plan
-from windlass.kube.seen import Present
-from windlass.machine_sync.constants import MIGRATING
-from windlass.machine_sync.machine.snapshot import MachineSnapshot
-from windlass.machine_sync.mirroring import migration
-from windlass.machine_sync.mirroring.synchronized import fill_authority
+from ..recorded_runs import WAITS, Deviation, assert_as_recorded, authority_alone, recorded
+from .cases import Tree
+from .test_recorded import label, rest_of
 
-from .test_recorded import Deviation, differences, recorded, rest_of
-
-WAITS = Deviation("upstream reports an error where something is only not there yet; ours waits for it", {"error"})
 DEVIATIONS: dict[str, Deviation] = {
     "AWS-no-conditions-field": WAITS,
     "AWS-to-mapi-mirror-missing": WAITS,
@@ -27,25 +18,9 @@ DEVIATIONS: dict[str, Deviation] = {
 }
 
 
-def authority_alone(seen: MachineSnapshot, *, now: datetime) -> Plan:
-    found = seen.machine_api
-    if not isinstance(found, Present):
-        return Plan.nothing()
-    if not found.object.status.authoritative_api:
-        return fill_authority(found, "")
-    if found.object.status.authoritative_api == MIGRATING:
-        return migration.proceed(seen.move, now=now)
-    if seen.move.requested and migration.synchronized(seen.move, authority=seen.move.status):
-        return migration.begin(seen.move)
-    return Plan.nothing()
-
-
 @pytest.mark.parametrize("row", [*recorded("machinemigration")])
-async def test_a_recorded_migration_ends_as_recorded(row: dict[str, Any]) -> None:
-    api, rest = await rest_of(row, authority_alone)
-    deviation = DEVIATIONS.get(f"{row['platform']}-{row['case']}")
-    found = differences(row, api, rest)
-    assert sorted(found) == sorted(deviation.paths if deviation else ()), "\n".join(found.values())
+async def test_a_recorded_migration_ends_as_recorded(row: Tree) -> None:
+    assert_as_recorded(row, *await rest_of(row, authority_alone), label=label, deviations=DEVIATIONS)
 
 
 def test_every_deviation_is_of_a_recorded_migration() -> None:

@@ -18,6 +18,7 @@ from .cases import (
     MAPI_MACHINE,
     MAPI_SET,
     NOW,
+    PAUSED,
     SYNC,
     Tree,
     after,
@@ -31,7 +32,6 @@ from .cases import (
     writes,
 )
 
-PAUSED = "cluster.x-k8s.io/paused"
 AUTHORITY, LABELS, ANNOTATIONS = BOOKKEEPING
 ALONE: Tree = {"machine_api": MAPI_MACHINE, "cluster_api": None, "infra": None}
 LONE = changed(MAPI_MACHINE, metadata__ownerReferences=None)

@@ -5,9 +5,7 @@ from typing import Any
 
 from windlass.api import capi, config, mapi
 from windlass.api.core import Event
-from windlass.kube.executor import Executor
-from windlass.kube.permissions import Declared
-from windlass.kube.rounds import MAX_ROUNDS, Rest, reconcile
+from windlass.kube.rounds import MAX_ROUNDS, Rest
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import machine_controller
@@ -16,27 +14,20 @@ from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.checks import machine_api as machine_api_rules
 from windlass.testing.memory.reader import MemoryReader
 
+from ..process import rested, to_rest
+
 # Tests have these from here, like the rest.
+from ..trees import OURS as OURS
+from ..trees import THEIRS as THEIRS
 from ..trees import holds_for_nobody as holds_for_nobody
 from ..trees import leaked as leaked
 from ..trees import synchronized as synchronized
 from ..trees import tree_of as tree_of
 from ..trees import typed as typed
-from .cases import (
-    CAPI_MACHINE,
-    CAPI_SET,
-    CLUSTER,
-    INFRA,
-    INFRA_CLUSTER,
-    INFRASTRUCTURE,
-    MAPI_SET,
-    NOW,
-    Tree,
-)
+from .cases import NOW, Tree, objects
 
 NAME = "w-0"
-NAMESPACES = Namespaces()
-OURS, THEIRS = NAMESPACES
+NAMESPACES = Namespaces(OURS, THEIRS)
 
 
 def empty(platform: Platform = OPENSTACK) -> MemoryApi:
@@ -55,31 +46,11 @@ def empty(platform: Platform = OPENSTACK) -> MemoryApi:
     )
 
 
-def world(
-    *,
-    cluster_api: Tree | None = CAPI_MACHINE,
-    machine_api: Tree | None = None,
-    infra: Tree | None = INFRA,
-    infra_cluster: Tree | None = INFRA_CLUSTER,
-    machine_api_set: Tree | None = MAPI_SET,
-    cluster_api_set: Tree | None = CAPI_SET,
-    cluster: Tree | None = CLUSTER,
-    infrastructure: Tree | None = INFRASTRUCTURE,
-    platform: Platform = OPENSTACK,
-) -> MemoryApi:
-    """An API server with these objects, None left out."""
+def world(*, platform: Platform = OPENSTACK, **trees: Tree | None) -> MemoryApi:
+    """An API server with these `objects`."""
     api = empty(platform)
-    trees: dict[type[Any], Tree | None] = {
-        capi.Machine: cluster_api,
-        mapi.Machine: machine_api,
-        platform.infra_machine: infra,
-        platform.infra_cluster: infra_cluster,
-        mapi.MachineSet: machine_api_set,
-        capi.MachineSet: cluster_api_set,
-        capi.Cluster: cluster,
-        config.Infrastructure: infrastructure,
-    }
-    api.load(*(typed(kind, tree) for kind, tree in trees.items() if tree is not None))
+    found = objects(platform=platform, **trees).values()
+    api.load(*(typed(kind, tree) for kind, tree in found if tree is not None))
     return api
 
 
@@ -98,15 +69,12 @@ async def reconciled(
 ) -> Rest:
     """What one process that has just started does about the machine. Only what it declares can be written."""
     controller = machine_controller(reader, platform=platform_of(reader.api), namespaces=NAMESPACES)
-    return await at_work(controller, NAME, api=api, reader=reader, now=now, max_rounds=max_rounds)
+    return await to_rest(controller, NAME, api=api, reader=reader, now=now, max_rounds=max_rounds)
 
 
 async def at_rest(**trees: Any) -> MemoryApi:
     """A world in which the controller has done what there was to do."""
-    api = world(**trees)
-    rest = await reconciled(api, MemoryReader(api))
-    assert not rest.failed, rest
-    return api
+    return await rested(world(**trees), reconciled)
 
 
 def mapi_of(api: MemoryApi) -> Tree | None:

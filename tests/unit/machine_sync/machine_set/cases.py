@@ -10,27 +10,26 @@ from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot, Templ
 from windlass.machine_sync.platforms import OPENSTACK, Platform
 
 # Tests have these from here, like the rest.
+from ..trees import AUTHORITY as AUTHORITY
+from ..trees import CLUSTER as CLUSTER
 from ..trees import EARLIER as EARLIER
 from ..trees import GONE as GONE
+from ..trees import INFRA_CLUSTER as INFRA_CLUSTER
+from ..trees import INFRASTRUCTURE as INFRASTRUCTURE
 from ..trees import NOW as NOW
+from ..trees import OURS as OURS
+from ..trees import PAUSED as PAUSED
+from ..trees import PROVIDER_SPEC
 from ..trees import SYNC as SYNC
+from ..trees import THEIRS as THEIRS
 from ..trees import Tree as Tree
 from ..trees import changed as changed
 from ..trees import look as look
 
 NAME = "ms"
-OURS, THEIRS = "openshift-machine-api", "openshift-cluster-api"
 CLUSTER_API_FINALIZER = "cluster.x-k8s.io/machineset"
 MACHINE_SET_LABEL = "machine.openshift.io/cluster-api-machineset"
-PAUSED = "cluster.x-k8s.io/paused"
-AUTHORITY = "sync.machine.openshift.io/authoritative-api"
 
-CLUSTER: Tree = {"metadata": {"name": "c", "namespace": THEIRS, "uid": "cluster-uid"}}
-INFRA_CLUSTER: Tree = {"metadata": {"name": "c", "namespace": THEIRS, "uid": "infra-cluster-uid"}}
-INFRASTRUCTURE: Tree = {
-    "metadata": {"name": "cluster", "uid": "infrastructure-uid"},
-    "status": {"infrastructureName": "c", "platformStatus": {"type": "OpenStack"}},
-}
 OF_CLUSTER = {
     "apiVersion": "cluster.x-k8s.io/v1beta2",
     "kind": "Cluster",
@@ -60,17 +59,7 @@ MAPI_SET: Tree = {
             },
             "spec": {
                 "authoritativeAPI": "MachineAPI",
-                "providerSpec": {
-                    "value": {
-                        "apiVersion": "machine.openshift.io/v1alpha1",
-                        "kind": "OpenstackProviderSpec",
-                        "flavor": "m1.large",
-                        "image": "rhcos",
-                        "cloudsSecret": {"name": "openstack-cloud-credentials"},
-                        "cloudName": "openstack",
-                        "userDataSecret": {"name": "worker-user-data"},
-                    }
-                },
+                "providerSpec": {"value": PROVIDER_SPEC},
             },
         },
     },

@@ -1,20 +1,18 @@
 """A crash between any two writes of the MachineSet controller is harmless: every scenario, at every write."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
-from weakref import WeakSet
 
 import pytest
 
 from windlass.api import capi, capo, mapi
-from windlass.kube.errors import AlreadyExists, Conflict
-from windlass.kube.verbs import Api, PatchType
 from windlass.testing.crash import Actor, Scenario, crash_everywhere
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.garbage import collect_garbage
 from windlass.testing.memory.reader import LaggingReader, MemoryReader
 
-from .cases import AUTHORITY, BEHIND_CLUSTER_API, CAPI_SET, MAPI_SET, NAME, OURS, PAUSED, SYNC, THEIRS, Tree, changed
+from ..scenarios import copied, deleting, patching, settling
+from .cases import AUTHORITY, BEHIND_CLUSTER_API, CAPI_SET, MAPI_SET, NAME, OURS, PAUSED, SYNC, changed
 from .world import (
     CAPI,
     MAPI,
@@ -32,50 +30,17 @@ from .world import (
 CONTROLLERS = (machine_api_core, cluster_api_core)
 MADE = "OpenStackMachineTemplate.infrastructure.cluster.x-k8s.io/v1beta1 openshift-cluster-api/"
 
-
-async def settle(api: Api, reader: MemoryReader) -> None:
-    """One process, which comes back after conflicts."""
-    for _ in range(5):
-        rest = await reconciled(api, reader)
-        if not isinstance(rest.error, Conflict | AlreadyExists):
-            return
+settle = settling(reconciled)
 
 
 def scenario(start: MemoryApi, *actors: Actor, stays_mirrored: bool = True) -> Callable[[], Scenario]:
     """Scenarios that begin as `start` is now."""
-    return lambda: Scenario(copy_of(start), settle, actors, leaked=leaked if stays_mirrored else holds_for_nobody)
-
-
-def copy_of(api: MemoryApi) -> MemoryApi:
-    fresh = empty()
-    fresh.load(*api.dump())
-    return fresh
-
-
-def once(do: Callable[[MemoryApi], Awaitable[object]]) -> Actor:
-    """An actor that acts once in each world."""
-    done: WeakSet[MemoryApi] = WeakSet()
-
-    async def act(api: MemoryApi) -> None:
-        if api not in done:
-            done.add(api)
-            await do(api)
-
-    return act
-
-
-def deleting(kind: type[Any], namespace: str) -> Actor:
-    return once(lambda api: api.delete(kind, NAME, namespace=namespace))
-
-
-def patching(kind: type[Any], namespace: str, body: Tree, *, subresource: str = "") -> Actor:
-    return once(
-        lambda api: api.patch(kind, NAME, body, type=PatchType.MERGE, namespace=namespace, subresource=subresource)
-    )
+    held = leaked if stays_mirrored else holds_for_nobody
+    return lambda: Scenario(copied(start, into=empty()), settle, actors, leaked=held)
 
 
 def asking_for(authority: str) -> Actor:
-    return patching(mapi.MachineSet, OURS, {"spec": {"authoritativeAPI": authority}})
+    return patching(mapi.MachineSet, NAME, {"spec": {"authoritativeAPI": authority}})
 
 
 def templates(end: Any) -> set[str]:
@@ -106,7 +71,7 @@ async def test_ss10_making_the_first_set_under_cluster_api_authority() -> None:
 async def test_ss14_changing_the_provider_spec() -> None:
     start = await at_rest()
     change = {"spec": {"replicas": 7, "template": {"spec": {"providerSpec": {"value": {"flavor": "m1.huge"}}}}}}
-    report = await crash_everywhere(scenario(start, patching(mapi.MachineSet, OURS, change)))
+    report = await crash_everywhere(scenario(start, patching(mapi.MachineSet, NAME, change)))
     assert report.points == 2 * 5  # new template, content, status, the old template, the condition
     (made,) = templates(report.end)
     assert report.end[CAPI]["spec"]["template"]["spec"]["infrastructureRef"]["name"] == made
@@ -116,25 +81,23 @@ async def test_ss14_changing_the_provider_spec() -> None:
 
 async def test_ss7_changing_the_set_under_cluster_api_authority() -> None:
     change = {"spec": {"replicas": 7}, "metadata": {"labels": {"team": None, "stage": "b"}}}
-    report = await crash_everywhere(
-        scenario(await behind(), patching(capi.MachineSet, THEIRS, change), cluster_api_core)
-    )
+    report = await crash_everywhere(scenario(await behind(), patching(capi.MachineSet, NAME, change), cluster_api_core))
     assert report.points
     assert report.end[MAPI]["spec"]["replicas"] == 7
     assert report.end[MAPI]["metadata"]["labels"] == {"stage": "b"}
 
 
 @pytest.mark.parametrize(
-    ("kind", "namespace"),
+    "kind",
     [
-        pytest.param(mapi.MachineSet, OURS, id="ss3-the-set"),
-        pytest.param(capi.MachineSet, THEIRS, id="ss6-its-mirror"),
+        pytest.param(mapi.MachineSet, id="ss3-the-set"),
+        pytest.param(capi.MachineSet, id="ss6-its-mirror"),
     ],
 )
-async def test_deleting_either_side_under_machine_api_authority(kind: type[Any], namespace: str) -> None:
+async def test_deleting_either_side_under_machine_api_authority(kind: type[Any]) -> None:
     start = await at_rest()
     report = await crash_everywhere(
-        scenario(start, deleting(kind, namespace), *CONTROLLERS, collect_garbage, stays_mirrored=False)
+        scenario(start, deleting(kind, NAME), *CONTROLLERS, collect_garbage, stays_mirrored=False)
     )
     assert not {MAPI, CAPI} & set(report.end)
     assert templates(report.end) == set()
@@ -143,7 +106,7 @@ async def test_deleting_either_side_under_machine_api_authority(kind: type[Any],
 
 async def test_ss11_deleting_the_set_under_cluster_api_authority() -> None:
     report = await crash_everywhere(
-        scenario(await first_set(), deleting(capi.MachineSet, THEIRS), *CONTROLLERS, stays_mirrored=False)
+        scenario(await first_set(), deleting(capi.MachineSet, NAME), *CONTROLLERS, stays_mirrored=False)
     )
     assert not {MAPI, CAPI} & set(report.end)
     assert templates(report.end) == set()
@@ -151,7 +114,7 @@ async def test_ss11_deleting_the_set_under_cluster_api_authority() -> None:
 
 async def test_ss12_deleting_the_mirror_under_cluster_api_authority() -> None:
     report = await crash_everywhere(
-        scenario(await first_set(), deleting(mapi.MachineSet, OURS), *CONTROLLERS, stays_mirrored=False)
+        scenario(await first_set(), deleting(mapi.MachineSet, NAME), *CONTROLLERS, stays_mirrored=False)
     )
     assert MAPI not in report.end
     assert CAPI in report.end

@@ -6,20 +6,11 @@ import pytest
 
 from windlass.api import capi, capo, mapi
 from windlass.kube.verbs import PatchType
-from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import LaggingReader, MemoryReader
 
+from ..trees import said
 from .cases import BEHIND_CLUSTER_API, CAPI_SET, GONE, MAPI_SET, NAME, OURS, SYNC, TEMPLATE, THEIRS, changed
-from .world import at_rest, capi_of, mapi_of, reconciled, synchronized, templates_of, typed, world
-
-
-def said(api: MemoryApi) -> list[str]:
-    """What the set has ever said about being in sync, each change once."""
-    statuses = [
-        synchronized(change.tree).get("status") for change in api.changes_since(0) if change.kind is mapi.MachineSet
-    ]
-    told = [status for status in statuses if status is not None]
-    return [status for number, status in enumerate(told) if number == 0 or told[number - 1] != status]
+from .world import at_rest, capi_of, mapi_of, reconciled, templates_of, typed, world
 
 
 @pytest.mark.parametrize("kinds", [(capi.MachineSet,), (capo.OpenStackMachineTemplate,)])
@@ -31,7 +22,7 @@ async def test_a_mirror_that_is_seen_late_is_not_made_twice_nor_reported(kinds: 
     late.load(*api.dump())
     for _ in range(3):
         await reconciled(late, reader)
-    assert said(late) == ["True"]
+    assert said(late, mapi.MachineSet) == ["True"]
     assert len(templates_of(late)) == 2
 
 
@@ -41,7 +32,7 @@ async def test_a_template_that_is_seen_late_is_not_said_to_be_missing() -> None:
     reader.freeze(capo.OpenStackMachineTemplate)
     api.load(typed(capo.OpenStackMachineTemplate, TEMPLATE))
     await reconciled(api, reader)
-    assert said(api) == ["True"]
+    assert said(api, mapi.MachineSet) == ["True"]
 
 
 async def test_a_mirror_of_history_that_is_being_deleted_does_not_take_todays_set_along() -> None:

@@ -7,9 +7,7 @@ from typing import Any
 from windlass.api import capi, config, mapi
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject, ObjectMeta
-from windlass.kube.executor import Executor
-from windlass.kube.permissions import Declared
-from windlass.kube.rounds import MAX_ROUNDS, Rest, reconcile
+from windlass.kube.rounds import MAX_ROUNDS, Rest
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine_set.controller import machine_set_controller
@@ -17,6 +15,8 @@ from windlass.machine_sync.platforms import OPENSTACK, Platform
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.checks import machine_api as machine_api_rules
 from windlass.testing.memory.reader import MemoryReader
+
+from ..process import rested, to_rest
 
 # Tests have these from here, like the rest.
 from ..trees import holds_for_nobody as holds_for_nobody
@@ -93,15 +93,12 @@ async def reconciled(
 ) -> Rest:
     """What one process that has just started does about the set. Only what it declares can be written."""
     controller = machine_set_controller(reader, platform=platform, namespaces=NAMESPACES)
-    return await at_work(controller, NAME, api=api, reader=reader, now=now, max_rounds=max_rounds)
+    return await to_rest(controller, NAME, api=api, reader=reader, now=now, max_rounds=max_rounds)
 
 
 async def at_rest(**trees: Any) -> MemoryApi:
     """A world in which the controller has done what there was to do."""
-    api = world(**trees)
-    rest = await reconciled(api, MemoryReader(api))
-    assert not rest.failed, rest
-    return api
+    return await rested(world(**trees), reconciled)
 
 
 def mapi_of(api: MemoryApi) -> Tree | None:

@@ -1,0 +1,52 @@
+"""One process of ours that has just started, taking one object to rest on the in-memory API server."""
+
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from windlass.kube.controller import Controller
+from windlass.kube.executor import Executor
+from windlass.kube.permissions import Declared
+from windlass.kube.rounds import MAX_ROUNDS, Rest, reconcile
+from windlass.kube.verbs import Api
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import MemoryReader
+
+from .trees import NOW
+
+S = TypeVar("S")
+
+
+class Reconciled(Protocol):
+    """What one process that has just started does about the object of a test: `reconciled` of either world."""
+
+    async def __call__(self, api: Api, reader: MemoryReader, *, max_rounds: int = MAX_ROUNDS) -> Rest: ...
+
+
+async def to_rest(
+    controller: Controller[str, S],
+    name: str,
+    *,
+    api: Api,
+    reader: MemoryReader,
+    now: datetime = NOW,
+    max_rounds: int = MAX_ROUNDS,
+) -> Rest:
+    """What the controller does about the object of this name. Only what it declares can be written."""
+    for watch in controller.watches:
+        for index, values in watch.indexes.items():
+            reader.add_index(watch.kind, index, values)
+    return await reconcile(
+        name,
+        observe=controller.observe,
+        decide=controller.decide,
+        executor=Executor(api, ledger=reader, permits=Declared(controller.declared), now=lambda: now),
+        now=lambda: now,
+        max_rounds=max_rounds,
+    )
+
+
+async def rested(api: MemoryApi, reconciled: Reconciled) -> MemoryApi:
+    """The world once one of us has done in it what there was to do."""
+    rest = await reconciled(api, MemoryReader(api))
+    assert not rest.failed, rest
+    return api

@@ -1,0 +1,148 @@
+"""Recorded runs of OpenShift's machine sync controllers: what began them, how they ended, and how ours end instead.
+
+Compared are the final objects, and whether the last pass ended in an error, a requeue or rest; not the number or form
+of the writes, of which ours needs fewer. Where ours ends elsewhere on purpose, a `Deviation` names the fields and why.
+"""
+
+import gzip
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from windlass.api import capi, config, mapi
+from windlass.api.core import Event
+from windlass.kube.merge import changes
+from windlass.kube.plan import Plan, Retry
+from windlass.kube.rounds import Rest
+from windlass.kube.seen import Present
+from windlass.machine_sync.constants import BOOKKEEPING, MIGRATING
+from windlass.machine_sync.machine.snapshot import MachineSnapshot
+from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
+from windlass.machine_sync.mirroring import migration
+from windlass.machine_sync.mirroring.synchronized import fill_authority
+from windlass.machine_sync.platforms import PLATFORMS
+from windlass.testing.memory import MemoryApi
+
+from .trees import Tree
+
+DATA = Path(__file__).parents[2] / "data" / "machine_sync" / "controllers.jsonl.gz"
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+class Deviation(NamedTuple):
+    why: str
+    paths: set[str]
+    """Exactly the fields that differ."""
+
+
+def recorded(controller: str) -> Iterator[Any]:
+    """The runs of one of OpenShift's controllers, as parameters of a test."""
+    with gzip.open(DATA, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            row = msgspec.json.decode(line)
+            if row["controller"] == controller:
+                yield pytest.param(row, id=name_of(row))
+
+
+def name_of(row: Tree) -> str:
+    return f"{row['platform']}-{row['case']}"
+
+
+def began(row: Tree) -> MemoryApi:
+    """The model as the run began: the objects that were recorded, and all kinds that these are of."""
+    platform = PLATFORMS[row["platform"]]
+    api = MemoryApi(
+        mapi.Machine,
+        mapi.MachineSet,
+        capi.Machine,
+        capi.MachineSet,
+        capi.Cluster,
+        platform.infra_machine,
+        platform.infra_template,
+        platform.infra_cluster,
+        config.Infrastructure,
+        Event,
+        clock=lambda: NOW,
+    )
+    described = {**row["infrastructure"], "apiVersion": "config.openshift.io/v1", "kind": "Infrastructure"}
+    api.load(described, *(tree for tree in row["objects"] if tree["kind"] != "CustomResourceDefinition"))
+    return api
+
+
+def authority_alone(seen: MachineSnapshot | MachineSetSnapshot, *, now: datetime) -> Plan:
+    """Our rules of migration without those of synchronization, which OpenShift has in another controller."""
+    found = seen.machine_api
+    if not isinstance(found, Present):
+        return Plan.nothing()
+    if not found.object.status.authoritative_api:
+        return fill_authority(found, "")
+    if found.object.status.authoritative_api == MIGRATING:
+        return migration.proceed(seen.move, now=now)
+    if seen.move.requested and migration.synchronized(seen.move, authority=seen.move.status):
+        return migration.begin(seen.move)
+    return Plan.nothing()
+
+
+WAITS = Deviation("upstream reports an error where something is only not there yet; ours waits for it", {"error"})
+
+
+def assert_as_recorded(
+    row: Tree, api: MemoryApi, rest: Rest, *, label: Callable[[Tree], str], deviations: Mapping[str, Deviation]
+) -> None:
+    """The run ended as recorded, but for exactly the deviation that there is for it.
+
+    `label` says what an object is called in paths; empty if it is not compared. Not compared either: what is only
+    ours, the notes on mirrors and status.synchronizedAPI.
+    """
+    expected = {label(tree): scrubbed(tree) for tree in row["final"] or () if label(tree)}
+    ours = {label(tree): scrubbed(tree) for tree in api.dump() if label(tree)}
+    found = {change.path: str(change) for change in changes(expected, ours)} | other_end(row, rest)
+    deviation = deviations.get(name_of(row))
+    assert sorted(found) == sorted(deviation.paths if deviation else ()), "\n".join(found.values())
+
+
+def other_end(row: Tree, rest: Rest) -> dict[str, str]:
+    """What differs, as `error`, if one of the two ended in an error and the other did not."""
+    error = row["passes"][-1].get("error")
+    return {"error": f"{error!r} -> {rest.next}"} if bool(error) != isinstance(rest.next, Retry) else {}
+
+
+OF_ITS_OWN_RUN = (
+    "synchronizedAPI",
+    "resourceVersion",
+    "uid",
+    "creationTimestamp",
+    "managedFields",
+    "generation",
+    "deletionGracePeriodSeconds",
+)
+MADE_HERE = r"created-uid-\d+|00000000-0000-4000-8000-\d{12}"
+"""Uids that the recording and the model give to what is created."""
+
+
+def scrubbed(tree: Tree) -> Any:
+    """Without what every run gives its own value, and without what is empty or false."""
+    metadata = {key: value for key, value in tree["metadata"].items() if key not in OF_ITS_OWN_RUN}
+    annotations = metadata.get("annotations") or {}
+    metadata["annotations"] = {key: value for key, value in annotations.items() if key not in BOOKKEEPING}
+    status = {key: value for key, value in (tree.get("status") or {}).items() if key not in OF_ITS_OWN_RUN}
+    return _scrubbed({**tree, "metadata": metadata, "status": status})
+
+
+def _scrubbed(value: Any) -> Any:
+    """Times of this run, recorded as `<NOW>` or null, are left out; earlier ones stay."""
+    if isinstance(value, dict):
+        scrubbed = {key: _scrubbed(inner) for key, inner in value.items()}
+        return {key: inner for key, inner in scrubbed.items() if inner not in ({}, [], "", None, False)}
+    if isinstance(value, list):
+        return [_scrubbed(item) for item in value]
+    if isinstance(value, str) and re.fullmatch(MADE_HERE, value):
+        return "made here"
+    if isinstance(value, str) and (value == "<NOW>" or re.fullmatch(r"2026-05-01T.*Z", value)):
+        return None
+    return value
