@@ -209,8 +209,12 @@ class BlockingControlPlane(BlockingAccess):
 
     def _wait_until_api_ready(self, built: Commands) -> None:
         def ready() -> bool:
-            # The certificate is written a moment after the start.
-            return built.ca_file.exists() and _answers(self.rest, "/readyz")
+            try:
+                rest = self.rest
+            except OSError:
+                # The API server writes its certificate a moment after its start: not there yet, or not all of it.
+                return False
+            return _answers(rest, "/readyz")
 
         self._wait_until_ready(APISERVER, ready, built)
 
