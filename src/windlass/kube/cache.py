@@ -45,9 +45,10 @@ from windlass.kube.store import Change, Store, Terms
 log = structlog.stdlib.get_logger(__name__)
 
 INACTIVITY = 75.0
-"""Seconds of silence after which a watch is dead. The API server sends a bookmark every minute."""
+"""Seconds of silence after which a watch begins anew. Most API servers send a bookmark each minute."""
 
 _PATIENCE = 30.0
+"""Seconds for which following may fail until nobody should rely on a cache."""
 
 
 class Followable(Watchable, Protocol):
@@ -82,7 +83,7 @@ class Health(Struct, frozen=True):
             return str(pulse.stage)
         if not self.synced:
             return f"not synced: {pulse.stage} for {pulse.stage_seconds:.0f} s{because}"
-        if pulse.silent_seconds > (_PATIENCE if pulse.failures else 2 * self.inactivity):
+        if (pulse.failing_seconds or 0.0) > _PATIENCE or pulse.silent_seconds > 2 * self.inactivity:
             return f"nothing heard for {pulse.silent_seconds:.0f} s: {pulse.stage}{because}"
         return ""
 
@@ -90,7 +91,7 @@ class Health(Struct, frozen=True):
 class Cache(Generic[K]):
     """The objects of `kind` in `namespace` (None: everywhere) that match the selectors.
 
-    `inactivity`: seconds of silence after which a watch is dead; `page_size`: objects per page where the server
+    `inactivity`: seconds of silence after which a watch begins anew; `page_size`: objects per page where the server
     cannot stream lists. `clock` and `random` are for tests.
 
     An own write to an object that the selectors leave out is shown until the stream has passed it.

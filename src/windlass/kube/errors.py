@@ -74,6 +74,10 @@ class TransportError(KubeError):
     transient = True
 
 
+class Silent(TransportError):
+    """A stream was open and nothing came. The connection may be dead, or there was nothing to say."""
+
+
 class OutcomeUnknown(TransportError):
     """A write was sent and no answer came."""
 

@@ -33,7 +33,7 @@ PAGE_SIZE = 500
 RESTARTS = 3
 """How often a list is begun again because it took longer than the server keeps its snapshot (5 min by default)."""
 INACTIVITY = 75.0
-"""Seconds of silence after which a watch with bookmarks is taken for dead: the server sends one about each minute."""
+"""Seconds of silence after which a watch with bookmarks is doubted: most servers send one about each minute."""
 _AT_ONCE = 100
 """Objects taken in before other tasks get a turn: about 1.5 ms."""
 
@@ -154,13 +154,15 @@ class Reader:
         send_initial_events: bool = False,
         timeout_seconds: int | None = None,
         inactivity: float = INACTIVITY,
+        on_open: Callable[[], None] | None = None,
         on_unreadable: Callable[[DecodeError], None] | None = None,
     ) -> AsyncGenerator[Event[K], None]:
         """Changes after `resource_version` as they happen, until the server ends the stream after `timeout_seconds`.
 
         `send_initial_events`: first everything that exists, as ADDED, then a bookmark that `ends_initial_events`
-        (WatchList; Invalid or BadRequest from servers without it). `inactivity`: seconds of silence that make the watch
-        a TransportError; without bookmarks silence proves nothing, choose it longer than `timeout_seconds`.
+        (WatchList; Invalid or BadRequest from servers without it). `inactivity`: after so many seconds without a word
+        the watch is Silent, an error. That proves nothing without bookmarks, and little with them: there is none for a
+        kind of which nothing is new since `resource_version`. `on_open` is called when the server has agreed to watch.
 
         Raises Gone when `resource_version` is too old, at the start or later: list again. Leave it early only inside
         `contextlib.aclosing(...)`, which returns its connection at once.
@@ -179,6 +181,8 @@ class Reader:
         async with self.transport.stream(
             path, accept=self._accept, kind=kind.RESOURCE.name, inactivity=inactivity
         ) as pieces:
+            if on_open is not None:
+                on_open()
             async for event in events(pieces, kind, request=f"WATCH {path}", on_unreadable=on_unreadable):
                 yield event
 

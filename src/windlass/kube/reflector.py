@@ -19,7 +19,7 @@ does ends it; only cancelling does.
 | it refuses WatchList (400, 422), does not know it, or it failed three times | list in pages, then watch |
 | 410 at any stage | list again; what differs is announced, nothing else |
 | the API server restarts | watch on from the version reached; if that is gone, 410 |
-| the connection dies without a word | bookmarks come each minute, so `inactivity` seconds of silence are an error |
+| nothing comes for `inactivity` seconds | watch anew, for the connection may be dead; that it opens is a sign of life |
 | silence twice in a row | list again: the server may be waiting for a version that never comes |
 | a bookmark or a list older than what was seen | history went back (etcd restored): accepted when the list insists |
 | the kind is not served (its CRD is gone or not yet there) | a stage of its own, not an error |
@@ -45,7 +45,17 @@ from msgspec import Struct
 from windlass.api.meta import K
 from windlass.kube.backoff import Backoff, Constant, Exponential
 from windlass.kube.clock import Clock, SystemClock
-from windlass.kube.errors import ApiError, BadRequest, DecodeError, Gone, Invalid, KubeError, NotServed, TransportError
+from windlass.kube.errors import (
+    ApiError,
+    BadRequest,
+    DecodeError,
+    Gone,
+    Invalid,
+    KubeError,
+    NotServed,
+    Silent,
+    TransportError,
+)
 from windlass.kube.object import Object
 from windlass.kube.overlay import Key, ordinal
 from windlass.kube.reading import Page
@@ -91,6 +101,7 @@ class Watchable(Protocol):
         send_initial_events: bool = False,
         timeout_seconds: int | None = None,
         inactivity: float = 75.0,
+        on_open: Callable[[], None] | None = None,
         on_unreadable: Callable[[DecodeError], None] | None = None,
     ) -> AsyncGenerator[Event[K], None]: ...
 
@@ -123,13 +134,15 @@ class Pulse(Struct, frozen=True):
     stage_seconds: float
     """How long it has been in `stage`."""
     silent_seconds: float
-    """How long ago the server last gave a sign of life: an event, a bookmark, a page of a list."""
+    """How long ago the server last gave a sign of life: an event, a bookmark, a page of a list, a watch that opened."""
     listed: bool
     """At least one list was complete."""
     error: str = ""
     """What went wrong last, as long as nothing went well after it."""
     failures: int = 0
     """Attempts in a row that failed."""
+    failing_seconds: float | None = None
+    """For how long they have been failing; None while a watch is open."""
     lists: int = 0
     """Lists that were complete, since the start."""
     watches: int = 0
@@ -145,7 +158,7 @@ class _Rewound(KubeError):
 class Reflector(Generic[K]):
     """Tells `sink` of all objects of `kind` in `namespace` (None: everywhere) that match the selectors.
 
-    `inactivity`: seconds of silence after which a watch is dead; more than the minute between bookmarks.
+    `inactivity`: seconds of silence after which a watch begins anew; more than the minute between bookmarks.
     `page_size`: objects per page where the server cannot stream lists. `on_stage` is called on entering a stage.
     """
 
@@ -180,7 +193,8 @@ class Reflector(Generic[K]):
         self._log = log.bind(kind=str(kind.RESOURCE), **({"namespace": namespace} if namespace else {}))
 
         self._stage = Stage.WAITING
-        self._since = self._heard_at = self._watch_began = self._clock.monotonic()
+        self._since = self._heard_at = self._failing_since = self._clock.monotonic()
+        self._open_since: float | None = None
         self._version = ""
         self._reached: int | None = None
         self._pause = 0.0
@@ -203,6 +217,7 @@ class Reflector(Generic[K]):
             listed=self._lists > 0,
             error=self._error,
             failures=self._failures,
+            failing_seconds=now - self._failing_since if self._failures and not self._is_open(now) else None,
             lists=self._lists,
             watches=self._watches,
             skipped=self._skipped,
@@ -261,7 +276,7 @@ class Reflector(Generic[K]):
     async def _follow(self) -> None:
         """One watch to its end; in LISTING it begins with everything that exists."""
         gathered: dict[Key, Object[K]] | None = {} if self._stage is Stage.LISTING else None
-        began = self._watch_began = self._clock.monotonic()
+        began = self._clock.monotonic()
         self._watches += 1
         events = self._source.watch(
             self._kind,
@@ -273,20 +288,24 @@ class Reflector(Generic[K]):
             send_initial_events=gathered is not None,
             timeout_seconds=self._random.randint(*_WATCH_SECONDS),
             inactivity=self._inactivity,
+            on_open=self._opened,
             on_unreadable=self._leave_out,
         )
         heard = False
-        async with aclosing(events):
-            async for event in events:
-                heard = True
-                self._sign_of_life()
-                if gathered is None:
-                    self._take(event)
-                elif event.ends_initial_events:
-                    self._listed(gathered, event.object.resource_version)
-                    gathered = None
-                else:
-                    self._gather(gathered, event)
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    heard = True
+                    self._sign_of_life()
+                    if gathered is None:
+                        self._take(event)
+                    elif event.ends_initial_events:
+                        self._listed(gathered, event.object.resource_version)
+                        gathered = None
+                    else:
+                        self._gather(gathered, event)
+        finally:
+            self._open_since = None
         if gathered is not None:
             raise TransportError("the stream ended before the list was complete")
         if not heard and self._clock.monotonic() - began < _SHORTEST_WATCH:
@@ -316,7 +335,7 @@ class Reflector(Generic[K]):
         else:
             self._sink.replace(objects, version)
         self._version, self._reached = version, order
-        self._old_lists = self._failed_lists = 0
+        self._old_lists = self._failed_lists = self._silences = 0
         self._lists += 1
         self._well()
         self._enter(Stage.WATCHING)
@@ -352,6 +371,14 @@ class Reflector(Generic[K]):
     def _sign_of_life(self) -> None:
         self._heard_at = self._clock.monotonic()
 
+    def _opened(self) -> None:
+        self._sign_of_life()
+        self._open_since = self._heard_at
+
+    def _is_open(self, now: float) -> bool:
+        """A watch is open, and did not end as soon as it began."""
+        return self._open_since is not None and now - self._open_since >= _SHORTEST_WATCH
+
     def _enter(self, stage: Stage) -> None:
         if stage is not self._stage:
             self._stage = stage
@@ -367,6 +394,16 @@ class Reflector(Generic[K]):
             self._streams_lists = False
             self._log.info("the server refuses streaming lists; listing in pages", error=text)
             return
+        if stage is Stage.WATCHING and isinstance(error, Silent):
+            self._well()  # all that time the watch was open
+            self._silences += 1
+            self._log.debug("nothing came, watching anew", silences=self._silences)
+            if self._silences >= _SILENT_WATCHES_BEFORE_LIST:
+                self._version = ""
+                self._enter(Stage.LISTING)
+            return
+        if not self._failures:
+            self._failing_since = self._clock.monotonic()
         self._failures += 1
         self._note(error, text)
         if stage is Stage.LISTING:
@@ -376,7 +413,7 @@ class Reflector(Generic[K]):
             self._pause = NOT_SERVED.delay(self._failures, self._random)
             self._enter(Stage.NOT_SERVED)
             return
-        if isinstance(error, Gone | _Rewound) or self._is_silent(error):
+        if isinstance(error, Gone | _Rewound):
             self._version = ""
             self._relists += 1
         # Lists that succeed and expire before the first event count too: they are the dearest of all requests.
@@ -384,15 +421,6 @@ class Reflector(Generic[K]):
         if isinstance(error, ApiError) and error.retry_after is not None:
             self._pause = max(self._pause, Constant(error.retry_after).jittered(0.2).delay(1, self._random))
         self._enter(Stage.BACKING_OFF)
-
-    def _is_silent(self, error: Exception) -> bool:
-        """A watch died of silence, and not for the first time in a row."""
-        if self._stage is not Stage.WATCHING or not isinstance(error, TransportError):
-            return False
-        if self._clock.monotonic() - max(self._heard_at, self._watch_began) < 0.9 * self._inactivity:
-            return False
-        self._silences += 1
-        return self._silences >= _SILENT_WATCHES_BEFORE_LIST
 
     def _note(self, error: Exception, text: str) -> None:
         repeated, self._error = text == self._error, text

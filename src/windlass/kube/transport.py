@@ -38,7 +38,7 @@ from yarl import URL
 from windlass import __version__
 from windlass.kube.config import ClusterConfig, Credential
 from windlass.kube.connections import Connections
-from windlass.kube.errors import ApiError, OutcomeUnknown, TransportError, Unconfirmed
+from windlass.kube.errors import ApiError, OutcomeUnknown, Silent, TransportError, Unconfirmed
 from windlass.kube.refusal import refusal
 from windlass.kube.retry import Retry
 from windlass.kube.warnings import Warned, texts
@@ -154,7 +154,7 @@ class Transport:
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open a GET whose answer has no end, and read it in pieces of whatever size they arrive in.
 
-        Silence of `inactivity` seconds, and an answer that breaks off, are a TransportError.
+        An answer that breaks off is a TransportError; `inactivity` seconds without a piece of it are Silent.
         """
         ask = _Ask("GET", path, None, accept, "", kind)
         limits = aiohttp.ClientTimeout(
@@ -245,7 +245,7 @@ class Transport:
             async for piece in response.content.iter_any():
                 yield piece
         except TimeoutError as error:
-            raise TransportError(f"{self._named(ask)}: silent for {inactivity:g} s, taken for dead") from error
+            raise Silent(f"{self._named(ask)}: nothing came for {inactivity:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
             raise self._no_answer(ask, error) from error
 

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 from msgspec import Struct, field
 
 from windlass.api.meta import K, KubernetesObject, ObjectMeta, Resource
-from windlass.kube.errors import DecodeError, Gone, Invalid, KubeError, NotFound, Status, TransportError
+from windlass.kube.errors import DecodeError, Gone, Invalid, KubeError, NotFound, Silent, Status
 from windlass.kube.object import Object
 from windlass.kube.reading import Page
 from windlass.kube.watch import INITIAL_EVENTS_END, Event, EventType
@@ -160,6 +160,7 @@ class ScriptedServer:
         send_initial_events: bool = False,
         timeout_seconds: int | None = None,
         inactivity: float = 75.0,
+        on_open: Callable[[], None] | None = None,
         on_unreadable: Callable[[DecodeError], None] | None = None,
     ) -> AsyncGenerator[Event[K], None]:
         self._asked("stream" if send_initial_events else "watch")
@@ -169,6 +170,8 @@ class ScriptedServer:
         for event in self._beginning(resource_version, whole=send_initial_events):
             reader.send(event)
         self._readers.add(reader)
+        if on_open is not None:
+            on_open()
         loop = asyncio.get_running_loop()
         over = loop.time() + (timeout_seconds or 3600)
         try:
@@ -179,7 +182,7 @@ class ScriptedServer:
                 except TimeoutError:
                     if left <= inactivity and not reader.deaf:
                         return
-                    raise TransportError(f"nothing came for {inactivity:.0f} s") from None
+                    raise Silent(f"nothing came for {inactivity:.0f} s") from None
                 if said is None:
                     return
                 yield said

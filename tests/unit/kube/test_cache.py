@@ -257,6 +257,18 @@ async def test_objects_of_a_kind_that_vanished_are_announced_as_deleted_when_it_
 
 
 @scenario
+async def test_a_kind_of_which_nothing_is_new_is_no_trouble(server: ScriptedServer) -> None:
+    cache = make(server)
+    async with running(cache):
+        server.fail(TransportError("connection refused"))
+        server.cut(TransportError("reset"))
+        await until(lambda: cache.health.pulse.stage is Stage.WATCHING)
+        for _ in range(600):
+            await asyncio.sleep(1)
+            assert cache.health.trouble == ""
+
+
+@scenario
 async def test_health_says_what_is_wrong_and_since_when(server: ScriptedServer) -> None:
     cache = make(server)
     assert cache.health.trouble == "not started"

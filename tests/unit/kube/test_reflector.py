@@ -309,6 +309,44 @@ async def test_a_connection_that_died_without_a_word_is_found_out(server: Script
 
 
 @scenario
+async def test_a_kind_of_which_nothing_is_new_is_watched_anew_and_never_called_failing(server: ScriptedServer) -> None:
+    """An API server sends no bookmark for the version that a watch began with."""
+    async with following(server) as follower:
+        await follower.watches()
+        began = follower.loop.time()
+        while follower.loop.time() < began + 900:
+            await follower.rest(1)
+            pulse = follower.reflector.pulse
+            assert (pulse.failures, pulse.failing_seconds, pulse.error) == (0, None, "")
+            assert pulse.silent_seconds < 76
+        assert Stage.BACKING_OFF not in follower.stages
+        assert server.requests["stream"] <= 1 + 900 / 150
+        server.put("c")
+        await follower.catches_up(within=1)
+
+
+@scenario
+async def test_a_watch_that_opens_ends_the_failing_before_anything_comes(server: ScriptedServer) -> None:
+    async with following(server) as follower:
+        await follower.watches()
+        server.fail(*[RESET] * 4)
+        server.cut(RESET)
+        await follower.until(lambda: (follower.reflector.pulse.failing_seconds or 0) > 1)
+        await follower.until(lambda: follower.reflector.pulse.failing_seconds is None)
+        assert follower.reflector.pulse.failures == 5
+        assert follower.state == {"a": "101", "b": "102"}
+
+
+@scenario
+async def test_watches_that_open_and_break_off_at_once_are_failing(server: ScriptedServer) -> None:
+    async with following(server) as follower:
+        await follower.watches()
+        while (follower.reflector.pulse.failing_seconds or 0) < 30:
+            server.cut(RESET)
+            await follower.rest(0.1)
+
+
+@scenario
 async def test_silence_twice_in_a_row_leads_to_another_list(server: ScriptedServer) -> None:
     async with following(server) as follower:
         await follower.watches()
