@@ -9,14 +9,14 @@ somebody changes, and count the change, and so it is here.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from windlass.api import mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta, without_nulls
-from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.constants import MACHINE_API, Namespaces
 from windlass.machine_sync.documents import Document, Undecodable
 from windlass.machine_sync.planning.deciders import MIRRORED, kinds
 
@@ -96,7 +96,29 @@ def _tree(document: Document, kind: type[KubernetesObject], namespaces: Namespac
     elif not document.namespace:
         metadata["namespace"] = _usual(kind, namespaces)
     metadata.setdefault("generation", 1)
+    for path, field, value in _DEFAULTS.get(kind, ()):
+        tree = _filled(tree, path, field, value)
     return {"apiVersion": document.api_version, "kind": document.kind, **tree, "metadata": metadata}
+
+
+_DEFAULTS: Mapping[type[KubernetesObject], Sequence[tuple[Sequence[str], str, Any]]] = {
+    mapi.Machine: ((("spec",), "authoritativeAPI", MACHINE_API),),
+    mapi.MachineSet: (
+        (("spec",), "authoritativeAPI", MACHINE_API),
+        (("spec",), "replicas", 1),
+        (("spec", "template", "spec"), "authoritativeAPI", MACHINE_API),
+    ),
+}
+"""What the CRDs say of fields that decide about authority; those of before the feature gate do not have them yet."""
+
+
+def _filled(tree: Any, path: Sequence[str], field: str, value: Any) -> Any:
+    """`tree` with a field that is absent or null in the mapping at `path`, if that is there."""
+    if not isinstance(tree, dict):
+        return tree
+    if not path:
+        return {**tree, field: value} if tree.get(field) is None else tree
+    return {**tree, path[0]: _filled(tree[path[0]], path[1:], field, value)} if path[0] in tree else tree
 
 
 class _Identified(Struct):

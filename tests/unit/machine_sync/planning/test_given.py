@@ -19,6 +19,35 @@ def test_what_was_written_by_hand_gets_what_an_api_server_gives() -> None:
     assert tree["metadata"] == {"name": "a", "namespace": HERE, "generation": 1}
 
 
+@pytest.mark.parametrize(
+    ("kind", "spec", "defaulted"),
+    [
+        ("Machine", {}, {"authoritativeAPI": "MachineAPI"}),
+        ("Machine", {"authoritativeAPI": None}, {"authoritativeAPI": "MachineAPI"}),
+        ("Machine", {"authoritativeAPI": "ClusterAPI"}, {"authoritativeAPI": "ClusterAPI"}),
+        ("Machine", None, None),
+        ("Machine", "odd", "odd"),
+        ("MachineSet", {"replicas": 0}, {"authoritativeAPI": "MachineAPI", "replicas": 0}),
+        (
+            "MachineSet",
+            {"template": {"spec": {}}},
+            {
+                "authoritativeAPI": "MachineAPI",
+                "replicas": 1,
+                "template": {"spec": {"authoritativeAPI": "MachineAPI"}},
+            },
+        ),
+    ],
+)
+def test_fields_that_decide_about_authority_get_the_defaults_of_the_crds(kind: str, spec: Any, defaulted: Any) -> None:
+    metadata = {"name": "a", "uid": "u", "resourceVersion": "7"}
+    tree = {"apiVersion": "machine.openshift.io/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
+
+    (taken,) = given(json.dumps(tree)).trees
+
+    assert taken["spec"] == defaulted
+
+
 def test_what_a_cluster_stored_keeps_everything() -> None:
     metadata = "{name: a, namespace: openshift-cluster-api, uid: u, resourceVersion: '7', generation: 3}"
     (tree,) = given(
