@@ -248,9 +248,10 @@ class Executor:
 
 
 def event_name(action: Emit) -> str:
-    """`<object>.<hash>`: equal for equal (uid, reason, note), so that a repeat is the same Event."""
+    """`<object>.<hash>`: equal for equal (uid, reason, note, occasion), so that a repeat is the same Event."""
     aim = action.target
-    digest = hashlib.sha256("\x1f".join((aim.uid, aim.name, action.reason, action.note)).encode()).digest()
+    told = "\x1f".join((aim.uid, aim.name, action.reason, action.note, action.occasion))
+    digest = hashlib.sha256(told.encode()).digest()
     suffix = base64.b32encode(digest[:10]).decode().lower()
     return f"{aim.name[: 253 - len(suffix) - 1]}.{suffix}"
 

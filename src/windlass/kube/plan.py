@@ -231,12 +231,16 @@ class Delete(Action, frozen=True, kw_only=True):
 
 
 class Emit(Action, frozen=True, kw_only=True):
-    """Tell people: an Event about the target. `note` is cut to what the API admits."""
+    """Tell people: an Event about the target. `note` is cut to what the API admits.
+
+    The same reason and note are told once about a target; `occasion` tells apart what happens again.
+    """
 
     type: Literal["Normal", "Warning"]
     reason: str
     note: str
     source: str
+    occasion: str = ""
 
     @property
     def verb(self) -> str:

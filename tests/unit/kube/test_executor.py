@@ -313,6 +313,9 @@ class TestEvents:
 
     async def test_a_long_name_leaves_room_for_the_hash(self, api: MemoryApi) -> None:
         aim = Target(Widget, "n" * 253, NAMESPACE, uid="u")
-        names = {event_name(Emit(target=aim, type="Normal", reason="R", note=n, source="s")) for n in "ab"}
-        assert len(names) == 2
+        names = {
+            event_name(Emit(target=aim, type="Normal", reason="R", note=note, source="s", occasion=occasion))
+            for note, occasion in (("a", ""), ("b", ""), ("a", "again"))
+        }
+        assert len(names) == 3
         assert max(map(len, names)) == 253

@@ -40,7 +40,14 @@ from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
 from windlass.machine_sync.machine.synchronized import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.mirroring import conditions, metadata
 from windlass.machine_sync.mirroring.finalizers import hold
-from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED, Fault, status_write, verdict_write, with_warnings
+from windlass.machine_sync.mirroring.synchronized import (
+    SYNCHRONIZED,
+    Fault,
+    change,
+    status_write,
+    verdict_write,
+    with_warnings,
+)
 
 MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}
 """Annotations of the Cluster API Machine while it is only the mirror."""
@@ -50,6 +57,7 @@ _GRACE: Final = 30.0
 
 _OWNERS = "failed to convert Machine API machine owner references to Cluster API"
 _MACHINE = "failed to convert Machine API machine to Cluster API machine"
+_REMEDY = change("Machine", of="the Machine API", copied_to="Cluster API")
 
 
 def create_or_update(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> Plan:
@@ -141,7 +149,7 @@ def _made(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime
     cluster = seen.infra_cluster.object if isinstance(seen.infra_cluster, Present) else None
     converted = seen.platform.to_cluster_api(source.object, described, infra_cluster=cluster)
     if converted.machine is None:
-        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: {converted.error}")
+        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: {converted.error}", remedy=_REMEDY)
     labels = dict(converted.machine.metadata.labels)
     owner = next((reference for reference in references if reference.kind == "MachineSet"), None)
     if owner is not None:

@@ -25,7 +25,9 @@ from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.machine.synchronized import FROM_CLUSTER_API, Reason, failed
 from windlass.machine_sync.mirroring import conditions, metadata
 from windlass.machine_sync.mirroring.finalizers import hold
-from windlass.machine_sync.mirroring.synchronized import Fault, status_write, with_warnings
+from windlass.machine_sync.mirroring.synchronized import Fault, change, status_write, with_warnings
+
+_REMEDY = change("Machine or infrastructure machine", of="Cluster API", copied_to="the Machine API")
 
 
 def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, now: datetime) -> Plan:
@@ -57,7 +59,7 @@ def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, no
 
 def _not_converted(text: str) -> Fault:
     what = f"failed to convert Cluster API machine to Machine API machine: {text}"
-    return Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, what)
+    return Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, what, remedy=_REMEDY)
 
 
 def _create(seen: MachineSnapshot, converted: mapi.Machine, references: list[OwnerReference]) -> Create:

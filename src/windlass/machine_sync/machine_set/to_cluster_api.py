@@ -42,7 +42,7 @@ from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.machine_set.synchronized import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.mirroring import conditions, metadata
 from windlass.machine_sync.mirroring.finalizers import hold
-from windlass.machine_sync.mirroring.synchronized import Fault, status_write, with_warnings
+from windlass.machine_sync.mirroring.synchronized import Fault, change, status_write, with_warnings
 
 MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}
 """Annotations of the Cluster API MachineSet while it is only the mirror."""
@@ -68,6 +68,7 @@ selector cannot be changed.
 """
 
 _CONVERT = "failed to convert MAPI machine set to CAPI machine set"
+_REMEDY = change("MachineSet", of="the Machine API", copied_to="Cluster API")
 
 
 class _Made(Struct, frozen=True):
@@ -132,7 +133,7 @@ def _made(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, paused:
     infrastructure = seen.infrastructure.object
     converted = cluster_api_machine_set(seen.platform, source.object, infrastructure)
     if converted.machine_set is None:
-        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_CONVERT}: {converted.error}")
+        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_CONVERT}: {converted.error}", remedy=_REMEDY)
     name = infrastructure.status.infrastructure_name
     references = of_cluster(seen.cluster, cluster_name=name)
     if isinstance(references, OwnerNotFound):

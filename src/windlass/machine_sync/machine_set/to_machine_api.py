@@ -31,7 +31,7 @@ from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.machine_set.synchronized import FROM_CLUSTER_API, Reason, failed
 from windlass.machine_sync.mirroring import metadata
 from windlass.machine_sync.mirroring.finalizers import hold
-from windlass.machine_sync.mirroring.synchronized import Fault, status_write, with_warnings
+from windlass.machine_sync.mirroring.synchronized import Fault, change, status_write, with_warnings
 
 OWNED: Final[Mapping[str, Any]] = {
     "replicas": 1,
@@ -47,6 +47,7 @@ the same. The selector cannot be changed.
 
 _FETCH = "failed to fetch CAPI infra resources"
 _CONVERT = "failed to convert CAPI machine set to MAPI machine set"
+_REMEDY = change("MachineSet or infrastructure template", of="Cluster API", copied_to="the Machine API")
 
 
 def update(
@@ -67,7 +68,8 @@ def update(
     cluster = seen.infra_cluster.object if isinstance(seen.infra_cluster, Present) else None
     converted = machine_api_machine_set(seen.platform, source.object, template, infra_cluster=cluster)
     if converted.machine_set is None:
-        return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, f"{_CONVERT}: {converted.error}"), now=now)
+        fault = Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, f"{_CONVERT}: {converted.error}", remedy=_REMEDY)
+        return failed(seen, fault, now=now)
     content = _content(seen, mirror, converted.machine_set)
     status = _status(source, converted.machine_set, generation=generation_after(mirror, content))
     return with_warnings(

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from windlass.api import mapi
 from windlass.api.meta import ObjectMeta
-from windlass.kube.conditions import put
+from windlass.kube.conditions import find, put
 from windlass.kube.plan import (
     Action,
     AddFinalizer,
@@ -64,11 +64,16 @@ class Verdict(Struct, frozen=True):
 
 
 class Fault(Struct, frozen=True):
-    """Why the mirror cannot be made. `retry`: it may heal without a change that would wake us."""
+    """Why the mirror cannot be made. `retry`: it may heal without a change that would wake us.
+
+    `remedy` is what people can do, where the message does not show it. Events have it; the condition has the message as
+    OpenShift words it.
+    """
 
     reason: str
     message: str
     retry: bool = True
+    remedy: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -117,15 +122,31 @@ def disagree(machine_api: Seen[Any], cluster_api: ObjectMeta) -> bool:
 
 
 def failed(fault: Fault, machine_api: Seen[Any], *, source: Target | None, now: datetime) -> Plan:
-    """Say so where people look: on the Machine API object as a condition, or, without one, on `source` as an Event."""
+    """Say so where people look: as a condition of the Machine API object, and as an Event when that changes.
+
+    Without a Machine API object there is an Event of `source`.
+    """
     if isinstance(machine_api, Present):
-        plan = Plan.of(verdict_write(machine_api, fault.verdict, now=now))
+        write = verdict_write(machine_api, fault.verdict, now=now)
+        before = find(machine_api.object.status.conditions, SYNCHRONIZED)  # what has healed meanwhile may fail anew
+        event = _event(target(machine_api), fault, occasion=(before and before.last_transition_time) or "")
+        plan = Plan.of(event, write) if write.needed else Plan.nothing(fault.message)
     elif source is not None:
-        reason = "SynchronizationWarning" if fault.retry else "SynchronizationError"
-        plan = Plan.of(Emit(target=source, type="Warning", reason=reason, note=fault.message, source=EVENT_SOURCE))
+        plan = Plan.of(_event(source, fault))
     else:
         plan = Plan.nothing(fault.message)
     return plan.retry(fault.message) if fault.retry else plan
+
+
+def _event(about: Target, fault: Fault, *, occasion: str = "") -> Emit:
+    reason = "SynchronizationWarning" if fault.retry else "SynchronizationError"
+    note = f"{fault.message}. {fault.remedy}" if fault.remedy else fault.message
+    return Emit(target=about, type="Warning", reason=reason, note=note, source=EVENT_SOURCE, occasion=occasion)
+
+
+def change(what: str, *, of: str, copied_to: str) -> str:
+    """The remedy for what cannot be converted: change `what` is said, in the API that is authoritative."""
+    return f"Change what is named here in the {what} of {of}; until then it is not copied to {copied_to}."
 
 
 def with_warnings(found: Present[Any], warnings: Iterable[str], *actions: Action | None) -> Plan:

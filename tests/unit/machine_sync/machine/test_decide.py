@@ -99,5 +99,9 @@ class TestNoMirror:
             "failed to convert Cluster API machine to Machine API machine: "
             'spec.version: Invalid value: "v1": version is not supported'
         )
-        assert notes(plan) == [("SynchronizationWarning", text)]
+        remedy = (
+            "Change what is named here in the Machine or infrastructure machine of Cluster API; "
+            "until then it is not copied to the Machine API."
+        )
+        assert notes(plan) == [("SynchronizationWarning", f"{text}. {remedy}")]
         assert plan.next == Retry(text)

@@ -3,13 +3,17 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from windlass.kube.errors import Forbidden, NotFound, Status
+from windlass.api import mapi
+from windlass.kube.errors import Forbidden, KubeError, NotFound, Status
 from windlass.kube.plan import Delete, Emit, Merge, Outcome, Plan, RemoveFinalizers, Result, Retry
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.mirroring.infra_spec import differing
 from windlass.machine_sync.platforms import AWS, OPENSTACK
+from windlass.testing.memory.reader import MemoryReader
 
+from ..trees import said
 from .aws_cases import AWS_VALUE, on_aws
 from .cases import (
     GONE,
@@ -29,6 +33,7 @@ from .cases import (
     under_machine_api,
     writes,
 )
+from .world import THEIRS, mapi_of, reconciled, synchronized, tree_of, world
 
 
 def resized(**fields: Any) -> Tree:
@@ -106,28 +111,39 @@ class TestRecreation:
         assert pause.patch["metadata"]["annotations"][PAUSED] == ""
 
 
-class TestMs19RefusedRecreation:
-    def outcome(self, kind: type, error: Exception, **case: Any) -> Plan:
-        plan = decided(**case)
-        action = next(action for action in plan.needed if isinstance(action, kind))
-        last = Outcome((Result(action, error=error),))  # type: ignore[arg-type]
-        seen = snapshot(**case)
-        return decide(type(seen)(**{**{f: getattr(seen, f) for f in seen.__struct_fields__}, "last": last}), now=NOW)
-
-    @pytest.mark.parametrize("kind", [Delete, RemoveFinalizers])
-    def test_it_is_a_condition_and_retried(self, kind: type) -> None:
+class TestRecreationThatFails:
+    def case(self, kind: type) -> Tree:
+        """In which the first write of all is a `kind`. No provider has had it: nobody is waited for."""
         case = resized()
+        case["infra"] = changed(case["infra"], metadata__finalizers=[SYNC])
         if kind is RemoveFinalizers:
             case["infra"] = changed(case["infra"], metadata__deletionTimestamp=GONE["deletionTimestamp"])
-        plan = self.outcome(kind, Forbidden(Status(code=403, message="no")), **case)
+        return case
+
+    def after(self, kind: type, error: KubeError, **seen: Any) -> Plan:
+        """The plan of the round after the one in which the write failed."""
+        action = next(action for action in decided(**self.case(kind)).needed if isinstance(action, kind))
+        last = Outcome((Result(action, error=error),))  # type: ignore[arg-type]
+        return decide(replace(snapshot(**{**self.case(kind), **seen}), last=last), now=NOW)
+
+    @pytest.mark.parametrize("kind", [Delete, RemoveFinalizers])
+    def test_ms19_an_error_is_a_condition_and_retried(self, kind: type) -> None:
+        plan = self.after(kind, Forbidden(Status(code=403, message="no")))
         assert condition(plan)["reason"] == "FailedToUpdateCAPIInfraMachine"
         assert condition(plan)["message"].endswith(": no")
         assert isinstance(plan.next, Retry)
 
-    def test_one_that_is_gone_already_is_no_failure(self) -> None:
-        """Rounds look again instead of asking; a create follows."""
-        assert writes(decided(**{**resized(), "infra": None}))[0] == ("Create", "infra")
-        assert NotFound(Status(code=404)).transient is False
+    @pytest.mark.parametrize(("kind", "verb"), [(Delete, "delete"), (RemoveFinalizers, "patch")])
+    async def test_ms19_one_that_somebody_else_has_just_deleted_is_no_error(self, kind: type, verb: str) -> None:
+        api = world(**self.case(kind))
+        api.fail_next(verb, OPENSTACK.infra_machine, NotFound(Status(code=404, message="gone")))
+        rest = await reconciled(api, MemoryReader(api))
+        assert not rest.failed
+        assert "False" not in said(api, mapi.Machine)
+        end = tree_of(api, OPENSTACK.infra_machine, "w-0", THEIRS)
+        assert end is not None
+        assert end["spec"]["flavor"] == "m1.huge"
+        assert synchronized(mapi_of(api))["status"] == "True"
 
 
 OPENSTACK_MADE: Tree = {"flavor": "f", "identityRef": {"name": "n", "cloudName": "c", "type": "Secret"}}

@@ -279,9 +279,14 @@ class TestFailures:
 
     def test_ms20_a_failure_is_an_error_and_keeps_generation_and_status(self) -> None:
         plan = decided(**self.failing(spec__taints=[{"key": "k", "effect": "NoSchedule"}]))
-        (write,) = plan.needed
+        event, write = plan.needed
         assert isinstance(write, Merge)
         assert list(write.patch["status"]) == ["conditions"]
+        assert isinstance(event, Emit)
+        assert event.note.startswith(condition(plan)["message"])
+        assert event.note.endswith(
+            "Change what is named here in the Machine of the Machine API; until then it is not copied to Cluster API."
+        )
         assert (condition(plan)["status"], condition(plan)["severity"]) == ("False", "Error")
         assert condition(plan)["reason"] == "FailedToConvertMAPIMachineToCAPI"
         assert condition(plan)["message"].startswith(

@@ -127,7 +127,8 @@ def test_ms16_a_missing_infra_machine_is_a_condition() -> None:
 
 def test_a_failure_keeps_the_status_and_the_generation() -> None:
     failing = changed(CAPI_MACHINE, spec__version="v1", metadata__generation=8, status__phase="Failed")
-    (write,) = decided(machine_api=mirrored(), cluster_api=failing).needed
+    event, write = decided(machine_api=mirrored(), cluster_api=failing).needed
+    assert isinstance(event, Emit)
     assert isinstance(write, Merge)
     assert list(write.patch["status"]) == ["conditions"]
 

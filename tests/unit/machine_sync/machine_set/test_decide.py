@@ -478,9 +478,9 @@ class TestToMachineApi:
 
     def test_a_reference_that_is_empty_is_said_where_it_has_to_be_mended_too(self) -> None:
         plan = decided(machine_api=BEHIND_CLUSTER_API, cluster_api=changed(CAPI_SET, spec__clusterName=""))
-        ((reason, _),) = notes(plan)
-        assert reason == "SynchronizationError"
-        assert only(Emit, plan).target.kind is capi.MachineSet
+        events = [action for action in plan.needed if isinstance(action, Emit)]
+        assert {event.reason for event in events} == {"SynchronizationError"}
+        assert [event.target.kind.RESOURCE for event in events] == [capi.MachineSet.RESOURCE, mapi.MachineSet.RESOURCE]
 
     def test_a_selector_that_differs_is_said(self) -> None:
         cluster_api = changed(CAPI_SET, spec__selector__matchLabels={"other": "x"})

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from windlass.api import capi, mapi
+from windlass.kube.executor import event_name
 from windlass.kube.object import Object
-from windlass.kube.plan import Done, Emit, Merge, Retry, Target
+from windlass.kube.plan import Done, Emit, Merge, Plan, Retry, Target, target
 from windlass.kube.seen import Absent, Present, seen
 from windlass.machine_sync.mirroring.synchronized import (
     Fault,
@@ -97,11 +98,35 @@ def test_an_empty_authority_is_filled_once() -> None:
     assert fill_authority(machine({"authoritativeAPI": "MachineAPI"}), "filled").next == Done("filled")
 
 
-@pytest.mark.parametrize("retry", [True, False])
-def test_a_failure_is_a_condition_where_there_is_an_object_to_bear_it(retry: bool) -> None:
-    plan = failed(Fault("R", "m", retry=retry), machine(), source=None, now=NOW)
-    assert len(plan.needed) == 1
+@pytest.mark.parametrize(("retry", "reason"), [(True, "SynchronizationWarning"), (False, "SynchronizationError")])
+def test_a_failure_is_a_condition_and_an_event_where_there_is_an_object_to_bear_them(retry: bool, reason: str) -> None:
+    found = machine()
+    plan = failed(Fault("R", "m", retry=retry, remedy="Do this."), found, source=None, now=NOW)
+    event, write = plan.needed
+    assert isinstance(event, Emit)
+    assert (event.type, event.reason, event.note, event.target) == ("Warning", reason, "m. Do this.", target(found))
+    assert isinstance(write, Merge)
+    assert write.desired["status"]["conditions"][0]["message"] == "m"
     assert plan.next == (Retry("m") if retry else Done())
+
+
+def test_what_fails_the_same_way_after_it_had_healed_is_another_event() -> None:
+    def event_after(well_since: str) -> str:
+        well = [{"type": "Synchronized", "status": "True", "reason": "R", "lastTransitionTime": well_since}]
+        event, _ = failed(Fault("R", "m"), machine({"conditions": well}), source=None, now=NOW).needed
+        assert isinstance(event, Emit)
+        return event_name(event)
+
+    assert event_after("2026-05-01T10:00:00Z") == event_after("2026-05-01T10:00:00Z")
+    assert event_after("2026-05-01T10:00:00Z") != event_after("2026-05-01T11:00:00Z")
+
+
+def test_a_failure_that_was_said_is_not_said_again() -> None:
+    fault = Fault("R", "m", retry=False)
+    said = failed(fault, machine(), source=None, now=NOW).needed[-1]
+    assert isinstance(said, Merge)
+    again = failed(fault, machine(said.desired["status"]), source=None, now=NOW)
+    assert again == Plan.nothing("m")
 
 
 @pytest.mark.parametrize(("retry", "reason"), [(True, "SynchronizationWarning"), (False, "SynchronizationError")])
