@@ -41,9 +41,12 @@ class Findings(Struct, frozen=True):
     warnings: list[FieldError] = []
     losses: list[FieldError] = []
 
-    def lose(self, path: str, value: Any, *, by: str = "Cluster API") -> None:
-        """Note that the field at `path` is dropped, because `by` (an API or a type) has no place for it."""
-        self.losses.append(dropped(path, value, by=by))
+    def lose(self, path: str, value: Any, *, by: str = "Cluster API", becomes: str = "") -> None:
+        """Note that the field at `path` is dropped, because `by` (an API or a type) has no place for it.
+
+        `becomes` says what is there instead, if something is.
+        """
+        self.losses.append(dropped(path, value, by=by, becomes=becomes))
 
 
 def invalid(path: str, value: str | int, detail: str) -> FieldError:
@@ -65,14 +68,17 @@ def invalid_json(path: str, value: Any, detail: str) -> FieldError:
     return FieldError(path, f"Invalid value: {compact(value)}", detail)
 
 
-def dropped(path: str, value: Any, *, by: str) -> FieldError:
+def dropped(path: str, value: Any, *, by: str, becomes: str = "") -> FieldError:
     """The field is set, and `by` (an API or a type) has no place for it: what a warning says.
 
     >>> str(dropped("spec.floatingIP", "10.0.0.1", by="Cluster API"))
     'spec.floatingIP: Invalid value: "10.0.0.1": floatingIP has no equivalent in Cluster API and is dropped'
+    >>> str(dropped("spec.kind", "odd", by="the Machine API", becomes="an even one"))
+    'spec.kind: Invalid value: "odd": kind has no equivalent in the Machine API and becomes an even one'
     """
     field = path.rpartition(".")[2]
-    return invalid_json(path, value, f"{field} has no equivalent in {by} and is dropped")
+    outcome = f"becomes {becomes}" if becomes else "is dropped"
+    return invalid_json(path, value, f"{field} has no equivalent in {by} and {outcome}")
 
 
 def required(path: str, detail: str) -> FieldError:

@@ -26,6 +26,7 @@ DELETION_TIMEOUT: Final = 10
 # Immutable and equal for most machines, so one serves them all.
 _NO_NESTED_META: Final = mapi.NestedMeta()
 _NO_REFERENCE: Final = capi.ContractReference()
+_MACHINE_SET: Final = capi.MachineSet.RESOURCE.kind
 
 
 class Converted(Conversion, frozen=True, gc=False):
@@ -58,7 +59,7 @@ def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Convert
     errors = provider.found.errors
     status, address_errors = _status(source.status, provider.status)
     unsupported = _unsupported(source.spec)
-    _lose(source.spec, provider.found)
+    _lose(source, provider.found)
     warnings = tuple(map(str, (*provider.found.warnings, *provider.found.losses)))
     if errors or address_errors or unsupported:
         return Converted(errors=tuple(map(str, [*errors, *address_errors, *unsupported])), warnings=warnings)
@@ -127,11 +128,14 @@ def _unsupported(spec: capi.MachineSpec) -> list[FieldError]:
     return errors
 
 
-def _lose(spec: capi.MachineSpec, found: Findings) -> None:
+def _lose(machine: capi.Machine, found: Findings) -> None:
     """Add a loss for each field that the Machine API has no place for.
 
-    Not for minReadySeconds: a MachineSet's Machines have it from their set, which keeps it.
+    Not for minReadySeconds of a MachineSet's Machines: they have it from their set, which keeps it.
     """
+    spec = machine.spec
+    if spec.min_ready_seconds and not any(owner.kind == _MACHINE_SET for owner in machine.metadata.owner_references):
+        found.lose("spec.minReadySeconds", spec.min_ready_seconds, by="the Machine API")
     if spec.bootstrap.config_ref != _NO_REFERENCE:
         found.lose("spec.bootstrap.configRef", spec.bootstrap.config_ref, by="the Machine API")
     if spec.readiness_gates:

@@ -7,7 +7,7 @@ keeps the provider spec in its template, so that the infrastructure template has
 from typing import TYPE_CHECKING, Any, Final
 
 from windlass.api import capi, mapi
-from windlass.api.meta import ObjectMeta
+from windlass.api.meta import ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion.field_errors import dropped
 from windlass.machine_sync.conversion.metadata import machine_api_annotations, machine_api_labels
 from windlass.machine_sync.conversion.result import Conversion
@@ -15,6 +15,8 @@ from windlass.machine_sync.conversion.result import Conversion
 if TYPE_CHECKING:
     from windlass.machine_sync.platforms.platform import Platform
 
+_OWNERS: Final = [OwnerReference(kind=capi.MachineSet.RESOURCE.kind)]
+"""Of a Machine as the set makes it."""
 _NO_NAMING: Final = capi.MachineNaming()
 _NO_OLD_STATUS: Final = capi.MachineSetV1Beta1Status()
 
@@ -39,7 +41,9 @@ def machine_api_machine_set(
     infra_spec = infra_template.spec.template.spec
     kind: Any = platform.infra_machine
     made = capi.Machine(
-        metadata=ObjectMeta(labels=template.metadata.labels, annotations=template.metadata.annotations),
+        metadata=ObjectMeta(
+            labels=template.metadata.labels, annotations=template.metadata.annotations, owner_references=_OWNERS
+        ),
         spec=template.spec,
     )
     converted = platform.to_machine_api(made, kind(spec=infra_spec), infra_cluster)

@@ -65,8 +65,12 @@ _AWS: Final = Samples(
         "marketType": "Spot",
         "hostID": "h-0123456789abcdef0",
         "hostAffinity": "default",
+        "nonRootVolumes": [{"deviceName": "x"}],
     },
-    company={"dynamicHostAllocation": {"hostAffinity": "host"}},
+    company={"hostID": {"hostAffinity": "host"}, "dynamicHostAllocation": {"hostAffinity": "host"}},
+    # What the IP family of the cluster gives: machines that a MachineSet makes have it. And a root volume with a name,
+    # which the Machine API can have, as another volume: there are templates with it, and they must go on making machines.
+    skip=frozenset({"privateDnsName", "assignPrimaryIPv6", "rootVolume.deviceName"}),
 )
 
 _VOLUME_ZONE: Final = {"from": "Name", "name": "x"}
@@ -85,17 +89,19 @@ _OPENSTACK: Final = Samples(
         "additionalBlockDevices[].storage.type": "Volume",
         "additionalBlockDevices[].storage.volume.availabilityZone": _VOLUME_ZONE,
         "additionalBlockDevices[].storage.volume.availabilityZone.from": "Name",
-        "serverGroup": {"id": "x"},
+        "serverGroup": {"filter": {"name": "x"}},
         "serverGroup.filter": {"name": "x"},
         "identityRef": {"type": "Secret", "name": "x", "cloudName": "x"},
+        "identityRef.type": "Secret",
         "ports": [{"network": {"id": "x"}}],
-        "ports[].network": {"id": "x"},
+        "ports[].network": {"filter": {"name": "x"}},
         "ports[].securityGroups": [{"id": "x"}],
         "ports[].fixedIPs": [{"subnet": {"id": "x"}}],
         "ports[].fixedIPs[].subnet": {"id": "x"},
     },
-    # What the Machine API says of a network by ID with a subnet by filter. Machines that a MachineSet makes have it.
-    skip=frozenset({"ports[].fixedIPs[].subnet.filter"}),
+    # IDs beside filters, which no CRD admits. And what the Machine API says of a network by ID with a subnet by filter:
+    # machines that a MachineSet makes have it.
+    skip=frozenset({"serverGroup.id", "ports[].network.id", "ports[].fixedIPs[].subnet.filter"}),
     forms={
         "ports": (
             Form({"network": {"id": "x"}}, _BY_NETWORK_ID, "port that names its network by ID"),

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from windlass.api import capa, capi, mapi_aws
 from windlass.api.meta import LocalReference, ObjectMeta
@@ -13,6 +14,7 @@ from .vectors import plain
 
 CONTROL_PLANE = capi.Machine(metadata=ObjectMeta(labels={"cluster.x-k8s.io/control-plane": ""}))
 ARTICLE = "Please see https://access.redhat.com/articles/7116313 for more details."
+NAMED = capa.Volume(device_name="/dev/sdb")
 HOST_ID = "h-0123456789abcdef0"
 HOST_ID_FORM = "id must start with 'h-' followed by 8 or 17 lowercase hexadecimal characters (0-9 and a-f)"
 
@@ -101,8 +103,6 @@ def test_fields_are_converted(given: dict[str, Any], expected: dict[str, Any]) -
     "given",
     [
         {"ignition": capa.Ignition(version="2.3", storage_type="UnencryptedUserData")},
-        {"private_dns_name": capa.PrivateDNSName(hostname_type="ip-name")},
-        {"assign_primary_ipv6": "enabled"},
         {"provider_id": "aws:///z/i-1"},
         {"root_volume": capa.Volume()},
         {"network_interfaces": []},
@@ -252,7 +252,7 @@ ERRORS = [
         "spec.rootVolume.throughput: Invalid value: 2147483648: throughput exceeds maximum int32 value",
     ),
     (
-        {"non_root_volumes": [capa.Volume(), capa.Volume(throughput=-(2**31) - 1)]},
+        {"non_root_volumes": [NAMED, structs.replace(NAMED, throughput=-(2**31) - 1)]},
         "spec.nonRootVolumes[1].throughput: Invalid value: -2147483649: throughput exceeds maximum int32 value",
     ),
     (

@@ -1,5 +1,6 @@
 """What infrastructure machines can say and the Machine API has no place for: warnings of conversion."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,10 @@ from windlass.machine_sync.platforms.powervs import losses as powervs
 def lost(find_losses: Callable[[Any, Findings], None], spec: Any) -> list[str]:
     found = Findings()
     find_losses(spec, found)
-    assert all(loss.detail.endswith(" has no equivalent in the Machine API and is dropped") for loss in found.losses)
+    assert all(
+        re.search(" has no equivalent in the Machine API and (is dropped$|becomes )", loss.detail)
+        for loss in found.losses
+    )
     return [loss.path.removeprefix("spec.") for loss in found.losses]
 
 
@@ -27,8 +31,13 @@ def lost(find_losses: Callable[[Any, Findings], None], spec: Any) -> list[str]:
         ({"ignition": capa.Ignition(storage_type="UnencryptedUserData")}, []),
         (
             {"private_dns_name": capa.PrivateDNSName(hostname_type="resource-name"), "assign_primary_ipv6": "enabled"},
-            [],
+            ["privateDnsName", "assignPrimaryIPv6"],
         ),
+        ({"host_id": "h-01234567"}, ["hostID"]),
+        ({"host_id": "h-01234567", "host_affinity": "default"}, []),
+        ({"root_volume": capa.Volume(device_name="/dev/xvda", size=120)}, ["rootVolume.deviceName"]),
+        ({"root_volume": capa.Volume(size=120), "non_root_volumes": [capa.Volume(device_name="/dev/sdb")]}, []),
+        ({"non_root_volumes": [capa.Volume(size=120)]}, ["nonRootVolumes[0]"]),
         ({"instance_id": "i-1", "provider_id": "aws:///z/i-1"}, []),
         ({"cpu_options": capa.CPUOptions(confidential_compute="Disabled")}, []),
         ({"cpu_options": capa.CPUOptions(confidential_compute="odd")}, ["cpuOptions.confidentialCompute"]),
@@ -76,6 +85,16 @@ FILTERED = capo.Subnet(id="s", filter=capo.SubnetFilter(cidr="c"))
         ({}, []),
         ({"provider_id": "openstack:///1"}, []),
         ({"identity_ref": capo.IdentityReference(name="s", cloud_name="c")}, []),
+        ({"identity_ref": capo.IdentityReference(type="Secret", name="s", cloud_name="c")}, []),
+        (
+            {"identity_ref": capo.IdentityReference(type="ClusterIdentity", name="s", cloud_name="c")},
+            ["identityRef.type"],
+        ),
+        ({"server_group": capo.ServerGroup(id="g")}, []),
+        (
+            {"server_group": capo.ServerGroup(id="g", filter=capo.ServerGroupFilter(name="n"))},
+            ["serverGroup.filter"],
+        ),
         ({"identity_ref": capo.IdentityReference(name="s", region="r")}, ["identityRef.region"]),
         ({"identity_ref": capo.IdentityReference(cloud_name="c")}, ["identityRef.cloudName"]),
         ({"floating_ip_pool_ref": capo.TypedReference()}, ["floatingIPPoolRef"]),
@@ -92,6 +111,12 @@ FILTERED = capo.Subnet(id="s", filter=capo.SubnetFilter(cidr="c"))
         (port(fixed_ips=[capo.FixedIP(), capo.FixedIP(ip_address="i")]), ["ports[0].fixedIPs[1].ipAddress"]),
         (port(host_id="h", value_specs=[capo.ValueSpec()]), ["ports[0].hostID", "ports[0].valueSpecs"]),
         (port_by_id(description="d", trunk=True, fixed_ips=[capo.FixedIP(ip_address="i")]), []),
+        (
+            {"ports": [capo.Port(network=capo.Network(id="n", filter=capo.NetworkFilter(name="m")))]},
+            ["ports[0].network.filter"],
+        ),
+        (port_by_id(allowed_address_pairs=[capo.AddressPair()]), []),
+        (port_by_id(allowed_address_pairs=[]), ["ports[0].allowedAddressPairs"]),
         (port_by_id(fixed_ips=[capo.FixedIP(subnet=FILTERED)]), ["ports[0].fixedIPs[0].subnet.filter"]),
     ],
     ids=str,
@@ -107,3 +132,31 @@ def test_on_powervs() -> None:
         service_instance_id="i", service_instance=reference, image=reference, image_ref=LocalReference(name="r")
     )
     assert lost(powervs.find_losses, both) == ["serviceInstance", "imageRef"]
+
+
+def test_credentials_that_become_others_are_told_what_they_become() -> None:
+    found = Findings()
+    identity = capo.IdentityReference(type="ClusterIdentity", name="shared", cloud_name="c")
+    openstack.find_losses(capo.OpenStackMachineSpec(identity_ref=identity), found)
+    assert list(map(str, found.losses)) == [
+        'spec.identityRef.type: Invalid value: "ClusterIdentity": type has no equivalent in the Machine API and '
+        "becomes Secret: by this name it refers to other credentials, or to none"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reference", "lost_fields"),
+    [
+        (capibm.PowerVSReference(id="i", name="n", regex="r"), ["name", "regex"]),
+        (capibm.PowerVSReference(name="n", regex="r"), ["regex"]),
+        (capibm.PowerVSReference(regex="r"), []),
+    ],
+    ids=str,
+)
+def test_on_powervs_a_reference_counts_by_the_first_of_its_fields(
+    reference: capibm.PowerVSReference, lost_fields: list[str]
+) -> None:
+    spec = capibm.IBMPowerVSMachineSpec(service_instance=reference, image=reference, network=reference)
+    assert lost(powervs.find_losses, spec) == [
+        f"{field}.{one}" for field in ("serviceInstance", "image", "network") for one in lost_fields
+    ]

@@ -15,12 +15,15 @@ def converted(
     *,
     labels: dict[str, str] | None = None,
     annotations: dict[str, str] | None = None,
+    owners: list[OwnerReference] | None = None,
     spec: capi.MachineSpec | None = None,
     status: capi.MachineStatus | None = None,
     provider: ProviderPart | None = None,
 ) -> Converted:
     source = capi.Machine(
-        metadata=ObjectMeta(name="w-0", labels=labels or {}, annotations=annotations or {}),
+        metadata=ObjectMeta(
+            name="w-0", labels=labels or {}, annotations=annotations or {}, owner_references=owners or []
+        ),
         spec=spec or capi.MachineSpec(),
         status=status or capi.MachineStatus(),
     )
@@ -174,7 +177,7 @@ def test_the_provider_id_is_copied_unless_empty(given: str, expected: str | None
     assert machine(converted(spec=capi.MachineSpec(provider_id=given))).spec.provider_id == expected
 
 
-def test_gates_config_and_taints_are_dropped_with_a_warning_and_ready_seconds_without() -> None:
+def test_ready_seconds_gates_config_and_taints_are_dropped_with_a_warning() -> None:
     spec = capi.MachineSpec(
         bootstrap=capi.Bootstrap(config_ref=capi.ContractReference(kind="K", name="n")),
         min_ready_seconds=5,
@@ -183,8 +186,14 @@ def test_gates_config_and_taints_are_dropped_with_a_warning_and_ready_seconds_wi
     )
     result = converted(spec=spec)
     assert result.machine == converted().machine
-    lost = ["spec.bootstrap.configRef", "spec.readinessGates", "spec.taints"]
+    lost = ["spec.minReadySeconds", "spec.bootstrap.configRef", "spec.readinessGates", "spec.taints"]
     assert [text.partition(":")[0] for text in result.warnings] == lost
+
+
+def test_ready_seconds_of_a_machine_of_a_machine_set_are_not_lost_since_the_set_has_them() -> None:
+    owner = OwnerReference(api_version="cluster.x-k8s.io/v1beta2", kind="MachineSet", name="ms")
+    spec = capi.MachineSpec(min_ready_seconds=5)
+    assert converted(owners=[owner], spec=spec).warnings == ()
 
 
 @pytest.mark.parametrize(

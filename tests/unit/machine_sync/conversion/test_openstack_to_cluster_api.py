@@ -191,13 +191,47 @@ class TestNetworks:
 
     @pytest.mark.parametrize(
         ("network_says", "subnet_says", "disabled"),
-        [(None, None, None), (None, False, True), (False, None, True), (False, True, None), (True, False, True)],
+        [(None, None, None), (None, False, True), (False, None, True), (True, False, True)],
     )
     def test_a_subnet_overrides_its_network_in_port_security(
         self, network_says: bool | None, subnet_says: bool | None, disabled: bool | None
     ) -> None:
         made = converted(**network(portSecurity=network_says, subnets=[{"uuid": "s", "portSecurity": subnet_says}]))
         assert ports(made)[0].get("disablePortSecurity") == disabled
+
+    @pytest.mark.parametrize(
+        ("given", "paths"),
+        [
+            ({"uuid": "n", "portSecurity": True}, ["portSecurity"]),
+            ({"portSecurity": True, "subnets": [{"uuid": "s"}]}, ["portSecurity"]),
+            ({"portSecurity": False, "subnets": [{"uuid": "s", "portSecurity": True}]}, ["subnets[0].portSecurity"]),
+            (
+                {"portSecurity": True, "subnets": [{"uuid": "s", "portSecurity": True}, {"uuid": "t"}]},
+                ["portSecurity", "subnets[0].portSecurity"],
+            ),
+        ],
+        ids=str,
+    )
+    def test_port_security_that_is_asked_for_is_left_to_openstack_with_a_warning(
+        self, given: dict[str, Any], paths: list[str]
+    ) -> None:
+        result = converted(**network(**given))
+        assert [port.get("disablePortSecurity") for port in infra_spec(result)["ports"]] == [None] * max(
+            1, len(given.get("subnets", []))
+        )
+        assert result.warnings == tuple(
+            f"{P}.networks[0].{path}: Invalid value: true: portSecurity has no equivalent in Cluster API and becomes "
+            "what OpenStack has for the network"
+            for path in paths
+        )
+
+    def test_a_network_that_nothing_names_is_dropped_with_all_it_says(self) -> None:
+        result = converted(**network(vnicType="direct", portTags=["t"], noAllowedAddressPairs=True))
+        assert "ports" not in infra_spec(result)
+        [warning] = result.warnings
+        assert warning.startswith(f"{P}.networks[0]: Invalid value: {{")
+        assert '"vnicType":"direct"' in warning
+        assert warning.endswith(": networks[0] has no equivalent in Cluster API and is dropped")
 
     def test_all_fields_of_a_subnet_filter_are_converted(self) -> None:
         given = {
@@ -256,7 +290,6 @@ class TestPorts:
             ({"macAddress": "", "vnicType": ""}, {}),
             ({"macAddress": "m", "vnicType": "direct"}, {"macAddress": "m", "vnicType": "direct"}),
             ({"tags": ["t"]}, {"tags": ["t"]}),
-            ({"portSecurity": True}, {}),
             ({"portSecurity": False}, {"disablePortSecurity": True}),
             ({"securityGroups": ["a"]}, {"securityGroups": [{"id": "a"}]}),
             (
@@ -278,6 +311,11 @@ class TestPorts:
     def test_fields_of_a_port(self, given: dict[str, Any], expected: dict[str, Any]) -> None:
         [port] = ports(converted(ports=[{"networkID": "n", **given}]))
         assert port == {"network": {"id": "n"}, "description": "", "nameSuffix": "", "profile": {}, **expected}
+
+    def test_port_security_that_is_asked_for_is_left_to_openstack_with_a_warning(self) -> None:
+        result = converted(ports=[{"networkID": "n", "portSecurity": True}])
+        assert "disablePortSecurity" not in infra_spec(result)["ports"][0]
+        assert [text.partition(":")[0] for text in result.warnings] == [f"{P}.ports[0].portSecurity"]
 
     def test_an_unknown_key_of_a_profile_is_an_error(self) -> None:
         assert converted(ports=[{"profile": {"foo": "1", "bar": "2"}}]).errors == (

@@ -123,7 +123,7 @@ class TestRecreationThatFails:
     def after(self, kind: type, error: KubeError, **seen: Any) -> Plan:
         """The plan of the round after the one in which the write failed."""
         action = next(action for action in decided(**self.case(kind)).needed if isinstance(action, kind))
-        last = Outcome((Result(action, error=error),))  # type: ignore[arg-type]
+        last = Outcome((Result(action, error=error),))
         return decide(replace(snapshot(**{**self.case(kind), **seen}), last=last), now=NOW)
 
     @pytest.mark.parametrize("kind", [Delete, RemoveFinalizers])

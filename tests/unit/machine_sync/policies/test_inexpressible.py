@@ -43,6 +43,13 @@ BY_VALUE = {
     "rootVolume.availabilityZone": "one that is given by name can be expressed",
     "additionalBlockDevices[].storage.volume.availabilityZone": "the same",
     "identityRef.cloudName": "only lost without a name",
+    "identityRef.type": "Secret can be expressed",
+    "privateDnsName": "Machines have it of a MachineSet, and that from the cluster",
+    "assignPrimaryIPv6": "the same",
+    "rootVolume.deviceName": "comes back as another volume",
+    "minReadySeconds": "a MachineSet keeps it",
+    "nonRootVolumes[]": "only wrong without a deviceName",
+    "serverGroup.filter": "only lost beside an ID, which the CRD does not admit",
     "image.filter": "wrong when it is missing",
     "ami.eksOptimizedLookupType": "what conversion calls ami.eksLookupType",
     "cloudInit": "reported for any of its fields, which are forbidden one by one",
@@ -62,7 +69,7 @@ def names(found: Any) -> list[str]:
     return [str(field) for field in found]
 
 
-def test_on_aws_they_are_those_of_openshift_and_three_that_it_drops_without_a_word() -> None:
+def test_on_aws_they_are_those_of_openshift_and_three_that_it_loses_without_a_word() -> None:
     openshift = {
         *("ami.eksLookupType", "imageLookupFormat", "imageLookupOrg", "imageLookupBaseOS", "networkInterfaces"),
         *("uncompressedUserData", "ignition.proxy", "ignition.tls", "securityGroupOverrides"),
@@ -70,7 +77,7 @@ def test_on_aws_they_are_those_of_openshift_and_three_that_it_drops_without_a_wo
         "cloudInit.secureSecretsBackend",
     }
     assert set(names(forbidden(AWS))) - openshift == {
-        *("elasticIpPool", "capacityReservationPreference", "cpuOptions.nestedVirtualization")
+        *("elasticIpPool", "capacityReservationPreference", "cpuOptions.nestedVirtualization"),
     }
     assert openshift <= set(names(forbidden(AWS)))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 from click.testing import CliRunner
 
-from windlass.cli import cli
+from windlass.cli.program import cli
 from windlass.machine_sync import policies
 
 SHIPPED = Path(__file__).parents[4] / "deploy" / "machine-sync" / "components" / "policies" / "policies.yaml"

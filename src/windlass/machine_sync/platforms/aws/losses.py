@@ -5,8 +5,8 @@ from typing import Final
 from windlass.api import capa
 from windlass.machine_sync.conversion.field_errors import Findings
 
+_BY: Final = "the Machine API"
 _NO_IGNITION: Final = capa.Ignition()
-
 _NOTHING: Final = ()
 _CONFIDENTIAL_COMPUTE: Final = ("Disabled", "AMDEncryptedVirtualizationNestedPaging")
 _DEFAULT_IGNITION: Final = ("2.3",)
@@ -16,9 +16,9 @@ _OPENSHIFT_STORAGE: Final = ("UnencryptedUserData",)
 def find_losses(spec: capa.AWSMachineSpec, found: Findings) -> None:
     """Add a loss for each field of `spec` that is set and dropped.
 
-    Not for those that conversion in the other direction sets: they come back as they were. These are Ignition with
-    unencrypted user data, of the version that the API server fills in, and DNS names and IPv6 addresses as the
-    cluster's IP family wants them.
+    Not for those that conversion in the other direction always sets, to what they are: Ignition with unencrypted user
+    data, of the version that the API server fills in. DNS names and IPv6 addresses it sets as the cluster's IP family
+    wants them, which nothing here tells.
     """
     ignition = spec.ignition or _NO_IGNITION
     cpu = spec.cpu_options
@@ -31,4 +31,22 @@ def find_losses(spec: capa.AWSMachineSpec, found: Findings) -> None:
         ("ignition.storageType", ignition.storage_type, _OPENSHIFT_STORAGE),
     ):
         if value and value not in expressible:
-            found.lose(f"spec.{field}", value, by="the Machine API")
+            found.lose(f"spec.{field}", value, by=_BY)
+    for field, chosen in (("privateDnsName", spec.private_dns_name), ("assignPrimaryIPv6", spec.assign_primary_ipv6)):
+        if chosen is not None:
+            found.lose(f"spec.{field}", chosen, by=_BY, becomes="what the cluster's IP family asks for")
+    if spec.host_id is not None and spec.host_affinity is None:
+        found.lose("spec.hostID", spec.host_id, by=_BY)
+    _examine_names_of_volumes(spec, found)
+
+
+def _examine_names_of_volumes(spec: capa.AWSMachineSpec, found: Findings) -> None:
+    """In the Machine API a volume without a name is the root volume, and one with a name is none."""
+    root = spec.root_volume
+    if root is not None and root.device_name:
+        becomes = "that of a non-root volume, as which the root volume comes back"
+        found.lose("spec.rootVolume.deviceName", root.device_name, by=_BY, becomes=becomes)
+    for index, volume in enumerate(spec.non_root_volumes):
+        if not volume.device_name:
+            becomes = "the root volume, for want of a deviceName"
+            found.lose(f"spec.nonRootVolumes[{index}]", volume, by=_BY, becomes=becomes)

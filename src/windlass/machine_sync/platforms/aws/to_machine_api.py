@@ -1,7 +1,7 @@
 """An AWSMachine and its AWSCluster as a Machine API Machine with an AWSMachineProviderConfig.
 
-Fields that the Machine API does not have are errors, but for `losses` and for what needs no place there: provider ID,
-privateDnsName and assignPrimaryIPv6 come back from the Machine and the cluster when it is converted the other way.
+Fields that the Machine API does not have are errors, but for `losses` and for what needs no place there: provider ID
+and instance ID come back from the Machine when it is converted the other way.
 """
 
 from typing import Final

@@ -1,44 +1,68 @@
 """What an OpenStackMachine can say and the Machine API cannot: dropped, and told in warnings of ours."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from windlass.api import capo
 from windlass.machine_sync.conversion.field_errors import Findings
 from windlass.machine_sync.platforms.openstack.ports import is_network
 
+_BY: Final = "the Machine API"
+_SECRET: Final = "Secret"
+
+Fields = Iterator[tuple[str, Any]]
+"""Paths and values; what is not set is among them."""
+
 
 def find_losses(spec: capo.OpenStackMachineSpec, found: Findings) -> None:
     """Add a loss for each field of `spec` that is set and dropped."""
+    if spec.identity_ref is not None:
+        _examine_kind(spec.identity_ref, found)
+    for field, value in _lost(spec):
+        # A switch that is off says something too.
+        if value or value is False:
+            found.lose(f"spec.{field}", value, by=_BY)
+    for index, port in enumerate(spec.ports):
+        if port.allowed_address_pairs == [] and not is_network(port):
+            # No pairs at all: the Machine API can say so of a network, but not of a port.
+            found.lose(f"spec.ports[{index}].allowedAddressPairs", port.allowed_address_pairs, by=_BY)
+
+
+def _examine_kind(identity: capo.IdentityReference, found: Findings) -> None:
+    """The Machine API has credentials in Secrets only. One that happens to have the name holds others."""
+    if identity.type not in ("", _SECRET):
+        becomes = f"{_SECRET}: by this name it refers to other credentials, or to none"
+        found.lose("spec.identityRef.type", identity.type, by=_BY, becomes=becomes)
+
+
+def _lost(spec: capo.OpenStackMachineSpec) -> Fields:
+    yield "floatingIPPoolRef", spec.floating_ip_pool_ref
+    yield "schedulerHintAdditionalProperties", spec.scheduler_hint_additional_properties
     identity = spec.identity_ref
-    fields: list[tuple[str, Any]] = [
-        ("floatingIPPoolRef", spec.floating_ip_pool_ref),
-        ("schedulerHintAdditionalProperties", spec.scheduler_hint_additional_properties),
-    ]
     if identity is not None:
-        fields.append(("identityRef.region", identity.region))
+        yield "identityRef.region", identity.region
         if not identity.name:
-            fields.append(("identityRef.cloudName", identity.cloud_name))
+            yield "identityRef.cloudName", identity.cloud_name
     for index, device in enumerate(spec.additional_block_devices):
         volume = device.storage.volume
         zone = volume.availability_zone if volume is not None else None
         if device.storage.type != "Volume":
-            fields.append((f"additionalBlockDevices[{index}].storage.volume", volume))
+            yield f"additionalBlockDevices[{index}].storage.volume", volume
         elif zone is not None and zone.from_ != "Name":
-            fields.append((f"additionalBlockDevices[{index}].storage.volume.availabilityZone", zone))
+            yield f"additionalBlockDevices[{index}].storage.volume.availabilityZone", zone
     root_zone = spec.root_volume.availability_zone if spec.root_volume is not None else None
     if root_zone is not None and root_zone.from_ == "Machine":
-        fields.append(("rootVolume.availabilityZone", root_zone))
+        yield "rootVolume.availabilityZone", root_zone
+    if spec.server_group is not None and spec.server_group.id is not None:
+        yield "serverGroup.filter", spec.server_group.filter
     for index, port in enumerate(spec.ports):
-        lost = _lost_of_network(port) if is_network(port) else _lost_of_port(port)
-        fields += [(f"ports[{index}].{field}", value) for field, value in lost]
-    for field, value in fields:
-        # A switch that is off says something too.
-        if value or value is False:
-            found.lose(f"spec.{field}", value, by="the Machine API")
+        for field, value in _lost_of_network(port) if is_network(port) else _lost_of_port(port):
+            yield f"ports[{index}].{field}", value
 
 
-def _lost_of_network(port: capo.Port) -> Iterator[tuple[str, Any]]:
+def _lost_of_network(port: capo.Port) -> Fields:
+    if port.network is not None and port.network.id is not None:
+        yield "network.filter", port.network.filter
     yield "description", port.description
     yield "nameSuffix", port.name_suffix
     yield "trunk", port.trunk
@@ -53,7 +77,7 @@ def _lost_of_network(port: capo.Port) -> Iterator[tuple[str, Any]]:
     yield "valueSpecs", port.value_specs
 
 
-def _lost_of_port(port: capo.Port) -> Iterator[tuple[str, Any]]:
+def _lost_of_port(port: capo.Port) -> Fields:
     for index, fixed_ip in enumerate(port.fixed_ips):
         if fixed_ip.subnet is not None and fixed_ip.subnet.filter is not None:
             yield f"fixedIPs[{index}].subnet.filter", fixed_ip.subnet.filter

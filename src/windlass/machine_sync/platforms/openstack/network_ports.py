@@ -13,6 +13,7 @@ from windlass.api import capo, mapi_openstack
 from windlass.machine_sync.conversion.field_errors import Findings, invalid
 from windlass.machine_sync.conversion.provider_spec import PATH
 from windlass.machine_sync.platforms.openstack.profile import CAPABILITIES, TRUSTED, binding_profile
+from windlass.machine_sync.platforms.openstack.provider_spec_ports import DEFAULT_SECURITY
 from windlass.machine_sync.platforms.openstack.tags import split, together
 
 _NO_PROFILE: Final = capo.BindingProfile()
@@ -29,16 +30,26 @@ def network_ports(networks: list[mapi_openstack.Network], found: Findings) -> li
         if network.fixed_ip:
             detail = "fixedIp is ignored by MAPO, ignoring"
             found.warnings.append(invalid(f"{path}.fixedIP", network.fixed_ip, detail))
+        if _is_nowhere(network):
+            found.lose(path, network)
+            continue
         for place, subnet in enumerate(network.subnets):
             _examine_subnet(f"{path}.subnets[{place}]", subnet, found)
         _lost(path, network, found)
         profile = _profile(path, network, found)
         target = _network(path, network, found)
         if target is None:
+            _examine_security(path, network, network.subnets, found)
             ports += [_subnet_port(network, subnet, profile) for subnet in network.subnets]
         else:
+            _examine_security(path, network, [], found)
             ports.append(_network_port(path, network, found, target=target, profile=profile))
     return ports
+
+
+def _is_nowhere(network: mapi_openstack.Network) -> bool:
+    """Whether nothing says which network or subnet it is: no port comes of it, whatever else it says."""
+    return not network.uuid and not network.subnets and network.filter == _NO_NETWORK_FILTER
 
 
 def _profile(path: str, network: mapi_openstack.Network, found: Findings) -> capo.BindingProfile | None:
@@ -166,6 +177,20 @@ def _examine_subnet(path: str, subnet: mapi_openstack.Subnet, found: Findings) -
     ):
         if value or value is False:
             found.lose(f"{path}.filter.{field}", value)
+
+
+def _examine_security(
+    path: str, network: mapi_openstack.Network, overriding: list[mapi_openstack.Subnet], found: Findings
+) -> None:
+    """Add a loss for port security that is asked for: Cluster API can only switch it off, or leave it as it is.
+
+    Each of the `overriding` subnets has a port of its own, and its word goes before that of the network.
+    """
+    if network.port_security and not (overriding and all(one.port_security is not None for one in overriding)):
+        found.lose(f"{path}.portSecurity", True, becomes=DEFAULT_SECURITY)
+    for place, subnet in enumerate(overriding):
+        if subnet.port_security:
+            found.lose(f"{path}.subnets[{place}].portSecurity", True, becomes=DEFAULT_SECURITY)
 
 
 def _lost(path: str, network: mapi_openstack.Network, found: Findings) -> None:

@@ -1,9 +1,14 @@
 """The `ports` of a provider spec as ports of an OpenStackMachine: one for one."""
 
+from typing import Final
+
 from windlass.api import capo, mapi_openstack
 from windlass.machine_sync.conversion.field_errors import Findings, invalid, invalid_json
 from windlass.machine_sync.conversion.provider_spec import PATH
 from windlass.machine_sync.platforms.openstack.profile import CAPABILITIES, TRUSTED, binding_profile
+
+DEFAULT_SECURITY: Final = "what OpenStack has for the network"
+"""What port security is if it is asked for: conversion gives only the other switch, `disablePortSecurity: true`."""
 
 
 def ports(source: list[mapi_openstack.Port], found: Findings) -> list[capo.Port]:
@@ -52,6 +57,8 @@ def _lost(path: str, port: mapi_openstack.Port, found: Findings) -> None:
     for field, value in (("projectID", port.project_id), ("tenantID", port.tenant_id)):
         if value:
             found.lose(f"{path}.{field}", value)
+    if port.port_security:
+        found.lose(f"{path}.portSecurity", True, becomes=DEFAULT_SECURITY)
     if port.security_groups == []:
         # None at all, which an absent list does not say: it means those of the machine.
         found.lose(f"{path}.securityGroups", port.security_groups)
