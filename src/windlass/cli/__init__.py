@@ -5,151 +5,29 @@ shell completion must not wait for an HTTP stack. What all commands share:
 
 | module | what it settles |
 |---|---|
+| `program` | which commands there are, and how one is run |
 | `conventions` | the options that every command accepts, before or after its name |
 | `exit_codes` | the table of exit codes |
 | `complaints` | what went wrong, as one line with a remedy |
 | `connection` | from those options to a client of the API server |
-| `output` | data as table, JSON, YAML or names; colour only for people |
+| `table` | rows as columns |
+| `terminal` | who reads it; colour only for people |
 
 Data goes to standard output, everything else to standard error. A reader that goes away is no error worth a word.
+
+Nothing is imported here that takes time: Ctrl-C may come at any moment, and before `main` runs it is a traceback of
+Python's.
 """
 
-import importlib
-import os
 import sys
-from collections.abc import Sequence
-from typing import Any
-
-import click
-
-from windlass.cli.conventions import Settings, adopt
-from windlass.cli.exit_codes import Exit
-
-COMPLETE_VARIABLE = "_WINDLASS_COMPLETE"
-
-COMMANDS = {
-    "machines": "Show machines and MachineSets on both sides: authority, phases, and whether they are in sync.",
-    "convert": "Convert machines in files from one API to the other, offline.",
-    "plan": "Show what controllers would do, on a cluster or from files, without doing it.",
-    "migrate": "Move authority over machines from one API to the other.",
-    "run": "Run controllers.",
-    "release": "Let go of machines and MachineSets, before an uninstall.",
-    "manifests": "Print manifests that are generated from the code, such as RBAC.",
-    "demo": "Show what Windlass does, on real parts that are started for it.",
-    "dev": "Start and stop a real control plane on this computer.",
-    "completion": "Print the completion script of a shell.",
-}
-"""Every command with its line in `windlass --help`; the module has the command's name."""
 
 
-class CommandTable(click.Group):
-    """A group that knows its commands by name and imports the module of a command when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command = importlib.import_module(f"windlass.cli.{cmd_name}").command
-        assert isinstance(command, click.Command)
-        return adopt(command)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.exceptions.NoSuchCommand(name, possibilities=COMMANDS, ctx=ctx)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        from click.shell_completion import CompletionItem
-
-        # The group's own version would import every command to ask for its help.
-        names = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
-        return names + click.Command.shell_complete(self, ctx, incomplete)
-
-
-cli = adopt(
-    CommandTable(
-        name="windlass",
-        help="The machine lifecycle of OpenShift-style Kubernetes clusters.\n\n"
-        "The options below may also stand after the command.",
-        epilog="Exit codes and the details of each command: docs/cli.md",
-        context_settings={"max_content_width": 120},
-    )
-)
-
-
-def main(args: Sequence[str] | None = None) -> int:
+def main(args: list[str] | None = None) -> int:
     """Run the command line `args` (default: this process's) and return its exit code; nothing is raised."""
-    if instruction := os.environ.get(COMPLETE_VARIABLE):
-        from click.shell_completion import shell_complete
-
-        return shell_complete(cli, {}, "windlass", COMPLETE_VARIABLE, instruction)
     try:
-        return _run(list(sys.argv[1:] if args is None else args), Settings())
-    except BrokenPipeError:
-        return Exit.CLOSED_PIPE
-    finally:
-        _discard_unwritable()
+        from windlass.cli.program import run
 
-
-def _run(args: list[str], settings: Settings) -> int:
-    try:
-        code = _call(args, settings)
-        # Now, while trouble with the reader can still be reported, and not when the interpreter ends.
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except (click.Abort, KeyboardInterrupt):
-        click.echo(err=True)
-        return Exit.INTERRUPTED
-    except click.UsageError as error:
-        _show_usage_error(error)
-        return Exit.USAGE
-    except click.ClickException as error:
-        click.echo(f"error: {error.format_message()}", err=True)
-        return error.exit_code
-    except Exception as error:
-        from windlass.cli import complaints
-
-        cause = complaints.cause(error)
-        if isinstance(cause, BrokenPipeError):
-            raise cause from None
-        return complaints.complain(cause, debugging=settings.debugging)
-    return code
-
-
-def _show_usage_error(error: click.UsageError) -> None:
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.format_message(), err=True)
-        return
-    click.echo(f"error: {' '.join(error.format_message().split())}", err=True)
-    if error.ctx is not None:
-        click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
-
-
-def _call(args: list[str], settings: Settings) -> int:
-    try:
-        with cli.make_context("windlass", args, obj=settings) as ctx:
-            result = cli.invoke(ctx)
-    except click.exceptions.Exit as end:
-        return end.exit_code
-    return result if isinstance(result, int) else Exit.OK
-
-
-def _discard_unwritable() -> None:
-    """Leave nothing that the interpreter would try to write at its end, where it would print a traceback of its own."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
+        return run(args)
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return 130  # Exit.INTERRUPTED, which may not have been imported yet

@@ -15,7 +15,7 @@ fish:  windlass completion fish > ~/.config/fish/completions/windlass.fish"""
 def command(shell: str) -> int:
     from click.shell_completion import get_completion_class
 
-    from windlass.cli import COMPLETE_VARIABLE, cli
+    from windlass.cli.program import COMPLETE_VARIABLE, cli
 
     kind = get_completion_class(shell)
     assert kind is not None

@@ -138,7 +138,7 @@ class Client(Reader):
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, for good."""
         await self.transport.close()
 
     async def create(

@@ -7,7 +7,8 @@
     log.info("mirrored", machine="worker-1")          # {"event": "mirrored", "machine": "worker-1", ...}
 
 During a reconcile every line carries `controller`, `object` and `reconcile_id`, whoever writes it (contextvars);
-lines of libraries that use `logging` look the same. In a pod lines are JSON, on a terminal they are for people.
+lines of libraries that use `logging` look the same. In a pod lines are JSON, on a terminal they are for people, in
+colour unless NO_COLOR (https://no-color.org) or TERM=dumb says otherwise.
 
 Whatever looks like a secret is replaced before a line is written: values under telling names (token, password,
 authorization, ...), `data` of Secrets, bearer tokens, JSON web tokens and private keys inside texts. That is the
@@ -15,6 +16,7 @@ second line of defence: the first is not to log objects whole.
 """
 
 import logging
+import os
 import re
 import sys
 from collections.abc import Mapping, MutableMapping
@@ -45,6 +47,7 @@ _TEXTS = re.compile(
 def configure(*, level: str = "info", format: Format = "auto", stream: TextIO | None = None) -> None:  # noqa: A002
     """Set up logging for this process. `auto`: for people if `stream` (standard error) is a terminal, else JSON.
 
+    `console`: for people wherever it goes; colour is only for a terminal.
     ValueError if there is no such level.
     """
     stream = stream or sys.stderr
@@ -52,6 +55,7 @@ def configure(*, level: str = "info", format: Format = "auto", stream: TextIO | 
     if number is None:
         raise ValueError(f"no log level {level!r}: choose debug, info, warning or error")
     for_people = format == "console" or (format == "auto" and stream.isatty())
+    rendering = _for_people(colour=_colourful(stream)) if for_people else _JSON
     context: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -59,7 +63,7 @@ def configure(*, level: str = "info", format: Format = "auto", stream: TextIO | 
     ]
     # Our own lines are written directly: through `logging` each would cost twice the time.
     structlog.configure(
-        processors=[*context, _add_name, *_rendering(for_people)],
+        processors=[*context, _add_name, *_PLAIN, rendering],
         logger_factory=lambda *names: _Lines(stream, *names),
         wrapper_class=structlog.make_filtering_bound_logger(number),
         cache_logger_on_first_use=False,
@@ -68,7 +72,7 @@ def configure(*, level: str = "info", format: Format = "auto", stream: TextIO | 
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*context, structlog.stdlib.add_logger_name],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_rendering(for_people)],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_PLAIN, rendering],
         )
     )
     root = logging.getLogger()
@@ -103,19 +107,25 @@ def _add_name(logger: _Lines, _: str, event: MutableMapping[str, Any]) -> Mutabl
     return event
 
 
-def _rendering(for_people: bool) -> list[Processor]:
-    # Tracebacks become text before secrets are looked for; plain ones, because the pretty ones show local variables.
-    plain: list[Processor] = [structlog.processors.format_exc_info, redact]
-    if for_people:
-        people = structlog.dev.ConsoleRenderer(
-            pad_event_to=0, timestamp_key="time", exception_formatter=structlog.dev.plain_traceback
-        )
-        return [*plain, people]
-    return [*plain, structlog.processors.JSONRenderer(serializer=_serialise)]
+# Tracebacks become text before secrets are looked for; plain ones, because the pretty ones show local variables.
+_PLAIN: tuple[Processor, ...] = (structlog.processors.format_exc_info, redact)
+
+
+def _for_people(*, colour: bool) -> Processor:
+    return structlog.dev.ConsoleRenderer(
+        colors=colour, pad_event_to=0, timestamp_key="time", exception_formatter=structlog.dev.plain_traceback
+    )
+
+
+def _colourful(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _serialise(event: Any, **_: Any) -> str:
     return msgspec.json.encode(event, enc_hook=str).decode()
+
+
+_JSON = structlog.processors.JSONRenderer(serializer=_serialise)
 
 
 def _clean(name: str, value: Any) -> Any:

@@ -109,6 +109,7 @@ class Transport:
         self._user_agent = user_agent or f"windlass/{__version__}"
         self._random = random or Random()
         self._session: aiohttp.ClientSession | None = None
+        self._closed = False
         self._pool: Connections | None = None
         self._credential: Credential | None = None
         self._ssl: Any = True
@@ -124,7 +125,8 @@ class Transport:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections. The transport can be used again afterwards."""
+        """Close all connections, for good: whoever goes on asking is told so."""
+        self._closed = True
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -252,6 +254,9 @@ class Transport:
     async def _send(self, ask: _Ask, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
         session = self._session
         if session is None:
+            if self._closed:
+                # A defect of the caller, and no KubeError: those are tried again.
+                raise RuntimeError(f"{self._named(ask)}: this transport was closed before: open another one")
             session = self._session = self._connect()
         response = await session.request(
             ask.method,

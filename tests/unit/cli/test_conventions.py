@@ -10,9 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 import windlass
-from windlass.cli import COMMANDS, CommandTable, cli, main
+from windlass.cli import main
 from windlass.cli.conventions import Settings, adopt, settings_of
 from windlass.cli.exit_codes import Exit
+from windlass.cli.program import COMMANDS, CommandTable, cli
 
 ALL = {"--kubeconfig", "--context", "--namespace", "-n", "--request-timeout", "--as", "--log-level", "--version"}
 

@@ -13,8 +13,9 @@ from windlass.cli.machines import command
 from windlass.cli.machines.follow import Passage
 from windlass.cli.machines.group import Itself, WithVerbs
 from windlass.cli.machines.selection import Selection, parse
-from windlass.cli.machines.show import summary
+from windlass.cli.machines.show import report, summary
 from windlass.cli.machines.view import Tables, name, tree
+from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import (
     KINDS,
     MACHINE_SETS,
@@ -326,3 +327,25 @@ def test_verbs_are_completed_where_the_first_word_is_due(monkeypatch: pytest.Mon
 def test_options_are_completed_without_a_verb() -> None:
     assert "--unsynced" in completions([], "--un")
     assert completions(["-o"], "w") == ["wide"]
+
+
+# what people are told beside the rows
+
+
+def told(capsys: pytest.CaptureFixture[str], *wanted: str, complete: bool) -> str:
+    """Of an empty cluster."""
+    selection = parse(wanted)
+    report(
+        [], missing=selection.missing([]), places=Namespaces("ours", "theirs"), selection=selection, complete=complete
+    )
+    return capsys.readouterr().err
+
+
+def test_that_there_is_nothing_is_said_only_if_all_sides_could_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, complete=True) == "No machines or MachineSets found in ours or theirs.\n"
+    assert told(capsys, complete=False) == ""
+
+
+def test_what_was_not_found_may_be_on_a_side_that_could_not_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, "machine/a", complete=True) == "error: no machine 'a' in ours or theirs\n"
+    assert told(capsys, "machine/a", complete=False) == "error: no machine 'a' on the sides that can be listed\n"

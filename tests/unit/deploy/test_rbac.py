@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from windlass.cli import cli
+from windlass.cli.program import cli
 from windlass.machine_sync import rbac
 from windlass.machine_sync.constants import Namespaces
 

@@ -274,12 +274,17 @@ async def test_an_answer_that_is_no_object_is_a_decode_error(client: Client, ser
         await read(client)
 
 
-async def test_a_client_can_be_closed_and_used_again(client: Client, server: Script) -> None:
-    server.then(json(200, WIDGET), json(200, WIDGET))
+async def test_a_client_that_was_closed_says_so_instead_of_opening_connections_that_nobody_closes(
+    client: Client, server: Script
+) -> None:
+    server.then(json(200, WIDGET))
     await read(client)
     await client.close()
-    await read(client)
-    assert [request.connection for request in server.requests] == [1, 2]
+    for ask in (read, write):
+        with pytest.raises(RuntimeError, match=r"/widgets/a.*: this transport was closed before: open another one$"):
+            await ask(client)
+    await client.close()
+    assert len(server.requests) == 1
 
 
 async def test_the_gate_is_asked_before_each_attempt_of_a_write_and_never_for_reads(server: Script) -> None:

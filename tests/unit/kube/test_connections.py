@@ -155,7 +155,6 @@ def test_closing_in_the_middle_of_a_connect_leaves_nothing_behind() -> None:
         await transport.close()
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
-        await transport.close()
 
     with listening() as server:
         assert left_behind(*map(close_after, TURNS)) == []

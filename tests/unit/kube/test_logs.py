@@ -110,11 +110,54 @@ def test_what_is_no_secret_is_left_alone(stream: io.StringIO) -> None:
     assert line["names"] == ["a", "b"]
 
 
-def test_lines_are_for_people_on_a_terminal(stream: io.StringIO) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
+
+@pytest.fixture
+def on_a_terminal(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """With the environment of a terminal that has colours."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    return monkeypatch
+
+
+def shown(stream: io.StringIO) -> str:
+    """What people get to see of a line of ours, and of one of a library."""
+    logs.configure(format="console", stream=stream)
+    structlog.stdlib.get_logger("x").error("failed", why="reason")
+    logging.getLogger("aiohttp").error("Unclosed client session")
+    return stream.getvalue()
+
+
+@pytest.mark.usefixtures("on_a_terminal")
+def test_lines_for_people_are_in_colour_on_a_terminal() -> None:
+    text = shown(Terminal())
+    assert all("\x1b[" in line for line in text.splitlines())
+
+
+@pytest.mark.usefixtures("on_a_terminal")
+def test_lines_for_people_that_go_into_a_pipe_have_no_colour() -> None:
+    text = shown(io.StringIO())
+    assert "\x1b" not in text
+    assert "failed" in text
+    assert "why=reason" in text
+    assert "Unclosed client session" in text
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_colour_can_be_switched_off(on_a_terminal: pytest.MonkeyPatch, name: str, value: str) -> None:
+    on_a_terminal.setenv(name, value)
+    assert "\x1b" not in shown(Terminal())
+
+
+def test_an_empty_no_color_says_nothing(on_a_terminal: pytest.MonkeyPatch) -> None:
+    on_a_terminal.setenv("NO_COLOR", "")
+    assert "\x1b" in shown(Terminal())
+
+
+def test_lines_are_for_people_on_a_terminal(stream: io.StringIO) -> None:
     terminal = Terminal()
     logs.configure(stream=terminal)
     structlog.stdlib.get_logger("x").info("mirrored", machine="m-1")

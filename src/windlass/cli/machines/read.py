@@ -1,6 +1,5 @@
 """One look at each side: what is there of a kind, or why it cannot be listed."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,6 +7,7 @@ from windlass.api.meta import K
 from windlass.kube.errors import Forbidden, KubeError, NotServed
 from windlass.kube.object import Object
 from windlass.kube.seen import Present, Unreadable, seen
+from windlass.kube.together import both, together
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import AnyKind, AnyRow, Found
@@ -35,7 +35,7 @@ class Look(NamedTuple):
 
 async def look_at(client: Api, places: Namespaces, kinds: Sequence[AnyKind]) -> list[Look]:
     """Both sides of each kind. Raises KubeErrors that are not about one listing alone."""
-    return list(await asyncio.gather(*(_both_sides(client, places, kind) for kind in kinds)))
+    return await together(_both_sides(client, places, kind) for kind in kinds)
 
 
 def decoded(item: Object[Any]) -> Found:
@@ -46,7 +46,7 @@ def decoded(item: Object[Any]) -> Found:
 
 
 async def _both_sides(client: Api, places: Namespaces, kind: AnyKind) -> Look:
-    left, right = await asyncio.gather(
+    left, right = await both(
         _listing(client, kind.machine_api, places.machine_api), _listing(client, kind.cluster_api, places.cluster_api)
     )
     return Look(kind, left, right)

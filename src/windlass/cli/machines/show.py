@@ -50,7 +50,7 @@ async def once(settings: Settings, places: Namespaces, request: Request) -> Exit
     troubles = [(side.resource, side.trouble) for side in listings(looks) if side.trouble is not None]
 
     report_troubles(listings(looks))
-    report(found, missing=missing, places=places, selection=selection)
+    report(found, missing=missing, places=places, selection=selection, complete=not troubles)
     if selection.unsynced and found and not troubles:
         click.echo(f"note: {summary(found, selection)}", err=True)
     for line in render(request, rows, troubles):
@@ -86,17 +86,23 @@ def report_troubles(sides: Iterable[Listing]) -> None:
             complaints.warn(f"{side.resource} cannot be listed, so that side is missing: {why}")
 
 
-def report(rows: Sequence[AnyRow], *, missing: Sequence[str], places: Namespaces, selection: Selection) -> None:
-    """Tell people what the rows cannot: which objects are not there, and which ones are broken."""
+def report(
+    rows: Sequence[AnyRow], *, missing: Sequence[str], places: Namespaces, selection: Selection, complete: bool
+) -> None:
+    """Tell people what the rows cannot: which objects are not there, and which ones are broken.
+
+    `complete`: all sides could be listed. Else what was not found may be there.
+    """
+    where = f"in {places.machine_api} or {places.cluster_api}" if complete else "on the sides that can be listed"
     for words in missing:
-        complaints.say("error", f"no {words} in {places.machine_api} or {places.cluster_api}")
+        complaints.say("error", f"no {words} {where}")
     for row in rows:
         for side in row.sides:
             if side.unreadable:
                 complaints.warn(f"{side.unreadable} (namespace {side.namespace}): mend it with kubectl edit")
-    if not rows and not missing:
+    if complete and not rows and not missing:
         what = " or ".join(kind.words[1] for kind in selection.kinds)
-        click.echo(f"No {what} found in {places.machine_api} or {places.cluster_api}.", err=True)
+        click.echo(f"No {what} found {where}.", err=True)
 
 
 def summary(rows: Sequence[AnyRow], selection: Selection) -> str:

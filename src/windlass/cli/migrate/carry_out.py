@@ -28,6 +28,7 @@ from windlass.kube import logs
 from windlass.kube.client import Client
 from windlass.kube.reader import CacheReader
 from windlass.kube.reflector import Reflector
+from windlass.kube.together import both, together
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.preflight import Answer, Report, Verdict, preflight
 from windlass.machine_sync.preflight.report import SIDE, Kind
@@ -64,7 +65,7 @@ async def migrate(settings: Settings, places: Namespaces, request: Request) -> E
     logs.configure(level=settings.log_level or "error", format="console")
     async with connect(settings) as client:
         subjects = await _select(client, places, request)
-        acting, reports = await asyncio.gather(
+        acting, reports = await both(
             who_acts(client, now=datetime.now(UTC)), look(client, places, subjects, request=request)
         )
         if subjects:
@@ -103,7 +104,7 @@ async def _select(client: Client, places: Namespaces, request: Request) -> list[
     words = [selection.parse(text) for text in request.wanted]
     looker = Looker(CacheReader(client), places=places, target=request.target)
     bare = list(dict.fromkeys(selection.bare(words)))
-    found = await asyncio.gather(*map(looker.machine_api, bare))
+    found = await together(map(looker.machine_api, bare))
     return selection.resolve(words, dict(zip(bare, found, strict=True)))
 
 
@@ -117,7 +118,7 @@ async def look(client: Client, places: Namespaces, subjects: Sequence[Subject], 
         async with turn:
             return preflight(await try_out(client, await looker(subject)))
 
-    return list(await asyncio.gather(*map(one, subjects)))
+    return await together(map(one, subjects))
 
 
 async def move(
@@ -196,13 +197,7 @@ def _agreed(moving: Sequence[Subject], target: str) -> bool:
     if not terminal.can_ask():
         return True
     count = f"{len(moving)} object{'' if len(moving) == 1 else 's'}"
-    # Else the first Ctrl-C would only ask the event loop to end, which waits for the answer.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        agreed = click.confirm(f"Move authority over {count} to {SIDE[target]}?", err=True)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if agreed:
+    if terminal.agreed(f"Move authority over {count} to {SIDE[target]}?"):
         return True
     click.echo("Nothing was changed.", err=True)
     return False

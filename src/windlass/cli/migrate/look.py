@@ -19,6 +19,7 @@ from windlass.kube.client import Client
 from windlass.kube.errors import BadRequest, Forbidden, Invalid, NotFound, NotServed
 from windlass.kube.object import Object
 from windlass.kube.seen import Absent, NotServedKind, Present, Reader, Seen, seen
+from windlass.kube.together import together
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.conversion import platform_of_infrastructure
@@ -72,16 +73,20 @@ class Looker:
 
     async def __call__(self, subject: Subject) -> Candidate:
         """Everything but the dry run."""
-        machine_api, cluster_api, infrastructure = await asyncio.gather(
-            self.machine_api(subject),
-            self._see(_TWIN[subject.kind], subject.name, self._places.cluster_api),
-            self._see(Infrastructure, "cluster", None),
+        machine_api, cluster_api, infrastructure = await together(
+            [
+                self.machine_api(subject),
+                self._see(_TWIN[subject.kind], subject.name, self._places.cluster_api),
+                self._see(Infrastructure, "cluster", None),
+            ]
         )
         platform = platform_of_infrastructure(there(infrastructure))
-        infra, infra_cluster, owner = await asyncio.gather(
-            self._infra(cluster_api, platform),
-            self._infra_cluster(cluster_api, infrastructure, platform),
-            self._owner(subject, machine_api),
+        infra, infra_cluster, owner = await together(
+            [
+                self._infra(cluster_api, platform),
+                self._infra_cluster(cluster_api, infrastructure, platform),
+                self._owner(subject, machine_api),
+            ]
         )
         return Candidate(
             kind=subject.kind,

@@ -10,7 +10,6 @@
 MachineSets come first: machines that they make meanwhile then have the new authority already.
 """
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from windlass.cli.machines.selection import kind_named
 from windlass.kube.client import Client
 from windlass.kube.errors import NotServed
 from windlass.kube.seen import Present, Unreadable
+from windlass.kube.together import together
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.preflight import Look
 from windlass.machine_sync.preflight.report import Kind
@@ -84,7 +84,7 @@ def bare(words: Sequence[Word]) -> list[Subject]:
 
 async def every(client: Client, places: Namespaces) -> list[Subject]:
     """All Machines and MachineSets of the Machine API, MachineSets first, by name. Raises KubeErrors of listing."""
-    listed = await asyncio.gather(*(_names(client, kind, places.machine_api) for kind in KINDS))
+    listed = await together(_names(client, kind, places.machine_api) for kind in KINDS)
     return [Subject(kind, name) for kind, names in zip(KINDS, listed, strict=True) for name in names]
 
 

@@ -21,6 +21,7 @@ from windlass.kube.client import Client
 from windlass.kube.errors import Conflict, KubeError, NotFound, NotServed
 from windlass.kube.executor import Executor
 from windlass.kube.lease import held
+from windlass.kube.together import together
 from windlass.machine_sync import release as rules
 from windlass.machine_sync.constants import LEASE_NAME, UPSTREAM_LEASE_NAME, Namespaces
 from windlass.machine_sync.release import FAMILIES, Family, Holder, Mirrored
@@ -76,15 +77,17 @@ async def release(settings: Settings, places: Namespaces, request: Request) -> E
 
 async def observe(client: Client, places: Namespaces) -> list[Mirrored]:
     """All Machines on either side, then all MachineSets. Kinds that are not served have none."""
-    families = await asyncio.gather(*(_observe(client, family, places) for family in FAMILIES))
+    families = await together(_observe(client, family, places) for family in FAMILIES)
     return [mirrored for family in families for mirrored in family]
 
 
 async def _observe(client: Client, family: Family, places: Namespaces) -> list[Mirrored]:
-    machine_api, cluster_api, *infra = await asyncio.gather(
-        _list(client, family.machine_api, places.machine_api),
-        _list(client, family.cluster_api, places.cluster_api),
-        *(_list(client.metadata, kind, places.cluster_api) for kind in family.infra),
+    machine_api, cluster_api, *infra = await together(
+        [
+            _list(client, family.machine_api, places.machine_api),
+            _list(client, family.cluster_api, places.cluster_api),
+            *(_list(client.metadata, kind, places.cluster_api) for kind in family.infra),
+        ]
     )
     return rules.group(family, machine_api, cluster_api, [found for kind in infra for found in kind])
 
@@ -106,7 +109,7 @@ async def _may_go_ahead(client: Client, chosen: Sequence[Mirrored], request: Req
     if not request.force and (why := await _running_controller(client)):
         complaints.say("error", f"{why}: it would put the finalizers back; stop it first (or --force)")
         return False
-    if request.ask and terminal.can_ask() and not click.confirm(_question(chosen), err=True):
+    if request.ask and terminal.can_ask() and not terminal.agreed(_question(chosen)):
         click.echo("Nothing was changed.", err=True)
         return False
     return True
@@ -147,7 +150,7 @@ async def _release_all(client: Client, chosen: Sequence[Mirrored], *, dry_run: b
         async with turn:
             return await let_go(client, executor, holders)
 
-    return await asyncio.gather(*(one(mirrored.holders) for mirrored in chosen))
+    return await together(one(mirrored.holders) for mirrored in chosen)
 
 
 async def let_go(client: Client, executor: Executor, holders: Sequence[Holder]) -> Released:

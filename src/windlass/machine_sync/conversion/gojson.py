@@ -10,7 +10,8 @@ scripts), which they print where Go writes `\\U000xxxxx`.
 """
 
 import json
-from typing import Any
+import re
+from typing import Any, Literal
 
 import msgspec
 
@@ -38,6 +39,11 @@ _NAMED = {
 }
 
 _HTML = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_BEYOND_MSGSPEC = (OverflowError, ValueError, RecursionError)
+"""What its encoder raises for huge integers, for halves of surrogate pairs, and for deep trees."""
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 _AS_GIVEN = msgspec.json.Encoder()
@@ -77,8 +83,8 @@ def compact(value: Any) -> str:
     """
     try:
         return _escaped(_ENCODER.encode(value).decode())
-    except (OverflowError, UnicodeEncodeError, RecursionError):
-        return _escaped(_beyond_go(value))
+    except _BEYOND_MSGSPEC:
+        return _escaped(_beyond_go(value, order="deterministic"))
 
 
 def as_given(tree: Any) -> str:
@@ -89,7 +95,7 @@ def as_given(tree: Any) -> str:
     """
     try:
         return _escaped(_AS_GIVEN.encode(tree).decode())
-    except (OverflowError, UnicodeEncodeError, RecursionError):
+    except _BEYOND_MSGSPEC:
         return _escaped(_beyond_go(tree))
 
 
@@ -100,9 +106,13 @@ def _escaped(text: str) -> str:
     return text
 
 
-def _beyond_go(tree: Any) -> str:
+def _beyond_go(tree: Any, *, order: Literal["deterministic"] | None = None) -> str:
     """JSON of what no Go value holds and no API server sends, but a file may: huge numbers, half surrogate pairs."""
     try:
-        return json.dumps(tree, separators=(",", ":"), ensure_ascii=False).encode(errors="replace").decode()
+        plain = msgspec.to_builtins(tree, order=order)
+        text = json.dumps(plain, separators=(",", ":"), ensure_ascii=False)
     except RecursionError:
         return '"nested too deeply to be shown"'
+    except ValueError:
+        return '"with a number too long to be shown"'
+    return _SURROGATE.sub("\ufffd", text)

@@ -5,6 +5,7 @@ on the type that it is for, then decoding that with Go's `encoding/json`. So
 
 * field names match whatever the case of their letters; of several that match, the last in sorted order wins;
 * a number or a bool where a string belongs is taken as its text: `keyName: 5` is `"5"`;
+* an integer that even a float cannot hold is a string, wherever it stands;
 * unknown fields are ignored (here they are returned, for a warning), nulls are absent;
 * the first value of another type is an error, with Go's text: `json: cannot unmarshal array into Go struct field
   AWSMachineProviderConfig.userDataSecret of type v1.LocalObjectReference`.
@@ -45,6 +46,9 @@ class Unmarshalled(Struct, Generic[T], frozen=True, gc=False):
     unknown: list[tuple[str, Any]] = []
 
 
+_FLOATS_END = 2**1024 - 2**970
+"""The first integer that rounds to no 64-bit float."""
+
 TIME = "time"
 """In `GoNames.fields`: a `metav1.Time`, which no number is coerced to."""
 
@@ -83,7 +87,8 @@ def unmarshal(tree: Any, kind: type[T], names: GoNames) -> Unmarshalled[T]:
     shape = _shape(kind, names)  # type: ignore[arg-type]
     try:
         value = msgspec.convert(tree, kind)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        # The latter for keys with half of a surrogate pair, which no field is named like.
         pass
     else:
         if type(tree) is dict and _only_known(tree, shape):
@@ -129,7 +134,11 @@ class _Reader:
 
     def read(self, value: Any, shape: _Shape, *, owner: str, path: tuple[str, ...]) -> Any:
         """`value` as `shape` wants it; None if it is null or does not fit."""
-        return None if value is None else shape.read(self, value, shape, owner, path)
+        if value is None:
+            return None
+        if isinstance(value, int) and not -_FLOATS_END < value < _FLOATS_END:
+            value = _digits(value)
+        return shape.read(self, value, shape, owner, path)
 
     def mismatch(self, what: str, shape: _Shape, owner: str, path: tuple[str, ...], *, go: str = "") -> None:
         """Note that `what` (array, number 5, ...) was found at `path`, a field of the struct `owner`."""
@@ -307,6 +316,14 @@ def _described(value: Any) -> str:
 def _number(value: float) -> float:
     """`value` as Go holds it: beyond 64 bits as a float."""
     return float(value) if isinstance(value, int) and not -(2**63) <= value < 2**64 else value
+
+
+def _digits(value: int) -> str:
+    """`value` as it was written: in decimal, unless it is so long that Python reads such a number in no other base."""
+    try:
+        return str(value)
+    except ValueError:
+        return hex(value)
 
 
 def _as_json_number(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Which files of a directory are read: all, but of a must-gather only those that concern machines.
+"""Which files of a directory are read: all, but of a must-gather those that concern machines, and what was added to it.
 
 `oc adm must-gather` writes thousands of files, logs and metrics among them, below directories of its own making. What
 is of a cluster stands in one of two layouts:
@@ -6,9 +6,12 @@ is of a cluster stands in one of two layouts:
     **/cluster-scoped-resources/<group>/<plural>/<name>.yaml
     **/namespaces/<namespace>/<group>/<plural>/<name>.yaml
 
-`oc adm inspect` writes lists too, as `<plural>.yaml` in the directory of the group.
+`oc adm inspect` writes lists too, as `<plural>.yaml` in the directory of the group. Beside the two directories there
+are texts, logs, pages, and what the API server serves (`aggregated-discovery-api.yaml`). A manifest that lies there was
+put there by somebody who wants it to be read with the rest, such as the Infrastructure that a gathering lacks.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -18,6 +21,10 @@ from windlass.machine_sync.platforms import PLATFORMS
 
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 """The files that are read from a directory."""
+
+_DISCOVERY: Final = "aggregated-discovery-"
+_KIND: Final = re.compile(rb"""\bkind["']?\s*:""")
+"""Only what has a kind can be an object; other files may be neither JSON nor YAML, whatever they are named."""
 
 _CLUSTER_SCOPED: Final = "cluster-scoped-resources"
 _NAMESPACES: Final = "namespaces"
@@ -32,16 +39,20 @@ def files(directory: Path) -> Iterator[Path]:
     """The files to read in `directory` and those below it, in the order of their names. Raises OSError."""
     children = sorted(directory.iterdir())
     if _is_gathered(children):
-        # Beside the two there are only logs, metrics and indexes.
         yield from _concerning_machines(directory)
+        yield from filter(_was_added, children)
         return
     for child in children:
         if child.is_dir():
             # Links are not followed: they may lead in circles.
             if not child.is_symlink():
                 yield from files(child)
-        elif child.suffix.lower() in SUFFIXES and child.is_file():
+        elif _is_read(child):
             yield child
+
+
+def _is_read(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES and path.is_file()
 
 
 def _is_gathered(children: list[Path]) -> bool:
@@ -52,6 +63,11 @@ def _is_gathered(children: list[Path]) -> bool:
         if child.name == _NAMESPACES and any(group.name in _GROUPS for group in child.glob("*/*")):
             return True
     return False
+
+
+def _was_added(path: Path) -> bool:
+    """Whether this, directly in a directory that must-gather wrote, is a manifest, and not one of must-gather's own."""
+    return _is_read(path) and not path.name.startswith(_DISCOVERY) and _KIND.search(path.read_bytes()) is not None
 
 
 def _concerning_machines(gathered: Path) -> Iterator[Path]:

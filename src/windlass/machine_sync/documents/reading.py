@@ -5,9 +5,10 @@ Python objects before that; YAML is, in the dialect of kubectl.
 """
 
 import codecs
+import copy
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
 
@@ -71,11 +72,13 @@ class Document(Struct, frozen=True, eq=False):
             return msgspec.convert(self.body, kind)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             pass
+        tree: Any = None
         try:
             tree = json.loads(self.body) if isinstance(self.body, bytes) else self.body
-            return msgspec.convert(without_nulls(as_json(tree)), kind)
+            tree = without_nulls(as_json(tree))
+            return msgspec.convert(tree, kind)
         except msgspec.ValidationError as error:
-            raise Undecodable(_explained(error)) from None
+            raise Undecodable(_explained(error, tree, kind)) from None
         except RecursionError:
             raise Undecodable("object: nested too deeply") from None
         except ValueError as error:
@@ -105,13 +108,17 @@ _BETWEEN = re.compile(r"(?:\s|^---(?=\s|$))*", re.MULTILINE)
 # Braces or brackets, then something that JSON cannot have there: a plain or single-quoted scalar of YAML.
 _YAML_FLOW = re.compile(r"\s*[\[{]+\s*[^\s\[{\"\]}]")
 
+# How msgspec writes the path of a value in a map, whose key it does not tell, and the steps of a path.
+_ANY_KEY: Final = "[...]"
+_STEP = re.compile(r"\[\.\.\.\]|\[\d+\]|[^.\[\]]+")
+
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
 
 
 def read_path(path: Path) -> Iterator[Document]:
     """The documents of a file, or of the files of a directory and those below it, in the order of their names.
 
-    Of what `oc adm must-gather` wrote, only the files that concern machines are read.
+    Of what `oc adm must-gather` wrote, only the files that concern machines are read, and manifests added beside them.
     """
     try:
         for file in files(path) if path.is_dir() else (path,):
@@ -277,10 +284,48 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _explained(error: msgspec.ValidationError) -> str:
+def _explained(error: msgspec.ValidationError, tree: Any, kind: type) -> str:
     """msgspec's `Expected `int`, got `str` - at `$.spec.replicas`` as `spec.replicas: expected int, got str`."""
     problem, _, path = str(error).replace("`", "").partition(" - at ")
+    if _ANY_KEY in path and path.startswith("$"):
+        path = _with_keys(path, str(error), tree, kind)
     text = f"{problem[:1].lower()}{problem[1:]}"
     if "expected str" in text and text.endswith(("got int", "got float", "got bool")):
         text += " (in YAML, quote it)"
     return f"{path.removeprefix('$').removeprefix('.') or 'object'}: {text}"
+
+
+def _with_keys(path: str, error: str, tree: Any, kind: type) -> str:
+    """`path` with the keys of maps: of each map the one that alone gives the same `error`."""
+    named: list[str] = []
+    place: list[str | int] = []
+    at = tree
+    for step in _STEP.findall(path.removeprefix("$")):
+        if step == _ANY_KEY:
+            key = next((key for key in at if _error_of(_replaced(tree, place, {key: at[key]}), kind) == error), None)
+            if key is None:
+                return path
+            named.append(f"[{key}]")
+        else:
+            key = int(step[1:-1]) if step.startswith("[") else step
+            named.append(step if step.startswith("[") else f".{step}")
+        place.append(key)
+        at = at[key]
+    return "".join(named)
+
+
+def _error_of(tree: Any, kind: type) -> str:
+    try:
+        msgspec.convert(tree, kind)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""
+
+
+def _replaced(tree: Any, place: Sequence[str | int], value: Any) -> Any:
+    """A copy of `tree` with `value` at `place`."""
+    if not place:
+        return value
+    copied = copy.copy(tree)
+    copied[place[0]] = _replaced(tree[place[0]], place[1:], value)
+    return copied

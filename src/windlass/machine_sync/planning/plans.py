@@ -12,6 +12,7 @@ from windlass.kube.errors import KubeError
 from windlass.kube.executor import event_name
 from windlass.kube.plan import Action, Done, Emit, Next, Outcome
 from windlass.kube.seen import Present, Reader, Unreadable
+from windlass.kube.together import together
 from windlass.machine_sync.planning.deciders import Decider, Inventory
 
 AT_ONCE = 16
@@ -50,7 +51,7 @@ async def plans(asked: Iterable[tuple[Decider, str]], reader: Inventory, *, now:
         async with gate:
             return await plan_of(decider, key, reader, now=now)
 
-    return await asyncio.gather(*(one(decider, key) for decider, key in asked))
+    return await together(one(decider, key) for decider, key in asked)
 
 
 async def plan_of(decider: Decider, key: str, reader: Reader, *, now: datetime) -> KeyPlan:

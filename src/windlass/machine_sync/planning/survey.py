@@ -7,7 +7,6 @@ Lists of different kinds are taken one after the other, as caches are filled. A 
 the next look would not make; a controller would find out in the same way, by looking again.
 """
 
-import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +15,7 @@ from windlass.kube.controller import NamespacedName
 from windlass.kube.errors import DecodeError, NotFound, NotServed
 from windlass.kube.object import Object
 from windlass.kube.seen import Absent, NotServedKind, Seen, Unreadable, seen
+from windlass.kube.together import together
 from windlass.kube.verbs import Api
 from windlass.machine_sync.planning.deciders import Decider, Index
 
@@ -39,7 +39,7 @@ class Survey:
     async def take(self, deciders: Iterable[Decider]) -> None:
         """List all that the controllers watch. Raises KubeErrors, but a kind that is not served is an answer."""
         wanted = {(watch.kind, watch.namespace) for decider in deciders for watch in decider.controller.watches}
-        await asyncio.gather(*(self._list(kind, namespace) for kind, namespace in wanted))
+        await together(self._list(kind, namespace) for kind, namespace in wanted)
 
     async def see(
         self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False

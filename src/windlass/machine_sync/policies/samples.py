@@ -69,7 +69,7 @@ _AWS: Final = Samples(
     },
     company={"hostID": {"hostAffinity": "host"}, "dynamicHostAllocation": {"hostAffinity": "host"}},
     # What the IP family of the cluster gives: machines that a MachineSet makes have it. And a root volume with a name,
-    # which the Machine API can have, as another volume: there are templates with it, and they must go on making machines.
+    # which the Machine API can have as another volume: templates that have it must go on making machines.
     skip=frozenset({"privateDnsName", "assignPrimaryIPv6", "rootVolume.deviceName"}),
 )
 

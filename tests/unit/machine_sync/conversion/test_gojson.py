@@ -82,8 +82,19 @@ def test_json_that_was_given_keeps_the_order_of_its_keys() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [({"n": 10**30}, '{"n":1000000000000000000000000000000}'), (["a\ud800<"], r'["a?\u003c"]')],
-    ids=str,
+    [
+        ({"n": 10**30}, '{"n":1000000000000000000000000000000}'),
+        (["a\ud800<"], '["a\ufffd\\u003c"]'),
+        (capo.SecurityGroup(id="\ud800"), '{"id":"\ufffd"}'),
+        (["a", 1 << 20_000], '"with a number too long to be shown"'),
+    ],
+    ids=["a huge number", "half of a pair", "half of a pair in a struct", "a number that Python does not print"],
 )
 def test_what_go_cannot_hold_is_shown_all_the_same(value: object, text: str) -> None:
     assert compact(value) == as_given(value) == text
+
+
+def test_keys_are_in_order_also_beside_what_go_cannot_hold() -> None:
+    tree = {"b": "\udfff", "a": 1}
+    assert compact(tree) == '{"a":1,"b":"\ufffd"}'
+    assert as_given(tree) == '{"b":"\ufffd","a":1}'

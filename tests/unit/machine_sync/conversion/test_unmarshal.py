@@ -19,6 +19,10 @@ AWS = mapi_aws.AWSMachineProviderConfig
 OPENSTACK = mapi_openstack.OpenstackProviderSpec
 
 
+HUGE = 10**400
+"""JSON has such numbers; for the YAML reader of Go, whose floats end before, they are strings."""
+
+
 def aws(tree: Any) -> mapi_aws.AWSMachineProviderConfig:
     read = unmarshal(tree, AWS, AWS_NAMES)
     assert read.value is not None, read.error
@@ -43,6 +47,11 @@ def test_no_provider_spec_is_an_empty_one() -> None:
         (-5, "-5"),
         (2**64 - 1, "18446744073709551615"),
         (2**64, "1.8446744e+19"),
+        (HUGE, str(HUGE)),
+        (-HUGE, str(-HUGE)),
+        (2**1024 - 2**970 - 1, "+Inf"),
+        (2**1024 - 2**970, str(2**1024 - 2**970)),
+        (1 << 20_000, f"0x1{'0' * 5000}"),
         (5.0, "5"),
         (0.25, "0.25"),
         (1e6, "1e+06"),
@@ -56,6 +65,7 @@ def test_no_provider_spec_is_an_empty_one() -> None:
         (True, "true"),
         (False, "false"),
     ],
+    ids=lambda value: str(value)[:30] if not isinstance(value, int) or abs(value) < HUGE else f"{hex(value)[:9]}...",
 )
 def test_a_number_or_bool_where_a_string_belongs_is_taken_as_its_text(value: Any, text: str) -> None:
     assert aws({"keyName": value}).key_name == text
@@ -125,6 +135,9 @@ def test_a_float_without_a_fraction_is_an_integer() -> None:
             {"placementGroupPartition": 2**31},
             "number 2147483648 into Go struct field AWSMachineProviderConfig.placementGroupPartition of type int32",
         ),
+        ({"deviceIndex": HUGE}, "string into Go struct field AWSMachineProviderConfig.deviceIndex of type int64"),
+        ({"publicIp": -HUGE}, "string into Go struct field AWSMachineProviderConfig.publicIp of type bool"),
+        (HUGE, "string into Go value of type v1beta1.AWSMachineProviderConfig"),
         ({"tags": {}}, "object into Go struct field AWSMachineProviderConfig.tags of type []v1beta1.TagSpecification"),
         (
             {"blockDevices": [{}, {"ebs": {"volumeSize": "1"}}]},
@@ -147,7 +160,7 @@ def test_a_float_without_a_fraction_is_an_integer() -> None:
             "number into Go struct field ObjectMeta.metadata.creationTimestamp of type string",
         ),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:80],
 )
 def test_a_value_of_another_type_is_gos_error(tree: Any, error: str) -> None:
     assert aws_error(tree) == f"json: cannot unmarshal {error}"
@@ -160,7 +173,7 @@ def test_the_first_error_in_sorted_order_is_reported() -> None:
 
 def test_an_integer_may_be_a_string_where_go_says_so() -> None:
     kind = mapi_powervs.PowerVSMachineProviderConfig
-    for given_value in (2, "0.5"):
+    for given_value in (2, "0.5", str(HUGE)):
         read = unmarshal({"processors": given_value, "x": 1}, kind, POWERVS_NAMES).value
         assert read is not None
         assert read.processors == given_value
@@ -236,15 +249,18 @@ def test_a_provider_status_is_read_alike_and_may_have_more() -> None:
     )
 
 
+LONE = st.sampled_from(["\ud800", "a\udfff"])
+
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
+    st.none() | st.booleans() | st.integers() | st.integers(HUGE) | st.floats() | st.text(max_size=6) | LONE,
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
                 ["ami", "id", "filters", "tags", "name", "networks", "subnets", "filter", "profile", "METADATA"]
             )
-            | st.text(max_size=4),
+            | st.text(max_size=4)
+            | LONE,
             inner,
             max_size=4,
         )
@@ -280,6 +296,12 @@ def test_keys_of_yaml_that_are_no_strings_become_strings() -> None:
     assert value is not None
     assert value.metadata.labels == {"true": "x"}
     assert loss.path == "spec.providerSpec.value.1"
+
+
+def test_a_key_with_half_of_a_surrogate_pair_is_an_unknown_field_like_any_other() -> None:
+    value, [loss] = provider_spec({"\ud800": "\udfff", "keyName": "k"}, AWS, AWS_NAMES)
+    assert value == AWS(key_name="k")
+    assert loss.problem == 'Invalid value: "\ufffd"'
 
 
 def test_deep_nesting_is_an_unknown_field_like_any_other() -> None:

@@ -1,4 +1,4 @@
-"""What is read of a must-gather: what concerns machines, and nothing else."""
+"""What is read of a must-gather: what concerns machines, what was added to it, and nothing else."""
 
 import json
 from pathlib import Path
@@ -39,15 +39,45 @@ def test_of_a_must_gather_only_what_concerns_machines_is_read(tmp_path: Path) ->
         f"{ROOT}/namespaces/a/core/pods.yaml",
         f"{ROOT}/namespaces/a/pods/p/p.yaml",
         f"{ROOT}/monitoring/prometheus/rules.json",
-        f"{ROOT}/event-filter.json",
+        f"{ROOT}/aggregated-discovery-apis.yaml",
+        f"{ROOT}/event-filter.html",
+        f"{ROOT}/timestamp",
+        f"{ROOT}/version",
     )
-    (tmp_path / ROOT / "event-filter.json").write_text("{broken")
+    (tmp_path / ROOT / "statistics.json").write_text("{broken")
     assert found(tmp_path) == concerning
 
 
 def test_a_gathering_without_cluster_scoped_objects_is_known_by_its_groups(tmp_path: Path) -> None:
-    write(tmp_path, "namespaces/a/machine.openshift.io/machines/m.yaml", "namespaces/a/core/pods.yaml", "x.yaml")
+    write(
+        tmp_path,
+        "namespaces/a/machine.openshift.io/machines/m.yaml",
+        "namespaces/a/core/pods.yaml",
+        "monitoring/x.yaml",
+    )
     assert found(tmp_path) == ["namespaces/a/machine.openshift.io/machines/m.yaml"]
+
+
+def test_manifests_that_somebody_put_beside_what_was_gathered_are_read(tmp_path: Path) -> None:
+    write(tmp_path, "namespaces/a/machine.openshift.io/machines/m.yaml", "infrastructure.yaml", "own/cluster.yaml")
+    (tmp_path / "more.JSON").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
+    assert found(tmp_path) == [
+        "namespaces/a/machine.openshift.io/machines/m.yaml",
+        "infrastructure.yaml",
+        "more.JSON",
+    ]
+
+
+def test_an_infrastructure_that_was_not_gathered_can_be_added(tmp_path: Path) -> None:
+    for name, tree in (
+        ("namespaces/openshift-machine-api/machine.openshift.io/machines/m.yaml", machine()),
+        ("infrastructure.yaml", infrastructure()),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(tree))
+    [outcome] = convert_to_cluster_api(read_path(tmp_path))
+    assert (outcome.object, outcome.errors, outcome.notes) == ("Machine/m", (), ())
 
 
 def test_a_directory_that_only_has_a_name_in_common_is_read_whole(tmp_path: Path) -> None:

@@ -144,7 +144,11 @@ class TestDecoding:
                 {"status": {"addresses": [{}, {"type": True}]}},
                 "status.addresses[1].type: expected str, got bool (in YAML, quote it)",
             ),
-            ({"metadata": {"labels": {"a": {}}}}, "metadata.labels[...]: expected str, got object"),
+            ({"metadata": {"labels": {"a": "b", "c/d": {}}}}, "metadata.labels[c/d]: expected str, got object"),
+            (
+                {"metadata": {"annotations": {"a": "b"}, "labels": {"a": "b", "c": 1, "d": 2}}},
+                "metadata.labels[c]: expected str, got int (in YAML, quote it)",
+            ),
             ({"spec": {"minReadySeconds": "1"}}, "spec.minReadySeconds: expected int | null, got str"),
             ({"spec": {"minReadySeconds": 2**31}}, "spec.minReadySeconds: expected int <= 2147483647"),
         ],

@@ -1,6 +1,5 @@
 """Look at one name on a cluster: both sides, the infrastructure, the Events, and the plan."""
 
-import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -14,6 +13,7 @@ from windlass.cli.machines.selection import Wanted
 from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
 from windlass.kube.object import Object
 from windlass.kube.seen import Present, Unreadable, seen
+from windlass.kube.together import both, together
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import KINDS, AnyKind, AnyRow
@@ -63,7 +63,7 @@ class Sight(Struct):
 async def look(client: Api, places: Namespaces, wanted: Wanted, *, now: datetime) -> Sight | None:
     """What there is to know; None if nothing has that name. Raises Ambiguous, and KubeErrors that concern both."""
     kinds = [wanted.kind] if wanted.kind else KINDS
-    found = await asyncio.gather(*(_Sides(client, places, kind, wanted.name).look() for kind in kinds))
+    found = await together(_Sides(client, places, kind, wanted.name).look() for kind in kinds)
     there = [sides for sides in found if sides.machine_api or sides.cluster_api]
     if len(there) > 1:
         raise Ambiguous
@@ -99,7 +99,7 @@ class _Sides:
         self.troubles: list[Trouble] = []
 
     async def look(self) -> "_Sides":
-        self.machine_api, self.cluster_api = await asyncio.gather(
+        self.machine_api, self.cluster_api = await both(
             self._get(self._kind.machine_api, self._name, self._places.machine_api),
             self._get(self._kind.cluster_api, self._name, self._places.cluster_api),
         )
@@ -127,7 +127,7 @@ class _Sides:
         if infra is not None:
             subjects.append(Subject(infra.kind, self._places.cluster_api, infra.name, infra.uid))
         asked = sorted({(subject.namespace, subject.name) for subject in subjects})
-        listed = await asyncio.gather(*(self._events(namespace, name) for namespace, name in asked))
+        listed = await together(self._events(namespace, name) for namespace, name in asked)
         return happenings([event for events in listed for event in events], subjects, at_most=EVENTS)
 
     async def _events(self, namespace: str, name: str) -> Sequence[Object[Event]]:
