@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 import click
 
 from windlass.cli.exit_codes import Exit
-from windlass.cli.terminal import colourful, paint
+from windlass.cli.terminal import paint
+from windlass.kube.colour import colourful
 
 
 def complain(error: BaseException, *, debugging: bool = False) -> Exit:

@@ -1,20 +1,13 @@
 """Who is at the other end: a person at a terminal, or a program."""
 
-import os
 import select
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
 
 import click
-
-
-def colourful(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether colour is welcome: on a terminal, unless NO_COLOR (https://no-color.org) or TERM=dumb says otherwise."""
-    return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 def can_ask() -> bool:

@@ -16,7 +16,6 @@ second line of defence: the first is not to log objects whole.
 """
 
 import logging
-import os
 import re
 import sys
 from collections.abc import Mapping, MutableMapping
@@ -26,6 +25,8 @@ from typing import Any, Literal, TextIO
 import msgspec
 import structlog
 from structlog.typing import Processor
+
+from windlass.kube.colour import colourful
 
 REDACTED = "<redacted>"
 
@@ -55,7 +56,7 @@ def configure(*, level: str = "info", format: Format = "auto", stream: TextIO | 
     if number is None:
         raise ValueError(f"no log level {level!r}: choose debug, info, warning or error")
     for_people = format == "console" or (format == "auto" and stream.isatty())
-    rendering = _for_people(colour=_colourful(stream)) if for_people else _JSON
+    rendering = _for_people(colour=colourful(stream)) if for_people else _JSON
     context: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -115,10 +116,6 @@ def _for_people(*, colour: bool) -> Processor:
     return structlog.dev.ConsoleRenderer(
         colors=colour, pad_event_to=0, timestamp_key="time", exception_formatter=structlog.dev.plain_traceback
     )
-
-
-def _colourful(stream: TextIO) -> bool:
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _serialise(event: Any, **_: Any) -> str:

@@ -150,6 +150,11 @@ class Pulse(Struct, frozen=True):
     skipped: int = 0
     """Objects left out because nobody can read their metadata, counted each time they are sent."""
 
+    @property
+    def failing(self) -> str:
+        """What goes wrong now, or nothing: once a watch is open it goes well, although nothing may have come yet."""
+        return self.error if self.failing_seconds is not None else ""
+
 
 class _Rewound(KubeError):
     """The server is behind what it said before."""

@@ -11,7 +11,7 @@ import yaml
 
 from tests.api.cli.conftest import Sides, Windlass
 from tests.patience import PATIENCE
-from windlass.cli.terminal import colourful
+from windlass.kube.colour import colourful
 from windlass.testing import ControlPlane
 
 pytestmark = pytest.mark.plane

@@ -146,4 +146,4 @@ def _trouble(reflector: Reflector[Any]) -> str:
     pulse = reflector.pulse
     if pulse.stage is Stage.NOT_SERVED:
         return "the API server does not serve this kind; waiting for its CustomResourceDefinition"
-    return pulse.error if pulse.failing_seconds is not None else ""
+    return pulse.failing

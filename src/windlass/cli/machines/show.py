@@ -17,7 +17,7 @@ from windlass.cli.exit_codes import Exit
 from windlass.cli.machines import view
 from windlass.cli.machines.read import Listing, Look, look_at
 from windlass.cli.machines.selection import Selection
-from windlass.cli.terminal import colourful
+from windlass.kube.colour import colourful
 from windlass.kube.errors import KubeError
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import AnyRow

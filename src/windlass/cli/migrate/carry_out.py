@@ -26,6 +26,7 @@ from windlass.cli.migrate.waves import Waves
 from windlass.cli.table import Table
 from windlass.kube import logs
 from windlass.kube.client import Client
+from windlass.kube.colour import colourful
 from windlass.kube.reader import CacheReader
 from windlass.kube.reflector import Reflector
 from windlass.kube.together import both, together
@@ -174,7 +175,7 @@ async def _tell_troubles(reflectors: Sequence[Reflector[Any]], tell: Audience) -
     told = ""
     while True:
         await asyncio.sleep(TROUBLE_AFTER)
-        trouble = next((reflector.pulse.error for reflector in reflectors if reflector.pulse.failures), "")
+        trouble = next(filter(None, (reflector.pulse.failing for reflector in reflectors)), "")
         if trouble and not told:
             tell.say(f"what happens cannot be followed now, and is tried again: {trouble}")
         elif told and not trouble:
@@ -221,7 +222,7 @@ def _at_rest(report: Report) -> Result:
 
 
 def _print(reports: Sequence[Report], results: Mapping[Subject, Result]) -> None:
-    colour = terminal.colourful(sys.stdout)
+    colour = colourful(sys.stdout)
     if results:
         endings = [view.Ending(report, results[view.subject_of(report)]) for report in reports]
         lines = Table(view.result_columns(), colour=colour).lines(endings)
