@@ -8,6 +8,8 @@ from msgspec import Struct
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 from windlass.testing.simulators.platforms import AWS, OPENSTACK, SimulatedPlatform
 
+from ...unit.machine_sync.trees import PROVIDER_SPEC
+
 Tree = dict[str, Any]
 
 
@@ -43,13 +45,7 @@ EXAMPLES = {
         infra_spec={"flavor": "m1.large", "image": {"filter": {"name": "rhcos"}}},
         cluster_spec={"identityRef": {"name": "openstack-cloud-credentials", "cloudName": "openstack"}},
         provider_spec={
-            "apiVersion": "machine.openshift.io/v1alpha1",
-            "kind": "OpenstackProviderSpec",
-            "flavor": "m1.large",
-            "image": "rhcos",
-            "cloudsSecret": {"name": "openstack-cloud-credentials"},
-            "cloudName": "openstack",
-            "userDataSecret": {"name": "worker-user-data"},
+            **PROVIDER_SPEC,
             "networks": [{"filter": {"name": "net"}, "subnets": [{"filter": {"name": "sub"}}]}],
             "securityGroups": [{"filter": {"name": "worker"}}],
         },

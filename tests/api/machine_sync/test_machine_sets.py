@@ -17,6 +17,7 @@ from windlass.api.config import Infrastructure
 from windlass.kube.errors import Conflict
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MACHINE_SET_LABEL, PAUSED_ANNOTATION, SYNC_FINALIZER
 
+from ...unit.machine_sync.trees import PROVIDER_SPEC
 from .examples import Tree
 from .stage import CLUSTER, Stage, condition, eventually, finalizers, held_by_us
 
@@ -28,15 +29,7 @@ CORE_FINALIZER: Final = "cluster.x-k8s.io/machineset"
 MADE = {MACHINE_SET_LABEL: NAME}
 
 PROVIDER_SPECS: Final[dict[str, Tree]] = {
-    "OpenStack": {
-        "apiVersion": "machine.openshift.io/v1alpha1",
-        "kind": "OpenstackProviderSpec",
-        "flavor": "m1.large",
-        "image": "rhcos",
-        "cloudsSecret": {"name": "openstack-cloud-credentials"},
-        "cloudName": "openstack",
-        "userDataSecret": {"name": "worker-user-data"},
-    },
+    "OpenStack": PROVIDER_SPEC,
     "AWS": {
         "apiVersion": "machine.openshift.io/v1beta1",
         "kind": "AWSMachineProviderConfig",
