@@ -4,10 +4,10 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# How long one example takes says something about the machine and nothing about the code.
-settings.register_profile("windlass", deadline=None)
+# How long an example takes, or its making, says something about the machine and nothing about the code.
+settings.register_profile("windlass", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("windlass")
 
 SLOWEST_FIRST = ("e2e", "api", "unit")

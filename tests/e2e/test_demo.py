@@ -27,7 +27,7 @@ def environment(tmp_path: Path) -> Iterator[Mapping[str, str]]:
     for name in ("tmp", "state"):
         (tmp_path / name).mkdir()
     yield os.environ | {"TMPDIR": str(tmp_path / "tmp"), "XDG_STATE_HOME": str(tmp_path / "state")}
-    assert wait_for(lambda: True if not processes_of(tmp_path) else None, seconds=60), processes_of(tmp_path)
+    assert wait_for(lambda: True if not processes_of(tmp_path) else None, seconds=PATIENCE), processes_of(tmp_path)
     assert [*(tmp_path / "tmp").iterdir()] == []
 
 

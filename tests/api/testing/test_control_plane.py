@@ -148,7 +148,7 @@ async def test_the_core_manager_of_cluster_api_runs_on_the_plane(tmp_path: Path)
             status: dict[str, Any] = plane.blocking.rest.request("GET", path).get("status", {})
             return status.get("phase")
 
-        assert await asyncio.to_thread(wait_for, phase, seconds=30) == "Provisioning"
+        assert await asyncio.to_thread(wait_for, phase, seconds=PATIENCE) == "Provisioning"
     assert (tmp_path / "logs" / "cluster-api-core.log").exists(), "a directory that the caller names is kept"
 
 

@@ -35,7 +35,7 @@ import time
 from pathlib import Path
 
 def test_for_ever(windlass_plane):
-    Path(__file__).with_name("seen").write_text(str(windlass_plane.connection.directory))
+    Path(__file__).with_name("seen").write_text(f"{windlass_plane.connection.directory}\\n")
     time.sleep(600)
 """
 
@@ -105,12 +105,18 @@ def test_logs_are_kept_when_asked_for_and_the_summary_says_where(project: Path) 
 def test_nothing_is_left_of_a_test_run_that_is_killed(project: Path) -> None:
     (project / "test_greeter.py").write_text(FOR_EVER)
     with pytest_in(project) as run:
-        assert wait_for(lambda: True if (project / "seen").exists() else None, seconds=PATIENCE)
-        directory = (project / "seen").read_text()
+        directory = wait_for(lambda: line_in(project / "seen"), seconds=PATIENCE)
+        assert directory is not None
         os.killpg(run.pid, signal.SIGKILL)
         run.communicate()
     assert wait_for(lambda: None if directory in running() else True, seconds=PATIENCE)
     assert wait_for(lambda: None if Path(directory).exists() else True, seconds=PATIENCE)
+
+
+def line_in(file: Path) -> str | None:
+    """The line that another process writes to `file`, once all of it is there."""
+    text = file.read_text() if file.exists() else ""
+    return text.removesuffix("\n") if text.endswith("\n") else None
 
 
 def running() -> str:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct, field
 
+from tests.patience import PATIENCE
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import errors
 from windlass.kube.client import Client
@@ -256,7 +257,7 @@ async def test_an_unreadable_object_does_not_end_the_watch_if_somebody_listens(c
 
 async def test_leaving_a_watch_frees_its_connection(server: Script) -> None:
     server.then(stream(line("ADDED", widget("a")), end=False), page("a"))
-    async with Client(ClusterConfig(server=server.url), connections=1, timeout=5) as client:
+    async with Client(ClusterConfig(server=server.url), connections=1, timeout=PATIENCE) as client:
         async with aclosing(client.watch(Widget)) as happening:
             async for event in happening:
                 assert event.object.name == "a"

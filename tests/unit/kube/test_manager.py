@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.api.coordination import Lease
 from windlass.kube.controller import Controller, Watch
 from windlass.kube.errors import TransportError
@@ -342,6 +343,8 @@ asyncio.run(main())
 
 
 def test_a_loop_that_is_stuck_does_not_outlive_the_drain_deadline() -> None:
-    ended = subprocess.run([sys.executable, "-c", STUCK_LOOP], capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", STUCK_LOOP], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert ended.stdout.splitlines()[-1] == "stuck"
     assert ended.returncode == 1

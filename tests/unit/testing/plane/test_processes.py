@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.testing.plane.errors import PlaneError
 from windlass.testing.plane.processes import Processes
 from windlass.testing.plane.waiting import wait_for
@@ -29,9 +30,10 @@ time.sleep(600)
 """
 FORKS = """
 import os
-if os.fork() == 0:
-    Path(folder / "forked").write_text(str(os.getpid()))
+forked = os.fork()
+if forked == 0:
     time.sleep(600)
+(folder / "forked").write_text(str(forked))
 """
 
 
@@ -47,7 +49,7 @@ def test_a_process_that_ends_on_its_own_leaves_its_exit_code_and_its_output(
     processes: Processes, tmp_path: Path
 ) -> None:
     processes.start("short", ["sh", "-c", "echo out; echo err >&2; exit 3"], log=tmp_path / "log")
-    assert wait_for(lambda: processes.exit_code("short"), seconds=10) == 3
+    assert wait_for(lambda: processes.exit_code("short"), seconds=PATIENCE) == 3
     assert (tmp_path / "log").read_text().split() == ["out", "err"]
 
 
@@ -73,7 +75,7 @@ def test_what_a_process_has_started_goes_with_it(processes: Processes, tmp_path:
     script = f"{sys.executable} -S -c 'import os, time; print(os.getpid(), flush=True); time.sleep(600)' & wait"
     pid = started(processes, ["sh", "-c", script], tmp_path)
     processes.kill("child")
-    assert wait_for(lambda: None if alive(pid) else True, seconds=10)
+    assert wait_for(lambda: None if alive(pid) else True, seconds=PATIENCE)
 
 
 def test_a_program_that_does_not_exist_is_an_error_that_names_it(processes: Processes, tmp_path: Path) -> None:
@@ -109,11 +111,11 @@ def test_when_the_supervisor_is_gone_the_error_says_so(processes: Processes) -> 
 def test_nothing_is_left_when_the_owner_is_killed(tmp_path: Path, then: str) -> None:
     (tmp_path / "data").mkdir()
     with owner(tmp_path, then) as killed:
-        sleeper = wait_for(lambda: pid_in(tmp_path / "sleeper.log"), seconds=10)
+        sleeper = wait_for(lambda: pid_in(tmp_path / "sleeper.log"), seconds=PATIENCE)
         assert sleeper is not None
         killed.kill()
-        assert wait_for(lambda: None if alive(sleeper) else True, seconds=10)
-        assert wait_for(lambda: None if (tmp_path / "data").exists() else True, seconds=10)
+        assert wait_for(lambda: None if alive(sleeper) else True, seconds=PATIENCE)
+        assert wait_for(lambda: None if (tmp_path / "data").exists() else True, seconds=PATIENCE)
     if (tmp_path / "forked").exists():
         os.kill(int((tmp_path / "forked").read_text()), signal.SIGKILL)
 
@@ -121,11 +123,11 @@ def test_nothing_is_left_when_the_owner_is_killed(tmp_path: Path, then: str) -> 
 def test_nothing_is_left_when_the_owners_whole_process_group_is_killed(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     with owner(tmp_path, "") as killed:
-        sleeper = wait_for(lambda: pid_in(tmp_path / "sleeper.log"), seconds=10)
+        sleeper = wait_for(lambda: pid_in(tmp_path / "sleeper.log"), seconds=PATIENCE)
         assert sleeper is not None
         os.killpg(killed.pid, signal.SIGKILL)
-        assert wait_for(lambda: None if alive(sleeper) else True, seconds=10)
-        assert wait_for(lambda: None if (tmp_path / "data").exists() else True, seconds=10)
+        assert wait_for(lambda: None if alive(sleeper) else True, seconds=PATIENCE)
+        assert wait_for(lambda: None if (tmp_path / "data").exists() else True, seconds=PATIENCE)
 
 
 def owner(folder: Path, then: str) -> subprocess.Popen[str]:
@@ -141,7 +143,7 @@ def owner(folder: Path, then: str) -> subprocess.Popen[str]:
 
 def started(processes: Processes, argv: list[str], folder: Path) -> int:
     processes.start("child", argv, log=folder / "log")
-    pid = wait_for(lambda: pid_in(folder / "log"), seconds=10)
+    pid = wait_for(lambda: pid_in(folder / "log"), seconds=PATIENCE)
     assert pid is not None
     return pid
 
