@@ -1,6 +1,5 @@
 """Where the snapshot of a machine comes from: caches, and the API server itself where their lag could do harm."""
 
-import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,6 +9,7 @@ from windlass.api import capi, config, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.plan import Outcome
 from windlass.kube.seen import Absent, Present, Reader, Seen, metadata_of
+from windlass.kube.together import together
 from windlass.machine_sync import constants
 from windlass.machine_sync.constants import MIGRATING, SYNC_FINALIZER, Namespaces
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
@@ -123,7 +123,7 @@ class Observer:
                 return {"cluster_api": await self._cluster_api(capi.Machine, seen.name, live=True)}
             return {"infra": (await self._infra(seen, live=True)).infra}
 
-        looks = await asyncio.gather(*map(look, kinds))
+        looks = await together(map(look, kinds))
         found = replace(seen, **{field: one for each in looks for field, one in each.items()})
         if _infra_reference(found) != _infra_reference(seen):
             return await self._infra(found, live=True)
