@@ -1,5 +1,38 @@
-"""How long tests wait for what they are not about."""
+"""How long tests wait for what they are not about, and how a test that is about time allows for a busy machine."""
+
+import asyncio
+import time
+from types import TracebackType
+from typing import Self
 
 PATIENCE = 180.0
 """Seconds for something to come true where the test is not about how long it takes: what takes one on an idle machine
 takes a minute beside everything else that a busy one may be doing."""
+
+
+class Stalls:
+    """How long the machine stood still within an `async with` block, as far as this event loop can tell.
+
+    `seconds` is the sum of what sleeps took longer than asked. A test that has an upper bound for how long another
+    process takes adds it to the bound: a machine that stood still does so for everybody.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    async def __aenter__(self) -> Self:
+        self._watching = asyncio.create_task(self._watch())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._watching.cancel()
+        await asyncio.wait([self._watching])
+
+    async def _watch(self) -> None:
+        beat = 0.05
+        while True:
+            begun = time.monotonic()
+            await asyncio.sleep(beat)
+            self.seconds += time.monotonic() - begun - beat

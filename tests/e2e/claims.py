@@ -6,7 +6,14 @@ Pure functions of what there is on both sides, so that a test which waits in vai
 from collections.abc import Mapping
 
 from windlass.kube.conditions import find, is_true
-from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MACHINE_API, PAUSED_ANNOTATION, SYNC_FINALIZER
+from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
+    CLUSTER_API,
+    MACHINE_API,
+    PAUSED_ANNOTATION,
+    SYNC_FINALIZER,
+)
+from windlass.machine_sync.conversion.metadata import CLUSTER_NAME_LABEL
 
 from ..api.machine_sync.examples import Example, Tree
 from ..api.machine_sync.stage import condition, finalizers
@@ -43,8 +50,15 @@ def set_shortcoming(found: Mapping[str, Tree | None], authority: str, *, replica
         "replicas on both sides": mirror["spec"].get("replicas") == source["spec"].get("replicas") == replicas,
         "those of the Machine API ready": status_of(mirror).get("readyReplicas", 0) == replicas,
         "those of Cluster API ready": status_of(source).get("readyReplicas", 0) == replicas,
+        # Its manager completes the selector of a set that is handed over to it, a while after it has said that it is
+        # no longer paused.
+        "selector completed by Cluster API": authority != CLUSTER_API or CLUSTER_NAME_LABEL in _selector(source),
     }
     return ", ".join(claim for claim, holds in claims.items() if not holds)
+
+
+def _selector(machine_set: Tree) -> Tree:
+    return machine_set["spec"]["selector"].get("matchLabels") or {}
 
 
 def _authority_claims(mirror: Tree, source: Tree, authority: str) -> dict[str, bool]:

@@ -188,10 +188,21 @@ class Ground:
     async def scale(self, kind: type[KubernetesObject], name: str, replicas: int) -> None:
         await self.stage.patch(kind, name, {"spec": {"replicas": replicas}})
 
-    async def mark_for_deletion(self, kind: type[KubernetesObject], name: str) -> None:
-        """The next machine that its set deletes is this."""
-        group = "machine.openshift.io" if kind is mapi.Machine else "cluster.x-k8s.io"
-        await self.stage.patch(kind, name, {"metadata": {"annotations": {f"{group}/delete-machine": "true"}}})
+    async def mark_for_deletion(self, name: str) -> None:
+        """The next machine that its set deletes is this one of Cluster API.
+
+        Returns when Cluster API's manager has seen it, which sees machines and sets by different watches: it gives the
+        Node a label that the machine gets at the same time.
+        """
+        mark = "node.cluster.x-k8s.io/marked"
+        marked = {"annotations": {"cluster.x-k8s.io/delete-machine": "true"}, "labels": {mark: ""}}
+        machine = await self.stage.patch(capi.Machine, name, {"metadata": marked})
+        node = machine["status"]["nodeRef"]["name"]
+        await eventually(
+            lambda: self.stage.get(core.Node, node),
+            lambda found: found is not None and mark in (found["metadata"].get("labels") or {}),
+            what=f"a label on Node {node}",
+        )
 
     # what is seen
 

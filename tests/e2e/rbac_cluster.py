@@ -281,7 +281,8 @@ class MachineSync:
         return True
 
     def stop(self) -> None:
-        self._processes.stop("machine-sync")
+        # Killed, it could not give back its Lease.
+        self._processes.stop("machine-sync", grace=PATIENCE)
 
 
 def _namespace(kind: Kind) -> str | None:

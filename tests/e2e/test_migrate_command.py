@@ -120,7 +120,7 @@ async def test_a_migration_that_is_under_way_is_taken_back(ground: Ground, actor
         # The Machine API cannot say that it has paused, so this one stays halfway.
         await ground.hand_over(mapi.Machine, name, CLUSTER_API)
         await ground.stage.mirror_that(name, lambda tree: tree["status"]["authoritativeAPI"] == MIGRATING)
-        code, report, _ = await (await migrate(ground, name, "--to", "cluster-api", "--timeout", "3s")).ends()
+        code, report, _ = await (await migrate(ground, name, "--to", "cluster-api", "--timeout", "15s")).ends()
         assert code == 124
         assert report[name]["result"]["reason"] == "migrating: waits until the Machine API has paused"
 

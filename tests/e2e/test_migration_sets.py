@@ -66,7 +66,7 @@ async def test_mg11_a_set_that_is_handed_over_makes_machines_there_and_keeps_tho
         assert [owner["name"] for owner in mirror["metadata"]["ownerReferences"]] == [name]
         await ground.settled(old, MACHINE_API)
 
-        await ground.mark_for_deletion(capi.Machine, new)
+        await ground.mark_for_deletion(new)
         await ground.scale(capi.MachineSet, name, 1)
         await ground.gone(new)
         await ground.set_settled(name, CLUSTER_API, replicas=1)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.authorizer import until_allowed
 from windlass.api import config, mapi
 from windlass.api.coordination import Lease
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
@@ -19,7 +20,7 @@ from windlass.testing.plane.manifests import read_manifests
 from windlass.testing.plane.processes import Processes
 from windlass.testing.plane.rest import APPLY_PATCH, MERGE_PATCH, Rest
 
-from .rbac_cluster import NAME, OURS, Cluster, Kind, MachineSync, Tree, Use
+from .rbac_cluster import NAME, OURS, USER, Cluster, Kind, MachineSync, Tree, Use
 from .rbac_play import AWS, play_everything
 
 pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("rbac")]
@@ -128,11 +129,11 @@ def test_nothing_beyond_the_grants_is_used(cluster: Cluster, machine_sync: Machi
 
 
 @pytest.mark.parametrize(
-    ("namespace", "owner", "name"),
-    [(namespace, resource, f"h{n}") for n, (namespace, _, resource, _) in enumerate(sorted(ASKED_BY_ADMISSION))],
+    ("namespace", "group", "owner", "name"),
+    [(namespace, group, owner, f"h{n}") for n, (namespace, group, owner, _) in enumerate(sorted(ASKED_BY_ADMISSION))],
 )
 def test_no_mirror_is_made_without_what_admission_asks_for(
-    cluster: Cluster, machine_sync: MachineSync, namespace: str, owner: str, name: str
+    cluster: Cluster, machine_sync: MachineSync, namespace: str, group: str, owner: str, name: str
 ) -> None:
     path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/roles/{NAME}"
     whole = cluster.rest.request("GET", path)["rules"]
@@ -140,6 +141,9 @@ def test_no_mirror_is_made_without_what_admission_asks_for(
     assert len(less) == len(whole) - 1
     cluster.rest.request("PATCH", path, {"rules": less}, content_type=MERGE_PATCH)
     try:
+        until_allowed(
+            cluster.rest, USER, "update", owner.replace("/", f".{group}/"), namespace=namespace, allowed=False
+        )
         if namespace == MACHINE_API_NAMESPACE:
             cluster.make_machine(name, infra=AWS.infra, kind=AWS.infra_machine)
             cluster.until_event(CLUSTER_API_NAMESPACE, name, "SynchronizationWarning", "blockOwnerDeletion")

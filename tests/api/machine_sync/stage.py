@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import pytest
 from msgspec import structs
 
+from tests.authorizer import allowed
 from tests.patience import PATIENCE
 from windlass.api import capi, mapi
 from windlass.api.config import ClusterVersion, FeatureGate, Infrastructure
@@ -28,7 +29,13 @@ from windlass.kube.errors import Conflict, KubeError, NotFound
 from windlass.kube.verbs import PatchType
 from windlass.kube.watch import EventType
 from windlass.machine_sync import rbac, service
-from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, MACHINE_API_FINALIZER, SYNC_FINALIZER, Namespaces
+from windlass.machine_sync.constants import (
+    CLUSTER_API_FINALIZER,
+    MACHINE_API_FINALIZER,
+    SYNC_FINALIZER,
+    UPSTREAM_LEASE_NAME,
+    Namespaces,
+)
 from windlass.machine_sync.rbac import ServiceAccount
 from windlass.testing.plane.facade import PlaneAccess
 
@@ -92,6 +99,9 @@ class Stage:
             *rbac.documents(namespaces=self.namespaces, service_account=account, platforms=[self.example.name])
         )
         self.account = await self.plane.service_account_kubeconfig(account.namespace, account.name)
+        # What Machine sync reads first ends it if it is refused.
+        where = {"namespace": self.namespaces.cluster_api, "name": UPSTREAM_LEASE_NAME}
+        await allowed(self.plane.blocking.rest, self.user, "get", "leases.coordination.k8s.io", **where)
 
     @property
     def user(self) -> str:

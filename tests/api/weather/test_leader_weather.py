@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 from msgspec import Struct, field
 
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, Stalls
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.cache import Cache
@@ -125,10 +125,11 @@ async def test_when_the_leader_is_killed_the_standby_goes_on_within_twenty_secon
         await stage.signed_by("one")
         async with stage.replica("two") as two:
             await two.says("standing by")
-            one.process.kill()
-            killed = time.monotonic()
-            gap = await stage.signed_by("two") - killed
-            assert gap <= 20
+            async with Stalls() as stalls:
+                one.process.kill()
+                killed = time.monotonic()
+                gap = await stage.signed_by("two") - killed
+            assert gap <= 20 + stalls.seconds
             assert stage.reigns() == ["one", "two"]
 
 
@@ -137,11 +138,13 @@ async def test_when_the_leader_is_told_to_go_the_standby_goes_on_at_once(stage: 
         await stage.signed_by("one")
         async with stage.replica("two") as two:
             await two.says("standing by")
-            one.process.send_signal(signal.SIGTERM)
-            told = time.monotonic()
-            assert await asyncio.wait_for(one.process.wait(), PATIENCE) == 0
+            async with Stalls() as stalls:
+                one.process.send_signal(signal.SIGTERM)
+                told = time.monotonic()
+                assert await asyncio.wait_for(one.process.wait(), PATIENCE) == 0
+                gap = await stage.signed_by("two") - told
             # Without a word from its holder it would take the 15 s of a lease, less the 2 s between two renewals.
-            assert await stage.signed_by("two") - told < 13
+            assert gap < 13 + stalls.seconds
             assert stage.reigns() == ["one", "two"]
 
 

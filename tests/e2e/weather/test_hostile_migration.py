@@ -149,10 +149,10 @@ async def test_a_fleet_changes_hands_and_back_in_the_worst_of_weather(
                 await patiently(partial(ground.hand_over, mapi.Machine, name, target))
             await moved(ground, names, target, least=count // 2)
             await leading.kill()
-            if leading is first:
-                # Its successor is to have one as well.
-                await stack.enter_async_context(replica(ground.stage, ground.folder, *HASTY))
             leads = await leader(ground.stage, other_than=leads)
+            if leading is first:
+                # Its successor is to have one as well, now that nobody else can be the successor.
+                await stack.enter_async_context(replica(ground.stage, ground.folder, *HASTY))
             await moved(ground, names, target, least=count)
             await ground.held(names, target)
         spoiling.cancel()

@@ -4,9 +4,11 @@ import re
 from collections.abc import Awaitable, Callable
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from windlass.api import capi, mapi
@@ -16,8 +18,9 @@ from windlass.cli.demo import hand_over
 from windlass.cli.demo.performance import perform
 from windlass.cli.demo.scene import Moment, Scene, met, missing
 from windlass.cli.demo.stage import Stage
-from windlass.cli.demo.story import STORY, Step
+from windlass.cli.demo.story import PATIENCE, STORY, Step
 from windlass.cli.demo.view import LinesView, summarise
+from windlass.kube.errors import TransportError
 from windlass.kube.object import Object
 from windlass.kube.seen import Present, seen
 from windlass.testing.plane.errors import PlaneError
@@ -62,7 +65,11 @@ def machine_sets(name: str, authority: str) -> dict[str, Any]:
     metadata = {"metadata": {"name": name, "generation": 1}}
     status = {"authoritativeAPI": authority, "synchronizedGeneration": 1, "conditions": [TRUE, paused(not here)]}
     mirror = present(mapi.MachineSet, {**metadata, "spec": {}, "status": status})
-    source = present(capi.MachineSet, {**metadata, "status": {"conditions": [paused(not there)]}})
+    selector = {"matchLabels": {"cluster.x-k8s.io/cluster-name": "demo"}} if there else {}
+    source = present(
+        capi.MachineSet,
+        {**metadata, "spec": {"selector": selector}, "status": {"conditions": [paused(not there)]}},
+    )
     return {"mirror_sets": {name: mirror}, "sets": {name: source}}
 
 
@@ -127,7 +134,10 @@ def test_a_replaced_machine_must_be_gone_everywhere() -> None:
 def test_a_refusal_counts_only_with_its_exact_message() -> None:
     refusal = {**TRUE, "status": "False", "reason": "FailedToConvertCAPIMachineToMAPI", "message": expect.REFUSAL}
     moment = Moment(machine="demo-worker-0")
-    assert expect.conversion_is_refused(scene(mirror("demo-worker-0", condition=refusal)), moment).met
+    refused = scene(mirror("demo-worker-0", condition=refusal))
+    drained = machine("demo-worker-0", deletion={"nodeDrainTimeoutSeconds": 60})
+    assert expect.conversion_is_refused(replace(refused, machines={"demo-worker-0": drained}), moment).met
+    assert not expect.conversion_is_refused(refused, moment).met, "the next step picks the machine by its time-out"
     other = {**refusal, "message": "something else"}
     assert not expect.conversion_is_refused(scene(mirror("demo-worker-0", condition=other)), moment).met
 
@@ -229,6 +239,44 @@ async def test_a_step_that_does_not_come_true_ends_the_demo_and_says_where_to_lo
     assert re.search(r"^ 3  not tried +Three$", said, re.MULTILINE)
     assert "'Two' did not come true: no machines (waited 0 s)" in said
     assert f"The logs are in {tmp_path / 'stage' / 'logs'}" in said
+
+
+class Forgetful(Stage):
+    """Its API server answers every other look with a fault of the moment."""
+
+    looks = 0
+
+    async def look(self) -> Scene:
+        self.looks += 1
+        if self.looks % 2:
+            raise TransportError("GET /version: the server hung up")
+        return await super().look()
+
+
+async def test_an_api_server_that_does_not_answer_now_and_then_does_not_end_the_demo(tmp_path: Path) -> None:
+    looks = iter([missing("not yet"), met("done")])
+    patient = replace(step("One", lambda _, __: next(looks)), seconds=PATIENCE)
+    async with Forgetful(tmp_path / "stage", temporary=False) as stage:
+        [result] = await perform([patient], stage, LinesView(Console(file=StringIO())))
+    assert result.passed
+
+
+async def test_how_long_it_took_to_do_a_step_is_not_taken_from_the_time_in_which_it_is_to_come_true(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter([missing("not yet"), met("done")])
+    now = 0.0
+    monkeypatch.setattr("windlass.cli.demo.performance.time", SimpleNamespace(monotonic=lambda: now))
+
+    async def slow(_: Stage, __: Moment) -> None:
+        nonlocal now
+        now += 2 * PATIENCE
+
+    long = replace(step("One", lambda _, __: next(looks), act=slow), seconds=PATIENCE)
+    async with Stage(tmp_path / "stage", temporary=False) as stage:
+        [result] = await perform([long], stage, LinesView(Console(file=StringIO())))
+    assert result.passed
+    assert result.seconds == 2 * PATIENCE
 
 
 async def test_a_step_that_cannot_be_done_says_why(tmp_path: Path) -> None:

@@ -110,6 +110,10 @@ def conversion_is_refused(scene: Scene, moment: Moment) -> Finding:
         return missing(f"{moment.machine} has no Synchronized condition")
     if (said.status, said.reason, said.message) != ("False", Reason.FAILED_TO_CONVERT_TO_MAPI, REFUSAL):
         return missing(f"{moment.machine} has Synchronized={said.status} {said.reason}: {said.message}")
+    there = scene.machines.get(moment.machine)
+    if there is None or there.object.spec.deletion.node_drain_timeout_seconds is None:
+        # The next step is about the machine that has it, and the two sides are seen by different watches.
+        return missing(f"{moment.machine} is not seen with a node drain time-out yet")
     return met(f"Synchronized={said.status}, reason {said.reason}, message: {said.message}")
 
 

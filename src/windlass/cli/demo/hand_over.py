@@ -15,6 +15,7 @@ from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 MACHINE_SET: Final = "demo-pool"
 COUNT: Final = 3
 
+_SELECTED_BY: Final = "cluster.x-k8s.io/cluster-name"
 _NAMES: Final = {MACHINE_API: "the Machine API", CLUSTER_API: "Cluster API"}
 
 
@@ -69,7 +70,15 @@ def _problem(scene: Scene, authority: str) -> str:
         return f"MachineSet {MACHINE_SET} has authority {found.authority if found else '(none)'}, not {authority}"
     if found.unsynced:
         return f"MachineSet {MACHINE_SET} is not synchronized"
-    problem = _standing(scene.mirror_sets.get(MACHINE_SET), scene.sets.get(MACHINE_SET), authority)
+    there = scene.sets.get(MACHINE_SET)
+    problem = _standing(scene.mirror_sets.get(MACHINE_SET), there, authority)
+    if (
+        not problem
+        and authority == CLUSTER_API
+        and not (there and _SELECTED_BY in there.object.spec.selector.match_labels)
+    ):
+        # It does so a while after it has gone on, and `windlass migrate` wants to see a set at rest.
+        problem = f"{_NAMES[CLUSTER_API]} has not completed the selector"
     return f"MachineSet {MACHINE_SET}: {problem}" if problem else ""
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from windlass.cli.demo.scene import Finding, Moment, Scene, missing
 from windlass.cli.demo.stage import Stage
-from windlass.cli.demo.story import Step
+from windlass.cli.demo.story import PATIENCE, Step
 from windlass.kube.errors import KubeError
 from windlass.testing.binaries import BinariesError
 from windlass.testing.plane.errors import PlaneError
@@ -52,12 +52,12 @@ async def perform(story: Sequence[Step], stage: Stage, view: View) -> list[Resul
 
 async def _play(number: int, step: Step, *, stage: Stage, view: View) -> Result:
     begun = time.monotonic()
-    scene = await stage.look()
+    scene = await _first_look(stage)
     moment = Moment(scene, step.about(scene))
     view.begin(number, step, moment)
     try:
         await step.act(stage, moment)
-        scene, finding = await _watch(step, moment, stage=stage, view=view, deadline=begun + step.seconds)
+        scene, finding = await _watch(step, moment, stage=stage, view=view)
     except (KubeError, PlaneError, BinariesError) as error:
         finding = missing(str(error))
     result = Result(step, finding, time.monotonic() - begun)
@@ -65,10 +65,29 @@ async def _play(number: int, step: Step, *, stage: Stage, view: View) -> Result:
     return result
 
 
-async def _watch(step: Step, moment: Moment, *, stage: Stage, view: View, deadline: float) -> tuple[Scene, Finding]:
+async def _first_look(stage: Stage) -> Scene:
+    deadline = time.monotonic() + PATIENCE
     while True:
-        scene = await stage.look()
-        finding = step.expect(scene, moment)
+        try:
+            return await stage.look()
+        except KubeError as error:
+            if not error.transient or time.monotonic() >= deadline:
+                raise
+        await stage.change(seconds=_LOOK_SECONDS)
+
+
+async def _watch(step: Step, moment: Moment, *, stage: Stage, view: View) -> tuple[Scene, Finding]:
+    # From here on: how long it took to do what is to come true says nothing of how long that takes.
+    deadline = time.monotonic() + step.seconds
+    scene = moment.before
+    while True:
+        try:
+            scene = await stage.look()
+            finding = step.expect(scene, moment)
+        except KubeError as error:
+            if not error.transient:
+                raise
+            finding = missing(str(error))
         view.show(scene, finding)
         if finding.met:
             return scene, finding

@@ -17,8 +17,9 @@ from windlass.testing.plane.rest import APPLY_PATCH, Rest
 from windlass.testing.plane.waiting import wait_for
 
 FIELD_MANAGER = "windlass-testing"
-SERVED_SECONDS = 30.0
-"""How long a kind may take to be served after its CRD was applied."""
+SETTLE_SECONDS = 180.0
+"""How long the control plane may take for what it does by itself: a kind to be served after its CRD was applied, a new
+namespace to get its ServiceAccount. It is a second, but a minute after the API server was away for one."""
 
 Document = Mapping[str, Any]
 """A Kubernetes object as JSON or YAML holds it."""
@@ -116,7 +117,8 @@ class BlockingAccess:
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": prefix}}
         rest = self.rest
         name: str = rest.request("POST", "/api/v1/namespaces", body)["metadata"]["name"]
-        if wait_for(lambda: found(rest, f"/api/v1/namespaces/{name}/serviceaccounts/default"), seconds=30) is None:
+        account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+        if wait_for(lambda: found(rest, account), seconds=SETTLE_SECONDS) is None:
             raise PlaneError(f"namespace {name} got no ServiceAccount: is kube-controller-manager running?")
         return name
 
@@ -149,7 +151,7 @@ class BlockingAccess:
                     return f"{root}/{resource['name']}", resource["namespaced"]
             return None
 
-        if (collection := wait_for(look, seconds=SERVED_SECONDS)) is None:
+        if (collection := wait_for(look, seconds=SETTLE_SECONDS)) is None:
             raise NotServed(f"{kind} of {api_version} is not served: apply its CRD first, or correct the apiVersion")
         return collection
 
@@ -165,15 +167,15 @@ class BlockingAccess:
                 raise NotServed(f"CRD {name} is refused: {accepted['reason']}: {accepted['message']}")
             return True if conditions.get("Established", {}).get("status") == "True" else None
 
-        if wait_for(look, seconds=SERVED_SECONDS) is None:
-            raise NotServed(f"CRD {name} was not established within {SERVED_SECONDS:.0f} s: {last.get('status')}")
+        if wait_for(look, seconds=SETTLE_SECONDS) is None:
+            raise NotServed(f"CRD {name} was not established within {SETTLE_SECONDS:.0f} s: {last.get('status')}")
 
     def _wait_until_served(self, crd: Document) -> None:
         """Established comes a moment before the first request is answered; ask until one is."""
         spec = crd["spec"]
         for version in (version["name"] for version in spec["versions"] if version["served"]):
             path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}?limit=1"
-            if wait_for(partial(found, self.rest, path), seconds=SERVED_SECONDS) is None:
+            if wait_for(partial(found, self.rest, path), seconds=SETTLE_SECONDS) is None:
                 raise NotServed(f"CRD {crd['metadata']['name']} is established, but GET {path} says 404")
 
 

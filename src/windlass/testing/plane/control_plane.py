@@ -25,7 +25,7 @@ from windlass.testing.plane.processes import Processes
 from windlass.testing.plane.rest import Rest
 from windlass.testing.plane.waiting import wait_for
 
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 """How long one process may take to get ready. On an idle machine it is 2 s; test machines are not idle."""
 
 _START_ATTEMPTS = 3
