@@ -20,7 +20,7 @@ async def test_a_greeting_is_answered(windlass_plane, windlass_namespace):
     await windlass_plane.apply(greeting(windlass_namespace, "World"))
     controller = asyncio.create_task(greeter.main(windlass_plane.kubeconfig()))
     watch = {"watch": "true", "fieldSelector": "metadata.name=first"}
-    async with asyncio.timeout(30), greeter.connect(windlass_plane.kubeconfig()) as session:
+    async with asyncio.timeout(120), greeter.connect(windlass_plane.kubeconfig()) as session:
         events = await session.get(f"/apis/example.com/v1/namespaces/{windlass_namespace}/greetings", params=watch)
         while "status" not in (seen := json.loads(await events.content.readline())["object"]):
             pass

@@ -241,6 +241,8 @@ async def test_a_kind_may_come_and_go(client: Client, windlass_plane: PlaneAcces
         await client.create(Comet, named("x"), namespace=windlass_namespace)
         await until(lambda: cache.get("x") is not None)
         assert isinstance(await reader.see(Comet, "x", namespace=windlass_namespace), Present)
+        await client.delete(Comet, "x", namespace=windlass_namespace)
+        await until(lambda: len(told) == 2)
         await client.delete(CustomResourceDefinition, name)
         await until_gone(client, name)
         await until(lambda: not cache.served)

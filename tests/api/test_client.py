@@ -333,7 +333,7 @@ async def test_a_token_that_nobody_knows_is_unauthorized(windlass_plane: PlaneAc
 
 async def test_requests_that_have_no_verb_are_possible_too(client: Client) -> None:
     assert b'"gitVersion"' in await client.request("GET", "/version")
-    assert await client.request("GET", "/readyz", query={"exclude": "etcd"}, accept="*/*") == b"ok"
+    assert await client.request("GET", "/readyz/ping", query={"exclude": "etcd"}, accept="*/*") == b"ok"
 
 
 async def test_history_that_is_forgotten_is_gone_at_every_stage(windlass_fresh_plane: ControlPlane) -> None:

@@ -11,6 +11,7 @@ from tests.patience import PATIENCE
 from windlass.api.coordination import Lease, LeaseSpec
 from windlass.kube import config
 from windlass.kube.client import Client
+from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.errors import Fenced, Forbidden
 from windlass.kube.lease import Election, Terms, held, lease_permissions
 from windlass.kube.permissions import rules
@@ -32,10 +33,19 @@ async def client(windlass_kubeconfig: Path) -> AsyncIterator[Client]:
 
 @pytest.fixture
 def candidate(client: Client, windlass_namespace: str) -> Callable[..., Election]:
-    def make(identity: str, terms: Terms = QUICK) -> Election:
-        return Election(client, "windlass", namespace=windlass_namespace, identity=identity, terms=terms)
+    def make(identity: str, terms: Terms = QUICK, clock: Clock | None = None) -> Election:
+        return Election(client, "windlass", namespace=windlass_namespace, identity=identity, terms=terms, clock=clock)
 
     return make
+
+
+class Ahead(SystemClock):
+    """A clock that can be put forward."""
+
+    seconds = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.seconds
 
 
 async def record(client: Client, namespace: str) -> LeaseSpec:
@@ -69,7 +79,7 @@ async def test_a_lease_is_taken_renewed_released_and_taken_over(
 async def test_a_released_lease_has_the_record_that_client_go_leaves(
     client: Client, windlass_namespace: str, candidate: Callable[..., Election]
 ) -> None:
-    one = candidate("one")
+    one = candidate("one", LONG)
     await one.acquire()
     await one.release()
     left = await record(client, windlass_namespace)
@@ -79,7 +89,7 @@ async def test_a_released_lease_has_the_record_that_client_go_leaves(
 
 
 async def test_of_many_candidates_exactly_one_wins(candidate: Callable[..., Election]) -> None:
-    elections = [candidate(f"candidate-{number}") for number in range(8)]
+    elections = [candidate(f"candidate-{number}", LONG) for number in range(8)]
     tasks = [asyncio.create_task(each.acquire()) for each in elections]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     assert sum(each.leading for each in elections) == 1
@@ -89,13 +99,19 @@ async def test_of_many_candidates_exactly_one_wins(candidate: Callable[..., Elec
 
 
 async def test_a_silent_leader_is_followed_after_the_duration_and_then_fenced(
-    candidate: Callable[..., Election],
+    client: Client, windlass_namespace: str, candidate: Callable[..., Election]
 ) -> None:
-    one, two = candidate("one"), candidate("two")
+    clock = Ahead()
+    one, two = candidate("one", LONG, clock), candidate("two", LONG, clock)
     await one.acquire()
     one.gate(1.0)
+    taking = asyncio.create_task(two.acquire())
     async with asyncio.timeout(PATIENCE):
-        await two.acquire()
+        while two.holder != "one":
+            # Once through the API server is long enough.
+            await record(client, windlass_namespace)
+        clock.seconds = LONG.duration + 1
+        await taking
     with pytest.raises(Fenced):
         one.gate(0.01)
     two.gate(1.0)
@@ -104,7 +120,7 @@ async def test_a_silent_leader_is_followed_after_the_duration_and_then_fenced(
 async def test_a_lease_in_use_by_another_program_is_seen_to_be_held(
     client: Client, windlass_namespace: str, candidate: Callable[..., Election]
 ) -> None:
-    operator = candidate("operator")
+    operator = candidate("operator", LONG)
     await operator.acquire()
     keeping = asyncio.create_task(operator.keep())
     assert await held(client, "windlass", namespace=windlass_namespace, poll=0.2) == "operator"

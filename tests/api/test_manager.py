@@ -136,10 +136,10 @@ async def test_from_cold_to_rest_and_then_not_a_single_write(
                 return all(found.get(f"copy-of-{name}") == value for name in names)
 
             await until(all_copied)
-            assert sum(method == "POST" for method, _ in requests) == len(names)
             assert not any(manager.report_ready().values())
             at_rest = asyncio.Event()
             await until(lambda: _idle(metrics, at_rest))
+            assert sum(method == "POST" for method, _ in requests) == len(names)
             before, began = len(requests), time.monotonic()
             resyncs = reconciles(metrics) + 3 * len(names)
             await until(lambda: _reached(metrics, resyncs))

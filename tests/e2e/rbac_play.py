@@ -35,6 +35,15 @@ class Scenery(NamedTuple):
     def larger(self) -> Tree:
         return {**self.provider_spec, self.size: "larger"}
 
+    @property
+    def incomplete(self) -> tuple[str, str]:
+        """The names of two machines, one without an infra machine and one without a cluster.
+
+        They are of this platform alone: Events outlive what they are about, and are looked up by name.
+        """
+        plural = self.infra_machine.RESOURCE.plural
+        return f"{plural}-no-infra", f"{plural}-no-cluster"
+
 
 def openstack_machine(**image: Any) -> Tree:
     return {"flavor": "m1.large", "image": {"filter": {"name": "rhcos", **image}}}
@@ -96,7 +105,7 @@ def play_on_openstack(cluster: Cluster) -> None:
     cluster.until_synchronized("e")
     for kind in MACHINE_SETS:
         cluster.delete(kind, "workers")
-    for machine in ("e", "no-infra", "no-cluster"):
+    for machine in ("e", *OPENSTACK.incomplete):
         cluster.until_deleting(machine)
         cluster.let_machine_go(machine)
         cluster.until_gone(capi.Machine, mapi.Machine, name=machine)
@@ -166,8 +175,7 @@ def play_from_cluster_api(cluster: Cluster) -> None:
 
 def play_missing_infrastructure(cluster: Cluster, scenery: Scenery) -> None:
     kind = scenery.infra_machine
-    # Named after the platform: Events outlive what they are about, and would be taken for those of the next.
-    without, elsewhere = (f"{kind.RESOURCE.plural}-no-{what}" for what in ("infra", "cluster"))
+    without, elsewhere = scenery.incomplete
     cluster.make_machine(without, infra=None, kind=kind)
     cluster.until_event(CLUSTER_API_NAMESPACE, without, "SynchronizationWarning", "unexpected InfraMachine")
     cluster.make_machine(elsewhere, infra=scenery.infra, kind=kind, cluster="elsewhere")

@@ -35,6 +35,7 @@ Source of the record and the times: k8s.io/client-go/tools/leaderelection.
 import asyncio
 import socket
 import uuid
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -177,10 +178,12 @@ class Election:
         free = {"holderIdentity": "", "leaseDurationSeconds": 1, "acquireTime": now, "renewTime": now}
         try:
             async with asyncio.timeout(self._attempt_timeout):
-                # Read, not remembered: an attempt that was cut short may have taken it.
-                if (await self._read()).spec.holder_identity == self.identity:
-                    await self._patch(free)
-                    self._log.info("lease released")
+                # Read, not remembered: an attempt that was cut short may have taken it, and one may still arrive.
+                while (await self._read()).spec.holder_identity == self.identity:
+                    with suppress(Conflict):
+                        await self._patch(free)
+                        self._log.info("lease released")
+                        break
         except NotFound:
             pass
         except (KubeError, TimeoutError) as error:

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from tests.api.cli.conftest import DECIDED_BY_TESTS
+from tests.authorizer import until_allowed
 from tests.patience import PATIENCE
 from tests.unit.cli.plan_documents import UNMIRRORED
 from windlass.api import config, mapi
@@ -153,6 +154,7 @@ class PlanCluster:
                 "subjects": [{"kind": "ServiceAccount", "name": VIEWER, "namespace": HOME}],
             },
         )
+        until_allowed(self.plane.rest, f"system:serviceaccount:{HOME}:{VIEWER}", "list", "machines.cluster.x-k8s.io")
 
 
 def _kind(kind: type[Any]) -> Tree:

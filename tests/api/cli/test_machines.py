@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from tests.api.cli.conftest import Sides, Windlass, condition
+from tests.authorizer import until_allowed
 from windlass.testing import BlockingAccess
 
 pytestmark = pytest.mark.plane
@@ -162,6 +163,8 @@ def test_a_side_that_may_not_be_listed_is_a_warning_and_the_other_is_shown(
             "subjects": [{"kind": "User", "name": "viewer", "apiGroup": "rbac.authorization.k8s.io"}],
         },
     )
+
+    until_allowed(machine_plane.rest, "viewer", "list", "machines.cluster.x-k8s.io", namespace=sides.cluster_api)
 
     shown = windlass("machines", "--as", "viewer", "--kind", "machine", "--no-headers", *sides.flags)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.cli.conftest import Sides, Windlass
+from tests.authorizer import until_allowed
 from windlass.api import capi, capo, mapi
 from windlass.api.meta import Resource
 from windlass.cli.release import carry_out
@@ -246,6 +247,8 @@ def test_someone_who_may_not_write_gets_the_reason_and_nothing_is_lost(
             "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]}],
         },
     )
+
+    until_allowed(machine_plane.rest, "release-viewer", "list", "machines.cluster.x-k8s.io")
 
     done = windlass("release", "worker-0", "--as", "release-viewer", FORCE, *sides.flags)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from windlass.kube.errors import Conflict
 from windlass.kube.executor import Executor
 from windlass.kube.permissions import Declared
 from windlass.kube.reader import CacheReader
@@ -50,12 +51,12 @@ class MachineRun(Run[MachineSnapshot]):
         return test_recorded.label(tree)
 
     async def to_rest(self, rules: Decide[MachineSnapshot]) -> Rest:
-        rest = await self._once_to_rest(rules)
-        while await self._orphaning():
-            # The garbage collector lets go of it before long, and there is more to do then.
-            await eventually(self._orphaning, lambda still: not still, what="the infra machine to go")
+        """Until a pass has nothing to do: the garbage collector writes as well, before, during and after each."""
+        while True:
             rest = await self._once_to_rest(rules)
-        return rest
+            await eventually(self._orphaning, lambda still: not still, what="the infra machine to go")
+            if not rest.writes and not isinstance(rest.error, Conflict):
+                return rest
 
     async def _orphaning(self) -> bool:
         kind = self.platform.infra_machine

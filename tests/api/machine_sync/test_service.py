@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from itertools import count
 from typing import Any
 
 import pytest
@@ -126,7 +127,7 @@ async def test_it_refuses_to_start_beside_the_operator_it_replaces(stage: Stage)
     await stage.admin.create(Lease, {"metadata": {"name": UPSTREAM_LEASE_NAME}, "spec": spec}, **place)
 
     async def renew() -> None:
-        for number in range(1, 600):
+        for number in count(1):
             await asyncio.sleep(0.2)
             body = {"spec": {"renewTime": _moment(number)}}
             await stage.admin.patch(Lease, UPSTREAM_LEASE_NAME, body, type=PatchType.MERGE, **place)

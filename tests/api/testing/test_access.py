@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.authorizer import allowed
 from windlass.testing import PlaneAccess
 from windlass.testing.plane.audit import Permission
 from windlass.testing.plane.errors import NotServed, PlaneError, Refused
@@ -116,6 +117,9 @@ async def robot(plane: PlaneAccess, namespace: str, *verbs: str) -> Rest:
             "subjects": [{"kind": "ServiceAccount", "name": "robot", **here}],
         },
     )
+    account = f"system:serviceaccount:{namespace}:robot"
+    for verb in verbs:
+        await allowed(plane.blocking.rest, account, verb, "configmaps", namespace=namespace)
     return client_of(await plane.service_account_kubeconfig(namespace, "robot"), plane)
 
 

@@ -51,7 +51,9 @@ def recall(plane: BlockingControlPlane) -> str:
 
 def first_event_since(plane: BlockingControlPlane, version: str) -> dict[str, Any]:
     path = f"/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=2&resourceVersion={version}"
-    event: dict[str, Any] = json.loads(plane.rest.text("GET", path).splitlines()[0])
+    line = wait_for(lambda: next(iter(plane.rest.text("GET", path).splitlines()), None), seconds=PATIENCE)
+    assert line is not None
+    event: dict[str, Any] = json.loads(line)
     return event
 
 
@@ -135,7 +137,7 @@ async def test_two_planes_run_side_by_side_and_know_nothing_of_each_other(plane:
     assert processes_of(directory) == []
     with pytest.raises(NotRunning, match="use it inside `with`"):
         other.kubeconfig()
-    assert plane.rest.text("GET", "/readyz") == "ok"
+    assert plane.rest.text("GET", "/readyz/ping") == "ok"
 
 
 async def test_the_core_manager_of_cluster_api_runs_on_the_plane(tmp_path: Path) -> None:
@@ -175,7 +177,7 @@ def test_a_port_that_somebody_takes_at_the_last_moment_is_replaced_by_another(
 
         monkeypatch.setattr("windlass.testing.plane.control_plane.free_ports", unlucky_once)
         with BlockingControlPlane(directory=tmp_path) as plane:
-            assert plane.rest.text("GET", "/readyz") == "ok"
+            assert plane.rest.text("GET", "/readyz/ping") == "ok"
         assert len(calls) == 2
 
 

@@ -68,7 +68,7 @@ async def main(kubeconfig: Path, namespace: str, identity: str) -> None:
         election = Election(lease_client, "replicas", namespace=namespace, identity=identity, terms=Terms())
         async with (
             Client(cluster, gate=election.gate, timeout=election.terms.longest_write) as client,
-            Manager(client, election=election, drain_seconds=5) as manager,
+            Manager(client, election=election, drain_seconds=120) as manager,
         ):
             await manager.start(signing(manager, namespace, identity))
             telling = asyncio.create_task(tell(manager))

@@ -151,6 +151,7 @@ async def test_when_the_leader_is_told_to_go_the_standby_goes_on_at_once(stage: 
 async def test_a_leader_that_was_frozen_writes_nothing_when_it_thaws(stage: Stage) -> None:
     async with stage.replica("one") as one:
         await stage.signed_by("one")
+        await one.says("leading")
         async with stage.replica("two") as two:
             await two.says("standing by")
             one.process.send_signal(signal.SIGSTOP)
@@ -164,6 +165,7 @@ async def test_a_leader_that_was_frozen_writes_nothing_when_it_thaws(stage: Stag
 async def test_a_leader_without_api_server_steps_down_and_leads_again(stage: Stage) -> None:
     async with stage.replica("one") as one:
         await stage.signed_by("one")
+        await one.says("leading")
         await stage.plane.kill_apiserver()
         await one.says("standing by")
         assert one.process.returncode is None

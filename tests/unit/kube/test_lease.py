@@ -333,6 +333,28 @@ def test_releasing_what_somebody_else_holds_changes_nothing(
     loop.run_until_complete(scenario())
 
 
+def test_a_renewal_that_arrives_while_the_lease_is_handed_back_does_not_keep_it(
+    loop: VirtualLoop, api: MemoryApi, candidate: Callable[[str], Election], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get = api.get
+
+    async def read_and_then_be_overtaken(*args: Any, **kwargs: Any) -> Any:
+        monkeypatch.undo()
+        found = await get(*args, **kwargs)
+        await write(api, renewTime=micro(loop.clock.now()))
+        return found
+
+    async def scenario() -> None:
+        leader = candidate("one")
+        await leader.acquire()
+        await loop.clock.sleep(1)
+        monkeypatch.setattr(api, "get", read_and_then_be_overtaken)
+        await leader.release()
+        assert record(api).holder_identity == ""
+
+    loop.run_until_complete(scenario())
+
+
 class Line:
     """One candidate's way to the API server, which may be cut, and may lose answers on the way back."""
 

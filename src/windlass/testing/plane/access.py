@@ -171,12 +171,13 @@ class BlockingAccess:
             raise NotServed(f"CRD {name} was not established within {SETTLE_SECONDS:.0f} s: {last.get('status')}")
 
     def _wait_until_served(self, crd: Document) -> None:
-        """Established comes a moment before the first request is answered; ask until one is."""
+        """Established comes a moment before the first request is answered and before discovery knows; ask both."""
         spec = crd["spec"]
         for version in (version["name"] for version in spec["versions"] if version["served"]):
             path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}?limit=1"
             if wait_for(partial(found, self.rest, path), seconds=SETTLE_SECONDS) is None:
                 raise NotServed(f"CRD {crd['metadata']['name']} is established, but GET {path} says 404")
+            self._collection(f"{spec['group']}/{version}", spec["names"]["kind"])
 
 
 def found(rest: Rest, path: str) -> dict[str, Any] | None:

@@ -207,15 +207,22 @@ def spec_of(kind: Kind, path: str, value: Any) -> Tree:
     return spec
 
 
-def wait_until_in_force(policed: Policed, *, seconds: float = 60.0) -> Any:
-    """Until the policy that was installed last refuses what it must: then all of them are known to the API server."""
+def wait_until_in_force(policed: Policed) -> Any:
+    """Until the policy that was installed last refuses what it must: then all of them are known to the API server.
+
+    And until those that are given other objects have seen those: until then they refuse everything.
+    """
 
     async def probe() -> None:
-        deadline = time.monotonic() + seconds
-        kind = OPENSTACK.infra_machine
-        while not await policed.creation_refusal(kind, {"flavorID": "probe"}):
+        deadline = time.monotonic() + PATIENCE
+        while not await in_force():
             if time.monotonic() > deadline:
-                pytest.fail(f"after {seconds:g} s the policies are not in force")
+                pytest.fail(f"after {PATIENCE:g} s the policies are not in force")
             await asyncio.sleep(0.05)
+
+    async def in_force() -> bool:
+        if not await policed.creation_refusal(OPENSTACK.infra_machine, {"flavorID": "probe"}):
+            return False
+        return not any([await policed.creation_refusal(kind, name="nobody") for kind in _TWINS])
 
     return probe()
