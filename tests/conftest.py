@@ -1,10 +1,14 @@
 """What holds for all tests."""
 
+import importlib
+import pkgutil
 import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+import windlass
 
 # How long an example takes, or its making, says something about the machine and nothing about the code.
 settings.register_profile("windlass", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -15,12 +19,20 @@ SLOWEST_FIRST = ("e2e", "api", "unit")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _load_all_of_windlass()
     # pytest-xdist would begin with the files that have most tests, which are the quickest here, and would leave one
     # worker alone with the last of the slowest.
     config.option.loadscopereorder = False
     # What a script starts in the background ignores Ctrl-C, and so would the processes that tests start and interrupt.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _load_all_of_windlass() -> None:
+    """Hypothesis draws from constants of the modules that are loaded: let it not depend on which tests ran before."""
+    for module in pkgutil.walk_packages(windlass.__path__, "windlass."):
+        if module.name.rpartition(".")[2] not in ("__main__", "_supervisor"):
+            importlib.import_module(module.name)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-PATIENCE = 5.0
+PATIENCE = 60.0
 """Real seconds to wait for a thread or a socket when no timer is set."""
 
 

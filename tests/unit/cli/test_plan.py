@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -280,7 +281,17 @@ status: {featureGates: [{version: 4.21.0, enabled: []}]}
     assert "enable the feature gate" in complaint
 
 
-def test_a_must_gather_is_read(plan: Terminal, tmp_path: Path) -> None:
+class Noon(datetime):
+    """It is always now."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> "Noon":
+        return cls(2026, 5, 1, 12, tzinfo=tz)
+
+
+def test_a_must_gather_is_read(plan: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Plans say from when on a condition would hold, and the two that are compared here are made one after the other.
+    monkeypatch.setattr("windlass.cli.plan.carry_out.datetime", Noon)
     for document in yaml.safe_load_all(UNMIRRORED.replace("creationTimestamp: null", "creationTimestamp:")):
         meta, group = document["metadata"], document["apiVersion"].split("/")[0]
         place = Path("namespaces", meta["namespace"]) if "namespace" in meta else Path("cluster-scoped-resources")

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from tests.patience import PATIENCE
 from windlass.api.meta import ObjectMeta, Resource
-from windlass.kube import errors
+from windlass.kube import errors, transport
 from windlass.kube.backoff import Constant
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
@@ -250,19 +250,25 @@ async def test_half_an_answer_to_a_read_is_a_transport_error(client: Client, ser
 
 
 async def test_no_answer_in_time_to_a_write_leaves_its_outcome_unknown(server: Script) -> None:
-    server.then(silence)
-    async with Client(ClusterConfig(server=server.url), timeout=1) as client:
+    server.then(json(200, WIDGET), silence)
+    async with Client(ClusterConfig(server=server.url)) as client:
+        await read(client)
+        # On the connection that is there, so that all of the time is the answer's.
         with pytest.raises(errors.OutcomeUnknown, match="timed out"):
-            await write(client)
+            await client.request("PATCH", "/a", body={}, timeout=0.2)
 
 
-async def test_a_write_that_got_no_connection_in_time_was_not_sent(server: Script) -> None:
+async def test_a_write_that_got_no_connection_in_time_was_not_sent(
+    server: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.then(silence)
-    async with Client(ClusterConfig(server=server.url), connections=1, timeout=0.2) as client:
-        holder = asyncio.create_task(client.request("GET", "/holds-the-only-connection", timeout=30))
+    async with Client(ClusterConfig(server=server.url), connections=1, timeout=PATIENCE) as client:
+        holder = asyncio.create_task(client.request("GET", "/holds-the-only-connection"))
         await server.asked()
+        # Far less than the request may take, so that the two limits are never reached in one turn of the loop.
+        monkeypatch.setattr(transport, "CONNECT_SECONDS", 0.1)
         with pytest.raises(errors.TransportError, match="no connection came about in time") as caught:
-            await write(client)
+            await client.request("PATCH", "/a", body={}, timeout=PATIENCE / 2)
         holder.cancel()
         await asyncio.gather(holder, return_exceptions=True)
     assert not caught.value.unknown_outcome

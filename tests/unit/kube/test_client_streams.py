@@ -225,11 +225,22 @@ async def test_a_watch_whose_server_dies_is_a_transport_error(client: Client, se
         await seen(client)
 
 
-async def test_a_watch_that_says_nothing_for_too_long_is_silent(client: Client, server: Script) -> None:
+async def test_a_watch_that_says_nothing_for_too_long_is_silent(
+    client: Client, server: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.then(stream(line("ADDED", widget("a")), end=False))
     happened: list[Event[Widget]] = []
-    with pytest.raises(errors.Silent, match=r"nothing came for 0.05 s"):
-        await follow(client, happened, inactivity=0.05)
+    loop = asyncio.get_running_loop()
+
+    async def follow_into_the_future() -> None:
+        async for event in client.watch(Widget, inactivity=600):
+            happened.append(event)
+            late = loop.time() + 600
+            monkeypatch.setattr(loop, "time", lambda late=late: late)
+
+    with pytest.raises(errors.Silent, match=r"nothing came for 600 s"):
+        await follow_into_the_future()
+    monkeypatch.undo()
     assert [event.object.name for event in happened] == ["a"]
 
 

@@ -329,8 +329,8 @@ from windlass.testing.scripted import ScriptedServer, Widget
 async def main():
     async with Manager(ScriptedServer(Widget), drain_seconds=0.2) as manager:
         async def observe(key, last):
-            manager.shut_down()
             print("stuck", flush=True)
+            manager.shut_down()
             threading.Event().wait()
 
         mailbox = Mailbox()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.testing.binaries import ETCD, PARTS, Part, Platform, archives
 from windlass.testing.binaries.archives import Archive, Pins, Unusable
 
@@ -24,7 +25,8 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(archives, "CONNECT_SECONDS", PATIENCE)
     (tmp_path / "www").mkdir()
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=tmp_path / "www")) as http:
         serving = threading.Thread(target=http.serve_forever)

@@ -36,8 +36,13 @@ def no_assets_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def toolchain(cache: Cache) -> None:
-    """Where this machine has no Go, let the toolchain of the real cache serve instead of loading another."""
+def toolchain(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where this machine has no Go, let the toolchain of the real cache serve instead of loading another.
+
+    How much room there is for a real build at this moment does not matter.
+    """
+    monkeypatch.setattr(room, "DISK", 0)
+    monkeypatch.setattr(room, "MEMORY", 0)
     cache.root.mkdir(parents=True, exist_ok=True)
     (cache.root / ".tools").symlink_to(default_root() / ".tools")
 
@@ -142,3 +147,14 @@ def test_too_little_memory_is_said_before_anything_is_built(
     monkeypatch.setattr(room, "MEMORY", 1 << 60)
     with pytest.raises(NotEnoughRoom, match=r"GiB of free memory and there are .* GiB: stop other programs"):
         fill([part], target=HERE, cache=cache, report=said.append)
+
+
+def test_a_container_has_the_room_of_its_limit_and_files_that_can_be_forgotten_take_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "_CGROUP", tmp_path)
+    assert room.available_memory(), "no cgroup: what the system has"
+    (tmp_path / "memory.max").write_text("3000\n")
+    (tmp_path / "memory.current").write_text("2500\n")
+    (tmp_path / "memory.stat").write_text("anon 100\ninactive_file 2000\nactive_file 10\n")
+    assert room.available_memory() == 2500

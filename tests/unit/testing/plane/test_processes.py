@@ -62,7 +62,7 @@ def test_a_process_that_ignores_sigterm_is_killed_after_the_grace_period(process
 
 def test_a_polite_process_is_not_killed(processes: Processes, tmp_path: Path) -> None:
     pid = started(processes, SLEEPER, tmp_path)
-    processes.stop("child")
+    processes.stop("child", grace=PATIENCE)
     assert not alive(pid)
     assert processes.exit_code("child") == -signal.SIGTERM
 
