@@ -19,7 +19,8 @@ SLOWEST_FIRST = ("e2e", "api", "unit")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    _load_all_of_windlass()
+    if settings.default is not None and settings.default.derandomize:
+        _load_all_of_windlass()
     # pytest-xdist would begin with the files that have most tests, which are the quickest here, and would leave one
     # worker alone with the last of the slowest.
     config.option.loadscopereorder = False
@@ -29,7 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _load_all_of_windlass() -> None:
-    """Hypothesis draws from constants of the modules that are loaded: let it not depend on which tests ran before."""
+    """Hypothesis draws from constants of the modules that are loaded: where they are to be the
+    same each time, that must not depend on which tests ran before."""
     for module in pkgutil.walk_packages(windlass.__path__, "windlass."):
         if module.name.rpartition(".")[2] not in ("__main__", "_supervisor"):
             importlib.import_module(module.name)

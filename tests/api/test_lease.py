@@ -19,9 +19,8 @@ from windlass.testing.plane.facade import PlaneAccess
 
 pytestmark = pytest.mark.plane
 
-QUICK = Terms(duration=4, renew_deadline=2.5, retry=0.3, margin=0.5)
 LONG = Terms(duration=600, renew_deadline=400, retry=0.3, margin=0.5)
-"""For what must not wait until a lease has run out."""
+"""No test waits until a lease has run out; one puts the clock forward."""
 MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
@@ -33,8 +32,8 @@ async def client(windlass_kubeconfig: Path) -> AsyncIterator[Client]:
 
 @pytest.fixture
 def candidate(client: Client, windlass_namespace: str) -> Callable[..., Election]:
-    def make(identity: str, terms: Terms = QUICK, clock: Clock | None = None) -> Election:
-        return Election(client, "windlass", namespace=windlass_namespace, identity=identity, terms=terms, clock=clock)
+    def make(identity: str, clock: Clock | None = None) -> Election:
+        return Election(client, "windlass", namespace=windlass_namespace, identity=identity, terms=LONG, clock=clock)
 
     return make
 
@@ -55,7 +54,7 @@ async def record(client: Client, namespace: str) -> LeaseSpec:
 async def test_a_lease_is_taken_renewed_released_and_taken_over(
     client: Client, windlass_namespace: str, candidate: Callable[..., Election]
 ) -> None:
-    one, two = candidate("one", LONG), candidate("two", LONG)
+    one, two = candidate("one"), candidate("two")
     await one.acquire()
     first = await record(client, windlass_namespace)
     assert (first.holder_identity, first.lease_duration_seconds, first.lease_transitions or 0) == ("one", 600, 0)
@@ -79,7 +78,7 @@ async def test_a_lease_is_taken_renewed_released_and_taken_over(
 async def test_a_released_lease_has_the_record_that_client_go_leaves(
     client: Client, windlass_namespace: str, candidate: Callable[..., Election]
 ) -> None:
-    one = candidate("one", LONG)
+    one = candidate("one")
     await one.acquire()
     await one.release()
     left = await record(client, windlass_namespace)
@@ -89,7 +88,7 @@ async def test_a_released_lease_has_the_record_that_client_go_leaves(
 
 
 async def test_of_many_candidates_exactly_one_wins(candidate: Callable[..., Election]) -> None:
-    elections = [candidate(f"candidate-{number}", LONG) for number in range(8)]
+    elections = [candidate(f"candidate-{number}") for number in range(8)]
     tasks = [asyncio.create_task(each.acquire()) for each in elections]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     assert sum(each.leading for each in elections) == 1
@@ -102,7 +101,7 @@ async def test_a_silent_leader_is_followed_after_the_duration_and_then_fenced(
     client: Client, windlass_namespace: str, candidate: Callable[..., Election]
 ) -> None:
     clock = Ahead()
-    one, two = candidate("one", LONG, clock), candidate("two", LONG, clock)
+    one, two = candidate("one", clock), candidate("two", clock)
     await one.acquire()
     one.gate(1.0)
     taking = asyncio.create_task(two.acquire())
@@ -120,7 +119,7 @@ async def test_a_silent_leader_is_followed_after_the_duration_and_then_fenced(
 async def test_a_lease_in_use_by_another_program_is_seen_to_be_held(
     client: Client, windlass_namespace: str, candidate: Callable[..., Election]
 ) -> None:
-    operator = candidate("operator", LONG)
+    operator = candidate("operator")
     await operator.acquire()
     keeping = asyncio.create_task(operator.keep())
     assert await held(client, "windlass", namespace=windlass_namespace, poll=0.2) == "operator"
@@ -138,7 +137,7 @@ async def test_the_declared_rights_are_enough_and_needed(windlass_plane: PlaneAc
             await held(client, "windlass", namespace=windlass_namespace)
         declared = rules(lease_permissions("windlass", namespace=windlass_namespace))[windlass_namespace]
         await windlass_plane.apply(*role("candidate", windlass_namespace, declared))
-        election = Election(client, "windlass", namespace=windlass_namespace, identity="one", terms=QUICK)
+        election = Election(client, "windlass", namespace=windlass_namespace, identity="one", terms=LONG)
         async with asyncio.timeout(PATIENCE):
             await election.acquire()
         await election.release()

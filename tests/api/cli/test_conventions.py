@@ -4,13 +4,13 @@ import os
 import pty
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.api.cli.conftest import Sides, Windlass
+from tests.api.cli.ptys import read_to_the_end
 from tests.patience import PATIENCE
 from windlass.kube.colour import colourful
 from windlass.testing import ControlPlane
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.plane
 GREEN = b"\x1b[32m"
 
 
-PATIENT = f"from windlass.cli import main, names; names.PATIENCE = {PATIENCE}; main()"
+PATIENT = f"from windlass.cli import main, names; names.PATIENCE = {PATIENCE}; raise SystemExit(main())"
 """`windlass`, but for how long a Tab waits for the API server."""
 
 
@@ -39,14 +39,10 @@ def on_terminal(arguments: list[str], environment: dict[str, str]) -> bytes:
         subprocess.run(
             [sys.executable, "-m", "windlass", *arguments], env=environment, stdout=slave, timeout=PATIENCE, check=True
         )
-    finally:
         os.close(slave)
-    written = b""
-    # The kernel hands over what was written piece by piece, and EIO (Linux) or nothing after the last.
-    with suppress(OSError), open(master, "rb", buffering=0) as terminal:
-        while piece := terminal.read(65536):
-            written += piece
-    return written
+        return read_to_the_end(master)
+    finally:
+        os.close(master)
 
 
 def test_a_pipe_that_is_closed_early_is_quiet(sides: Sides, environment: dict[str, str]) -> None:

@@ -3,12 +3,10 @@
 The controllers that act on a request are not here: `PlayedControllers` writes the status that they would write.
 """
 
-import contextlib
 import fcntl
 import json
 import os
 import pty
-import select
 import signal
 import subprocess
 import sys
@@ -22,6 +20,7 @@ from typing import Any
 import pytest
 
 from tests.api.cli.conftest import DECIDED_BY_TESTS, OPENSTACK, Sides
+from tests.api.cli.ptys import read_to_the_end, see
 from tests.authorizer import until_allowed
 from tests.patience import PATIENCE
 from tests.unit.machine_sync import preflight_cases as cases
@@ -621,13 +620,12 @@ def test_on_a_terminal_there_is_a_bar_and_a_question_before_all(
         process = start("--all", "--to", "cluster-api", stdin=slave, stderr=slave)
         os.close(slave)
         try:
-            _see(master, b"Move authority over 1 object to Cluster API? [y/N]: ")
+            see(master, b"Move authority over 1 object to Cluster API? [y/N]: ")
             assert fleet.spec("w-0") == "MachineAPI"
             os.write(master, b"y\n")
-            _see(master, b"machine/w-0 asked for")
+            see(master, b"machine/w-0 asked for")
             played.idle.clear()
-            # A terminal that nobody reads is full after some seconds of a moving bar.
-            _read_to_the_end(master)
+            read_to_the_end(master)
             out, _ = process.communicate(timeout=PATIENCE)
         finally:
             os.close(master)
@@ -646,9 +644,9 @@ def test_a_no_and_ctrl_c_at_the_question_change_nothing(
         process = start("--all", "--to", "cluster-api", stdin=slave, stderr=slave, preexec_fn=_own_terminal(slave))
         os.close(slave)
         try:
-            _see(master, b"[y/N]: ")
+            see(master, b"[y/N]: ")
             os.write(master, answer)
-            _read_to_the_end(master)
+            read_to_the_end(master)
             process.communicate(timeout=PATIENCE)
         finally:
             os.close(master)
@@ -664,21 +662,6 @@ def _own_terminal(slave: int) -> Callable[[], None]:
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
     return take
-
-
-def _see(master: int, text: bytes) -> None:
-    end, seen = time.monotonic() + PATIENCE, b""
-    while text not in seen:
-        ready, _, _ = select.select([master], [], [], max(end - time.monotonic(), 0))
-        assert ready, f"{text!r} not seen in {seen!r}"
-        seen += os.read(master, 65536)
-
-
-def _read_to_the_end(master: int) -> None:
-    with contextlib.suppress(OSError):
-        # EIO, when nobody has the other end open any more.
-        while os.read(master, 65536):
-            pass
 
 
 # Weather

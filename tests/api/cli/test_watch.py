@@ -14,6 +14,7 @@ from typing import IO
 import pytest
 
 from tests.api.cli.conftest import Sides, condition
+from tests.api.cli.ptys import see
 from tests.patience import PATIENCE
 from windlass.testing import ControlPlane
 from windlass.testing.plane.rest import MERGE_PATCH
@@ -184,10 +185,10 @@ def test_on_a_terminal_the_table_is_redrawn_in_place(sides: Sides, environment: 
     )
     os.close(slave)
     try:
-        _see(master, b"Running")
+        see(master, b"Running")
         path = sides.path("mapi", "worker-0") + "/status"
         sides.rest.request("PATCH", path, {"status": {"phase": "Deleting"}}, content_type=MERGE_PATCH)
-        _see(master, b"Deleting")
+        see(master, b"Deleting")
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=PATIENCE) == 130
     finally:
@@ -214,11 +215,3 @@ async def test_a_restart_of_the_api_server_is_survived_and_said(
     sides.capi_machine("worker-1")
 
     assert lines.until(lambda _: True).endswith("worker-1")
-
-
-def _see(master: int, text: bytes) -> None:
-    end, seen = time.monotonic() + PATIENCE, b""
-    while text not in seen:
-        ready, _, _ = select.select([master], [], [], max(end - time.monotonic(), 0))
-        assert ready, f"{text!r} not seen in {seen!r}"
-        seen += os.read(master, 65536)

@@ -6,13 +6,14 @@ migration all are admissible; asked are, as there, the rules of migration alone.
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from windlass.kube.errors import Conflict
 from windlass.kube.executor import Executor
 from windlass.kube.permissions import Declared
+from windlass.kube.plan import Delete, Plan
 from windlass.kube.reader import CacheReader
 from windlass.kube.rounds import Decide, Rest, reconcile
 from windlass.machine_sync.machine.controller import machine_controller
@@ -51,12 +52,20 @@ class MachineRun(Run[MachineSnapshot]):
         return test_recorded.label(tree)
 
     async def to_rest(self, rules: Decide[MachineSnapshot]) -> Rest:
-        """Until a pass has nothing to do: the garbage collector writes as well, before, during and after each."""
-        while True:
-            rest = await self._once_to_rest(rules)
+        """One pass; another after each that orphans, since the garbage collector then writes as well, at any time."""
+        orphaned = True
+
+        def noting(snapshot: MachineSnapshot, *, now: datetime) -> Plan:
+            nonlocal orphaned
+            plan = rules(snapshot, now=now)
+            orphaned = orphaned or any(isinstance(action, Delete) and action.orphan for action in plan.actions)
+            return plan
+
+        while orphaned:
+            orphaned = False
+            rest = await self._once_to_rest(noting)
             await eventually(self._orphaning, lambda still: not still, what="the infra machine to go")
-            if not rest.writes and not isinstance(rest.error, Conflict):
-                return rest
+        return rest
 
     async def _orphaning(self) -> bool:
         kind = self.platform.infra_machine

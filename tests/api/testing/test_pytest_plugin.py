@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lines import line_in
 from tests.patience import PATIENCE
 from windlass.testing.plane.waiting import wait_for
 
@@ -111,12 +112,6 @@ def test_nothing_is_left_of_a_test_run_that_is_killed(project: Path) -> None:
         run.communicate()
     assert wait_for(lambda: None if directory in running() else True, seconds=PATIENCE)
     assert wait_for(lambda: None if Path(directory).exists() else True, seconds=PATIENCE)
-
-
-def line_in(file: Path) -> str | None:
-    """The line that another process writes to `file`, once all of it is there."""
-    text = file.read_text() if file.exists() else ""
-    return text.removesuffix("\n") if text.endswith("\n") else None
 
 
 def running() -> str:

@@ -11,11 +11,11 @@ from windlass.cli.demo.scene import Finding, Moment, Scene, met, missing
 from windlass.kube.conditions import is_true
 from windlass.kube.seen import Present
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
+from windlass.machine_sync.conversion.metadata import CLUSTER_NAME_LABEL
 
 MACHINE_SET: Final = "demo-pool"
 COUNT: Final = 3
 
-_SELECTED_BY: Final = "cluster.x-k8s.io/cluster-name"
 _NAMES: Final = {MACHINE_API: "the Machine API", CLUSTER_API: "Cluster API"}
 
 
@@ -71,14 +71,7 @@ def _problem(scene: Scene, authority: str) -> str:
     if found.unsynced:
         return f"MachineSet {MACHINE_SET} is not synchronized"
     there = scene.sets.get(MACHINE_SET)
-    problem = _standing(scene.mirror_sets.get(MACHINE_SET), there, authority)
-    if (
-        not problem
-        and authority == CLUSTER_API
-        and not (there and _SELECTED_BY in there.object.spec.selector.match_labels)
-    ):
-        # It does so a while after it has gone on, and `windlass migrate` wants to see a set at rest.
-        problem = f"{_NAMES[CLUSTER_API]} has not completed the selector"
+    problem = _standing(scene.mirror_sets.get(MACHINE_SET), there, authority) or _selecting(there, authority)
     return f"MachineSet {MACHINE_SET}: {problem}" if problem else ""
 
 
@@ -93,3 +86,13 @@ def _standing(
         if is_true(status.get("conditions") or [], "Paused") == (api == authority):
             return f"{_NAMES[api]} {'has paused' if api == authority else 'has not paused'}"
     return ""
+
+
+def _selecting(found: Present[capi.MachineSet] | None, authority: str) -> str:
+    """Whether Cluster API is still to complete the selector of a set that it got.
+
+    It does so a while after it has gone on, and `windlass migrate` wants to see a set at rest.
+    """
+    if authority != CLUSTER_API or (found and CLUSTER_NAME_LABEL in found.object.spec.selector.match_labels):
+        return ""
+    return f"{_NAMES[CLUSTER_API]} has not completed the selector"

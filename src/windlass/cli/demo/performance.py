@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from windlass.cli.demo.scene import Finding, Moment, Scene, missing
 from windlass.cli.demo.stage import Stage
-from windlass.cli.demo.story import PATIENCE, Step
+from windlass.cli.demo.story import Step
 from windlass.kube.errors import KubeError
 from windlass.testing.binaries import BinariesError
 from windlass.testing.plane.errors import PlaneError
@@ -42,17 +42,19 @@ class View(Protocol):
 async def perform(story: Sequence[Step], stage: Stage, view: View) -> list[Result]:
     """The results of all steps, in order. After a step that failed none is tried."""
     results: list[Result] = []
+    scene = Scene()
     for number, step in enumerate(story, start=1):
         if results and not results[-1].passed:
             results.append(Result(step))
             continue
-        results.append(await _play(number, step, stage=stage, view=view))
+        result, scene = await _play(number, step, scene, stage=stage, view=view)
+        results.append(result)
     return results
 
 
-async def _play(number: int, step: Step, *, stage: Stage, view: View) -> Result:
+async def _play(number: int, step: Step, scene: Scene, *, stage: Stage, view: View) -> tuple[Result, Scene]:
+    """The result of a step that begins at `scene`, and the scene at its end."""
     begun = time.monotonic()
-    scene = await _first_look(stage)
     moment = Moment(scene, step.about(scene))
     view.begin(number, step, moment)
     try:
@@ -62,18 +64,7 @@ async def _play(number: int, step: Step, *, stage: Stage, view: View) -> Result:
         finding = missing(str(error))
     result = Result(step, finding, time.monotonic() - begun)
     view.end(result, scene)
-    return result
-
-
-async def _first_look(stage: Stage) -> Scene:
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return await stage.look()
-        except KubeError as error:
-            if not error.transient or time.monotonic() >= deadline:
-                raise
-        await stage.change(seconds=_LOOK_SECONDS)
+    return result, scene
 
 
 async def _watch(step: Step, moment: Moment, *, stage: Stage, view: View) -> tuple[Scene, Finding]:

@@ -17,6 +17,9 @@ from windlass.testing.plane.rest import APPLY_PATCH, Rest
 from windlass.testing.plane.waiting import wait_for
 
 FIELD_MANAGER = "windlass-testing"
+KNOWN_SECONDS = 30.0
+"""How long to look for a kind that nobody here has applied a CRD of: it may be on its way, or misspelt."""
+
 SETTLE_SECONDS = 180.0
 """How long the control plane may take for what it does by itself: a kind to be served after its CRD was applied, a new
 namespace to get its ServiceAccount. It is a second, but a minute after the API server was away for one."""
@@ -140,7 +143,7 @@ class BlockingAccess:
         )
         return applied
 
-    def _collection(self, api_version: str, kind: str) -> tuple[str, bool]:
+    def _collection(self, api_version: str, kind: str, *, seconds: float = KNOWN_SECONDS) -> tuple[str, bool]:
         """The path of a kind's collection and whether it is namespaced, from discovery."""
         root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
         rest = self.rest
@@ -151,7 +154,7 @@ class BlockingAccess:
                     return f"{root}/{resource['name']}", resource["namespaced"]
             return None
 
-        if (collection := wait_for(look, seconds=SETTLE_SECONDS)) is None:
+        if (collection := wait_for(look, seconds=seconds)) is None:
             raise NotServed(f"{kind} of {api_version} is not served: apply its CRD first, or correct the apiVersion")
         return collection
 
@@ -177,7 +180,7 @@ class BlockingAccess:
             path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}?limit=1"
             if wait_for(partial(found, self.rest, path), seconds=SETTLE_SECONDS) is None:
                 raise NotServed(f"CRD {crd['metadata']['name']} is established, but GET {path} says 404")
-            self._collection(f"{spec['group']}/{version}", spec["names"]["kind"])
+            self._collection(f"{spec['group']}/{version}", spec["names"]["kind"], seconds=SETTLE_SECONDS)
 
 
 def found(rest: Rest, path: str) -> dict[str, Any] | None:

@@ -18,9 +18,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-import pytest
-
-from tests.patience import PATIENCE
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube import config
@@ -32,6 +29,8 @@ from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.platforms import AWS, OPENSTACK
 from windlass.testing.plane.facade import PlaneAccess
+
+from ..stage import eventually
 
 Tree = dict[str, Any]
 Kind = type[KubernetesObject]
@@ -132,11 +131,11 @@ class Policed:
         """Until policies are given all objects of `kind` that there are: they hear of them by a watch."""
         other, status = _TWINS[kind], {"authoritativeAPI": "MachineAPI"} if kind in _MACHINE_API else None
         witness = await self.make(kind, status=status)
-        deadline = time.monotonic() + PATIENCE
-        while not await self.creation_refusal(other, name=witness):
-            if time.monotonic() > deadline:
-                pytest.fail(f"after {PATIENCE:g} s policies do not know {kind.RESOURCE} {witness}")
-            await asyncio.sleep(0.02)
+        await eventually(
+            lambda: self.creation_refusal(other, name=witness),
+            bool,
+            what=f"policies that know {kind.RESOURCE} {witness}",
+        )
 
     async def delete(self, kind: Kind, name: str) -> None:
         await self._users[USER].delete(kind, name, namespace=self.home(kind))
@@ -207,22 +206,15 @@ def spec_of(kind: Kind, path: str, value: Any) -> Tree:
     return spec
 
 
-def wait_until_in_force(policed: Policed) -> Any:
+async def wait_until_in_force(policed: Policed) -> None:
     """Until the policy that was installed last refuses what it must: then all of them are known to the API server.
 
     And until those that are given other objects have seen those: until then they refuse everything.
     """
-
-    async def probe() -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not await in_force():
-            if time.monotonic() > deadline:
-                pytest.fail(f"after {PATIENCE:g} s the policies are not in force")
-            await asyncio.sleep(0.05)
 
     async def in_force() -> bool:
         if not await policed.creation_refusal(OPENSTACK.infra_machine, {"flavorID": "probe"}):
             return False
         return not any([await policed.creation_refusal(kind, name="nobody") for kind in _TWINS])
 
-    return probe()
+    await eventually(in_force, bool, what="policies in force")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lines import line_in
 from tests.patience import PATIENCE
 from windlass.testing.plane.errors import PlaneError
 from windlass.testing.plane.processes import Processes
@@ -149,8 +150,8 @@ def started(processes: Processes, argv: list[str], folder: Path) -> int:
 
 
 def pid_in(log: Path) -> int | None:
-    text = log.read_text() if log.exists() else ""
-    return int(text) if text.endswith("\n") else None
+    line = line_in(log)
+    return None if line is None else int(line)
 
 
 def alive(pid: int) -> bool:
