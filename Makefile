@@ -14,8 +14,8 @@ help: ## show this list
 demo: .venv/ready ## run the main job on real parts and show it (KEEP=1 leaves everything running)
 	@$(RUN)windlass demo $(if $(KEEP),--keep)
 
-test: .venv/ready ## the whole test suite
-	@$(RUN)python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+test: .venv/ready ## the whole test suite (with CI=true, a few failed cases get a second try, alone)
+	@$(RUN)python -m $(if $(CI),tests.again,pytest) -n 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: .venv/ready ## style, types, import contracts, generated files
 	$(RUN)ruff check .
