@@ -41,8 +41,8 @@ whoever writes them. Ours differ where its own are wrong:
 * What it loses of OpenStack ports is converted: options of a network, the subnet of a fixed IP. Tags of a port add up
   once. An AWSMachine whose Machine has no root device gets no root volume, instead of one of 0 GiB.
 * The only security group of an OpenStack port, which it drops, is kept.
-* Fields that it drops, or makes others, without a word are warnings: `... has no equivalent in Cluster API and is
-  dropped`, or `becomes ...`. They come after the warnings that OpenShift gives too.
+* Fields that it drops, or makes others, without a word are `losses`: `... has no equivalent in Cluster API and is
+  dropped`, or `becomes ...`. People are told of them after the `warnings`, which OpenShift gives too.
 
 | module | holds |
 |---|---|

@@ -60,9 +60,10 @@ def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Convert
     status, address_errors = _status(source.status, provider.status)
     unsupported = _unsupported(source.spec)
     _lose(source, provider.found)
-    warnings = tuple(map(str, (*provider.found.warnings, *provider.found.losses)))
+    warnings, losses = tuple(map(str, provider.found.warnings)), tuple(map(str, provider.found.losses))
     if errors or address_errors or unsupported:
-        return Converted(errors=tuple(map(str, [*errors, *address_errors, *unsupported])), warnings=warnings)
+        texts = tuple(map(str, [*errors, *address_errors, *unsupported]))
+        return Converted(errors=texts, warnings=warnings, losses=losses)
 
     metadata = source.metadata
     labels, nested_labels = machine_api_labels(metadata.labels)
@@ -91,7 +92,7 @@ def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Convert
         ),
         status=status,
     )
-    return Converted(machine, warnings=warnings)
+    return Converted(machine, warnings=warnings, losses=losses)
 
 
 def _status(status: capi.MachineStatus, provider_status: Any) -> tuple[mapi.MachineStatus, list[FieldError]]:

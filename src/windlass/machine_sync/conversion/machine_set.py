@@ -47,12 +47,12 @@ def machine_api_machine_set(
         spec=template.spec,
     )
     converted = platform.to_machine_api(made, kind(spec=infra_spec), infra_cluster)
-    warnings = converted.warnings
+    warnings, losses = converted.warnings, converted.losses
     if source.spec.machine_naming != _NO_NAMING:
         lost = dropped("spec.machineNaming", source.spec.machine_naming, by="the Machine API")
-        warnings = (*warnings, str(lost))
+        losses = (*losses, str(lost))
     if converted.machine is None:
-        return ConvertedSet(errors=converted.errors, warnings=warnings)
+        return ConvertedSet(errors=converted.errors, warnings=warnings, losses=losses)
 
     metadata = source.metadata
     machine_set = mapi.MachineSet(
@@ -65,7 +65,7 @@ def machine_api_machine_set(
         spec=_spec(source.spec, converted.machine.spec),
         status=_status(source.status),
     )
-    return ConvertedSet(machine_set, warnings=warnings)
+    return ConvertedSet(machine_set, warnings=warnings, losses=losses)
 
 
 def _spec(spec: capi.MachineSetSpec, machine: mapi.MachineSpec) -> mapi.MachineSetSpec:

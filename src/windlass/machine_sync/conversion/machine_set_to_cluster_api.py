@@ -69,13 +69,13 @@ def cluster_api_machine_set(
     own_errors = [] if cluster else [no_infrastructure_name()]
     own_errors += unsupported_names("spec.template.metadata", template.metadata)
     errors = (*converted.errors, *map(str, own_errors))
-    warnings = converted.warnings
+    warnings, losses = converted.warnings, converted.losses
     if template.metadata.owner_references:
         path = "spec.template.metadata.ownerReferences"
-        warnings = (*warnings, str(dropped(path, template.metadata.owner_references, by="Cluster API")))
+        losses = (*losses, str(dropped(path, template.metadata.owner_references, by="Cluster API")))
     machine, infra_machine = converted.machine, converted.infra_machine
     if errors or machine is None:
-        return ConvertedSetToClusterAPI(errors=errors, warnings=warnings)
+        return ConvertedSetToClusterAPI(errors=errors, warnings=warnings, losses=losses)
 
     metadata = source.metadata
     name = template_name(metadata.name, infra_machine.spec)
@@ -90,7 +90,7 @@ def cluster_api_machine_set(
         status=_status(source),
     )
     infra_template = _infra_template(platform, name, infra_machine.spec)
-    return ConvertedSetToClusterAPI(machine_set, infra_template, warnings=warnings)
+    return ConvertedSetToClusterAPI(machine_set, infra_template, warnings=warnings, losses=losses)
 
 
 def _spec(

@@ -71,8 +71,8 @@ def cluster_api_machine(
 ) -> ConvertedToClusterAPI:
     """The Machine of Cluster API for `source` and its infrastructure machine, with what the platform contributes.
 
-    `kind` is the type of infrastructure machines. `unfit` are the first errors, `unknown` the last warnings but those
-    of the Machine itself: why it does not fit its cluster, and what the provider spec has beyond its type.
+    `kind` is the type of infrastructure machines. `unfit` are the first errors, `unknown` the last losses but those of
+    the Machine itself: why it does not fit its cluster, and what the provider spec has beyond its type.
     """
     cluster = infrastructure.status.infrastructure_name if infrastructure is not None else ""
     status, address_errors = _status(source)
@@ -87,12 +87,13 @@ def cluster_api_machine(
     if not cluster:
         errors.append(no_infrastructure_name())
     nested = source.spec.metadata
-    warnings = [*infra.found.warnings, *infra.found.losses, *unknown]
+    dropped_fields = [*infra.found.losses, *unknown]
     if nested.owner_references:
-        warnings.append(dropped("spec.metadata.ownerReferences", nested.owner_references, by="Cluster API"))
-    said = tuple(map(str, warnings))
+        dropped_fields.append(dropped("spec.metadata.ownerReferences", nested.owner_references, by="Cluster API"))
+    warnings, losses = tuple(map(str, infra.found.warnings)), tuple(map(str, dropped_fields))
     if errors:
-        return ConvertedToClusterAPI(errors=tuple(dict.fromkeys(map(str, errors))), warnings=said)
+        texts = tuple(dict.fromkeys(map(str, errors)))
+        return ConvertedToClusterAPI(errors=texts, warnings=warnings, losses=losses)
 
     name = source.metadata.name
     labels = {**cluster_api_labels(source.metadata.labels), **nested.labels, CLUSTER_NAME_LABEL: cluster}
@@ -127,7 +128,7 @@ def cluster_api_machine(
         if infra.status is None
         else kind(metadata=metadata, spec=infra.spec, status=infra.status)
     )
-    return ConvertedToClusterAPI(machine, infra_machine, warnings=said)
+    return ConvertedToClusterAPI(machine, infra_machine, warnings=warnings, losses=losses)
 
 
 def no_infrastructure_name() -> FieldError:

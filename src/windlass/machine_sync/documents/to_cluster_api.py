@@ -41,7 +41,7 @@ def _machine(document: Document, inventory: Inventory, referred: Referred, notes
     cluster = UNSET if found is None else referred.decode(found, platform.infra_cluster)
     converted = platform.to_cluster_api(machine, infrastructure, infra_cluster=cluster)
     results = () if converted.errors else (converted.machine, converted.infra_machine)
-    return Outcome(document.title, results, converted.errors, converted.warnings, tuple(notes))
+    return Outcome(document.title, results, converted.errors, converted.remarks, tuple(notes))
 
 
 def _machine_set(document: Document, inventory: Inventory, referred: Referred, notes: list[str]) -> Outcome:
@@ -52,7 +52,7 @@ def _machine_set(document: Document, inventory: Inventory, referred: Referred, n
     infrastructure = _infrastructure(document, inventory, referred, notes=notes)
     converted = cluster_api_machine_set(_platform(infrastructure, value, notes), machine_set, infrastructure)
     results = () if converted.machine_set is None else (converted.machine_set, converted.infra_template)
-    return Outcome(document.title, results, converted.errors, converted.warnings, tuple(notes))
+    return Outcome(document.title, results, converted.errors, converted.remarks, tuple(notes))
 
 
 def _infrastructure(

@@ -44,7 +44,7 @@ def _machine(document: Document, inventory: Inventory, referred: Referred, notes
         referred.decode(cluster.document, platform.infra_cluster),
     )
     results = () if converted.machine is None else (converted.machine,)
-    return Outcome(document.title, results, converted.errors, converted.warnings, tuple(notes))
+    return Outcome(document.title, results, converted.errors, converted.remarks, tuple(notes))
 
 
 def _machine_set(document: Document, inventory: Inventory, referred: Referred, notes: list[str]) -> Outcome:
@@ -68,7 +68,7 @@ def _machine_set(document: Document, inventory: Inventory, referred: Referred, n
         infra_cluster=referred.decode(cluster.document, platform.infra_cluster),
     )
     results = () if converted.machine_set is None else (converted.machine_set,)
-    return Outcome(document.title, results, converted.errors, converted.warnings, tuple(notes))
+    return Outcome(document.title, results, converted.errors, converted.remarks, tuple(notes))
 
 
 def _cluster(document: Document, inventory: Inventory, cluster_name: str, *, platform: Platform) -> Found:

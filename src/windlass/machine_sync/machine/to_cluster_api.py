@@ -154,7 +154,7 @@ def _made(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime
     owner = next((reference for reference in references if reference.kind == "MachineSet"), None)
     if owner is not None:
         labels[SET_NAME_LABEL] = set_name_label(owner.name)
-    return _Made(converted.machine, converted.infra_machine, labels, references, converted.warnings)
+    return _Made(converted.machine, converted.infra_machine, labels, references, converted.remarks)
 
 
 def _comes_or_goes(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> WaitFor | None:

@@ -53,7 +53,7 @@ def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, no
     )
     if isinstance(seen.machine_api, Present):
         actions = _update(seen, seen.machine_api, source.object, converted.machine, references=references, now=now)
-        return with_warnings(seen.machine_api, converted.warnings, *finalizers, *actions)
+        return with_warnings(seen.machine_api, converted.remarks, *finalizers, *actions)
     return Plan.of(*finalizers, _create(seen, converted.machine, references))
 
 

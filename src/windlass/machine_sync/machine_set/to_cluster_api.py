@@ -142,7 +142,7 @@ def _made(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, paused:
     template = templates.ensure(seen, converted.infra_template, references, paused=paused)
     if not isinstance(template, Create | Merge):
         return template
-    return _Made(converted.machine_set, converted.warnings, references, template)
+    return _Made(converted.machine_set, converted.remarks, references, template)
 
 
 def _no_infrastructure(seen: MachineSetSnapshot) -> str:

@@ -74,7 +74,7 @@ def update(
     status = _status(source, converted.machine_set, generation=generation_after(mirror, content))
     return with_warnings(
         mirror,
-        (*converted.warnings, *selectors.difference(mirror.object, source.object)),
+        (*converted.remarks, *selectors.difference(mirror.object, source.object)),
         *hold((mapi.MachineSet, seen.machine_api), (capi.MachineSet, seen.cluster_api)),
         content,
         status_write(

@@ -64,7 +64,7 @@ def infra_prober(platform: Platform) -> Prober:
     def reports(tree: Tree) -> bool:
         machine = kind(spec=msgspec.convert(tree, spec.cls))
         converted = platform.to_machine_api(capi.Machine(), machine, platform.infra_cluster())
-        return bool(converted.errors or converted.warnings)
+        return bool(converted.errors or converted.remarks)
 
     return Prober(spec.cls, reports, PLATFORMS.get(platform.name, NO_SAMPLES))
 
@@ -85,7 +85,7 @@ def _set_reports(platform: Platform, spec: Tree) -> bool:
     base = PLATFORMS.get(platform.name, NO_SAMPLES).base
     infra: Any = msgspec.convert({"spec": {"template": {"spec": base}}}, platform.infra_template)
     converted = machine_api_machine_set(platform, machine_set, infra, infra_cluster=platform.infra_cluster())
-    return bool(converted.errors or converted.warnings)
+    return bool(converted.errors or converted.remarks)
 
 
 def fields(prober: Prober) -> list[Field]:

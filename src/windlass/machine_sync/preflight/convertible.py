@@ -36,11 +36,11 @@ def _towards_cluster_api(candidate: Candidate, found: Any) -> Found:
     infrastructure = there(candidate.infrastructure)
     if candidate.kind is mapi.MachineSet:
         in_set = machine_set_to_cluster_api(found, infrastructure)
-        yield from _answers(in_set.errors, in_set.warnings)
+        yield from _answers(in_set.errors, in_set.remarks)
         return
     cluster = UNSET if hidden(candidate.infra_cluster) else there(candidate.infra_cluster)
     converted = to_cluster_api(found, infrastructure, infra_cluster=cluster)
-    yield from _answers(converted.errors, converted.warnings)
+    yield from _answers(converted.errors, converted.remarks)
 
 
 def _towards_machine_api(candidate: Candidate) -> Found:
@@ -55,10 +55,10 @@ def _towards_machine_api(candidate: Candidate) -> Found:
     infra, infra_cluster = there(candidate.infra), there(candidate.infra_cluster)
     if candidate.kind is mapi.MachineSet:
         in_set = machine_set_to_machine_api(source, infra, infra_cluster)
-        yield from _answers(in_set.errors, in_set.warnings)
+        yield from _answers(in_set.errors, in_set.remarks)
         return
     converted = to_machine_api(source, infra, infra_cluster)
-    yield from _answers(converted.errors, converted.warnings)
+    yield from _answers(converted.errors, converted.remarks)
 
 
 def _answers(errors: Iterable[str], warnings: Iterable[str]) -> Found:

@@ -63,7 +63,7 @@ MINIMAL = {
 def test_a_minimal_machine_has_what_is_always_there() -> None:
     result = converted()
     assert infra_spec(result) == MINIMAL
-    assert result.warnings == ()
+    assert result.remarks == ()
 
 
 def with_host(**fields: Any) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def with_host(**fields: Any) -> dict[str, Any]:
 def test_fields_are_converted(given: dict[str, Any], expected: dict[str, Any]) -> None:
     result = converted(**given)
     assert infra_spec(result) == {**MINIMAL, **expected}
-    assert result.warnings == ()
+    assert result.remarks == ()
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_block_device_is_the_root_volume_or_another(device: dict[str, Any], vo
 def test_without_a_root_device_there_is_no_root_volume() -> None:
     result = converted(blockDevices=[{"deviceName": "/dev/sdb"}])
     assert infra_spec(result) == MINIMAL
-    assert result.warnings == (
+    assert result.remarks == (
         f"{P}.blockDevices[0].ebs: Invalid value: null: missing ebs configuration for block device",
     )
 
@@ -168,7 +168,7 @@ def test_without_a_root_device_there_is_no_root_volume() -> None:
 def test_a_root_volume_outlives_its_machine_with_a_warning() -> None:
     result = converted(blockDevices=[{"ebs": {"deleteOnTermination": False}}])
     assert infra_spec(result)["rootVolume"] == {"size": 120}
-    assert result.warnings == (
+    assert result.remarks == (
         f"{P}.blockDevices[0].ebs.deleteOnTermination: Invalid value: false: "
         "root volume must be deleted on termination, ignoring invalid value false",
     )
@@ -347,8 +347,8 @@ def test_a_provider_status_that_cannot_be_read_is_an_error() -> None:
 def test_what_is_dropped_is_said(given: dict[str, Any], paths: list[str]) -> None:
     result = converted(**given)
     assert result.errors == ()
-    assert [text.partition(": ")[0] for text in result.warnings] == [f"{P}.{path}" for path in paths]
-    assert all(text.endswith(" and is dropped") for text in result.warnings)
+    assert [text.partition(": ")[0] for text in result.remarks] == [f"{P}.{path}" for path in paths]
+    assert all(text.endswith(" and is dropped") for text in result.remarks)
 
 
 def test_a_typed_provider_spec_is_taken_as_it_is() -> None:

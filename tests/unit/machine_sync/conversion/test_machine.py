@@ -187,13 +187,13 @@ def test_ready_seconds_gates_config_and_taints_are_dropped_with_a_warning() -> N
     result = converted(spec=spec)
     assert result.machine == converted().machine
     lost = ["spec.minReadySeconds", "spec.bootstrap.configRef", "spec.readinessGates", "spec.taints"]
-    assert [text.partition(":")[0] for text in result.warnings] == lost
+    assert [text.partition(":")[0] for text in result.losses] == lost
 
 
 def test_ready_seconds_of_a_machine_of_a_machine_set_are_not_lost_since_the_set_has_them() -> None:
     owner = OwnerReference(api_version="cluster.x-k8s.io/v1beta2", kind="MachineSet", name="ms")
     spec = capi.MachineSpec(min_ready_seconds=5)
-    assert converted(owners=[owner], spec=spec).warnings == ()
+    assert converted(owners=[owner], spec=spec).losses == ()
 
 
 @pytest.mark.parametrize(

@@ -210,8 +210,8 @@ class TestToClusterAPI:
 
     def test_owners_of_machines_are_a_loss(self) -> None:
         owners = [OwnerReference(kind="K")]
-        [warning] = self.converted(nested=mapi.NestedMeta(owner_references=owners)).warnings
-        assert warning.startswith("spec.template.metadata.ownerReferences: ")
+        [loss] = self.converted(nested=mapi.NestedMeta(owner_references=owners)).losses
+        assert loss.startswith("spec.template.metadata.ownerReferences: ")
 
 
 class TestToMachineAPI:
@@ -316,14 +316,14 @@ class TestToMachineAPI:
         result = self.converted(
             {"machine_naming": capi.MachineNaming(template="x")}, machine=machine, infra={"identity_ref": identity}
         )
-        assert [text.partition(": ")[0] for text in result.warnings] == [
+        assert [text.partition(": ")[0] for text in result.losses] == [
             "spec.identityRef.region",
             "spec.bootstrap.configRef",
             "spec.readinessGates",
             "spec.taints",
             "spec.machineNaming",
         ]
-        assert all(text.endswith(" has no equivalent in the Machine API and is dropped") for text in result.warnings)
+        assert all(text.endswith(" has no equivalent in the Machine API and is dropped") for text in result.losses)
 
 
 @pytest.mark.parametrize("platform", PLATFORMS.values(), ids=list(PLATFORMS))

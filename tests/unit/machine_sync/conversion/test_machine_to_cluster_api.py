@@ -281,7 +281,7 @@ def test_a_cluster_without_a_name_is_an_error(infrastructure: Infrastructure | N
 def test_owners_of_a_node_are_a_loss() -> None:
     owners = [OwnerReference(api_version="v1", kind="K", name="n", uid="u")]
     result = converted(spec=mapi.MachineSpec(metadata=mapi.NestedMeta(owner_references=owners)))
-    assert result.warnings == (
+    assert result.losses == (
         'spec.metadata.ownerReferences: Invalid value: [{"apiVersion":"v1","kind":"K","name":"n","uid":"u"}]: '
         "ownerReferences has no equivalent in Cluster API and is dropped",
     )
@@ -313,5 +313,7 @@ def test_errors_come_in_the_order_of_the_parts_and_each_once() -> None:
         "spec.providerID",
         "infrastructure.status.infrastructureName",
     ]
-    assert [text.partition(":")[0] for text in result.warnings] == ["spec.w", "spec.l", "spec.u"]
+    assert [text.partition(":")[0] for text in result.warnings] == ["spec.w"]
+    assert [text.partition(":")[0] for text in result.losses] == ["spec.l", "spec.u"]
+    assert result.remarks == result.warnings + result.losses
     assert result.error == f"[{', '.join(result.errors)}]"

@@ -180,11 +180,11 @@ def is_in(value: Any, returned: Any) -> bool:
 
 def named(trip: Trip, path: Path, *, subject: Subject, usual: Trip) -> bool:
     """Whether conversion refuses, names the field at `path`, or has something new to say on the way back."""
-    if trip.there.errors or any(names(text, path, subject=subject) for text in trip.there.warnings):
+    if trip.there.errors or any(names(text, path, subject=subject) for text in trip.there.remarks):
         return True
     assert trip.back is not None
     assert usual.back is not None
-    return bool(trip.back.errors) or not set(trip.back.warnings) <= set(usual.back.warnings)
+    return bool(trip.back.errors) or not set(trip.back.remarks) <= set(usual.back.remarks)
 
 
 def names(text: str, path: Path, *, subject: Subject) -> bool:
@@ -226,7 +226,7 @@ def test_a_network_whose_parts_are_named_by_id_comes_back_as_a_port_with_all_it_
         "profile": {"capabilities": "switchdev", "trusted": "true"},
     }
     trip = provider_spec(OPENSTACK).travel({"networks": [network]})
-    assert trip.there.warnings == ()
+    assert trip.there.remarks == ()
     assert at_leaf(trip.returned, ("ports", 0)) == {
         "networkID": "n",
         "fixedIPs": [{"subnetID": "s"}],
@@ -242,7 +242,7 @@ def test_a_conversion_that_loses_a_field_is_found_out() -> None:
 
     def travel(spec: Tree) -> Trip:
         there, back, returned = infra_spec(OPENSTACK).travel(spec)
-        return Trip(msgspec.structs.replace(there, warnings=()), back, returned)
+        return Trip(msgspec.structs.replace(there, losses=()), back, returned)
 
     found = {path for path, _ in silent(infra_spec(OPENSTACK)._replace(travel=travel))}
     assert {"identityRef.type", "ports[0].allowedAddressPairs", "serverGroup.filter.name"} <= found

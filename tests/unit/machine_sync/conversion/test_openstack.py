@@ -190,7 +190,7 @@ def test_fields_that_are_dropped_have_a_warning() -> None:
         scheduler_hint_additional_properties=[capo.SchedulerHint(name="h")],
     )
     assert result.machine == converted().machine
-    assert [text.partition(":")[0] for text in result.warnings] == [
+    assert [text.partition(":")[0] for text in result.remarks] == [
         "spec.floatingIPPoolRef",
         "spec.schedulerHintAdditionalProperties",
     ]
@@ -239,7 +239,7 @@ def test_what_the_machine_api_cannot_express_is_an_error(given: dict[str, Any], 
 def test_tags_of_an_image_are_a_warning_even_if_there_are_none(tags: list[str], shown: str) -> None:
     result = converted(image=capo.Image(filter=capo.ImageFilter(name="n", tags=tags)))
     assert result.machine is not None
-    assert result.warnings == (
+    assert result.remarks == (
         f"spec.image.filter.tags: Invalid value: {shown}: MAPO does not support filtering image by tags",
     )
 
@@ -262,7 +262,7 @@ def test_errors_and_warnings_come_in_the_order_of_the_rules() -> None:
         "spec.flavorID",
         "spec.version",
     ]
-    assert [text.partition(":")[0] for text in result.warnings] == ["spec.image.filter.tags", "spec.ports[1].hostID"]
+    assert [text.partition(":")[0] for text in result.remarks] == ["spec.image.filter.tags", "spec.ports[1].hostID"]
 
 
 def test_provider_specs_compare_as_they_are() -> None:

@@ -30,7 +30,7 @@ def infra_spec(converted: ConvertedToClusterAPI) -> dict[str, Any]:
 
 
 def ports(converted: ConvertedToClusterAPI) -> list[Any]:
-    assert converted.warnings == ()
+    assert converted.remarks == ()
     found: list[Any] = infra_spec(converted)["ports"]
     return found
 
@@ -43,7 +43,7 @@ def test_nothing_gives_what_is_always_there() -> None:
     result = converted()
     assert infra_spec(result) == MINIMAL
     assert plain(result.infra_machine.status) == {"ready": False}
-    assert result.warnings == ()
+    assert result.remarks == ()
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_nothing_gives_what_is_always_there() -> None:
 def test_fields_are_converted(given: dict[str, Any], expected: dict[str, Any]) -> None:
     result = converted(**given)
     assert infra_spec(result) == {**MINIMAL, **expected}
-    assert result.warnings == ()
+    assert result.remarks == ()
 
 
 def test_zone_and_user_data_are_of_the_machine() -> None:
@@ -116,7 +116,7 @@ def test_a_volume_that_is_not_described_is_an_error() -> None:
 
 def test_deprecated_fields_of_the_root_volume_are_warnings() -> None:
     result = converted(rootVolume={"sourceUUID": "u", "sourceType": "s", "deviceType": "d"})
-    assert result.warnings == (
+    assert result.remarks == (
         f'{P}.rootVolume.deviceType: Invalid value: "d": '
         "deviceType is silently ignored by MAPO and will not be converted",
         f'{P}.rootVolume.sourceType: Invalid value: "s": '
@@ -219,7 +219,7 @@ class TestNetworks:
         assert [port.get("disablePortSecurity") for port in infra_spec(result)["ports"]] == [None] * max(
             1, len(given.get("subnets", []))
         )
-        assert result.warnings == tuple(
+        assert result.remarks == tuple(
             f"{P}.networks[0].{path}: Invalid value: true: portSecurity has no equivalent in Cluster API and becomes "
             "what OpenStack has for the network"
             for path in paths
@@ -228,7 +228,7 @@ class TestNetworks:
     def test_a_network_that_nothing_names_is_dropped_with_all_it_says(self) -> None:
         result = converted(**network(vnicType="direct", portTags=["t"], noAllowedAddressPairs=True))
         assert "ports" not in infra_spec(result)
-        [warning] = result.warnings
+        [warning] = result.remarks
         assert warning.startswith(f"{P}.networks[0]: Invalid value: {{")
         assert '"vnicType":"direct"' in warning
         assert warning.endswith(": networks[0] has no equivalent in Cluster API and is dropped")
@@ -266,7 +266,7 @@ class TestNetworks:
 
     def test_what_the_machine_api_ignores_too_is_a_warning_with_the_networks_index(self) -> None:
         networks = [{"uuid": "u0"}, {"uuid": "u", "fixedIp": "1.2.3.4", "subnets": [{"filter": {"networkId": "n"}}]}]
-        assert converted(networks=networks).warnings == (
+        assert converted(networks=networks).remarks == (
             f'{P}.networks[1].fixedIP: Invalid value: "1.2.3.4": fixedIp is ignored by MAPO, ignoring',
             f'{P}.networks[1].subnets[0].filter.networkId: Invalid value: "n": networkId is ignored by MAPO, ignoring',
         )
@@ -315,7 +315,7 @@ class TestPorts:
     def test_port_security_that_is_asked_for_is_left_to_openstack_with_a_warning(self) -> None:
         result = converted(ports=[{"networkID": "n", "portSecurity": True}])
         assert "disablePortSecurity" not in infra_spec(result)["ports"][0]
-        assert [text.partition(":")[0] for text in result.warnings] == [f"{P}.ports[0].portSecurity"]
+        assert [text.partition(":")[0] for text in result.remarks] == [f"{P}.ports[0].portSecurity"]
 
     def test_an_unknown_key_of_a_profile_is_an_error(self) -> None:
         assert converted(ports=[{"profile": {"foo": "1", "bar": "2"}}]).errors == (
@@ -323,7 +323,7 @@ class TestPorts:
         )
 
     def test_a_host_is_a_warning(self) -> None:
-        assert converted(ports=[{"hostID": "h"}]).warnings == (
+        assert converted(ports=[{"hostID": "h"}]).remarks == (
             f'{P}.ports[0].hostID: Invalid value: "h": hostID is ignored by MAPO, ignoring',
         )
 
@@ -388,8 +388,8 @@ def subnet(**fields: Any) -> dict[str, Any]:
 def test_what_is_dropped_is_said(given: dict[str, Any], paths: list[str]) -> None:
     result = converted(**given)
     assert result.errors == ()
-    assert [text.partition(": ")[0] for text in result.warnings] == [f"{P}.{path}" for path in paths]
-    assert all(text.endswith(" and is dropped") for text in result.warnings)
+    assert [text.partition(": ")[0] for text in result.remarks] == [f"{P}.{path}" for path in paths]
+    assert all(text.endswith(" and is dropped") for text in result.remarks)
 
 
 def test_a_provider_spec_that_cannot_be_read_is_the_only_error() -> None:

@@ -56,7 +56,7 @@ def infra_spec(converted: ConvertedToClusterAPI) -> dict[str, Any]:
 def test_fields_are_converted(given: dict[str, Any], expected: dict[str, Any]) -> None:
     result = converted(**given)
     assert infra_spec(result) == {**MINIMAL, **expected}
-    assert result.warnings == ()
+    assert result.remarks == ()
 
 
 def test_user_data_and_provider_id() -> None:
@@ -87,7 +87,7 @@ def test_what_cluster_api_cannot_express_is_an_error(given: dict[str, Any], erro
 def test_what_is_dropped_is_said() -> None:
     result = converted(credentialsSecret={"name": "s"}, image={"type": "Name", "id": "i", "name": "n"}, new=1)
     assert infra_spec(result)["image"] == {"name": "n"}
-    assert [text.partition(": ")[0] for text in result.warnings] == [
+    assert [text.partition(": ")[0] for text in result.remarks] == [
         f"{P}.image.id",
         f"{P}.credentialsSecret",
         f"{P}.new",

@@ -28,6 +28,7 @@ class Result(NamedTuple):
     output: dict[str, Any] | None
     errors: list[str]
     warnings: list[str]
+    losses: list[str]
     error: str
     hashed: str | None
     """What the template's name is the hash of, if there is a template."""
@@ -80,7 +81,9 @@ def _result(converted: Any, **objects: Any) -> Result:
     output = None
     if None not in objects.values():
         output = {name: _recorded_form(name, value) for name, value in objects.items()}
-    return Result(output, list(converted.errors), list(converted.warnings), converted.error, None)
+    return Result(
+        output, list(converted.errors), list(converted.warnings), list(converted.losses), converted.error, None
+    )
 
 
 def _recorded_form(name: str, value: Any) -> dict[str, Any]:
