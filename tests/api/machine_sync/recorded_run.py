@@ -27,7 +27,7 @@ from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 from windlass.testing import ControlPlane
 
-from ...unit.machine_sync.recorded_runs import Deviation, name_of, other_end, scrubbed
+from ...unit.machine_sync.recorded_runs import Deviation, is_of_encoding, name_of, other_end, scrubbed
 from .examples import Tree
 
 RECORDED_NAMESPACES = Namespaces()
@@ -190,7 +190,7 @@ class Run(ABC, Generic[S]):
         found = {
             change.path: str(change)
             for change in changes(expected, ours)
-            if change.path in expected_paths or not self._is_default(change)
+            if not is_of_encoding(change) and (change.path in expected_paths or not self._is_default(change))
         }
         return found | other_end(self.row, rest)
 

@@ -3,6 +3,8 @@
 `DEVIATIONS` names the fields in which ours ends elsewhere on purpose, and why.
 """
 
+from collections.abc import Callable
+
 import pytest
 from msgspec.structs import replace
 
@@ -129,9 +131,13 @@ def label(tree: Tree) -> str:
             return ""
 
 
-async def rest_of(row: Tree, rules: Decide[MachineSnapshot]) -> tuple[MemoryApi, Rest]:
-    """The model after the run, which began with what was recorded, by `rules` alone."""
+async def rest_of(
+    row: Tree, rules: Decide[MachineSnapshot], *, told: Callable[[MemoryApi], None] = lambda _: None
+) -> tuple[MemoryApi, Rest]:
+    """The model after the run, which began with what was recorded, by `rules` alone. `told` hears of every state."""
     platform, api = PLATFORMS[row["platform"]], began(row)
+    told(api)
+    api.subscribe(lambda _: told(api))
     reader = MemoryReader(api)
     controller = replace(machine_controller(reader, platform=platform, namespaces=NAMESPACES), decide=rules)
     while True:

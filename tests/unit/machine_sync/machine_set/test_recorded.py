@@ -3,6 +3,8 @@
 `DEVIATIONS` names the fields in which ours ends elsewhere on purpose, and why.
 """
 
+from collections.abc import Callable
+
 import pytest
 from msgspec.structs import replace
 
@@ -105,9 +107,13 @@ def label(tree: Tree) -> str:
     return f"template {tree['metadata']['name']}" if tree["kind"].endswith("MachineTemplate") else ""
 
 
-async def rest_of(row: Tree, rules: Decide[MachineSetSnapshot]) -> tuple[MemoryApi, Rest]:
-    """The model after the run, which began with what was recorded, by `rules` alone."""
+async def rest_of(
+    row: Tree, rules: Decide[MachineSetSnapshot], *, told: Callable[[MemoryApi], None] = lambda _: None
+) -> tuple[MemoryApi, Rest]:
+    """The model after the run, which began with what was recorded, by `rules` alone. `told` hears of every state."""
     platform, api = PLATFORMS[row["platform"]], began(row)
+    told(api)
+    api.subscribe(lambda _: told(api))
     reader = MemoryReader(api)
     controller = replace(machine_set_controller(reader, platform=platform, namespaces=NAMESPACES), decide=rules)
     return api, await to_rest(controller, row["request"], api=api, reader=reader, now=NOW)
