@@ -71,7 +71,9 @@ async def test_a_fleet_is_moved_there_and_back(ground: Ground, actors: Actors) -
         await ground.all_settled(names, MACHINE_API)
 
         for target, authority in (("cluster-api", CLUSTER_API), ("machine-api", MACHINE_API)):
-            code, report, errors = await (await migrate(ground, "--all", "--to", target, "--max-in-flight", "3")).ends()
+            code, report, errors = await (
+                await migrate(ground, "--all", "--yes", "--to", target, "--max-in-flight", "3")
+            ).ends()
             assert code == 0, errors
             assert outcomes(report) == {"migrated"}
             assert set(report) == {pool, *names}

@@ -46,6 +46,8 @@ def say(severity: str, text: str) -> None:
 
 def harmless(text: str) -> str:
     """Unable to do anything to a terminal."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 

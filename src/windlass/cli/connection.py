@@ -15,6 +15,7 @@ from windlass.cli.conventions import Settings
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig, Impersonation, kubeconfig
+from windlass.kube.errors import ConfigError
 from windlass.kube.warnings import Warned, once
 
 REQUEST_TIMEOUT = 30.0
@@ -30,8 +31,16 @@ def cluster(settings: Settings) -> ClusterConfig:
         kubeconfig=settings.kubeconfig,
         context=settings.context,
         namespace=settings.namespace,
-        impersonate=Impersonation(user=settings.as_user) if settings.as_user else None,
+        impersonate=impersonation(settings),
     )
+
+
+def impersonation(settings: Settings) -> Impersonation | None:
+    if settings.as_user is None:
+        if settings.as_groups:
+            raise ConfigError("--as-group needs --as USER: an API server takes groups only together with a user")
+        return None
+    return Impersonation(user=settings.as_user, groups=settings.as_groups or ())
 
 
 def connect(settings: Settings, *, warned: Warned | None = None) -> Client:

@@ -1,7 +1,8 @@
 """The options that every command has, before its name or after it: `windlass -n x machines`, `windlass machines -n x`.
 
 A command declares none of them. `adopt` gives them to a command (and, for a group, to all below it) when it is loaded,
-so no command can forget them, and every command reads them from one `Settings`:
+so no command can forget them, and every command reads them from one `Settings`. Commands that ask no cluster get only
+those of every program (`--log-level`, `--version`, `--help`):
 
     @click.command()
     @settings_of
@@ -34,6 +35,7 @@ class Settings:
     request_timeout: float | None = None
     """Seconds for one request to the API server; 0 is for ever."""
     as_user: str | None = None
+    as_groups: tuple[str, ...] | None = None
     log_level: str | None = None
 
     @property
@@ -64,8 +66,8 @@ class Duration(click.ParamType[float]):
         return sum(float(number) * self._SECONDS[unit] for number, unit in parts)
 
 
-def options() -> list[click.Option]:
-    """Fresh instances of the common options."""
+def cluster_options() -> list[click.Option]:
+    """Fresh instances of the options that say which cluster to ask, and how."""
     return [
         _option("--kubeconfig", metavar="FILE", help="Kubeconfig to use instead of $KUBECONFIG or ~/.kube/config."),
         _option("--context", metavar="NAME", help="Context of the kubeconfig.", shell_complete=names.contexts),
@@ -77,6 +79,19 @@ def options() -> list[click.Option]:
             help="How long one request may take, as 10s, 1m or 500ms; 0 for ever. Default 30s.",
         ),
         _option("--as", "as_user", metavar="USER", help="Act in the name of USER (needs the right to impersonate)."),
+        _option(
+            "--as-group",
+            "as_groups",
+            multiple=True,
+            metavar="GROUP",
+            help="Act as a member of GROUP, together with --as; may be repeated.",
+        ),
+    ]
+
+
+def program_options() -> list[click.Option]:
+    """Fresh instances of the options of every command."""
+    return [
         _option(
             "--log-level",
             type=click.Choice(LOG_LEVELS),
@@ -93,14 +108,15 @@ def options() -> list[click.Option]:
     ]
 
 
-def adopt(command: C) -> C:
+def adopt(command: C, *, asks_cluster: bool = True) -> C:
     """Give `command`, and every command below it, the common options. Doing it twice changes nothing."""
     taken = {name for parameter in command.params for name in (*parameter.opts, parameter.name)}
-    command.params += [option for option in options() if not taken & {*option.opts, option.name}]
+    common = [*(cluster_options() if asks_cluster else ()), *program_options()]
+    command.params += [option for option in common if not taken & {*option.opts, option.name}]
     command.context_settings.setdefault("help_option_names", ["-h", "--help"])
     if isinstance(command, click.Group):
         for child in command.commands.values():
-            adopt(child)
+            adopt(child, asks_cluster=asks_cluster)
     return command
 
 
@@ -114,7 +130,7 @@ def _option(*declarations: str, **attributes: Any) -> click.Option:
 
 
 def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    if value is not None and param.name is not None:
+    if value not in (None, ()) and param.name is not None:
         setattr(said(ctx), param.name, value)
     return value
 

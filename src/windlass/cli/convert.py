@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windlass.cli import sides
 from windlass.cli.complaints import harmless
 from windlass.cli.exit_codes import Exit
+from windlass.machine_sync.constants import CLUSTER_API
 
 if TYPE_CHECKING:
     from windlass.machine_sync.documents import Document, Outcome
-
-_MACHINE_API = "machine-api"
-_CLUSTER_API = "cluster-api"
 
 
 @click.command(name="convert", short_help="Convert machines in files from one API to the other, offline.")
@@ -34,15 +33,16 @@ _CLUSTER_API = "cluster-api"
     metavar="FILE|DIR|-",
     help="File, directory (with those below it), must-gather or - for standard input; may be repeated.",
 )
-@click.option(
-    "--to",
-    "target",
-    type=click.Choice([_MACHINE_API, _CLUSTER_API]),
-    required=True,
-    help="The API to convert to.",
-)
+@click.option("--to", "target", type=sides.Side(), required=True, help="The API to convert to.")
+@click.option("--status/--no-status", default=True, show_default=True, help="Print the status, too.")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
-def command(sources: tuple[str, ...], target: str, output: str) -> int:
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NAME",
+    help="Namespace of what is printed. [default: openshift-cluster-api or openshift-machine-api, as --to says]",
+)
+def command(sources: tuple[str, ...], *, target: str, status: bool, output: str, namespace: str | None) -> int:
     """Convert Machines and MachineSets from one API to the other, without a cluster.
 
     To machine-api: give Cluster API's Machines and MachineSets together with what they refer to, their AWSMachine,
@@ -55,19 +55,21 @@ def command(sources: tuple[str, ...], target: str, output: str) -> int:
     read.
 
     What was converted goes to standard output, as YAML documents or as one JSON object with items, warnings and errors;
-    what is lost or impossible is said on standard error.
+    what is lost or impossible is said on standard error. The output can be piped to kubectl apply; --no-status leaves
+    out what an API server would ignore.
     """
     from windlass.machine_sync.documents import convert_to_cluster_api, convert_to_machine_api
 
     documents = _read(sources)
     if documents is None:
         return Exit.UNREADABLE
-    outcomes = list((convert_to_cluster_api if target == _CLUSTER_API else convert_to_machine_api)(documents))
+    convert = convert_to_cluster_api if target == CLUSTER_API else convert_to_machine_api
+    outcomes = list(convert(documents, namespace=namespace))
     _report(outcomes)
     if not outcomes:
-        source = "Machine API" if target == _CLUSTER_API else "Cluster API"
+        source = "Machine API" if target == CLUSTER_API else "Cluster API"
         _say("error", f"no {source} Machine or MachineSet among the {len(documents)} objects that were read")
-    _print(outcomes, output)
+    _print(outcomes, output, status=status)
     return Exit.OK if outcomes and not any(outcome.errors for outcome in outcomes) else Exit.FAILED
 
 
@@ -90,7 +92,7 @@ def _report(outcomes: "list[Outcome]") -> None:
                 _say(severity, f"{outcome.object}: {text}")
 
 
-def _print(outcomes: "list[Outcome]", output: str) -> None:
+def _print(outcomes: "list[Outcome]", output: str, *, status: bool) -> None:
     import msgspec
 
     from windlass.kube.yaml_dialect import dump_all
@@ -100,7 +102,11 @@ def _print(outcomes: "list[Outcome]", output: str) -> None:
             "apiVersion": result.RESOURCE.api_version,
             "kind": result.RESOURCE.kind,
             # Maps sorted by key, structs in their order: the same input gives the same text.
-            **msgspec.to_builtins(result, order="deterministic"),
+            **{
+                key: value
+                for key, value in msgspec.to_builtins(result, order="deterministic").items()
+                if status or key != "status"
+            },
         }
         for outcome in outcomes
         for result in outcome.results

@@ -31,23 +31,36 @@ platform_option = click.option(
 )
 
 
+service_account_option = click.option(
+    "-n",
+    "--namespace",
+    metavar="NAME",
+    help="Namespace of the ServiceAccount, the Deployment and its Lease. [default: windlass-system]",
+)
+
+
 @command.command("rbac")
+@service_account_option
 @sides.namespace_options
 @platform_option
 @settings_of
 def rbac(
-    settings: Settings, *, machine_api_namespace: str, cluster_api_namespace: str, platforms: tuple[str, ...]
+    settings: Settings,
+    *,
+    namespace: str | None,
+    machine_api_namespace: str,
+    cluster_api_namespace: str,
+    platforms: tuple[str, ...],
 ) -> int:
     """Print Namespace, ServiceAccount, roles and bindings of machine-sync.
 
-    Rights are what the controllers declare to read and write, and no more. `-n` names the namespace of the
-    ServiceAccount, in which the Deployment and its Lease are too [default: windlass-system].
+    Rights are what the controllers declare to read and write, and no more.
     """
     from windlass.machine_sync import rbac
 
     documents = rbac.documents(
         namespaces=Namespaces(machine_api_namespace, cluster_api_namespace),
-        service_account=_service_account(settings),
+        service_account=_service_account(namespace or settings.namespace),
         platforms=_chosen(platforms),
     )
     click.echo(
@@ -58,6 +71,7 @@ def rbac(
 
 
 @command.command("policies")
+@service_account_option
 @sides.namespace_options
 @platform_option
 @click.option(
@@ -71,6 +85,7 @@ def rbac(
 def policies(
     settings: Settings,
     *,
+    namespace: str | None,
     machine_api_namespace: str,
     cluster_api_namespace: str,
     platforms: tuple[str, ...],
@@ -78,14 +93,13 @@ def policies(
 ) -> int:
     """Print the admission policies that protect what machine-sync mirrors.
 
-    The fields that they forbid are those that conversion cannot express. `-n` names the namespace of machine-sync's
-    ServiceAccount, which is exempt [default: windlass-system].
+    The fields that they forbid are those that conversion cannot express. The ServiceAccount of machine-sync is exempt.
     """
     from windlass.machine_sync import policies
 
     documents = policies.documents(
         namespaces=Namespaces(machine_api_namespace, cluster_api_namespace),
-        service_account=_service_account(settings),
+        service_account=_service_account(namespace or settings.namespace),
         platforms=_chosen(platforms),
         exempt=exempt,
     )
@@ -93,10 +107,10 @@ def policies(
     return Exit.OK
 
 
-def _service_account(settings: Settings) -> "ServiceAccount":
+def _service_account(namespace: str | None) -> "ServiceAccount":
     from windlass.machine_sync.rbac import ServiceAccount
 
-    return ServiceAccount() if settings.namespace is None else ServiceAccount(namespace=settings.namespace)
+    return ServiceAccount() if namespace is None else ServiceAccount(namespace=namespace)
 
 
 def _chosen(platforms: tuple[str, ...]) -> tuple[str, ...]:

@@ -24,8 +24,21 @@ COMMANDS = {
     "demo": "Show what Windlass does, on real parts that are started for it.",
     "dev": "Start and stop a real control plane on this computer.",
     "completion": "Print the completion script of a shell.",
+    "version": "Print the version.",
 }
 """Every command with its line in `windlass --help`; the module has the command's name."""
+
+OFFLINE = frozenset({"convert", "manifests", "demo", "dev", "completion", "version"})
+"""Commands that ask no cluster of the user, and so take no options that name one."""
+
+INSTEAD = {
+    "get": "windlass machines [NAME]...",
+    "list": "windlass machines [NAME]...",
+    "describe": "windlass machines describe NAME",
+    "apply": "kubectl apply",
+    "diff": "windlass plan machine-sync",
+}
+"""What people who know kubectl type first, and what it is called here."""
 
 
 class CommandTable(click.Group):
@@ -39,12 +52,14 @@ class CommandTable(click.Group):
             return None
         command = importlib.import_module(f"windlass.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
-        return adopt(command)
+        return adopt(command, asks_cluster=cmd_name not in OFFLINE)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
+        if name in INSTEAD and not ctx.resilient_parsing:
+            raise click.UsageError(f"there is no command {name!r}: use `{INSTEAD[name]}`", ctx)
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             raise click.exceptions.NoSuchCommand(name, possibilities=COMMANDS, ctx=ctx)
         return super().resolve_command(ctx, args)

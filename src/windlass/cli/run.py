@@ -96,7 +96,8 @@ def machine_sync(
     metrics_tls_cert: str | None,
     metrics_tls_key: str | None,
 ) -> int:
-    """Mirror Cluster API Machines into the Machine API, while the feature gate MachineAPIMigration is enabled."""
+    """Keep Machines and MachineSets of the Machine API and of Cluster API in sync, both ways, and move authority from
+    one API to the other, while the feature gate MachineAPIMigration is enabled."""
     import asyncio
     from pathlib import Path
 

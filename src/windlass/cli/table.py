@@ -1,9 +1,13 @@
-"""Columns of text, aligned as kubectl aligns them: readable for people, and for `awk`, since no cell is ever empty."""
+"""Columns of text, aligned as kubectl aligns them: readable for people, and for `awk`, since no cell is ever empty.
+
+What objects say is anybody's text: no cell can do anything to a terminal.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
+from windlass.cli.complaints import harmless
 from windlass.cli.terminal import paint
 
 R = TypeVar("R")
@@ -37,7 +41,7 @@ class Table(Generic[R]):
 
     def lines(self, rows: Iterable[R], *, headings: bool = True) -> list[str]:
         """The rows as lines, below their headings if wanted."""
-        cells = [[column.cell(row) for column in self._columns] for row in rows]
+        cells = [[_harmless(column.cell(row)) for column in self._columns] for row in rows]
         for line in cells:
             self._widths = [max(width, len(cell.text)) for width, cell in zip(self._widths, line, strict=True)]
         top = [[Cell(column.heading) for column in self._columns]] if headings else []
@@ -48,3 +52,7 @@ class Table(Generic[R]):
         # Colour has no width; and nothing is padded at the end of a line.
         fill = [width - len(cell.text) for cell, width in zip(cells[:-1], self._widths[:-1], strict=True)]
         return GAP.join([*(text + " " * spaces for text, spaces in zip(painted, fill, strict=False)), painted[-1]])
+
+
+def _harmless(cell: Cell) -> Cell:
+    return cell if cell.text.isprintable() else cell._replace(text=harmless(cell.text))

@@ -15,6 +15,12 @@ def can_ask() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
+def need(option: str) -> None:
+    """Raises UsageError if there is nobody who can be asked before `option` is carried out."""
+    if not can_ask():
+        raise click.UsageError(f"{option} changes many objects and asks first, but this is no terminal: add --yes")
+
+
 def agreed(question: str) -> bool:
     """Whether the person says yes; anything else is a no. Ctrl-C is a KeyboardInterrupt, in an event loop too."""
     with _interruptible() as interrupted:

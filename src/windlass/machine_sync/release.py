@@ -142,6 +142,14 @@ class Mirrored(Struct, frozen=True):
     def held(self) -> bool:
         return any(found.held for found in self.holders)
 
+    @property
+    def halfway(self) -> bool:
+        """Authority is moving: status.authoritativeAPI is Migrating."""
+        return any(found.authority == MIGRATING for found in self.holders)
+
+    def __str__(self) -> str:
+        return f"{self.kind.lower()}/{self.name}"
+
 
 class Stay(Struct, frozen=True):
     """An object that stays paused: `why`, and the `advice`, which is the same text for all that share it."""

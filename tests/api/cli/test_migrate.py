@@ -316,12 +316,12 @@ def test_a_dry_run_reports_on_each_and_changes_nothing(fleet: Fleet, migrate: Ru
     ]
     assert found["machine/ready"] == ["MachineAPI", "Running", "-", "ClusterAPI", "yes", "yes", "yes", "ready"]
     assert found["machineset/workers"] == ["MachineAPI", "-", "-", "ClusterAPI", "yes", "yes", "yes", "ready"]
-    assert found["machine/behind"][-3:] == ["no", "yes", "refused"]
+    assert found["machine/behind"][-3:] == ["note", "yes", "ready"]
     assert found["machine/there"][-2:] == ["already", "there"]
     assert "error: machine/provisioning: phase: it is Provisioning" in done.stderr
-    assert "error: machine/behind: synchronized: up to generation 0 of 1 of the Machine API's" in done.stderr
+    assert "note: machine/behind: synchronized: up to generation 0 of 1 of the Machine API's" in done.stderr
     assert "note: no Machine sync is running" in done.stderr
-    assert "info: 2 ready, 1 already there, 2 refused" in done.stderr
+    assert "info: 3 ready, 1 already there, 1 refused" in done.stderr
     assert {name: fleet.get(name)["metadata"] for name in before} == before
 
 
@@ -344,7 +344,7 @@ def test_what_a_policy_only_warns_of_is_shown_once_and_the_machine_is_moved(flee
     for name in ("locked-0", "locked-1"):
         fleet.machine(name, labels={"locked": ""})
     guard_locked(fleet.plane, fleet.machine_api, action="Warn")
-    wanted = ("--all", "--to", "cluster-api")
+    wanted = ("--all", "--yes", "--to", "cluster-api")
     eventually(lambda: "Warning: " in migrate(*wanted, "--dry-run").stderr, "the policy acts")
 
     done = migrate(*wanted, "--no-wait")
@@ -423,11 +423,11 @@ def test_a_name_of_both_kinds_must_say_which(fleet: Fleet, migrate: Run) -> None
 
 
 def test_an_empty_cluster_is_no_error(fleet: Fleet, migrate: Run) -> None:
-    done = migrate("--all", "--to", "cluster-api")
+    done = migrate("--all", "--yes", "--to", "cluster-api")
 
     assert (done.returncode, done.stdout) == (0, "")
     assert f"No Machines or MachineSets found in {fleet.machine_api}." in done.stderr
-    assert json.loads(migrate("--all", "--to", "cluster-api", "-o", "json").stdout)["items"] == []
+    assert json.loads(migrate("--all", "--yes", "--to", "cluster-api", "-o", "json").stdout)["items"] == []
 
 
 def test_many_are_looked_at_alike(fleet: Fleet, migrate: Run) -> None:
@@ -448,7 +448,42 @@ def test_who_moves_a_set_alone_is_told_that_its_machines_stay(fleet: Fleet, migr
 
     done = migrate("workers", "--to", "cluster-api", "--dry-run")
 
-    assert "note: the machines of a MachineSet keep their authority: name them too, or use --all" in done.stderr
+    assert "note: the machines of a MachineSet keep their authority: --with-machines moves them, too" in done.stderr
+
+
+def test_a_set_takes_the_machines_that_it_owns_along_if_that_is_asked_for(fleet: Fleet, migrate: Run) -> None:
+    fleet.machine_set("workers")
+    fleet.machine_set("others")
+    for name, owner in (("w-0", "workers"), ("o-0", "others")):
+        fleet.machine(name, ownerReferences=[owned_by(fleet, owner)])
+    fleet.machine("alone")
+
+    done = migrate("machineset/workers", "--with-machines", "--to", "capi", "--dry-run")
+
+    assert list(rows(done.stdout)) == ["machineset/workers", "machine/w-0"]
+    assert "keep their authority" not in done.stderr
+
+
+def test_labels_choose_machines_and_sets(fleet: Fleet, migrate: Run) -> None:
+    fleet.machine("w-0", labels={"zone": "a"})
+    fleet.machine("w-1", labels={"zone": "b"})
+    fleet.machine_set("workers")
+
+    done = migrate("-l", "zone in (a,c)", "--to", "ClusterAPI", "--dry-run")
+
+    assert list(rows(done.stdout)) == ["machine/w-0"]
+    nothing = migrate("--selector", "zone=none", "--to", "ClusterAPI", "--dry-run")
+    assert f"No Machines or MachineSets with the labels zone=none found in {fleet.machine_api}." in nothing.stderr
+    wrong = migrate("-l", "zone in a", "--to", "ClusterAPI", "--dry-run")
+    assert wrong.returncode == 1
+    assert "error: " in wrong.stderr
+
+
+def owned_by(fleet: Fleet, name: str) -> Tree:
+    """As a MachineSet owns what it makes."""
+    metadata = fleet.rest.request("GET", fleet.path("mapi-set", name))["metadata"]
+    api_version = "machine.openshift.io/v1beta1"
+    return {"apiVersion": api_version, "kind": "MachineSet", "name": name, "uid": metadata["uid"], "controller": True}
 
 
 def test_whoever_holds_the_lease_of_machine_sync_is_named(fleet: Fleet, migrate: Run) -> None:
@@ -479,7 +514,7 @@ def test_machines_and_sets_are_moved_and_waited_for(
     fleet.machine_set("workers", authority=source)
 
     with PlayedControllers(fleet, halfway=["w-0"]) as played:
-        process = start("--all", "--to", target, "--max-in-flight", "2")
+        process = start("--all", "--yes", "--to", target, "--max-in-flight", "2")
         said = until_said(process, "info: machine/w-0: synchronizing")
         played.halfway.clear()
         out, errors = process.communicate(timeout=PATIENCE)
@@ -511,7 +546,7 @@ def test_without_waiting_the_request_is_all(fleet: Fleet, migrate: Run) -> None:
     for number in range(3):
         fleet.machine(f"w-{number}")
 
-    done = migrate("--all", "--to", "cluster-api", "--no-wait", "--max-in-flight", "2")
+    done = migrate("--all", "--yes", "--to", "cluster-api", "--no-wait", "--max-in-flight", "2")
 
     assert done.returncode == 0, done.stderr
     assert {row[2] for row in rows(done.stdout).values()} == {"requested"}
@@ -579,7 +614,7 @@ def test_ctrl_c_waits_for_those_under_way_and_begins_no_more(
 ) -> None:
     for number in range(4):
         fleet.machine(f"w-{number}")
-    process = start("--all", "--to", "cluster-api", "--max-in-flight", "2")
+    process = start("--all", "--yes", "--to", "cluster-api", "--max-in-flight", "2")
     eventually(lambda: fleet.spec("w-1") == "ClusterAPI", "the first wave is asked for")
 
     process.send_signal(signal.SIGINT)

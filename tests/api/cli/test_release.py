@@ -177,13 +177,13 @@ def test_all_releases_machines_sets_and_infrastructure_that_nobody_refers_to(sid
     mirrored_set(sides)
     sides.mapi_machine("free")
 
-    done = windlass("release", "--all", FORCE, *sides.flags)
+    done = windlass("release", "--all", "--yes", FORCE, *sides.flags)
 
     assert done.returncode == 0, done.stderr
     assert held(sides) == held(sides, "worker-1") == []
     assert sides.finalizers(sides.path("infra", "orphan")) == sides.finalizers(sides.path("mapi-set", "workers")) == []
     assert "/free " not in done.stdout
-    nothing = windlass("release", "--all", FORCE, *sides.flags)
+    nothing = windlass("release", "--all", "--yes", FORCE, *sides.flags)
     assert (nothing.returncode, nothing.stdout) == (0, "")
     assert nothing.stderr == f"Nothing is held in {sides.machine_api} or {sides.cluster_api}.\n"
 
@@ -258,20 +258,24 @@ def test_someone_who_may_not_write_gets_the_reason_and_nothing_is_lost(
     assert held(sides) == ["mapi", "capi", "infra"]
 
 
-def test_while_a_controller_renews_its_lease_nothing_is_released(
+def test_nothing_is_released_while_a_controller_renews_its_lease_and_never_what_is_migrating(
     windlass_fresh_plane: ControlPlane, windlass: Windlass
 ) -> None:
     plane = windlass_fresh_plane.blocking
     plane.install_foreign_crds("machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io")
     sides = Sides(plane)
     sides.mirrored("worker-0")
+    sides.mirrored("worker-1")
+    moving = {"status": {"authoritativeAPI": "Migrating"}}
+    sides.rest.request("PATCH", sides.path("mapi", "worker-1") + "/status", moving, content_type=MERGE_PATCH)
     path = f"/apis/coordination.k8s.io/v1/namespaces/{sides.cluster_api}/leases"
     spec = {"holderIdentity": "windlass-0", "leaseDurationSeconds": 60, "renewTime": moment()}
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": LEASE_NAME}, "spec": spec}
     plane.rest.request("POST", path, lease)
 
-    def release() -> "tuple[int, str]":
-        done = windlass("release", "worker-0", *sides.flags, env={"KUBECONFIG": str(windlass_fresh_plane.kubeconfig())})
+    def release(*arguments: str) -> "tuple[int, str]":
+        kubeconfig = str(windlass_fresh_plane.kubeconfig())
+        done = windlass("release", "--all", "--yes", *arguments, *sides.flags, env={"KUBECONFIG": kubeconfig})
         return done.returncode, done.stderr
 
     with Renewing(plane, f"{path}/{LEASE_NAME}"):
@@ -282,8 +286,14 @@ def test_while_a_controller_renews_its_lease_nothing_is_released(
     assert held(sides) == ["mapi", "capi", "infra"]
 
     plane.rest.request("PATCH", f"{path}/{LEASE_NAME}", {"spec": {"holderIdentity": ""}}, content_type=MERGE_PATCH)
-    assert release()[0] == 0
+    code, errors = release()
+    assert code == 1
+    assert "error: machine/worker-1: it is Migrating, so neither side acts on it" in errors
     assert held(sides) == []
+    assert held(sides, "worker-1") == ["mapi", "capi", "infra"]
+
+    assert release(FORCE)[0] == 0
+    assert held(sides, "worker-1") == []
 
 
 async def test_what_somebody_else_wrote_in_between_is_read_again(sides: Sides, windlass_kubeconfig: Path) -> None:

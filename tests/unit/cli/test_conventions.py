@@ -1,5 +1,6 @@
 """The options of every command, and how a command line is read."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -11,11 +12,15 @@ from click.testing import CliRunner
 
 import windlass
 from windlass.cli import main
+from windlass.cli.connection import impersonation
 from windlass.cli.conventions import Settings, adopt, settings_of
 from windlass.cli.exit_codes import Exit
-from windlass.cli.program import COMMANDS, CommandTable, cli
+from windlass.cli.program import COMMANDS, OFFLINE, CommandTable, cli
+from windlass.kube.config import Impersonation
+from windlass.kube.errors import ConfigError
 
-ALL = {"--kubeconfig", "--context", "--namespace", "-n", "--request-timeout", "--as", "--log-level", "--version"}
+OF_THE_PROGRAM = {"--log-level", "--version"}
+OF_A_CLUSTER = {"--kubeconfig", "--context", "--namespace", "-n", "--request-timeout", "--as", "--as-group"}
 
 
 @pytest.fixture
@@ -86,11 +91,16 @@ def test_what_is_no_duration_is_refused_with_an_example(group: click.Group, text
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_takes_the_common_options(name: str) -> None:
+def test_every_command_takes_the_common_options_and_those_of_a_cluster_if_it_asks_one(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
 
     assert command is not None
-    assert all(_flags(each) >= ALL for each in _with_children(command))
+    for each in _with_children(command):
+        assert _flags(each) >= OF_THE_PROGRAM
+        if name in OFFLINE:
+            assert not _flags(each) & {"--kubeconfig", "--context", "--request-timeout", "--as", "--as-group"}
+        else:
+            assert _flags(each) >= OF_A_CLUSTER
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -98,6 +108,22 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     assert main([name, "--help"]) == Exit.OK
 
     assert f"Usage: windlass {name}" in capsys.readouterr().out
+
+
+def test_groups_may_be_several_and_need_a_user(group: click.Group) -> None:
+    said = told(group, "show", "--as", "me", "--as-group", "a", "--as-group", "b")
+
+    assert impersonation(said) == Impersonation(user="me", groups=("a", "b"))
+    assert impersonation(Settings()) is None
+    with pytest.raises(ConfigError, match="--as-group needs --as USER"):
+        impersonation(Settings(as_groups=("a",)))
+
+
+def test_the_version_is_printed_for_people_and_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["version"]) == Exit.OK
+    assert capsys.readouterr().out.startswith(f"windlass {windlass.__version__} (Python 3.")
+    assert main(["version", "-o", "json"]) == Exit.OK
+    assert json.loads(capsys.readouterr().out)["windlass"] == windlass.__version__
 
 
 def test_adopting_twice_changes_nothing(group: click.Group) -> None:
@@ -119,6 +145,10 @@ def test_the_version_may_be_asked_for_anywhere(capsys: pytest.CaptureFixture[str
     ("arguments", "message"),
     [
         (["machins"], "No such command 'machins'. Did you mean 'machines'?"),
+        (["get", "machines"], "there is no command 'get': use `windlass machines [NAME]...`"),
+        (["describe", "machine", "x"], "there is no command 'describe': use `windlass machines describe NAME`"),
+        (["convert", "--context", "c"], "No such option '--context'."),
+        (["release", "--all"], "--all changes many objects and asks first, but this is no terminal: add --yes"),
         (["machines", "--outptu", "json"], "No such option '--outptu'."),
         (["machines", "-o", "xml"], "Invalid value for '-o' / '--output': 'xml' is not one of"),
         (["release"], "say which machines: either NAMEs, or --all"),

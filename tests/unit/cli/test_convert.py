@@ -44,6 +44,13 @@ kind: OpenStackCluster
 metadata: {name: c, namespace: openshift-cluster-api}
 spec: {}
 """
+TEMPLATE_REF = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "OpenStackMachineTemplate", "name": "t"}
+INFRA_TEMPLATE = {
+    "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+    "kind": "OpenStackMachineTemplate",
+    "metadata": {"name": "t", "namespace": "openshift-cluster-api"},
+    "spec": {"template": {"spec": {"flavor": "m1", "image": {"filter": {"name": "rhcos"}}}}},
+}
 WHOLE = "---".join([MACHINE, INFRA, CLUSTER])
 BROKEN = MACHINE.replace("name: w-0, namespace", "name: w-1, namespace").replace("clusterName: c", "version: v1")
 WARNING = 'spec.image.filter.tags: Invalid value: ["a"]: MAPO does not support filtering image by tags'
@@ -68,6 +75,32 @@ class Terminal:
 @pytest.fixture
 def convert(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Terminal:
     return Terminal(monkeypatch, capfdbinary)
+
+
+def test_a_machine_set_and_its_template_are_in_the_namespace_of_the_api(convert: Terminal) -> None:
+    found = yaml.safe_load(MACHINE.replace("kind: Machine\n", "kind: MachineSet\n"))
+    spec = {
+        "clusterName": "c",
+        "selector": {},
+        "template": {"spec": found["spec"] | {"infrastructureRef": TEMPLATE_REF}},
+    }
+    given = yaml.safe_dump_all([{**found, "spec": spec}, yaml.safe_load(CLUSTER), INFRA_TEMPLATE])
+    infrastructure = {
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "Infrastructure",
+        "metadata": {"name": "cluster"},
+        "status": {"infrastructureName": "c", "platformStatus": {"type": "OpenStack"}},
+    }
+
+    _, there, _ = convert("--to", "MAPI", stdin=given)
+    _, back, _ = convert("--to", "ClusterAPI", stdin=there + "---\n" + yaml.safe_dump(infrastructure))
+    _, elsewhere, _ = convert("--to", "mapi", "-n", "here", "--no-status", stdin=given)
+
+    assert [one["metadata"]["namespace"] for one in yaml.safe_load_all(there)] == ["openshift-machine-api"]
+    assert [one["metadata"]["namespace"] for one in yaml.safe_load_all(back)] == ["openshift-cluster-api"] * 2
+    assert [one["metadata"]["namespace"] for one in yaml.safe_load_all(elsewhere)] == ["here"]
+    assert "status:" in there
+    assert "status:" not in elsewhere
 
 
 def test_a_machine_from_standard_input_is_printed_as_yaml(convert: Terminal) -> None:
@@ -312,7 +345,10 @@ def test_recorded_inputs_give_what_conversion_gives(convert: Terminal, row: dict
         map(without_identity, (expected.output or {}).values())
     )
     assert all(item["apiVersion"] and item["kind"] for item in printed["items"])
+    assert {item["metadata"]["namespace"] for item in printed["items"]} <= {f"openshift-{target}"}
 
 
 def without_identity(tree: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in tree.items() if key not in ("apiVersion", "kind")}
+    """Without what `windlass convert` decides: kind and namespace."""
+    metadata = {key: value for key, value in tree["metadata"].items() if key != "namespace"}
+    return {key: value for key, value in tree.items() if key not in ("apiVersion", "kind")} | {"metadata": metadata}

@@ -250,13 +250,14 @@ def test_one_that_must_not_move_any_more_is_not_asked_for() -> None:
     run(main())
 
 
-def test_one_that_lags_for_a_moment_is_asked_for_when_it_has_caught_up() -> None:
+def test_one_whose_last_generation_is_not_copied_yet_is_asked_for_and_waited_for() -> None:
     async def main() -> None:
         there = World(machine("w-0", status__synchronizedGeneration=2))
-        PlayedMachineSync(there.api)
         moves = asyncio.create_task(there.run("w-0"))
-        await asyncio.sleep(2)
-        assert there.spec("w-0") == "MachineAPI"
+        await there.when(lambda: there.spec("w-0") == "ClusterAPI")
+        assert not moves.done()
+
+        PlayedMachineSync(there.api)
         caught_up = {"status": {"synchronizedGeneration": 3}}
         await there.api.patch(
             mapi.Machine, "w-0", caught_up, type=PatchType.MERGE, namespace=NAMESPACE, subresource="status"

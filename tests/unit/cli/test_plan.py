@@ -18,6 +18,18 @@ from windlass.machine_sync.planning import KeyPlan
 
 from .plan_documents import ALONE, AT_REST, INFRASTRUCTURE, MACHINE, UNMIRRORED
 
+NEW_SET = {
+    "apiVersion": "machine.openshift.io/v1beta1",
+    "kind": "MachineSet",
+    "metadata": {"name": "new", "namespace": "openshift-machine-api"},
+    "spec": {
+        "selector": {"matchLabels": {"role": "new"}},
+        "template": {
+            "metadata": {"labels": {"role": "new"}},
+            "spec": {"providerSpec": {"value": {"kind": "OpenstackProviderSpec", "flavor": "m1", "image": "rhcos"}}},
+        },
+    },
+}
 MIRROR = "Machine.machine.openshift.io openshift-machine-api/worker-0"
 SYNC = "sync.machine.openshift.io/finalizer"
 
@@ -122,7 +134,25 @@ def test_a_later_file_overrides_what_an_earlier_one_has_and_that_is_said(plan: T
     assert note.endswith(f"given more than once, what counts is in {changed}:2")
 
 
+def test_names_in_files_can_do_nothing_to_a_terminal(plan: Terminal) -> None:
+    _, output, _ = plan(given=UNMIRRORED.replace("worker-0", r'"w\e[2Jz"'))
+
+    assert r"machine/w\x1b[2Jz" in output
+    assert not any("\x1b" in line for line in output)
+
+
 # From plan to rest
+
+
+def test_a_plan_for_objects_without_status_says_that_there_are_more_steps(plan: Terminal) -> None:
+    fresh = "\n---\n".join([INFRASTRUCTURE, json.dumps(NEW_SET)])
+
+    code, _, complaints = plan(given=fresh)
+    _, _, of_rounds = plan("--rounds", given=fresh)
+
+    assert code == 3
+    assert complaints == ["note: 1 object has no status, so this is only the first step; --rounds shows all of them"]
+    assert not any("--rounds" in line for line in of_rounds)
 
 
 def test_rounds_show_one_round_after_the_other(plan: Terminal) -> None:

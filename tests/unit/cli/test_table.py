@@ -37,6 +37,14 @@ def test_colour_has_no_width(columns: list[Column[tuple[str, str]]]) -> None:
     assert line == "\x1b[32mworker\x1b[0m   x"
 
 
+def test_a_cell_can_do_nothing_to_a_terminal() -> None:
+    columns: list[Column[str]] = [Column("NAME", Cell), Column("X", lambda _: Cell("x"))]
+
+    (line,) = Table(columns).lines(["a\x1b[2J\nb"], headings=False)
+
+    assert line == r"a\x1b[2J\nb   x"
+
+
 @pytest.mark.parametrize(
     ("since", "expected"),
     [

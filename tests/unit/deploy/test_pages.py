@@ -11,7 +11,7 @@ from types import ModuleType
 import click
 import pytest
 
-from windlass.cli.conventions import options
+from windlass.cli.conventions import cluster_options, program_options
 from windlass.cli.run import machine_sync
 from windlass.machine_sync import machine, machine_set
 from windlass.machine_sync.constants import BOOKKEEPING
@@ -103,7 +103,7 @@ def test_every_dependency_has_its_line() -> None:
 
 
 def test_the_page_has_every_flag_with_its_default() -> None:
-    common = {name for option in options() for name in option.opts}
+    common = {name for option in (*cluster_options(), *program_options()) for name in option.opts}
     flags: dict[str, click.Option] = {}
     for option in machine_sync.params:
         assert isinstance(option, click.Option)

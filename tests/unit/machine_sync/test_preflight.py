@@ -335,18 +335,6 @@ NOS: list[tuple[str, Candidate, Check, str]] = [
         "nobody has set the condition Synchronized",
     ),
     (
-        "behind the Machine API",
-        candidate(mapi_changes={"metadata__generation": 4}),
-        Check.SYNCHRONIZED,
-        "up to generation 3 of 4 of the Machine API's",
-    ),
-    (
-        "behind Cluster API",
-        candidate("MachineAPI", capi_changes={"metadata__generation": 5}),
-        Check.SYNCHRONIZED,
-        "up to generation 3 of 5 of Cluster API's",
-    ),
-    (
         "a policy",
         candidate(trial=Trial(Tried.REFUSED, "ValidatingAdmissionPolicy 'p' denied request: no")),
         Check.POLICIES,
@@ -401,6 +389,20 @@ ROWS_WITHOUT_A_NO: list[tuple[str, Candidate, Check, Answer, str]] = [
         Check.CONVERTIBLE,
         Answer.WARNING,
         "floatingIP has no equivalent in Cluster API and is dropped",
+    ),
+    (
+        "behind the Machine API",
+        candidate(mapi_changes={"metadata__generation": 4}),
+        Check.SYNCHRONIZED,
+        Answer.NOTE,
+        "up to generation 3 of 4 of the Machine API's: authority moves when Machine sync has caught up",
+    ),
+    (
+        "behind Cluster API",
+        candidate("MachineAPI", capi_changes={"metadata__generation": 5}),
+        Check.SYNCHRONIZED,
+        Answer.NOTE,
+        "up to generation 3 of 5 of Cluster API's: authority moves when Machine sync has caught up",
     ),
     (
         "a failed machine",

@@ -53,6 +53,13 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @click.option(
     "--unsynced", is_flag=True, help="Only what is not known to be in sync; exit code 3 if there is any, 0 if not."
 )
+@click.option(
+    "-A",
+    "--all-namespaces",
+    is_flag=True,
+    expose_value=False,
+    help="Changes nothing: machines are in two namespaces, and both are always shown.",
+)
 @click.option("-w", "--watch", is_flag=True, help="Go on showing what changes, until Ctrl-C.")
 @click.option("--no-headers", is_flag=True, help="Leave out the headings of the tables.")
 @sides.namespace_options

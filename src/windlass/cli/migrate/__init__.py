@@ -20,8 +20,6 @@ import click
 from windlass.cli import names, sides
 from windlass.cli.conventions import Duration, Settings, settings_of
 
-TARGETS = {"cluster-api": "ClusterAPI", "machine-api": "MachineAPI"}
-
 TIMEOUT = 600.0
 IN_FLIGHT = 5
 
@@ -29,7 +27,11 @@ IN_FLIGHT = 5
 @click.command(name="migrate", short_help="Move authority over machines from one API to the other.")
 @click.argument("wanted", metavar="[MACHINE|MACHINESET]...", nargs=-1, shell_complete=names.machines_and_sets)
 @click.option("--all", "every", is_flag=True, help="All Machines and MachineSets of the Machine API.")
-@click.option("--to", "target", type=click.Choice(list(TARGETS)), required=True, help="The new authority.")
+@click.option(
+    "-l", "--selector", metavar="LABELS", help="Those of them that have these labels, as kubectl takes them: a=b,c!=d."
+)
+@click.option("--with-machines", is_flag=True, help="With each MachineSet also the Machines that it owns.")
+@click.option("--to", "target", type=sides.Side(), required=True, help="The new authority.")
 @click.option("--dry-run", is_flag=True, help="Report what would happen to each, and change nothing.")
 @click.option(
     "--wait/--no-wait", default=True, show_default=True, help="Wait until each is synchronized from its new authority."
@@ -50,7 +52,7 @@ IN_FLIGHT = 5
     help="How many are moved at the same time.",
 )
 @click.option("--keep-going", is_flag=True, help="Begin the next ones also after one has failed.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask before --all.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before --all or --selector; needed without a terminal.")
 @click.option("-o", "--output", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @sides.namespace_options
 @settings_of
@@ -59,6 +61,8 @@ def command(
     wanted: tuple[str, ...],
     *,
     every: bool,
+    selector: str | None,
+    with_machines: bool,
     target: str,
     dry_run: bool,
     wait: bool,
@@ -73,7 +77,7 @@ def command(
     """Move authority over Machines and MachineSets to the other API; the running instances are not touched.
 
     Names are those of kubectl: machine/worker-0, machineset/workers. A bare name is a Machine, or a MachineSet if only
-    that exists. Machines of a MachineSet are not moved along with it.
+    that exists. Machines of a MachineSet are moved along with it only if --with-machines says so.
 
     Each is looked at first; those that cannot be moved are left alone, with the reasons on standard error, and make the
     exit code 4. The others are asked for, --max-in-flight at a time. Doing it again goes on where it stopped.
@@ -82,19 +86,25 @@ def command(
     """
     import asyncio
 
+    from windlass.cli import terminal
     from windlass.cli.migrate import carry_out
 
-    if every == bool(wanted):
-        raise click.UsageError("say what to migrate: either NAMEs, or --all")
+    if [every, selector is not None, bool(wanted)].count(True) != 1:
+        raise click.UsageError("say what to migrate: either NAMEs, or --selector, or --all")
+    asking = not (wanted or yes or dry_run)
+    if asking:
+        terminal.need("--all" if every else "--selector")
     request = carry_out.Request(
         wanted=wanted,
-        target=TARGETS[target],
+        selector=selector or "",
+        with_machines=with_machines,
+        target=target,
         dry_run=dry_run,
         wait=wait,
         timeout=timeout or None,
         in_flight=max_in_flight,
         keep_going=keep_going,
-        ask=every and not yes,
+        ask=asking,
         form=form,
     )
     places = sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)

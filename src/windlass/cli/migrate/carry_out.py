@@ -47,10 +47,15 @@ _AT_REST = {Verdict.THERE: Outcome.THERE, Verdict.REFUSED: Outcome.REFUSED}
 
 
 class Request(NamedTuple):
-    """What to move (nothing `wanted`: all), where to (`target`), and how. `timeout` in seconds, None for ever."""
+    """What to move, where to (`target`), and how. `timeout` in seconds, None for ever.
+
+    Nothing `wanted`: all that has the labels of `selector`. `with_machines`: with each MachineSet what it owns.
+    """
 
     wanted: tuple[str, ...]
     target: str
+    selector: str = ""
+    with_machines: bool = False
     dry_run: bool = False
     wait: bool = True
     timeout: float | None = None
@@ -72,7 +77,8 @@ async def migrate(settings: Settings, places: Namespaces, request: Request) -> E
         if subjects:
             _remark(reports, doubt=acting.doubt)
         else:
-            click.echo(f"No Machines or MachineSets found in {places.machine_api}.", err=True)
+            labelled = f" with the labels {request.selector}" if request.selector else ""
+            click.echo(f"No Machines or MachineSets{labelled} found in {places.machine_api}.", err=True)
         results: dict[Subject, Result] = {}
         interrupted = False
         if not request.dry_run:
@@ -100,8 +106,16 @@ def _in_order(reports: Sequence[Report]) -> list[Subject]:
 
 
 async def _select(client: Client, places: Namespaces, request: Request) -> list[Subject]:
-    if not request.wanted:
-        return await selection.every(client, places)
+    if request.wanted:
+        chosen = await _named(client, places, request)
+    else:
+        chosen = await selection.every(client, places, labels=request.selector)
+    if request.with_machines:
+        return await selection.with_machines(client, places, chosen)
+    return chosen
+
+
+async def _named(client: Client, places: Namespaces, request: Request) -> list[Subject]:
     words = [selection.parse(text) for text in request.wanted]
     looker = Looker(CacheReader(client), places=places, target=request.target)
     bare = list(dict.fromkeys(selection.bare(words)))
@@ -195,8 +209,6 @@ def _interrupts(call: Callable[[], None]) -> Iterator[None]:
 
 
 def _agreed(moving: Sequence[Subject], target: str) -> bool:
-    if not terminal.can_ask():
-        return True
     count = f"{len(moving)} object{'' if len(moving) == 1 else 's'}"
     if terminal.agreed(f"Move authority over {count} to {SIDE[target]}?"):
         return True
@@ -208,7 +220,7 @@ def _remark(reports: Sequence[Report], *, doubt: str) -> None:
     for severity, text in view.remarks(reports):
         complaints.say(severity, text)
     if all(report.kind is mapi.MachineSet for report in reports):
-        complaints.say("note", "the machines of a MachineSet keep their authority: name them too, or use --all")
+        complaints.say("note", "the machines of a MachineSet keep their authority: --with-machines moves them, too")
     if doubt:
         complaints.say("note", doubt)
     complaints.say("info", view.summary(reports))

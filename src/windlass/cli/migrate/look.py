@@ -124,7 +124,7 @@ class Looker:
     async def _owner(self, subject: Subject, machine_api: Look[Any]) -> Look[Any]:
         if subject.kind is not mapi.Machine or not isinstance(machine_api, Present):
             return Absent()
-        name = owning_set(machine_api.object)
+        name = owning_set(machine_api.metadata)
         return await self._see(mapi.MachineSet, name, self._places.machine_api) if name else Absent()
 
     async def _see(self, kind: type[Any], name: str, namespace: str | None) -> Look[Any]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import click
 
 from windlass.api import mapi
+from windlass.api.meta import ObjectMeta
 from windlass.cli.machines.selection import kind_named
 from windlass.kube.client import Client
 from windlass.kube.errors import NotServed
@@ -23,6 +24,7 @@ from windlass.kube.seen import Present, Unreadable
 from windlass.kube.together import together
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.preflight import Look
+from windlass.machine_sync.preflight.checks import owning_set
 from windlass.machine_sync.preflight.report import Kind
 
 KINDS: tuple[Kind, ...] = (mapi.MachineSet, mapi.Machine)
@@ -82,15 +84,32 @@ def bare(words: Sequence[Word]) -> list[Subject]:
     return [Subject(kind, word.name) for word in words if word.kind is None for kind in KINDS]
 
 
-async def every(client: Client, places: Namespaces) -> list[Subject]:
-    """All Machines and MachineSets of the Machine API, MachineSets first, by name. Raises KubeErrors of listing."""
-    listed = await together(_names(client, kind, places.machine_api) for kind in KINDS)
-    return [Subject(kind, name) for kind, names in zip(KINDS, listed, strict=True) for name in names]
+async def every(client: Client, places: Namespaces, *, labels: str = "") -> list[Subject]:
+    """All Machines and MachineSets of the Machine API with these labels, MachineSets first, by name.
+
+    Raises KubeErrors of listing.
+    """
+    listed = await together(_listed(client, kind, places.machine_api, labels=labels) for kind in KINDS)
+    return [
+        Subject(kind, name)
+        for kind, found in zip(KINDS, listed, strict=True)
+        for name in sorted(meta.name for meta in found)
+    ]
 
 
-async def _names(client: Client, kind: Kind, namespace: str) -> list[str]:
+async def with_machines(client: Client, places: Namespaces, chosen: Sequence[Subject]) -> list[Subject]:
+    """`chosen`, and the Machines that the MachineSets among them own. Raises KubeErrors of listing."""
+    sets = {subject.name for subject in chosen if subject.kind is mapi.MachineSet}
+    if not sets:
+        return list(chosen)
+    machines = await _listed(client, mapi.Machine, places.machine_api)
+    owned = [Subject(mapi.Machine, meta.name) for meta in machines if owning_set(meta) in sets]
+    return list(dict.fromkeys([*chosen, *sorted(owned, key=lambda subject: subject.name)]))
+
+
+async def _listed(client: Client, kind: Kind, namespace: str, *, labels: str = "") -> list[ObjectMeta]:
     try:
-        listed = await client.metadata.list(kind, namespace=namespace)
+        listed = await client.metadata.list(kind, namespace=namespace, label_selector=labels)
     except NotServed:
         return []
-    return sorted(item.name for item in listed.items)
+    return [item.metadata for item in listed.items]

@@ -27,7 +27,7 @@ INDENT = "  "
 
 def lines(plan: KeyPlan | Course, *, colour: bool) -> list[str]:
     """The plan of one key below its name."""
-    name = f"{plan.kind.lower()}/{plan.name}"
+    name = harmless(f"{plan.kind.lower()}/{plan.name}")
     heading = click.style(name, bold=True) if colour else name
     return [heading, *(f"{INDENT}{line}" for line in body(plan, colour=colour))]
 

@@ -82,7 +82,11 @@ async def plan_files(sources: Sequence[str], request: Request) -> Exit:
     found = await _modelled(sources, request, now)
     if isinstance(found, Exit):
         return found
-    return _show_plans(await plans(found.selected.asked, found.survey, now=now), found.selected, request)
+    planned = await plans(found.selected.asked, found.survey, now=now)
+    if any(plan.writes for plan in planned) and found.without_status:
+        what = "1 object has" if found.without_status == 1 else f"{found.without_status} objects have"
+        complaints.say("note", f"{what} no status, so this is only the first step; --rounds shows all of them")
+    return _show_plans(planned, found.selected, request)
 
 
 async def follow_files(sources: Sequence[str], request: Request) -> Exit:
@@ -110,12 +114,16 @@ async def follow_files(sources: Sequence[str], request: Request) -> Exit:
 
 
 class _Modelled(NamedTuple):
-    """A model of a cluster, a survey of it as it is in the beginning, and what to plan."""
+    """A model of a cluster, a survey of it as it is in the beginning, and what to plan.
+
+    `without_status`: how many Machines and MachineSets of the Machine API have none, as they are before anybody acts.
+    """
 
     api: MemoryApi
     platform: Platform
     survey: Survey
     selected: Selection
+    without_status: int
 
 
 async def _modelled(sources: Sequence[str], request: Request, now: datetime) -> _Modelled | Exit:
@@ -137,7 +145,7 @@ async def _modelled(sources: Sequence[str], request: Request, now: datetime) -> 
     deciding = deciders(survey, platform=standing.platform, namespaces=request.places)
     await survey.take(deciding)
     selected = select(deciding, survey, namespaces=request.places, wanted=request.wanted)
-    return _Modelled(api, standing.platform, survey, selected)
+    return _Modelled(api, standing.platform, survey, selected, given.without_status)
 
 
 async def _standing(reader: Reader) -> Standing | None:

@@ -10,8 +10,12 @@ from windlass.cli.conventions import Settings, settings_of
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=names.machines_and_sets)
 @click.option("--all", "every", is_flag=True, help="Release every machine and MachineSet.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask before releasing all.")
-@click.option("--force", is_flag=True, help="Release even while a controller runs that may put the finalizers back.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before --all; needed without a terminal.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Release even what is Migrating, and while a controller runs that may put the finalizers back.",
+)
 @sides.namespace_options
 @settings_of
 def command(
@@ -31,16 +35,21 @@ def command(
     Machine API, the one of Cluster API, and its infrastructure machine; for a MachineSet, that of either API. Prints
     what became of each object, and which ones stay paused.
 
-    Stop Machine sync first: a running one puts its finalizers back, so while one runs this command refuses. Doing it
-    twice is harmless.
+    Stop Machine sync first: a running one puts its finalizers back, so while one runs this command refuses. What is
+    Migrating is left as it is: neither side acts on it, and without Machine sync neither would again. Doing it twice is
+    harmless.
     """
     import asyncio
 
+    from windlass.cli import terminal
     from windlass.cli.machines import selection
     from windlass.cli.release import carry_out
 
     if every == bool(wanted):
         raise click.UsageError("say which machines: either NAMEs, or --all")
+    asking = every and not (yes or dry_run)
+    if asking:
+        terminal.need("--all")
     places = sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)
-    request = carry_out.Request(selection.parse(wanted), dry_run=dry_run, ask=every and not yes, force=force)
+    request = carry_out.Request(selection.parse(wanted), dry_run=dry_run, ask=asking, force=force)
     return asyncio.run(carry_out.release(settings, places, request))

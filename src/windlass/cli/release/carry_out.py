@@ -29,6 +29,11 @@ from windlass.machine_sync.release import FAMILIES, Family, Holder, Mirrored
 ATTEMPTS = 5
 """How often one machine or MachineSet is tried when others write the same objects."""
 
+_HALFWAY = (
+    "it is Migrating, so neither side acts on it, and without Machine sync neither would: run Machine sync until the "
+    "migration is complete (or --force)"
+)
+
 AT_ONCE = 16
 """Machines released at the same time; a cluster has thousands, and a request takes milliseconds."""
 
@@ -58,21 +63,25 @@ async def release(settings: Settings, places: Namespaces, request: Request) -> E
     """`windlass release`. Raises KubeErrors of reading; those of writing one machine do not stop the others."""
     async with connect(settings) as client:
         there = await observe(client, places)
-        chosen = _select(there, request.selection)
+        selected = _select(there, request.selection)
+        halfway = [] if request.force else [one for one in selected if one.halfway]
+        for one in halfway:
+            complaints.say("error", f"{one}: {_HALFWAY}")
+        chosen = [one for one in selected if one not in halfway]
         missing = request.selection.missing(there)
         for what in missing:
             complaints.say("error", f"no {what} in {places.machine_api} or {places.cluster_api}")
         if not chosen:
-            if not missing:
+            if not (missing or halfway):
                 click.echo(f"Nothing is held in {places.machine_api} or {places.cluster_api}.", err=True)
-            return Exit.FAILED if missing else Exit.OK
+            return Exit.FAILED if missing or halfway else Exit.OK
         if not request.dry_run and not await _may_go_ahead(client, chosen, request):
             return Exit.FAILED
         results = await _release_all(client, chosen, dry_run=request.dry_run)
     for result in results:
         _print(result, dry_run=request.dry_run)
     _advise([stay for result in results for stay in rules.stays(result.holders)])
-    return Exit.FAILED if missing or any(result.error for result in results) else Exit.OK
+    return Exit.FAILED if missing or halfway or any(result.error for result in results) else Exit.OK
 
 
 async def observe(client: Client, places: Namespaces) -> list[Mirrored]:
@@ -109,7 +118,7 @@ async def _may_go_ahead(client: Client, chosen: Sequence[Mirrored], request: Req
     if not request.force and (why := await _running_controller(client)):
         complaints.say("error", f"{why}: it would put the finalizers back; stop it first (or --force)")
         return False
-    if request.ask and terminal.can_ask() and not terminal.agreed(_question(chosen)):
+    if request.ask and not terminal.agreed(_question(chosen)):
         click.echo("Nothing was changed.", err=True)
         return False
     return True

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from windlass.api.meta import Resource
 from windlass.machine_sync.documents.pairing import Inventory
@@ -63,8 +63,13 @@ Convert = Callable[[Document, Inventory, Referred, list[str]], Outcome]
 """Converts a document; what it has to remark it adds to the notes, which are in the Outcome. Raises Refused."""
 
 
-def outcomes(documents: Iterable[Document], converters: Mapping[Resource, Convert]) -> Iterator[Outcome]:
-    """The outcome for each document that is, or without an apiVersion may be, of one of these kinds; in their order."""
+def outcomes(
+    documents: Iterable[Document], converters: Mapping[Resource, Convert], *, namespace: str
+) -> Iterator[Outcome]:
+    """The outcome for each document that is, or without an apiVersion may be, of one of these kinds; in their order.
+
+    All results are in `namespace`: a Machine's two objects must be in one, wherever the document was.
+    """
     documents = list(documents)
     inventory, referred = Inventory(documents), Referred()
     for document in documents:
@@ -73,9 +78,14 @@ def outcomes(documents: Iterable[Document], converters: Mapping[Resource, Conver
                 again = inventory.said_again(document)
                 notes = [again] if again else []
                 try:
-                    yield convert(document, inventory, referred, notes)
+                    outcome = convert(document, inventory, referred, notes)
+                    yield structs.replace(outcome, results=tuple(_in(namespace, one) for one in outcome.results))
                 except Refused as problem:
                     yield Outcome(document.title, errors=(str(problem),), notes=tuple(notes))
+
+
+def _in(namespace: str, result: Any) -> Any:
+    return structs.replace(result, metadata=structs.replace(result.metadata, namespace=namespace))
 
 
 def check_content(document: Document, resource: Resource, notes: list[str], *, api: str, is_one: bool) -> None:

@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from windlass.api import mapi
 from windlass.api.config import Infrastructure
+from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
 from windlass.machine_sync.conversion.gojson import quote
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
 from windlass.machine_sync.documents.outcome import Outcome, Referred, Refused, check_content, decoded, outcomes
@@ -25,9 +26,12 @@ _SET = mapi.MachineSet.RESOURCE
 _API = "Machine API"
 
 
-def convert_to_cluster_api(documents: Iterable[Document]) -> Iterator[Outcome]:
-    """The outcome for every Machine API Machine and MachineSet among `documents`, in their order."""
-    return outcomes(documents, {_MACHINE: _machine, _SET: _machine_set})
+def convert_to_cluster_api(documents: Iterable[Document], *, namespace: str | None = None) -> Iterator[Outcome]:
+    """The outcome for every Machine API Machine and MachineSet among `documents`, in their order.
+
+    `namespace` is that of all results, by default Cluster API's on OpenShift.
+    """
+    return outcomes(documents, {_MACHINE: _machine, _SET: _machine_set}, namespace=namespace or CLUSTER_API_NAMESPACE)
 
 
 def _machine(document: Document, inventory: Inventory, referred: Referred, notes: list[str]) -> Outcome:

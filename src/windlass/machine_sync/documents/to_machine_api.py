@@ -7,6 +7,7 @@ of no concern. Each succeeds or fails by itself.
 from collections.abc import Iterable, Iterator
 
 from windlass.api import capi
+from windlass.machine_sync.constants import MACHINE_API_NAMESPACE
 from windlass.machine_sync.conversion.gojson import quote
 from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
 from windlass.machine_sync.documents.outcome import Outcome, Referred, Refused, check_content, decoded, outcomes
@@ -20,9 +21,12 @@ _SET = capi.MachineSet.RESOURCE
 _API = "Cluster API"
 
 
-def convert_to_machine_api(documents: Iterable[Document]) -> Iterator[Outcome]:
-    """The outcome for every Cluster API Machine and MachineSet among `documents`, in their order."""
-    return outcomes(documents, {_MACHINE: _machine, _SET: _machine_set})
+def convert_to_machine_api(documents: Iterable[Document], *, namespace: str | None = None) -> Iterator[Outcome]:
+    """The outcome for every Cluster API Machine and MachineSet among `documents`, in their order.
+
+    `namespace` is that of all results, by default the Machine API's on OpenShift.
+    """
+    return outcomes(documents, {_MACHINE: _machine, _SET: _machine_set}, namespace=namespace or MACHINE_API_NAMESPACE)
 
 
 def _machine(document: Document, inventory: Inventory, referred: Referred, notes: list[str]) -> Outcome:

@@ -36,11 +36,17 @@ class Given(Struct, frozen=True):
     @property
     def has_machines(self) -> bool:
         """Whether there is anything to plan for."""
-        return any(
-            (tree["apiVersion"], tree["kind"]) == (kind.RESOURCE.api_version, kind.RESOURCE.kind)
-            for tree in self.trees
-            for kind in MIRRORED
-        )
+        return any(_is(kind, tree) for tree in self.trees for kind in MIRRORED)
+
+    @property
+    def without_status(self) -> int:
+        """How many Machines and MachineSets of the Machine API nobody has looked at yet."""
+        both = (mapi.Machine, mapi.MachineSet)
+        return sum(not tree.get("status") and any(_is(kind, tree) for kind in both) for tree in self.trees)
+
+
+def _is(kind: type[KubernetesObject], tree: Tree) -> bool:
+    return (tree["apiVersion"], tree["kind"]) == (kind.RESOURCE.api_version, kind.RESOURCE.kind)
 
 
 def take_in(documents: Iterable[Document], namespaces: Namespaces) -> Given:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from windlass.api import capi, mapi
+from windlass.api.meta import ObjectMeta
 from windlass.kube.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING, PAUSED_ANNOTATION
 from windlass.machine_sync.machine_set import selectors
@@ -132,9 +133,8 @@ def _synchronized(candidate: Candidate, found: Any) -> Found:
     # Without Cluster API's copy, `infrastructure` says no.
     if authority is not None and found.status.synchronized_generation < authority.metadata.generation:
         # A request is a new generation of its own: after it, Machine sync has to catch up in any case.
-        answer = Answer.NOTE if found.spec.authoritative_api == candidate.target else Answer.NO
         text = f"up to generation {found.status.synchronized_generation} of {authority.metadata.generation}"
-        yield answer, f"{text} of {SIDE[candidate.source]}'s: wait until Machine sync has caught up"
+        yield Answer.NOTE, f"{text} of {SIDE[candidate.source]}'s: authority moves when Machine sync has caught up"
 
 
 def _infrastructure(candidate: Candidate, found: Any) -> Found:
@@ -223,10 +223,10 @@ def who_is_paused(candidate: Candidate, found: Any) -> str:
     return MACHINE_API if machine_api else CLUSTER_API if cluster_api else "neither"
 
 
-def owning_set(machine: Any) -> str:
+def owning_set(machine: ObjectMeta) -> str:
     """The name of the MachineSet of the Machine API that owns a Machine; empty without one."""
     resource = mapi.MachineSet.RESOURCE
-    for owner in machine.metadata.owner_references:
+    for owner in machine.owner_references:
         if (owner.kind, owner.api_version) == (resource.kind, resource.api_version):
             return str(owner.name)
     return ""

@@ -80,7 +80,7 @@ class _Page:
         if found is None:
             yield f"{self._bold(title)}: does not exist in {where}"
             return
-        yield f"{self._bold(title)}: {found.kind} {found.namespace}/{found.name}"
+        yield f"{self._bold(title)}: {_named(found)}"
         yield from self._object(found)
 
     def infrastructure(self, sight: Sight) -> Iterator[str]:
@@ -88,11 +88,11 @@ class _Page:
         if sight.infrastructure is not None:
             found = sight.infrastructure
             yield ""
-            yield f"{self._bold('Infrastructure')}: {found.kind} {found.namespace}/{found.name}"
+            yield f"{self._bold('Infrastructure')}: {_named(found)}"
             yield from self._object(found)
         elif named:
             yield ""
-            yield f"{self._bold('Infrastructure')}: {named} was not found"
+            yield f"{self._bold('Infrastructure')}: {harmless(named)} was not found"
 
     def events(self, events: Sequence[Happening]) -> Iterator[str]:
         yield ""
@@ -103,9 +103,9 @@ class _Page:
         columns: list[Column[Happening]] = [
             Column("LAST SEEN", lambda one: Cell(age(one.last, self._now))),
             Column("TYPE", lambda one: Cell(one.type or NOTHING, _COLOURS.get(one.type))),
-            Column("REASON", lambda one: Cell(harmless(one.reason) or NOTHING)),
+            Column("REASON", lambda one: Cell(one.reason or NOTHING)),
             Column("OBJECT", lambda one: Cell(one.object)),
-            Column("FROM", lambda one: Cell(harmless(one.source) or NOTHING)),
+            Column("FROM", lambda one: Cell(one.source or NOTHING)),
             Column("MESSAGE", lambda one: Cell(_counted(one))),
         ]
         yield from _indented(Table(columns, colour=self._colour).lines(events))
@@ -121,7 +121,7 @@ class _Page:
 
     def _object(self, found: Described) -> Iterator[str]:
         facts = {
-            "Unreadable": harmless(found.unreadable),
+            "Unreadable": found.unreadable,
             "Age": age(found.created, self._now) if found.created else "",
             "Deleting": f"for {age(found.deleting, self._now)}" if found.deleting else "",
             "Paused": found.paused,
@@ -135,21 +135,25 @@ class _Page:
             "Finalizers": ", ".join(found.finalizers) or NOTHING,
             "Conditions": "" if found.conditions else NOTHING,
         }
-        yield from _indented(_facts({name: harmless(value) for name, value in facts.items() if value}))
+        yield from _indented(_facts({name: value for name, value in facts.items() if value}))
         if not found.conditions:
             return
         yield f"{INDENT}Conditions:"
         columns: list[Column[Condition]] = [
             Column("TYPE", lambda one: Cell(f"{one.of}.{one.type}" if one.of else one.type)),
             Column("STATUS", lambda one: Cell(one.status or NOTHING, _COLOURS.get(one.status))),
-            Column("REASON", lambda one: Cell(harmless(one.reason) or NOTHING)),
+            Column("REASON", lambda one: Cell(one.reason or NOTHING)),
             Column("SINCE", lambda one: Cell(age(one.since, self._now))),
-            Column("MESSAGE", lambda one: Cell(harmless(one.message) or NOTHING)),
+            Column("MESSAGE", lambda one: Cell(one.message or NOTHING)),
         ]
         yield from _indented(_indented(Table(columns, colour=self._colour).lines(found.conditions)))
 
     def _bold(self, text: str) -> str:
         return click.style(text, bold=True) if self._colour else text
+
+
+def _named(found: Described) -> str:
+    return harmless(f"{found.kind} {found.namespace}/{found.name}")
 
 
 def _authority(row: AnyRow, last: str) -> str:
@@ -171,12 +175,12 @@ def _replicas(replicas: dict[str, int | None] | None) -> str:
 
 def _counted(event: Happening) -> str:
     times = f" (x{event.count})" if event.count > 1 else ""
-    return (harmless(event.message) or NOTHING) + times
+    return (event.message or NOTHING) + times
 
 
 def _facts(facts: dict[str, str]) -> Iterator[str]:
     width = max(map(len, facts)) + 1
-    return (f"{name + ':':<{width}}  {value}" for name, value in facts.items())
+    return (f"{name + ':':<{width}}  {harmless(value)}" for name, value in facts.items())
 
 
 def _indented(lines: Iterator[str] | Sequence[str]) -> Iterator[str]:

@@ -1,0 +1,25 @@
+"""`windlass version`: which Windlass this is, on which Python and platform; for a bug report and for scripts."""
+
+import json
+import platform
+
+import click
+
+import windlass
+from windlass.cli.exit_codes import Exit
+
+
+@click.command()
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(output: str) -> int:
+    """Print the version of Windlass, and the Python and platform it runs on. Asks no cluster."""
+    facts = {
+        "windlass": windlass.__version__,
+        "python": platform.python_version(),
+        "platform": f"{platform.system().lower()}/{platform.machine()}",
+    }
+    if output == "json":
+        click.echo(json.dumps(facts))
+    else:
+        click.echo(f"windlass {facts['windlass']} (Python {facts['python']}, {facts['platform']})")
+    return Exit.OK
