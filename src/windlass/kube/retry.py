@@ -58,4 +58,4 @@ class Retry(Struct, frozen=True):
     def _harmless(error: ApiError, *, is_write: bool) -> bool:
         if error.code == 429:
             return True
-        return not is_write and (error.code == 503 or (error.code > 503 and error.retry_after is not None))
+        return not is_write and (error.code == 503 or (error.code >= 500 and error.retry_after is not None))

@@ -34,6 +34,15 @@ def test_a_server_with_an_ipv6_address_is_bracketed(mount: Path) -> None:
     assert in_cluster(environ=environ, mount=mount).server == "https://[fd02::1]:443"
 
 
+@pytest.mark.parametrize(
+    "spoiled", [{"KUBERNETES_SERVICE_PORT": "70000"}, {"HTTPS_PROXY": "http://me:secret@proxy:70000"}]
+)
+def test_a_port_that_cannot_be_is_an_error_at_once_that_shows_no_password(mount: Path, spoiled: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="with a port from 1 to 65535") as caught:
+        in_cluster(environ={**POD, **spoiled}, mount=mount)
+    assert "secret" not in str(caught.value)
+
+
 async def test_a_refused_token_is_read_again(mount: Path) -> None:
     source = in_cluster(environ=POD, mount=mount).credentials
     old = await source.current()

@@ -220,6 +220,13 @@ PLUGIN = {"command": "aws", "apiVersion": "client.authentication.k8s.io/v1"}
     [
         ({"server": ""}, {}, r"config: clusters\['c'\].cluster.server: '' is not a URL: write it as https://host:port"),
         ({"server": "api:6443"}, {}, r"cluster.server: 'api:6443' is not a URL"),
+        (
+            {"server": "https://api:70000"},
+            {},
+            r"cluster.server: 'https://api:70000' is not a URL: .*port from 1 to 65535",
+        ),
+        ({"server": "https://[fd02::1"}, {}, r"cluster.server: 'https://\[fd02::1' is not a URL"),
+        ({"proxy-url": "http://me:pw@proxy:70000"}, {}, r"cluster.proxy-url: http://proxy:70000 is not an HTTP proxy"),
         ({"server": 5}, {}, r"clusters\['c'\].cluster.server: expected `str`, got `int`"),
         ({"certificate-authority": "no.crt"}, {}, r"cluster.certificate-authority: .*/no.crt cannot be read: No such"),
         ({"certificate-authority-data": "%%%"}, {}, r"cluster.certificate-authority-data: is not base64: .*log in"),
@@ -229,7 +236,11 @@ PLUGIN = {"command": "aws", "apiVersion": "client.authentication.k8s.io/v1"}
             {},
             r"insecure-skip-tls-verify and certificate-authority-data contradict",
         ),
-        ({"proxy-url": "socks5://me:pw@proxy:1080"}, {}, r"cluster.proxy-url: socks5://proxy is not an HTTP proxy"),
+        (
+            {"proxy-url": "socks5://me:pw@proxy:1080"},
+            {},
+            r"cluster.proxy-url: socks5://proxy:1080 is not an HTTP proxy",
+        ),
         ({"proxy-url": "http://p", "tls-server-name": "n"}, {}, r"cluster.tls-server-name: cannot be used together"),
         ({}, {"token": 12345}, r"users\['u'\].user.token: expected `str`, got `int`"),
         ({}, {"token": "two words"}, r"users\['u'\].user.token: has characters that a token cannot have"),

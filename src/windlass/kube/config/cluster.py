@@ -3,12 +3,24 @@
 import os
 import ssl
 import tempfile
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct, field
 
 from windlass.kube.config.credentials import ClientCertificate, Constant, Credential, CredentialSource
 from windlass.kube.errors import ConfigError
+
+HOW_TO_WRITE_A_URL = "write it as https://host:port, with a port from 1 to 65535"
+
+
+def http_url(text: str) -> SplitResult | None:
+    """`text` taken apart, or None if it is not the URL of an HTTP server."""
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port out of range, half of an IPv6 address
+        return None
+    return parts if usable else None
 
 
 class Impersonation(Struct, frozen=True):
@@ -78,14 +90,14 @@ class ClusterConfig(Struct, frozen=True):
     origin: str = ""
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.server)
-        if parts.scheme not in ("https", "http") or not parts.hostname:
-            raise ConfigError(
-                f"{self.origin or 'cluster configuration'}: server {self.server!r} is not a URL: "
-                "write it as https://host:port"
-            )
+        origin = self.origin or "cluster configuration"
+        if http_url(self.server) is None:
+            raise ConfigError(f"{origin}: server {self.server!r} is not a URL: {HOW_TO_WRITE_A_URL}")
         if self.server.endswith("/"):
-            raise ConfigError(f"{self.origin or 'cluster configuration'}: server {self.server!r} ends in a slash")
+            raise ConfigError(f"{origin}: server {self.server!r} ends in a slash")
+        if self.proxy is not None and http_url(self.proxy) is None:
+            # It may hold a password, so it is not shown.
+            raise ConfigError(f"{origin}: the proxy is not the URL of an HTTP proxy: {HOW_TO_WRITE_A_URL}")
 
     def __repr__(self) -> str:
         return f"<ClusterConfig {self.server} namespace={self.namespace} from {self.origin or 'code'}>"

@@ -3,15 +3,15 @@
 import base64
 import binascii
 import os
+import re
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from windlass.kube.config import kubeconfig as files
 from windlass.kube.config import proxy
-from windlass.kube.config.cluster import ClusterConfig, Impersonation, Tls, present
+from windlass.kube.config.cluster import HOW_TO_WRITE_A_URL, ClusterConfig, Impersonation, Tls, http_url, present
 from windlass.kube.config.credentials import ClientCertificate, Constant, Credential, CredentialSource, FromFiles
 from windlass.kube.config.exec_plugin import ExecPlugin
 from windlass.kube.config.in_cluster import in_cluster, is_in_cluster
@@ -102,10 +102,9 @@ def _names(entries: Mapping[str, Any]) -> str:
 
 def _server(cluster: Entry[Cluster]) -> str:
     server = cluster.value.server.strip().rstrip("/")
-    parts = urlsplit(server)
-    if parts.scheme not in ("https", "http") or not parts.hostname:
+    if http_url(server) is None:
         raise ConfigError(
-            f"{cluster.where}.cluster.server: {cluster.value.server!r} is not a URL: write it as https://host:port"
+            f"{cluster.where}.cluster.server: {cluster.value.server!r} is not a URL: {HOW_TO_WRITE_A_URL}"
         )
     return server
 
@@ -136,10 +135,14 @@ def _proxy(cluster: Entry[Cluster], environ: Mapping[str, str]) -> str | None:
     url = url or proxy.from_environment(server, environ) or ""
     if not url:
         return None
-    parts = urlsplit(url)
+    parts = http_url(url)
+    if parts is None:
+        shown = re.sub("//.*@", "//", url)  # without name and password
+        raise ConfigError(
+            f"{source}: {shown} is not an HTTP proxy: only http:// and https:// proxies can be used; "
+            f"{HOW_TO_WRITE_A_URL}"
+        )
     shown = f"{parts.scheme}://{parts.hostname}"
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"{source}: {shown} is not an HTTP proxy: only http:// and https:// proxies can be used")
     if cluster.value.tls_server_name:
         raise ConfigError(
             f"{cluster.where}.cluster.tls-server-name: cannot be used together with a proxy ({shown}): "
