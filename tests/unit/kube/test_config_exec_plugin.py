@@ -13,8 +13,10 @@ import msgspec
 import pytest
 import yaml
 
+from tests.patience import PATIENCE
 from windlass.kube.client import Client
 from windlass.kube.config import ExecPlugin, load
+from windlass.kube.config.exec_plugin import FAILURE_SECONDS
 from windlass.kube.errors import ConfigError, TransportError
 
 from .http_script import Script, status, text
@@ -232,7 +234,29 @@ async def test_a_plugin_that_worked_before_and_fails_now_may_work_again(plugin: 
     with pytest.raises(TransportError, match=r"no credentials at the moment: .*no route to host"):
         await asked.current()
     plugin.says(token="second")
+    moment.passes(FAILURE_SECONDS)
     assert await token(asked) == "Bearer second"
+
+
+async def test_those_who_waited_for_an_attempt_that_failed_share_its_failure(plugin: Plugin, moment: Moment) -> None:
+    plugin.prints("", stderr="no route to host", code=1)
+    asked = source(plugin, moment)
+    failures = await asyncio.gather(*[asked.current() for _ in range(20)], return_exceptions=True)
+    assert {type(failure) for failure in failures} == {ConfigError}
+    assert len({str(failure) for failure in failures}) == 1
+    with pytest.raises(ConfigError, match="no route to host"):
+        await asked.current()
+    assert len(plugin.calls) == 1
+    moment.passes(FAILURE_SECONDS)
+    plugin.says(token="second")
+    assert await token(asked) == "Bearer second"
+
+
+async def test_a_plugin_that_takes_too_long_is_an_error_when_its_time_is_over(plugin: Plugin, moment: Moment) -> None:
+    plugin.path.write_text("#!/bin/sh\nsleep 600\n")  # as a child of the shell, which keeps the output open
+    with pytest.raises(ConfigError, match=r"gave no answer within 0\.2 s"):
+        async with asyncio.timeout(PATIENCE):
+            await source(plugin, moment, timeout=0.2).current()
 
 
 async def test_a_missing_program_is_an_error_with_its_install_hint(moment: Moment) -> None:

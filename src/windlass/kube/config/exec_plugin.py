@@ -7,6 +7,8 @@ one at a time; what it printed is kept until it expires, or until the server ans
                         api_version="client.authentication.k8s.io/v1beta1", origin="~/.kube/config: user 'prod'")
     credential = await plugin.current()
 
+A plugin whose time is over is killed with everything that it has started. Failures are shared for some seconds.
+
 A plugin that cannot be found, or whose first answer is not usable, is a ConfigError. One that worked before and fails
 now (its own server is away) is a TransportError: trying again later is the right thing to do.
 """
@@ -16,13 +18,13 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
+from windlass.kube.config.child import run
 from windlass.kube.config.credentials import ClientCertificate, Credential
 from windlass.kube.errors import ConfigError, KubeError, TransportError
 
@@ -32,12 +34,14 @@ INTERACTIVE_MODES = ("Never", "IfAvailable", "Always")
 EXPIRY_MARGIN = 10.0
 """Seconds before its expiry at which a credential counts as expired: it has to survive the request it is sent with."""
 TIMEOUT = 60.0
-"""Seconds a plugin may take when nobody can type at it."""
 INTERACTIVE_TIMEOUT = 600.0
 """Seconds a plugin may take when it may be waiting for a person to log in."""
 REPEAT_SECONDS = 10.0
 """A credential younger than this is not fetched again when the server refuses it: it is not age that it suffers from,
 and every request would start a process."""
+FAILURE_SECONDS = 5.0
+"""For so long a failure is the answer to everybody, those included who waited for the attempt that failed: each of them
+would start a process, one after the other."""
 
 
 class ExecCredentialStatus(Struct, rename="camel", frozen=True):
@@ -55,11 +59,25 @@ class ExecCredential(Struct, rename="camel", frozen=True):
     status: ExecCredentialStatus = field(default_factory=ExecCredentialStatus)
 
 
+class _Failure(Struct, frozen=True):
+    """Why the last attempt failed, and when it ended."""
+
+    why: str
+    at: datetime
+    worked_before: bool
+
+    def error(self) -> KubeError:
+        return (
+            TransportError(f"no credentials at the moment: {self.why}") if self.worked_before else ConfigError(self.why)
+        )
+
+
 class ExecPlugin:
     """A CredentialSource that runs a program.
 
     `command`: absolute, or a name to be found on PATH. `cluster`: what the plugin is told about the cluster, if it
     asked to be (`provideClusterInfo`). `interactive_mode`: is it given the terminal: Never, IfAvailable or Always.
+    `timeout`: seconds it may take when nobody can type at it.
     """
 
     def __init__(
@@ -73,6 +91,7 @@ class ExecPlugin:
         install_hint: str = "",
         interactive_mode: str = "IfAvailable",
         origin: str = "exec plugin",
+        timeout: float = TIMEOUT,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         if api_version not in API_VERSIONS:
@@ -93,11 +112,13 @@ class ExecPlugin:
         self._install_hint = install_hint.strip()
         self._interactive_mode = interactive_mode
         self._origin = origin
+        self._timeout = timeout
         self._now = now
         self._turn = asyncio.Lock()
         self._credential: Credential | None = None
         self._expires: datetime | None = None
         self._fetched: datetime | None = None
+        self._failure: _Failure | None = None
 
     async def current(self) -> Credential:
         if (credential := self._valid()) is not None:
@@ -118,16 +139,21 @@ class ExecPlugin:
         return self._credential
 
     def _is_new(self) -> bool:
-        return self._fetched is not None and (self._now() - self._fetched).total_seconds() < REPEAT_SECONDS
+        return self._fetched is not None and self._seconds_since(self._fetched) < REPEAT_SECONDS
+
+    def _seconds_since(self, moment: datetime) -> float:
+        return (self._now() - moment).total_seconds()
 
     async def _fetch(self) -> Credential:
+        if self._failure is not None and self._seconds_since(self._failure.at) < FAILURE_SECONDS:
+            raise self._failure.error()
         try:
             printed = await self._run()
             credential, expires = self._read(printed)
         except ConfigError as error:
-            if self._fetched is not None:
-                raise TransportError(f"no credentials at the moment: {error}") from error
-            raise
+            self._failure = _Failure(str(error), self._now(), worked_before=self._fetched is not None)
+            raise self._failure.error() from error
+        self._failure = None
         # The same certificate again keeps its identity, and with it the pooled connections.
         if self._credential is None or credential != self._credential:
             self._credential = credential
@@ -137,32 +163,23 @@ class ExecPlugin:
 
     async def _run(self) -> bytes:
         interactive = self._has_terminal()
+        timeout = INTERACTIVE_TIMEOUT if interactive else self._timeout
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self._program(),
-                stdin=None if interactive else asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                # What a plugin asks or complains about on stderr is meant for the person at the terminal.
-                stderr=None if interactive else asyncio.subprocess.PIPE,
+            ended = await run(
+                self._program(),
                 env={**os.environ, **self._env, "KUBERNETES_EXEC_INFO": self._info(interactive=interactive)},
+                timeout=timeout,
+                # What a plugin asks or complains about on stderr is meant for the person at the terminal.
+                terminal=interactive,
             )
-        except OSError as error:
-            raise self._failed(f"cannot be started: {error.strerror}") from error
-        timeout = INTERACTIVE_TIMEOUT if interactive else TIMEOUT
-        try:
-            async with asyncio.timeout(timeout):
-                printed, complaint = await process.communicate()
         except TimeoutError as error:
             raise self._failed(f"gave no answer within {timeout:g} s") from error
-        finally:
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
-        if process.returncode:
-            said = (complaint or b"").decode(errors="replace").strip()
-            raise self._failed(f"exited with {process.returncode}{f': {said[-500:]}' if said else ''}")
-        return printed
+        except OSError as error:
+            raise self._failed(f"cannot be started: {error.strerror}") from error
+        if ended.code:
+            said = ended.complaint.decode(errors="replace").strip()
+            raise self._failed(f"exited with {ended.code}{f': {said[-500:]}' if said else ''}")
+        return ended.printed
 
     def _program(self) -> tuple[str, ...]:
         found = shutil.which(self._argv[0])
