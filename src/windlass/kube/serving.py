@@ -104,6 +104,7 @@ async def _reload(tls: TlsFiles, context: ssl.SSLContext, clock: Clock) -> None:
         await clock.sleep(_LOOK_EVERY)
         if (now := tls.version) != known:
             try:
+                tls.context()  # what fails half-way would leave the other one without a key
                 tls.load_into(context)
             except ConfigError as error:
                 log.warning("rotated TLS files cannot be used yet", error=str(error))

@@ -31,12 +31,12 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import aiohttp
-from msgspec import Struct
+from msgspec import Struct, structs
 from multidict import CIMultiDict
 from yarl import URL
 
 from windlass import __version__
-from windlass.kube.config import ClusterConfig, Credential
+from windlass.kube.config import ClientCertificate, ClusterConfig, Credential
 from windlass.kube.connections import Connections
 from windlass.kube.errors import ApiError, OutcomeUnknown, Silent, TransportError, Unconfirmed
 from windlass.kube.refusal import refusal
@@ -298,16 +298,23 @@ class Transport:
         return headers
 
     async def _authenticate(self) -> Credential:
-        """Take on the current credential. A new client certificate means new connections: they are pooled by it."""
+        """Take on the current credential. A new certificate or CA means new connections: they are pooled by both."""
         credential = await self.config.credentials.current()
         before = self._credential
         if credential is not before:
-            if before is None or credential.certificate is not before.certificate:
-                encrypted = self.config.server.startswith("https:")
-                self._ssl = self.config.tls.context(credential.certificate) if encrypted else True
+            if before is None or _tls_of(credential) != _tls_of(before):
+                self._ssl = self._context(credential)
             self._credential = credential
             self._headers.clear()
         return credential
+
+    def _context(self, credential: Credential) -> Any:
+        if not self.config.server.startswith("https:"):
+            return True
+        tls = self.config.tls
+        if credential.authority is not None:
+            tls = structs.replace(tls, authority=credential.authority)
+        return tls.context(credential.certificate)
 
     def _no_answer(self, ask: _Ask, error: BaseException) -> TransportError:
         unsent = isinstance(error, _UNSENT)
@@ -346,6 +353,10 @@ class Transport:
     def _reset_given_up(self) -> None:
         if self._pool is not None:
             self._pool.reset_given_up()
+
+
+def _tls_of(credential: Credential) -> tuple[ClientCertificate | None, bytes | None]:
+    return credential.certificate, credential.authority
 
 
 _UNSENT = (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError, aiohttp.ConnectionTimeoutError)

@@ -157,6 +157,19 @@ async def test_a_renewed_client_certificate_gets_a_connection_of_its_own(secure:
     assert serials[0] == serials[1] != serials[2]
 
 
+async def test_a_renewed_ca_is_trusted_by_new_connections(secure: Script) -> None:
+    contents = iter([Credential(authority=(PEM / "named.crt").read_bytes()), Credential(authority=AUTHORITY)])
+    now = [0.0]
+    source = FromFiles(lambda: next(contents), clock=lambda: now[0])
+    secure.then(WIDGET)
+    config = ClusterConfig(server=secure.url, tls=Tls(authority=b"that of the start"), credentials=source)
+    async with Client(config) as client:
+        with pytest.raises(errors.TransportError, match="not trusted"):
+            await client.get(Widget, "a")
+        now[0] = 61.0
+        assert (await client.get(Widget, "a")).name == "a"
+
+
 async def test_a_proxy_is_asked_to_connect_to_the_server(plain: Script) -> None:
     plain.then(json(407, {}))
     config = ClusterConfig(server="https://api.example.com:6443", proxy=plain.url)

@@ -174,6 +174,13 @@ async def test_a_client_certificate_may_come_instead_of_a_token(plugin: Plugin, 
     assert credential.certificate.chain.decode() == chain
 
 
+async def test_a_certificate_that_does_not_fit_its_key_is_refused(plugin: Plugin, moment: Moment) -> None:
+    chain, key = (PEM / "client.crt").read_text(), (PEM / "renewed.key").read_text()
+    plugin.says(clientCertificateData=chain, clientKeyData=key)
+    with pytest.raises(ConfigError, match=r"users\['u'\].user: the client certificate and key cannot be used"):
+        await source(plugin, moment).current()
+
+
 async def test_the_cluster_is_described_to_a_plugin_that_asks(plugin: Plugin) -> None:
     config = load(kubeconfig=written(plugin, provideClusterInfo=True), environ={})
     await config.credentials.current()

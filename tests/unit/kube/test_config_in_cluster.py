@@ -52,6 +52,16 @@ async def test_a_refused_token_is_read_again(mount: Path) -> None:
     assert (await source.current()).authorization == "Bearer second"
 
 
+async def test_a_renewed_ca_is_trusted_and_one_that_is_half_written_is_not_tried(mount: Path) -> None:
+    now, (old, new) = [0.0], ((PEM / name).read_bytes() for name in ("ca.crt", "named.crt"))
+    source = in_cluster(environ=POD, mount=mount, clock=lambda: now[0]).credentials
+    seen = []
+    for now[0], content in ((0, old), (60, new[:200]), (61, new)):
+        (mount / "ca.crt").write_bytes(content)
+        seen.append((await source.current()).authority)
+    assert seen == [old, old, new]
+
+
 async def test_files_are_read_again_each_minute_and_an_unreadable_one_is_no_loss() -> None:
     now, content = [0.0], ["first"]
 
@@ -62,9 +72,9 @@ async def test_files_are_read_again_each_minute_and_an_unreadable_one_is_no_loss
 
     source = FromFiles(read, clock=lambda: now[0])
     seen = []
-    for now[0], content[0] in ((59, "second"), (60, "second"), (120, ""), (179, "third"), (180, "third")):
+    for now[0], content[0] in ((59, "second"), (60, "second"), (120, ""), (121, "third"), (180, "4th"), (181, "4th")):
         seen.append((await source.current()).authorization)
-    assert seen == ["first", "second", "second", "second", "third"]
+    assert seen == ["first", "second", "second", "third", "third", "4th"]
 
 
 def test_load_falls_back_to_the_pod_only_without_a_kubeconfig(mount: Path, monkeypatch: pytest.MonkeyPatch) -> None:

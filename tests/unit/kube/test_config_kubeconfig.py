@@ -155,6 +155,26 @@ async def test_paths_are_relative_to_the_file_that_names_them(tmp_path: Path) ->
     assert isinstance(config.credentials, FromFiles)
 
 
+async def test_a_certificate_and_a_key_that_do_not_belong_together_yet_are_not_used(tmp_path: Path) -> None:
+    def write(name: str, kind: str) -> None:
+        (tmp_path / f"tls.{kind}").write_bytes((PEM / f"{name}.{kind}").read_bytes())
+
+    write("client", "crt")
+    write("client", "key")
+    source = read(
+        simple(tmp_path / "config", user={"client-certificate": "tls.crt", "client-key": "tls.key"})
+    ).credentials
+    old = await source.current()
+    write("renewed", "crt")
+    assert not await source.refused(old), "nothing is worth trying yet"
+    assert await source.current() is old
+    write("renewed", "key")
+    assert await source.refused(old)
+    renewed = (await source.current()).certificate
+    assert renewed is not None
+    assert (renewed.chain, renewed.key) == ((PEM / "renewed.crt").read_bytes(), (PEM / "renewed.key").read_bytes())
+
+
 async def test_data_beats_files(tmp_path: Path) -> None:
     path = simple(
         tmp_path / "config",

@@ -23,6 +23,9 @@
 | `as`, `as-uid`, `as-groups`, `as-user-extra` | `ClusterConfig.impersonate` |
 | `auth-provider` | refused: Kubernetes has removed it; the error names the exec plugin that took its place |
 
+In a pod token and CA are read again in the same way. Files are replaced one after the other: while certificate and key
+do not belong together, the last credential stays in use.
+
 Paths in a kubeconfig are relative to the file that names them. Data beats a file of the same meaning; a token beats an
 exec plugin; a token file beats a token for as long as it can be read.
 

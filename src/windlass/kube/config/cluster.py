@@ -103,6 +103,11 @@ class ClusterConfig(Struct, frozen=True):
         return f"<ClusterConfig {self.server} namespace={self.namespace} from {self.origin or 'code'}>"
 
 
+def check(certificate: ClientCertificate) -> None:
+    """Raise ConfigError unless chain and key can be used and belong together."""
+    present(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), certificate)
+
+
 def present(context: ssl.SSLContext, certificate: ClientCertificate) -> None:
     """Make `context` show `certificate` to servers. Raises ConfigError if it cannot be used."""
     # The ssl module takes keys from files only. These live for the length of one call, readable by this user alone.

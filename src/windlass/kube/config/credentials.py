@@ -18,6 +18,8 @@ from msgspec import Struct
 
 from windlass.kube.errors import ConfigError
 
+UNUSABLE_SECONDS = 1.0
+"""After files that cannot be used, which are usually being replaced one after the other, they are read again."""
 REREAD_SECONDS = 60.0
 """How old a file's content may be. The kubelet renews a pod's token when a fifth of its life, at least ten minutes
 by default, is left, so a minute is early enough; client-go uses the same."""
@@ -35,10 +37,15 @@ class ClientCertificate(Struct, frozen=True):
 
 
 class Credential(Struct, frozen=True):
-    """What one request carries: the value of its Authorization header, and the certificate of its connection."""
+    """What one request carries: the value of its Authorization header, and the certificate of its connection.
+
+    `authority`: the CAs to trust from now on, PEM, where they are renewed beside the credential; None for those of
+    `ClusterConfig.tls`.
+    """
 
     authorization: str = ""
     certificate: ClientCertificate | None = None
+    authority: bytes | None = None
 
     def __repr__(self) -> str:
         return f"<Credential {self.authorization.partition(' ')[0] or 'without Authorization'}, {self.certificate}>"
@@ -74,20 +81,22 @@ class Constant:
 class FromFiles:
     """A credential that others keep fresh on disk: a projected token, a rotated client certificate.
 
-    `read` is called at most once a minute and after a 401. If it fails later on (a file is being replaced, a volume is
-    gone for a moment) the last credential stays in use: the server is the better judge of whether it still holds.
+    `read` is called at most once a minute and after a 401, and raises ConfigError for what cannot be used. If it does
+    so later on (a file is being replaced, a certificate is there before its key, a volume is gone for a moment) the
+    last credential stays in use: the server is the better judge of whether it still holds. `read` is then called again
+    each second.
     """
 
-    __slots__ = ("_clock", "_credential", "_read", "_read_at")
+    __slots__ = ("_again_at", "_clock", "_credential", "_read")
 
     def __init__(self, read: Callable[[], Credential], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
         self._clock = clock
         self._credential = read()
-        self._read_at = clock()
+        self._again_at = clock() + REREAD_SECONDS
 
     async def current(self) -> Credential:
-        if self._clock() - self._read_at >= REREAD_SECONDS:
+        if self._clock() >= self._again_at:
             self._read_again()
         return self._credential
 
@@ -97,11 +106,12 @@ class FromFiles:
         return self._credential != credential
 
     def _read_again(self) -> None:
-        self._read_at = self._clock()
         try:
             fresh = self._read()
         except ConfigError:
+            self._again_at = self._clock() + UNUSABLE_SECONDS
             return
+        self._again_at = self._clock() + REREAD_SECONDS
         # An equal credential stays the same object: connections are pooled by the identity of its certificate.
         if fresh != self._credential:
             self._credential = fresh

@@ -25,6 +25,7 @@ import msgspec
 from msgspec import Struct, field
 
 from windlass.kube.config.child import run
+from windlass.kube.config.cluster import check
 from windlass.kube.config.credentials import ClientCertificate, Credential
 from windlass.kube.errors import ConfigError, KubeError, TransportError
 
@@ -220,6 +221,7 @@ class ExecPlugin:
             certificate = ClientCertificate(
                 status.client_certificate_data.encode(), status.client_key_data.encode(), origin=self._origin
             )
+            check(certificate)
         expires = status.expiration_timestamp
         if expires is not None and expires.tzinfo is None:
             expires = expires.replace(tzinfo=UTC)

@@ -1,7 +1,8 @@
 """The configuration of a process in a pod: token, CA and namespace that the kubelet mounts for its ServiceAccount."""
 
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from windlass.kube.config import proxy
@@ -23,25 +24,23 @@ def in_cluster(
     impersonate: Impersonation | None = None,
     environ: Mapping[str, str] = os.environ,
     mount: Path = SERVICE_ACCOUNT,
+    clock: Callable[[], float] = time.monotonic,
 ) -> ClusterConfig:
     """The API server of the cluster this pod belongs to, as the pod's ServiceAccount.
 
-    The token is read again every minute and after a 401: the kubelet renews it. Raises ConfigError outside a pod, or if
-    the pod has no token (`automountServiceAccountToken: false`).
+    Token and CA are read again every minute and after a 401: the kubelet renews them. Raises ConfigError outside a
+    pod, or if the pod has no token (`automountServiceAccountToken: false`).
     """
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
         raise ConfigError("not in a pod: KUBERNETES_SERVICE_HOST is not set; outside a cluster give a kubeconfig")
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
-    tls = Tls(authority=_read(mount / "ca.crt"))
-    try:
-        tls.check()
-    except ConfigError as error:
-        raise ConfigError(f"{mount / 'ca.crt'}: {error}") from error
     return ClusterConfig(
         server=server,
-        tls=tls,
-        credentials=FromFiles(lambda: _token(mount / "token")),
+        tls=Tls(authority=_authority(mount / "ca.crt")),
+        credentials=FromFiles(
+            lambda: Credential(_bearer(mount / "token"), authority=_authority(mount / "ca.crt")), clock=clock
+        ),
         namespace=namespace or _namespace(mount / "namespace"),
         proxy=proxy.from_environment(server, environ),
         impersonate=impersonate or Impersonation(),
@@ -49,11 +48,20 @@ def in_cluster(
     )
 
 
-def _token(path: Path) -> Credential:
+def _authority(path: Path) -> bytes:
+    authority = _read(path)
+    try:
+        Tls(authority=authority).check()
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    return authority
+
+
+def _bearer(path: Path) -> str:
     token = _read(path).decode("ascii", errors="replace").strip()
     if not token:
         raise ConfigError(f"{path}: is empty: the kubelet has not written the ServiceAccount's token (yet)")
-    return Credential(authorization=f"Bearer {token}")
+    return f"Bearer {token}"
 
 
 def _namespace(path: Path) -> str:

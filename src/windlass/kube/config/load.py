@@ -4,14 +4,13 @@ import base64
 import binascii
 import os
 import re
-import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from windlass.kube.config import kubeconfig as files
 from windlass.kube.config import proxy
-from windlass.kube.config.cluster import HOW_TO_WRITE_A_URL, ClusterConfig, Impersonation, Tls, http_url, present
+from windlass.kube.config.cluster import HOW_TO_WRITE_A_URL, ClusterConfig, Impersonation, Tls, check, http_url
 from windlass.kube.config.credentials import ClientCertificate, Constant, Credential, CredentialSource, FromFiles
 from windlass.kube.config.exec_plugin import ExecPlugin
 from windlass.kube.config.in_cluster import in_cluster, is_in_cluster
@@ -171,15 +170,16 @@ def _credentials(user: Entry[User], cluster: Entry[Cluster]) -> CredentialSource
 
     # Read once here, so that what cannot work is an error now.
     credential = _read_credential(user)
-    if credential.certificate is not None:
-        present(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), credential.certificate)
     if said.token_file or said.client_certificate or said.client_key:
         return FromFiles(lambda: _read_credential(user))
     return Constant(credential)
 
 
 def _read_credential(user: Entry[User]) -> Credential:
-    return Credential(authorization=_authorization(user), certificate=_certificate(user))
+    certificate = _certificate(user)
+    if certificate is not None:
+        check(certificate)
+    return Credential(authorization=_authorization(user), certificate=certificate)
 
 
 def _authorization(user: Entry[User]) -> str:
