@@ -46,9 +46,10 @@ was no answer; `kind` is `plural.group`.
 **Warnings**: `warned(text)` is told what the API server warns of beside its answers, such as a deprecated API or an
 admission policy that only warns; the same text comes with every answer that it concerns.
 
-**Cost**, by which the design was chosen: about 0.3 ms of CPU a PATCH over TLS; one connection pool, one header block
-per form of request, one pass over the bytes of an answer. `connections` must be larger than the number of watches plus
-workers.
+**Connections**: each watch has its own; all other requests share `connections`, and more of them wait for their turn.
+
+**Cost**, by which the design was chosen: about 0.3 ms of CPU a PATCH over TLS; one header block per form of request,
+one pass over the bytes of an answer.
 """
 
 import platform

@@ -29,7 +29,10 @@ but the kernel."""
 
 
 class Connections(aiohttp.TCPConnector):
-    """For `aiohttp.ClientSession(connector=...)`. `limit`: how many there may be; `keepalive`: seconds without use."""
+    """For `aiohttp.ClientSession(connector=...)`.
+
+    `limit`: how many there may be, 0 for any number; `keepalive`: seconds without use.
+    """
 
     def __init__(self, *, limit: int, keepalive: float) -> None:
         self._used: WeakSet[asyncio.Transport] = WeakSet()

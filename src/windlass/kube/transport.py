@@ -1,4 +1,4 @@
-"""HTTP to one API server: one connection pool, credentials, deadlines, errors. Knows nothing of kinds.
+"""HTTP to one API server: connections, credentials, deadlines, errors. Knows nothing of kinds.
 
 `Client` speaks through this; use it by itself for what is no Kubernetes object (`/readyz`, `/version`, `/openapi/v3`):
 
@@ -15,6 +15,8 @@ What it promises:
   the connection is reset, and nothing more of the request leaves this machine (`windlass.kube.connections`). A server
   that was suspended with the request in its hands may still carry it out: against that only preconditions help.
 * `gate` is called immediately before each attempt of a write with the seconds it may take, and may raise `Fenced`.
+* A stream has a connection of its own for as long as it lasts, so requests never wait for streams to end. `connections`
+  requests may be under way at a time; more wait for their turn.
 * `observer` is told of each attempt: method, kind (plural.group, or "" when unknown), code ("200", "<error>"), seconds.
 * `warned` is told what the API server warns of, for each answer anew (`windlass.kube.warnings`).
 
@@ -73,6 +75,8 @@ class _Ask(Struct, frozen=True):
     accept: str
     content_type: str
     kind: str
+    endless: bool = False
+    """It is a stream."""
 
     @property
     def is_write(self) -> bool:
@@ -83,7 +87,7 @@ class _Ask(Struct, frozen=True):
 
 
 class Transport:
-    """`connections`: the size of the pool; each watch holds one for as long as it runs. `timeout`: seconds."""
+    """`connections`: how many requests may be under way at a time, streams not counted. `timeout`: seconds."""
 
     def __init__(
         self,
@@ -108,9 +112,10 @@ class Transport:
         # An agent of our own, never one that looks like a browser or curl: those get indented JSON, twice the bytes.
         self._user_agent = user_agent or f"windlass/{__version__}"
         self._random = random or Random()
-        self._session: aiohttp.ClientSession | None = None
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        """One for streams (True), one for everything else."""
+        self._pools: list[Connections] = []
         self._closed = False
-        self._pool: Connections | None = None
         self._credential: Credential | None = None
         self._ssl: Any = True
         self._headers: dict[tuple[str, str], CIMultiDict[str]] = {}
@@ -127,8 +132,9 @@ class Transport:
     async def close(self) -> None:
         """Close all connections, for good: whoever goes on asking is told so."""
         self._closed = True
-        session, self._session = self._session, None
-        if session is not None:
+        sessions = list(self._sessions.values())
+        self._sessions.clear()
+        for session in sessions:
             await session.close()
 
     async def exchange(
@@ -158,7 +164,7 @@ class Transport:
 
         An answer that breaks off is a TransportError; `inactivity` seconds without a piece of it are Silent.
         """
-        ask = _Ask("GET", path, None, accept, "", kind)
+        ask = _Ask("GET", path, None, accept, "", kind, endless=True)
         limits = aiohttp.ClientTimeout(
             total=None, connect=CONNECT_SECONDS, sock_read=inactivity, ceil_threshold=math.inf
         )
@@ -252,12 +258,12 @@ class Transport:
             raise self._no_answer(ask, error) from error
 
     async def _send(self, ask: _Ask, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
-        session = self._session
+        session = self._sessions.get(ask.endless)
         if session is None:
             if self._closed:
                 # A defect of the caller, and no KubeError: those are tried again.
                 raise RuntimeError(f"{self._named(ask)}: this transport was closed before: open another one")
-            session = self._session = self._connect()
+            session = self._sessions[ask.endless] = self._connect(limit=0 if ask.endless else self._connections)
         response = await session.request(
             ask.method,
             URL(self.config.server + ask.path, encoded=True),
@@ -273,10 +279,11 @@ class Transport:
                 self._warned(text)
         return response
 
-    def _connect(self) -> aiohttp.ClientSession:
-        self._pool = Connections(limit=self._connections, keepalive=KEEPALIVE_SECONDS)
+    def _connect(self, *, limit: int) -> aiohttp.ClientSession:
+        pool = Connections(limit=limit, keepalive=KEEPALIVE_SECONDS)
+        self._pools.append(pool)
         return aiohttp.ClientSession(
-            connector=self._pool,
+            connector=pool,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
             middlewares=(_tell_severed,),
@@ -351,8 +358,8 @@ class Transport:
             self._observer(ask.method, ask.kind, code, time.monotonic() - began)
 
     def _reset_given_up(self) -> None:
-        if self._pool is not None:
-            self._pool.reset_given_up()
+        for pool in self._pools:
+            pool.reset_given_up()
 
 
 def _tls_of(credential: Credential) -> tuple[ClientCertificate | None, bytes | None]:

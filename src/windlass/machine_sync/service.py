@@ -78,7 +78,7 @@ async def run(config: ClusterConfig, settings: Settings) -> None:
     log = structlog.stdlib.get_logger(__name__)
     metrics = Metrics(host=config.server)
     async with AsyncExitStack() as stack:
-        lease_client = await stack.enter_async_context(Client(config, observer=metrics.request, connections=4))
+        lease_client = await stack.enter_async_context(Client(config, observer=metrics.request))
         election = _election(lease_client, config, settings)
         client = await stack.enter_async_context(_client(config, settings, election, metrics))
         manager = await stack.enter_async_context(
@@ -137,7 +137,6 @@ def _client(config: ClusterConfig, settings: Settings, election: Election | None
     return Client(
         config,
         timeout=timeout,
-        connections=settings.workers + 16,
         gate=election.gate if election else None,
         observer=metrics.request,
         warned=once(_log_warning),

@@ -108,6 +108,10 @@ class Script:
         """Wait until the first request has arrived."""
         await self._asked.wait()
 
+    async def all_closed(self) -> None:
+        """Wait until no connection is open."""
+        await asyncio.gather(*self._tasks)
+
     @property
     def port(self) -> int:
         assert self._server is not None

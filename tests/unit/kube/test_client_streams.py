@@ -266,14 +266,35 @@ async def test_an_unreadable_object_does_not_end_the_watch_if_somebody_listens(c
         await seen(client)
 
 
-async def test_leaving_a_watch_frees_its_connection(server: Script) -> None:
-    server.then(stream(line("ADDED", widget("a")), end=False), page("a"))
+async def test_leaving_a_watch_closes_its_connection(client: Client, server: Script) -> None:
+    server.then(stream(line("ADDED", widget("a")), end=False))
+    async with aclosing(client.watch(Widget)) as happening:
+        async for event in happening:
+            assert event.object.name == "a"
+            break
+    async with asyncio.timeout(PATIENCE):
+        await server.all_closed()
+
+
+async def test_watches_do_not_take_the_connections_of_requests(server: Script) -> None:
+    watches, opened = 3, asyncio.Semaphore(0)
+    server.then(*[stream(end=False)] * watches, page("a"), page("b"))
     async with Client(ClusterConfig(server=server.url), connections=1, timeout=PATIENCE) as client:
-        async with aclosing(client.watch(Widget)) as happening:
-            async for event in happening:
-                assert event.object.name == "a"
-                break
-        assert len((await client.list(Widget)).items) == 1
+
+        async def follow() -> None:
+            async with aclosing(client.watch(Widget, inactivity=PATIENCE, on_open=opened.release)) as happening:
+                async for _ in happening:
+                    pass
+
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+            following = [tasks.create_task(follow()) for _ in range(watches)]
+            for _ in range(watches):
+                await opened.acquire()
+            assert [item.name for item in (await client.list(Widget)).items] == ["a"]
+            assert [item.name for item in (await client.list(Widget)).items] == ["b"]
+            for each in following:
+                each.cancel()
+    assert [request.connection for request in server.requests] == [1, 2, 3, 4, 4]
 
 
 async def test_metadata_is_asked_for_without_content(client: Client, server: Script) -> None:
