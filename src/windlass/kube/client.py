@@ -35,10 +35,11 @@ server said it.
 
 **Repetition**: `windlass.kube.retry` has the table. Time-outs bound a request with all its repetitions.
 
-**Fencing**: `gate` is called with the seconds a write may take, immediately before it is sent, at repetitions too, and
-raises `Fenced` to hold it back. A write that was let through ends or is cut off within that time (`transport` names the
-two limits). Leases are renewed through a second client that has no gate, and its own connection; so are TokenReviews,
-which a standby must make too.
+**Fencing**: `Client(config, fence=election)` writes only while the election is sure to be won. The fence is asked
+immediately before a write is sent, at repetitions too, and raises `Fenced` to hold it back. A write that was let
+through ends or is cut off in the time that was asked for, which is never more than `fence.longest_write` (`transport`
+names the two limits). Leases are renewed through a second client without a fence; so are TokenReviews, which a standby
+must make too.
 
 **Metrics**: `observer(method, kind, code, seconds)` is told of every attempt; `code` is "200", or "<error>" if there
 was no answer; `kind` is `plural.group`.
@@ -66,15 +67,16 @@ from windlass.api.meta import K, KubernetesObject, T
 from windlass.kube import paths
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import DecodeError, NotFound
+from windlass.kube.fence import Fence
 from windlass.kube.object import Object
 from windlass.kube.reading import METADATA, METADATA_LIST, Page, Reader
 from windlass.kube.retry import Retry
-from windlass.kube.transport import JSON, Gate, Observer, Transport
+from windlass.kube.transport import JSON, Observer, Transport
 from windlass.kube.verbs import Listed, PatchType
 from windlass.kube.warnings import Warned
 from windlass.kube.watch import Event, EventType
 
-__all__ = ["Client", "Event", "EventType", "Gate", "Listed", "Observer", "Page", "PatchType", "Reader", "Retry"]
+__all__ = ["Client", "Event", "EventType", "Fence", "Listed", "Observer", "Page", "PatchType", "Reader", "Retry"]
 
 _ENCODE = msgspec.json.Encoder().encode
 
@@ -107,7 +109,7 @@ class Client(Reader):
         connections: int = 128,
         timeout: float = 30.0,
         retry: Retry | None = None,
-        gate: Gate | None = None,
+        fence: Fence | None = None,
         observer: Observer | None = None,
         warned: Warned | None = None,
         user_agent: str = "",
@@ -118,7 +120,7 @@ class Client(Reader):
             connections=connections,
             timeout=timeout,
             retry=retry,
-            gate=gate,
+            fence=fence,
             observer=observer,
             warned=warned,
             user_agent=user_agent or _user_agent(),
@@ -137,6 +139,11 @@ class Client(Reader):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    @property
+    def fence(self) -> Fence | None:
+        """What stands before writes."""
+        return self.transport.fence
 
     async def close(self) -> None:
         """Close all connections, for good."""

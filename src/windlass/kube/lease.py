@@ -1,9 +1,9 @@
 """Leader election by a Lease: one process writes, the others stand by, and nobody writes on borrowed time.
 
     terms = Terms()                                            # 15 s lease, 10 s to renew, every 2 s
-    async with Client(config) as lease_client:                 # a session of its own: no write may stand in its way
+    async with Client(config) as lease_client:                 # a client of its own: no write may stand in its way
         election = Election(lease_client, "windlass", namespace="windlass", identity=own_identity(), terms=terms)
-        async with Client(config, gate=election.gate) as client:
+        async with Client(config, fence=election) as client:   # writes only while it leads
             while True:
                 await election.acquire()                       # as long as it takes
                 controllers = start(client)
@@ -18,8 +18,9 @@ What keeps two leaders apart:
 * *Our own lease* counts from when the renewing request was *sent*, on a monotonic clock that goes on while the machine
   is suspended. The server stamped it later, so ours runs out before anybody else thinks so.
 * *The gate* stands before each write: `gate(timeout)` raises Fenced unless now + timeout < expiry - margin. A write
-  whose answer would be waited for beyond the lease is not sent. `terms.longest_write` is the time-out that a write
-  may have when renewals go well.
+  whose answer would be waited for beyond the lease is not sent. A client with this `fence` gives no write more than
+  `longest_write`, so that all pass when renewals go well. When they do not, a warning a minute says how many were held
+  back although this process leads.
 * *The lease of another* counts from when *we* first saw its present record; its renewTime is only compared for
   change, so clocks that disagree do no harm. A restarted process waits for its predecessor, which costs one
   lease duration, unless that one released the lease.
@@ -40,50 +41,24 @@ from random import Random
 from typing import Any
 
 import structlog
-from msgspec import Struct
 
 from windlass.api.coordination import Lease, LeaseSpec
+from windlass.kube.client import Client
 from windlass.kube.clock import Clock, SystemClock, rfc3339_micro
 from windlass.kube.errors import AlreadyExists, Conflict, DecodeError, Fenced, Forbidden, KubeError, NotFound
 from windlass.kube.object import Object
 from windlass.kube.permissions import Permission, permission
+from windlass.kube.terms import Terms
 from windlass.kube.verbs import Api, PatchType
+
+__all__ = ["Election", "Rival", "Terms", "held", "lease_permissions", "own_identity"]
 
 MANAGER = "windlass-leader-election"
 """Field manager of the record."""
 
 
-class Terms(Struct, frozen=True):
-    """The times of an election, in seconds.
-
-    `duration`: how long others wait for a holder that went silent. `renew_deadline`: how long a holder tries to renew
-    before it gives up. `retry`: between attempts. `margin`: kept between the last possible write and the expiry, for
-    clocks that run at different speeds.
-    """
-
-    duration: float = 15.0
-    renew_deadline: float = 10.0
-    retry: float = 2.0
-    margin: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.duration < 1 or self.duration != int(self.duration):
-            raise ValueError(f"the lease duration must be whole seconds, at least 1, not {self.duration:g}")
-        if not self.duration - self.margin > self.renew_deadline:
-            raise ValueError(
-                f"the lease duration ({self.duration:g} s) less the margin ({self.margin:g} s) must exceed the "
-                f"renew deadline ({self.renew_deadline:g} s): raise the duration or lower the deadline"
-            )
-        if not self.renew_deadline > 1.2 * self.retry > 0:
-            raise ValueError(
-                f"the renew deadline ({self.renew_deadline:g} s) must exceed 1.2 retry periods ({self.retry:g} s): "
-                "else one lost request loses the lease"
-            )
-
-    @property
-    def longest_write(self) -> float:
-        """The longest time-out of a write that passes the gate at any moment while renewals succeed."""
-        return self.duration - self.margin - 2 * self.retry
+_WARN_EVERY = 60.0
+"""Seconds between warnings that writes are held back."""
 
 
 def own_identity() -> str:
@@ -105,6 +80,11 @@ class Election:
         clock: Clock | None = None,
         random: Random | None = None,
     ) -> None:
+        if isinstance(api, Client) and api.fence is not None:
+            raise ValueError(
+                f"election {namespace}/{name}: its client is fenced, so the lease could never be taken or renewed: "
+                "give it a client of its own, without `fence`"
+            )
         self.name = name
         self.namespace = namespace
         self.identity = identity
@@ -116,6 +96,8 @@ class Election:
         self._rival = Rival(self._clock)
         self._expiry = 0.0
         self._leading = False
+        self._held_back = 0
+        self._warned_at = float("-inf")
         self._log = structlog.stdlib.get_logger(__name__).bind(lease=f"{namespace}/{name}", identity=identity)
 
     @property
@@ -128,16 +110,20 @@ class Election:
         """Who held the lease when it was last looked at; empty if nobody did."""
         return self._rival.holder if not self._leading else self.identity
 
-    def gate(self, timeout: float) -> None:
-        """Raise Fenced unless a write that takes up to `timeout` seconds ends while the lease is surely ours."""
+    @property
+    def longest_write(self) -> float:
+        """The longest time that a write may take, for clients whose `fence` this is."""
+        return self.terms.longest_write
+
+    def gate(self, seconds: float) -> None:
+        """Raise Fenced unless a write that takes up to `seconds` ends while the lease is surely ours."""
         if not self._leading:
             raise Fenced(f"not the leader: lease {self.namespace}/{self.name} is held by {self.holder or 'nobody'}")
         left = self._expiry - self.terms.margin - self._clock.monotonic()
-        if timeout >= left:
-            raise Fenced(
-                f"lease {self.namespace}/{self.name} is sure for {max(left, 0):.1f} s more, "
-                f"and the write may take {timeout:g} s"
-            )
+        if seconds >= left:
+            why = f"is sure for {max(left, 0):.1f} s more, and the write may take {seconds:g} s"
+            self._hold_back(why)
+            raise Fenced(f"lease {self.namespace}/{self.name} {why}")
 
     async def acquire(self) -> None:
         """Return when the lease is ours. Faults of the API server are waited out."""
@@ -190,6 +176,13 @@ class Election:
             self._log.warning("the lease could not be released; it runs out by itself", error=_describe(error))
 
     # how it is done
+
+    def _hold_back(self, why: str) -> None:
+        self._held_back += 1
+        now = self._clock.monotonic()
+        if now - self._warned_at >= _WARN_EVERY:
+            self._log.warning("writes are held back although this process leads", writes=self._held_back, lease_is=why)
+            self._held_back, self._warned_at = 0, now
 
     async def _renew_while_possible(self) -> str:
         deadline = self._expiry - self.terms.duration + self.terms.renew_deadline

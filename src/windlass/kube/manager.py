@@ -2,12 +2,13 @@
 
     from windlass.kube.manager import Manager
 
-    async with Client(config, gate=election.gate) as client:
+    async with Client(config, fence=election) as client:
         async with Manager(client, election=election, metrics=metrics) as manager:
             await manager.start(machine_sync)            # caches fill at once, also while standing by
             await manager.run()                          # until SIGTERM; works whenever it leads
 
-Without `election` the manager leads from the start. Controllers may be started and stopped at any time, before and
+Without `election` the manager leads from the start. A client that is fenced by another election than the manager's, or
+by none, is refused. Controllers may be started and stopped at any time, before and
 during `run`, by whoever watches feature gates, platforms or CRDs:
 
     await manager.start(controller)
@@ -47,6 +48,7 @@ import structlog
 from msgspec import Struct, field
 
 from windlass.kube.cache import INACTIVITY, Cache
+from windlass.kube.client import Client
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.controller import Controller
 from windlass.kube.executor import Executor
@@ -94,6 +96,11 @@ class Manager:
         random: Random | None = None,
         exit: Callable[[int], None] = os._exit,  # noqa: A002
     ) -> None:
+        if isinstance(client, Client) and client.fence is not election:
+            raise ValueError(
+                "a manager writes while its election is won, so its client must have that election as its fence: "
+                "Manager(Client(config, fence=election), election=election), or neither of them"
+            )
         self.owns = owns
         self.metrics = metrics
         self._client = client

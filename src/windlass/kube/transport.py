@@ -14,7 +14,8 @@ What it promises:
 * `timeout` bounds a request with all its repetitions (`windlass.kube.retry` says what is repeated). When it is over
   the connection is reset, and nothing more of the request leaves this machine (`windlass.kube.connections`). A server
   that was suspended with the request in its hands may still carry it out: against that only preconditions help.
-* `gate` is called immediately before each attempt of a write with the seconds it may take, and may raise `Fenced`.
+* `fence.gate` is called immediately before each attempt of a write with the seconds it may take, and may raise
+  `Fenced`. No write takes longer than `fence.longest_write`, whatever time-out was asked for.
 * A stream has a connection of its own for as long as it lasts, so requests never wait for streams to end. `connections`
   requests may be under way at a time; more wait for their turn.
 * `observer` is told of each attempt: method, kind (plural.group, or "" when unknown), code ("200", "<error>"), seconds.
@@ -41,6 +42,7 @@ from windlass import __version__
 from windlass.kube.config import ClientCertificate, ClusterConfig, Credential
 from windlass.kube.connections import Connections
 from windlass.kube.errors import ApiError, OutcomeUnknown, Silent, TransportError, Unconfirmed
+from windlass.kube.fence import Fence
 from windlass.kube.refusal import refusal
 from windlass.kube.retry import Retry
 from windlass.kube.warnings import Warned, texts
@@ -49,7 +51,7 @@ R = TypeVar("R")
 
 JSON = "application/json"
 
-Gate = Callable[[float], None]
+
 Observer = Callable[[str, str, str, float], None]
 
 CONNECT_SECONDS = 10.0
@@ -96,7 +98,7 @@ class Transport:
         connections: int = 128,
         timeout: float = 30.0,
         retry: Retry | None = None,
-        gate: Gate | None = None,
+        fence: Fence | None = None,
         observer: Observer | None = None,
         warned: Warned | None = None,
         user_agent: str = "",
@@ -104,9 +106,9 @@ class Transport:
     ) -> None:
         self.config = config
         self.timeout = timeout
+        self.fence = fence
         self._connections = connections
         self._retry = retry or Retry()
-        self._gate = gate
         self._observer = observer
         self._warned = warned
         # An agent of our own, never one that looks like a browser or curl: those get indented JSON, twice the bytes.
@@ -151,10 +153,13 @@ class Transport:
         """Send a request and return the body of its 2xx answer.
 
         `path` begins with a slash, is percent-encoded and may have a query. Raises ApiError, TransportError,
-        OutcomeUnknown, ConfigError, or what the gate raises.
+        OutcomeUnknown, ConfigError, or what the fence raises.
         """
         ask = _Ask(method, path, body, accept, content_type, kind)
-        return await self._persist(ask, self._ask_once, self.timeout if timeout is None else timeout)
+        limit = self.timeout if timeout is None else timeout
+        if self.fence is not None and ask.is_write:
+            limit = min(limit, self.fence.longest_write)
+        return await self._persist(ask, self._ask_once, limit)
 
     @asynccontextmanager
     async def stream(
@@ -209,8 +214,8 @@ class Transport:
                 raise TransportError(f"{self._named(ask)}: no answer within {limit:g} s")
 
     async def _ask_once(self, ask: _Ask, left: float) -> bytes:
-        if self._gate is not None and ask.is_write:
-            self._gate(left)
+        if self.fence is not None and ask.is_write:
+            self.fence.gate(left)
         limits = self._limits if left == self.timeout else _limits(left)
         began = time.monotonic()
         code = _NO_ANSWER

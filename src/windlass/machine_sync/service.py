@@ -1,7 +1,7 @@
 """The process `windlass run machine-sync`: everything put together, from credentials to a clean end.
 
     config ── lease client ── election ─┐
-        └──── client (gated by it) ─────┴── manager ── controllers of Machines and MachineSets
+        └──── client (fenced by it) ────┴── manager ── controllers of Machines and MachineSets
                    └── activation: starts and stops the controllers by feature gate and platform
     probes and metrics beside them
 
@@ -51,8 +51,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     `terms` None: no election, this process is the only one. `lease_namespace` "" is the namespace of the credentials,
     in a pod its own. `probes` and `metrics` None: not served. `metrics_open`: without authentication, which is only
-    possible on a loopback address. `request_timeout` is cut to what the election lets a write take. `inactivity`:
-    seconds of silence after which a watch is dead.
+    possible on a loopback address. `request_timeout`: writes may get less, so that they end while the Lease
+    is held. `inactivity`: seconds of silence after which a watch is dead.
     """
 
     namespaces: Namespaces = Namespaces()
@@ -131,13 +131,10 @@ def _election(client: Client, config: ClusterConfig, settings: Settings) -> Elec
 
 
 def _client(config: ClusterConfig, settings: Settings, election: Election | None, metrics: Metrics) -> Client:
-    timeout = settings.request_timeout
-    if settings.terms is not None:
-        timeout = min(timeout, settings.terms.longest_write)
     return Client(
         config,
-        timeout=timeout,
-        gate=election.gate if election else None,
+        timeout=settings.request_timeout,
+        fence=election,
         observer=metrics.request,
         warned=once(_log_warning),
     )

@@ -67,7 +67,7 @@ async def main(kubeconfig: Path, namespace: str, identity: str) -> None:
     async with Client(cluster, timeout=5.0) as lease_client:
         election = Election(lease_client, "replicas", namespace=namespace, identity=identity, terms=Terms())
         async with (
-            Client(cluster, gate=election.gate, timeout=election.terms.longest_write) as client,
+            Client(cluster, fence=election) as client,
             Manager(client, election=election, drain_seconds=120) as manager,
         ):
             await manager.start(signing(manager, namespace, identity))

@@ -295,23 +295,46 @@ async def test_a_client_that_was_closed_says_so_instead_of_opening_connections_t
     assert len(server.requests) == 1
 
 
-async def test_the_gate_is_asked_before_each_attempt_of_a_write_and_never_for_reads(server: Script) -> None:
-    asked: list[float] = []
-    async with Client(ClusterConfig(server=server.url), retry=SOON, gate=asked.append, timeout=PATIENCE) as client:
-        server.then(json(200, WIDGET), status(429), json(200, WIDGET))
-        await read(client)
-        assert asked == []
-        await write(client)
-    assert len(asked) == 2
-    assert asked[0] == PATIENCE
-    assert 0 < asked[1] < PATIENCE
+class Asked:
+    """A fence that notes for how long writes want to take."""
+
+    longest_write = PATIENCE
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def gate(self, seconds: float) -> None:
+        self.seconds.append(seconds)
 
 
-async def test_a_write_that_the_gate_refuses_is_not_sent(server: Script) -> None:
-    def closed(seconds: float) -> None:
+class Closed(Asked):
+    def gate(self, seconds: float) -> None:
         raise errors.Fenced("not the leader")
 
-    async with Client(ClusterConfig(server=server.url), gate=closed) as client:
+
+async def test_the_fence_is_asked_before_each_attempt_of_a_write_and_never_for_reads(server: Script) -> None:
+    fence = Asked()
+    async with Client(ClusterConfig(server=server.url), retry=SOON, fence=fence, timeout=PATIENCE) as client:
+        server.then(json(200, WIDGET), status(429), json(200, WIDGET))
+        await read(client)
+        assert fence.seconds == []
+        await write(client)
+    first, second = fence.seconds
+    assert first == PATIENCE
+    assert 0 < second < PATIENCE
+
+
+async def test_no_write_asks_for_more_time_than_the_fence_has(server: Script) -> None:
+    fence = Asked()
+    server.then(json(200, WIDGET), json(200, WIDGET))
+    async with Client(ClusterConfig(server=server.url), fence=fence, timeout=2 * PATIENCE) as client:
+        await write(client)
+        await client.request("PATCH", "/a", body={}, timeout=3 * PATIENCE)
+    assert fence.seconds == [PATIENCE, PATIENCE]
+
+
+async def test_a_write_that_the_fence_refuses_is_not_sent(server: Script) -> None:
+    async with Client(ClusterConfig(server=server.url), fence=Closed()) as client:
         with pytest.raises(errors.Fenced):
             await write(client)
     assert server.requests == []

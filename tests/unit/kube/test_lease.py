@@ -7,13 +7,18 @@ from random import Random
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from windlass.api.coordination import Lease, LeaseSpec
+from windlass.kube.client import Client
+from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import Busy, Fenced, Forbidden, OutcomeUnknown, Status, TransportError
 from windlass.kube.lease import Election, Terms, held, own_identity
 from windlass.kube.verbs import PatchType
 from windlass.testing.clock import VirtualClock, VirtualLoop
 from windlass.testing.memory import MemoryApi
+
+from .http_script import Script, json
 
 TERMS = Terms()
 THROTTLED = Busy(Status(code=429, reason="TooManyRequests", message="slow down"))
@@ -256,6 +261,47 @@ def test_writes_of_the_longest_allowed_time_pass_the_gate_at_any_moment_while_re
     loop.run_until_complete(scenario())
 
 
+async def test_a_client_whose_fence_is_the_election_writes_as_soon_as_it_is_won() -> None:
+    async with Script() as server:
+        server.then(json(200, {"metadata": {"name": "windlass"}}))
+        election = Election(MemoryApi(Lease), "windlass", namespace="system", identity="one")
+        async with Client(ClusterConfig(server=server.url), fence=election) as client:
+            with pytest.raises(Fenced, match="not the leader"):
+                await client.patch(Lease, "windlass", {}, type=PatchType.MERGE, namespace="system")
+            await election.acquire()
+            await client.patch(Lease, "windlass", {}, type=PatchType.MERGE, namespace="system")
+    assert len(server.requests) == 1
+
+
+def test_an_election_cannot_have_a_client_that_waits_for_an_election(api: MemoryApi) -> None:
+    first = Election(api, "windlass", namespace="system", identity="one")
+    fenced = Client(ClusterConfig(server="https://api:6443"), fence=first)
+    with pytest.raises(
+        ValueError, match=r"election system/windlass: its client is fenced.*give it a client of its own"
+    ):
+        Election(fenced, "windlass", namespace="system", identity="two")
+
+
+def test_writes_held_back_while_leading_are_a_warning_a_minute(
+    loop: VirtualLoop, candidate: Callable[[str], Election]
+) -> None:
+    async def scenario() -> None:
+        leader = candidate("one")
+        await leader.acquire()
+        keeping = asyncio.create_task(leader.keep())
+        for _ in range(121):
+            with pytest.raises(Fenced):
+                leader.gate(TERMS.duration)
+            await asyncio.sleep(1)
+        keeping.cancel()
+
+    with capture_logs() as logs:
+        loop.run_until_complete(scenario())
+    warnings = [entry for entry in logs if entry["log_level"] == "warning"]
+    assert [entry["writes"] for entry in warnings] == [1, 60, 60]
+    assert warnings[0]["event"] == "writes are held back although this process leads"
+
+
 class SlowApi(MemoryApi):
     """The answer to a renewal takes `delay` seconds; it is stored at the end of them."""
 
@@ -427,6 +473,7 @@ def may_write(election: Election) -> bool:
         ({"duration": 10}, "must exceed the renew deadline"),
         ({"renew_deadline": 2}, "must exceed 1.2 retry periods"),
         ({"duration": 15.5}, "whole seconds"),
+        ({"duration": 10, "renew_deadline": 8, "retry": 4.5}, "leaves a write 0 s, .*lower the retry period"),
     ],
 )
 def test_terms_that_cannot_work_are_refused(terms: dict[str, float], message: str) -> None:

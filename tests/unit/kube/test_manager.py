@@ -14,6 +14,8 @@ import pytest
 
 from tests.patience import PATIENCE
 from windlass.api.coordination import Lease
+from windlass.kube.client import Client
+from windlass.kube.config import ClusterConfig
 from windlass.kube.controller import Controller, Watch
 from windlass.kube.errors import TransportError
 from windlass.kube.lease import Election
@@ -153,6 +155,18 @@ def test_names_of_controllers_are_theirs_alone(world: World) -> None:
                 await manager.start(world.controller(manager))
             with pytest.raises(ValueError, match="no controller gadgets is started; there is: widgets"):
                 await manager.stop("gadgets")
+
+    world.run(scenario())
+
+
+def test_a_client_that_another_election_fences_or_none_is_refused(world: World) -> None:
+    config = ClusterConfig(server="https://api:6443")
+
+    async def scenario() -> None:
+        ours, another = world.election("one"), world.election("two")
+        for fence, election in ((None, ours), (another, ours), (ours, None)):
+            with pytest.raises(ValueError, match=r"Manager\(Client\(config, fence=election\), election=election\)"):
+                Manager(Client(config, fence=fence), election=election)
 
     world.run(scenario())
 
