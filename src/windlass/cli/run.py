@@ -98,6 +98,11 @@ def machine_sync(
 ) -> int:
     """Keep Machines and MachineSets of the Machine API and of Cluster API in sync, both ways, and move authority from
     one API to the other, while the feature gate MachineAPIMigration is enabled."""
+    import signal
+
+    # Until the manager handles it: PID 1 of a container ignores SIGTERM otherwise.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
     import asyncio
     from pathlib import Path
 

@@ -21,6 +21,8 @@ during `run`, by whoever watches feature gates, platforms or CRDs:
 | leadership is won | puts controllers to work on the caches that are ready: everything is looked at once |
 | leadership is lost | writes stop at once (the gate); workers end; caches go on; competes again |
 | SIGTERM, SIGINT, `shut_down()` | no new keys; keys in work end while the lease is still renewed; then it is released |
+| a controller is started after that | nothing begins; it can be stopped |
+| SIGTERM, SIGINT before `run` | the task that entered the manager is cancelled, and the `async with` ends quietly |
 | that takes longer than `drain_seconds` | logs what is left and leaves by `os._exit(1)`; the lease runs out by itself |
 | a second signal | the same at once |
 | a cache or the election fails with a bug | `run` raises it: better restarted than half alive |
@@ -116,6 +118,9 @@ class Manager:
         self._entries: dict[str, _Entry] = {}
         self._works = Switch()
         self._frozen = not tune_gc
+        self._entrant: asyncio.Task[Any] | None = None
+        self._interrupted = False
+        self._handled: list[signal.Signals] = []
         self._stopping = asyncio.Event()
         # A thread, not a timer of the loop: a loop that is stuck must not outlive its deadline either.
         self._guard = threading.Timer(drain_seconds + 1.0, exit, [FAILED])
@@ -142,6 +147,10 @@ class Manager:
         if controller.name in self._entries:
             raise ValueError(f"controller {controller.name} is started already: stop it first, or rename one")
         entry = _Entry(controller, [])
+        if self._stopping.is_set():
+            self._entries[controller.name] = entry
+            self._log.info("controller not started: shutting down", controller=controller.name)
+            return
         try:
             for watch in controller.watches:
                 entry.caches.append(self._pool.acquire(watch))
@@ -155,11 +164,13 @@ class Manager:
 
     async def stop(self, name: str) -> None:
         """End with the controller `name`: returns when its last key in work is done and its caches are given back."""
-        entry = self._entries.pop(name, None)
+        entry = self._entries.get(name)
         if entry is None:
             raise ValueError(f"no controller {name} is started; there is: {', '.join(self._entries) or 'none'}")
+        # It is among the entries to its end: a shutdown meanwhile waits for it before it gives the lease away.
         await self._end(entry)
         await self._give_back(entry)
+        self._entries.pop(name, None)
         self._log.info("controller stopped", controller=name)
 
     async def synced(self) -> None:
@@ -173,11 +184,14 @@ class Manager:
     async def __aenter__(self) -> Self:
         if self._tune_gc:
             gc.set_threshold(50_000, 20, 100)
+        # Not only in `run`, which may be long in coming: PID 1 of a container ignores signals that it does not handle.
+        self._entrant = asyncio.current_task()
+        self._handled = [number for number in (signal.SIGTERM, signal.SIGINT) if self._handle(number)]
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    ) -> bool:
         try:
             for name in list(self._entries):
                 entry = self._entries.pop(name)
@@ -186,15 +200,18 @@ class Manager:
             await self._pool.close()
         finally:
             self._guard.cancel()
+            for number in self._handled:
+                asyncio.get_running_loop().remove_signal_handler(number)
             if self._crash.done():
                 self._crash.exception()  # `run` may never have been there to see it
             else:
                 self._crash.cancel()
+        task = asyncio.current_task()
+        return self._interrupted and kind is asyncio.CancelledError and task is not None and task.uncancel() == 0
 
     async def run(self) -> None:
         """Lead whenever possible, until SIGTERM, SIGINT or `shut_down`. Raises a bug of the machinery, if one shows."""
-        loop = asyncio.get_running_loop()
-        handled = [number for number in (signal.SIGTERM, signal.SIGINT) if self._handle(loop, number)]
+        self._entrant = None
         lag = asyncio.create_task(self._lag.run(), name="loop lag")
         lead = asyncio.create_task(self._lead(), name="leadership")
         stopping = asyncio.create_task(self._stopping.wait(), name="until shut down")
@@ -206,8 +223,6 @@ class Manager:
                     part.result()  # raises: none of them ends by itself
             await self._leave(lead)
         finally:
-            for number in handled:
-                loop.remove_signal_handler(number)
             await end(lead, lag, stopping)
             self._works.turn_off()
 
@@ -317,8 +332,8 @@ class Manager:
         await end(task)
 
     async def _give_back(self, entry: _Entry) -> None:
-        for cache in entry.caches:
-            await self._pool.release(cache)
+        while entry.caches:
+            await self._pool.release(entry.caches.pop())
 
     def _freeze_once(self) -> None:
         if not self._frozen and all(entry.synced for entry in self._entries.values()):
@@ -336,9 +351,15 @@ class Manager:
         if not self._crash.done():
             self._crash.set_exception(error)
 
-    def _handle(self, loop: asyncio.AbstractEventLoop, number: signal.Signals) -> bool:
+    def _told_to_end(self) -> None:
+        if self._entrant is not None and not self._interrupted:
+            self._interrupted = True
+            self._entrant.cancel()
+        self.shut_down()
+
+    def _handle(self, number: signal.Signals) -> bool:
         try:
-            loop.add_signal_handler(number, self.shut_down)
+            asyncio.get_running_loop().add_signal_handler(number, self._told_to_end)
         except (NotImplementedError, RuntimeError, ValueError):
             return False  # not in the main thread: whoever runs us there calls `shut_down`
         return True

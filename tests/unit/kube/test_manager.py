@@ -242,6 +242,50 @@ def test_an_end_in_good_order_finishes_keys_in_work_and_releases_the_lease(world
     world.run(scenario())
 
 
+def test_an_end_while_a_controller_is_being_stopped_waits_for_its_keys_in_work(world: World) -> None:
+    world.server.put("a")
+
+    async def scenario() -> None:
+        election = world.election("one")
+        async with world.manager(election) as manager:
+            world.hold.clear()
+            await manager.start(world.controller(manager))
+            task = asyncio.create_task(manager.run())
+            await asyncio.sleep(1)
+            stopping = asyncio.create_task(manager.stop("widgets"))
+            await asyncio.sleep(1)
+            manager.shut_down()
+            await asyncio.sleep(5)
+            assert election.leading, "a write may be in flight"
+            world.hold.set()
+            await asyncio.gather(task, stopping)
+        found = world.leases.peek(Lease, "windlass", namespace="system")
+        assert found is not None
+        assert not found.decode().spec.holder_identity
+
+    world.run(scenario())
+
+
+def test_a_controller_that_is_started_after_the_end_began_does_nothing(world: World) -> None:
+    world.server.put("a")
+
+    async def scenario() -> None:
+        async with world.manager(world.election("one")) as manager:
+            world.hold.clear()
+            await manager.start(world.controller(manager, "early"))
+            task = asyncio.create_task(manager.run())
+            await asyncio.sleep(1)
+            manager.shut_down()
+            await manager.start(world.controller(manager, "late"))
+            await asyncio.sleep(1)
+            world.hold.set()
+            await task
+            assert world.seen == ["early:a"]
+            await manager.stop("late")
+
+    world.run(scenario())
+
+
 def test_a_drain_that_takes_too_long_ends_in_a_hard_exit_without_releasing_the_lease(world: World) -> None:
     world.server.put("stuck")
 
@@ -331,6 +375,35 @@ def test_a_bug_in_the_machinery_ends_the_process(world: World) -> None:
                 await manager.run()
 
     world.run(scenario())
+
+
+SLOW_START = """
+import asyncio, signal
+from windlass.kube.manager import Manager
+from windlass.testing.scripted import ScriptedServer, Widget
+
+async def main():
+    async with Manager(ScriptedServer(Widget), drain_seconds=600):
+        print("starting", flush=True)
+        await asyncio.Event().wait()
+    print("ended in good order", flush=True)
+
+signal.signal(signal.SIGTERM, signal.SIG_IGN)  # as the kernel does for PID 1 of a container
+asyncio.run(main())
+"""
+
+
+def test_a_process_that_has_not_come_to_run_yet_ends_when_it_is_told_to() -> None:
+    with subprocess.Popen([sys.executable, "-c", SLOW_START], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "starting\n"
+            process.terminate()
+            said, _ = process.communicate(timeout=PATIENCE)
+            assert said.splitlines()[-1] == "ended in good order"
+            assert process.returncode == 0
+        finally:
+            process.kill()
 
 
 STUCK_LOOP = """
