@@ -7,9 +7,12 @@ into a condition or an Event. Four kinds of outcome never reach it, because ther
 a conflict (somebody wrote or created first: observe again, later), an observed object that is gone by now (observe
 again, at once), a transient failure (try again, later) and a fenced write.
 
+Every other refusal is put to `decide` once. If the next round ends with the same action refused in the same words,
+`decide` has no answer to it: the attempt ends with that error, and the key comes back with growing delays.
+
 A plan whose writes the server takes without anything changing (it puts a default back, it prunes a field) would be
 made again for ever, so it counts as rest. A plan that still changes something after `max_rounds` rounds is not
-converging; the error shows the last two.
+converging; the error shows the last two plans and the last refusal.
 """
 
 from collections.abc import Awaitable, Callable
@@ -72,27 +75,32 @@ async def reconcile(
 
     `wrote` is told of each write that was answered.
     """
-    last, writes = Outcome(), 0
+    last = refused = Outcome()
     before = plan = Plan()
+    writes = 0
     for number in range(1, max_rounds + 1):
-        snapshot = await observe(key, last)
+        snapshot = await observe(key, Outcome() if _vanished(last) else last)
         before, plan = plan, decide(snapshot, now=now())
         if not executor.pending(plan):
             return Rest(plan.next, number, writes)
-        last = await executor.apply(plan, wrote=wrote)
+        earlier, last = last, await executor.apply(plan, wrote=wrote)
         writes += sum(result.error is None and not isinstance(result.action, Emit) for result in last.results)
-        if _vanished(last):
-            last = Outcome()
-            continue
         error = last.error
-        if error is not None and (error.transient or isinstance(error, Conflict | AlreadyExists)):
-            return Rest(Retry(describe(last)), number, writes, error)
+        if error is not None:
+            refused = last
+            undecidable = error.transient or isinstance(error, Conflict | AlreadyExists)
+            if undecidable or describe(last) == describe(earlier):
+                return Rest(Retry(describe(last)), number, writes, error)
+            if _vanished(last):
+                continue
         if isinstance(plan.next, Retry):
             return Rest(plan.next, number, writes, error)
         if error is None and not any(result.changed for result in last.results):
             return Rest(plan.next, number, writes)
     text = f"no rest after {max_rounds} rounds; the last two plans were:\n{before}\nand then:\n{plan}"
-    return Rest(Retry(text), max_rounds, writes)
+    if refused.error is not None:
+        text += f"\nthe last refusal was:\n{describe(refused)}"
+    return Rest(Retry(text), max_rounds, writes, refused.error)
 
 
 def _vanished(outcome: Outcome) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from windlass.kube.errors import Conflict, KubeError, NotServed
+from windlass.kube.errors import ApiError, Conflict, KubeError, NotFound, NotServed, Status, api_error
 from windlass.kube.executor import Executor
 from windlass.kube.plan import Create, Done, Merge, Outcome, Plan, RequeueAfter, Retry, Target, WaitFor
 from windlass.kube.rounds import Rest, reconcile
@@ -98,6 +98,54 @@ async def test_a_refusal_is_decided_about() -> None:
 
     rest = await Loop(decide, api=api).run()
     assert rest.next == Done(f"refused: {NotServed.__name__}")
+
+
+def forbidden() -> ApiError:
+    return api_error(Status("Failure", "widgets may not grow", "Forbidden", 403))
+
+
+async def test_a_refusal_that_nothing_is_decided_about_ends_the_attempt_with_its_error() -> None:
+    api = MemoryApi(Widget)
+    api.fail_next("create", Widget, refusal := forbidden(), times=20)
+    rest = await Loop(lambda seen: grow(seen, 3).then(RequeueAfter(600.0)), api=api).run()
+    text = "create Widget.example.com shop/w: widgets may not grow"
+    assert rest == Rest(Retry(text), rounds=2, writes=0, error=refusal)
+
+
+async def test_an_object_that_cannot_be_found_again_and_again_ends_the_attempt_with_its_error() -> None:
+    api = MemoryApi(Widget)
+    await api.create(Widget, widget("w", size=0), namespace=NAMESPACE)
+    api.fail_next("patch", Widget, NotFound(Status("Failure", "no w", "NotFound", 404)), times=20)
+    rest = await Loop(lambda seen: grow(seen, 3), api=api).run()
+    assert (rest.next, rest.rounds) == (Retry("merge Widget.example.com shop/w: no w"), 2)
+
+
+async def test_another_attempt_after_a_refusal_is_sent() -> None:
+    def decide(seen: Seen) -> Plan:
+        return grow(seen, 3 if seen.last.error is None else 4)
+
+    api = MemoryApi(Widget)
+    await api.create(Widget, widget("w", size=0), namespace=NAMESPACE)
+    api.fail_next("patch", Widget, forbidden())
+    rest = await Loop(decide, api=api).run()
+    assert not rest.failed
+
+
+async def test_a_refusal_between_writes_that_never_come_to_rest_is_not_lost() -> None:
+    sizes = count(1)
+
+    def decide(seen: Seen) -> Plan:
+        if seen.last.failed is None:
+            return Plan.of(Create(target=Target(Widget, "other", NAMESPACE), body=widget("other")))
+        return grow(seen, next(sizes))
+
+    api = MemoryApi(Widget)
+    await api.create(Widget, widget("w", size=0), namespace=NAMESPACE)
+    api.fail_next("create", Widget, refusal := forbidden(), times=20)
+    rest = await Loop(decide, api=api).run()
+    assert rest.error is refusal
+    assert isinstance(rest.next, Retry)
+    assert rest.next.error.endswith("the last refusal was:\ncreate Widget.example.com shop/other: widgets may not grow")
 
 
 async def test_a_retry_ends_the_attempt_after_its_actions() -> None:
