@@ -69,6 +69,7 @@ from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import DecodeError, NotFound
 from windlass.kube.fence import Fence
 from windlass.kube.object import Object
+from windlass.kube.overlay import is_gone
 from windlass.kube.reading import METADATA, METADATA_LIST, Page, Reader
 from windlass.kube.retry import Retry
 from windlass.kube.transport import JSON, Observer, Transport
@@ -229,7 +230,7 @@ class Client(Reader):
         resource_version: str = "",
         propagation: str = "",
     ) -> Object[K] | None:
-        """Delete an object if it is still the one meant. Returns it if finalizers keep it, None if it is gone.
+        """Delete an object if it is still the one meant. Returns it if something still holds it, None if it is gone.
 
         `uid`, `resource_version`: preconditions (Conflict). `propagation`: Background, Foreground or Orphan. Raises
         NotFound if it was gone already.
@@ -250,8 +251,9 @@ class Client(Reader):
         if _decode(answer, _Kind, "DELETE").kind == "Status":
             return None
         last = Object.parse(kind, answer)
-        # Some kinds answer with the object although it is gone; one that stays is marked as being deleted.
-        return last if last.deleting else None
+        # Some kinds answer with the object although it is gone; one that stays is marked as being deleted and is held,
+        # by finalizers or by a grace period that runs (Pods).
+        return last if last.deleting and not is_gone(last) else None
 
     async def request(
         self,

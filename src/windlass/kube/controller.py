@@ -29,7 +29,7 @@ How a key comes back, by what its reconcile came to:
 | `Done` | when something changes | info | success |
 | `RequeueAfter(seconds)` | then at the latest | info | requeue_after |
 | `WaitFor(what, safety)` | after `safety` seconds at the latest | info | requeue_after |
-| a conflict | soon (`conflict` backoff): another writer was first | info | requeue |
+| a conflict, or a create of what exists | soon (`conflict` backoff): another writer was first | info | requeue |
 | `Fenced` | soon, if this process still leads then | debug | requeue |
 | `Retry(error)`, a KubeError | after `backoff`, not before the server's Retry-After | warning | error |
 | `timeout` seconds passed | after `backoff` | warning | error |

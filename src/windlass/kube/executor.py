@@ -5,14 +5,17 @@ objects are sent at the same time: none of them depends on another, and what fol
 
 * drops what is not needed (every desired value is there, nothing of ours is left over) and Events already sent;
 * refuses what the controller did not declare, so that RBAC generated from the declaration cannot drift from code;
+* refuses a change or a deletion that does not say which object it was decided on (uid, resourceVersion);
 * chains resourceVersions: a second write to an object in the same plan is conditional on the *first* one's result,
   which is safe because that one was itself conditional on what was observed;
 * reports every answer to the `Ledger`, so that the next observation sees our own writes before the watch does;
 * after a conflict reads the object once, so that the next attempt decides on what is really there;
+* takes a deletion as done when the object is not found, and as failed when its kind is not served: nobody could look;
 * never repeats a write of unknown outcome: it reports doubt, and the next observation looks.
 
-Events are best effort: a refused one never stops a plan. Their name is a hash of (uid, reason, note), so that a
-repeat is answered AlreadyExists, by this process or by its successor.
+Events are best effort: a refused one never stops a plan. It is a warning in the log, once for each namespace and
+class of error until Events arrive there again. Their name is a hash of (uid, reason, note), so that a repeat is
+answered AlreadyExists, by this process or by its successor.
 """
 
 import asyncio
@@ -24,11 +27,14 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+import structlog
+
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
 from windlass.kube.clock import rfc3339
-from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, Undeclared
+from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, NotServed, Unconditional, Undeclared
 from windlass.kube.object import Object
+from windlass.kube.overlay import is_gone
 from windlass.kube.plan import (
     Action,
     AddFinalizer,
@@ -49,6 +55,8 @@ NOTE_LIMIT = 1024
 """Characters of a note that the API server admits in an Event."""
 
 _REMEMBERED_EVENTS = 4096
+
+log = structlog.stdlib.get_logger(__name__)
 
 
 class Ledger(Protocol):
@@ -91,6 +99,7 @@ class Executor:
         self._manager = manager
         self._now = now
         self._emitted: OrderedDict[str, None] = OrderedDict()
+        self._refusing_events: dict[str | None, type[KubeError]] = {}
 
     def pending(self, plan: Plan) -> tuple[Action, ...]:
         """The actions of `plan` that would be sent: needed ones, without Events this process has already sent."""
@@ -121,6 +130,7 @@ class Executor:
         """None: an Event that was refused, which never matters."""
         try:
             self._require_declared(action)
+            _require_identity(action)
             answer = await self._send(action, versions)
         except asyncio.CancelledError:
             # Cut off by a time-out or a shutdown: the request may be on its way.
@@ -129,10 +139,11 @@ class Executor:
             raise
         except KubeError as error:
             if isinstance(action, Emit):
+                self._mind_refused(action, error)
                 return None
             await self._account_for(action, error)
             return Result(action, error=error)
-        if answer is not None and _was_last_finalizer(action, answer):
+        if answer is not None and is_gone(answer):
             answer = None
         changed = True
         if answer is not None and action.target.uid:
@@ -211,6 +222,8 @@ class Executor:
                 resource_version=version if action.pin else "",
                 propagation="Orphan" if action.orphan else "",
             )
+        except NotServed:
+            raise
         except NotFound:
             return None
 
@@ -219,10 +232,17 @@ class Executor:
         body = event_body(action, now=self._now())
         with contextlib.suppress(AlreadyExists):
             await self._api.create(Event, body, namespace=body["metadata"]["namespace"], field_manager=self._manager)
+        self._refusing_events.pop(action.target.namespace, None)
         self._emitted[name] = None
         while len(self._emitted) > _REMEMBERED_EVENTS:
             self._emitted.popitem(last=False)
         return None
+
+    def _mind_refused(self, event: Emit, error: KubeError) -> None:
+        where = event.target.namespace
+        say = log.debug if self._refusing_events.get(where) is type(error) else log.warning
+        self._refusing_events[where] = type(error)
+        say("an event was refused", about=str(event), error=f"{type(error).__name__}: {error}")
 
     def _report(self, action: Action, answer: Object[Any] | None) -> None:
         if self._ledger is None or isinstance(action, Emit):
@@ -241,6 +261,8 @@ class Executor:
             aim = action.target
             try:
                 self._ledger.wrote(await self._api.get(aim.kind, aim.name, namespace=aim.namespace))
+            except NotServed:
+                self._ledger.doubt(aim)
             except NotFound:
                 self._ledger.removed(aim)
             except KubeError:
@@ -299,9 +321,17 @@ def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
         yield batch
 
 
-def _was_last_finalizer(action: Action, answer: Object[Any]) -> bool:
-    """The write let the object go: it was being deleted and nobody holds it any more."""
-    return isinstance(action, RemoveFinalizers) and not action.desired and answer.deleting
+def _require_identity(action: Action) -> None:
+    """Without uid and resourceVersion the server would write to whatever has the name by now."""
+    match action:
+        case Create() | Emit():
+            return
+        case Delete(pin=False):
+            known = {"uid": action.target.uid}
+        case _:
+            known = {"uid": action.target.uid, "resourceVersion": action.target.resource_version}
+    if missing := [name for name, value in known.items() if not value]:
+        raise Unconditional(f"{action}: the target has no {' and no '.join(missing)}; take it from what was observed")
 
 
 def _identified(body: Any, aim: Target) -> dict[str, Any]:

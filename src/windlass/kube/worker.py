@@ -29,7 +29,7 @@ from windlass.kube.budget import Budget
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.controller import Controller
 from windlass.kube.echoes import Echoes
-from windlass.kube.errors import ApiError, Conflict, Fenced, KubeError
+from windlass.kube.errors import AlreadyExists, ApiError, Conflict, Fenced, KubeError
 from windlass.kube.executor import Executor
 from windlass.kube.metrics import ControllerMetrics, Metrics
 from windlass.kube.plan import Plan, RequeueAfter, Retry, WaitFor
@@ -214,7 +214,7 @@ class Running(Generic[Key]):
             case Rest(error=Fenced()):
                 delay = self.queue.retry(key, backoff=self.controller.conflict)
                 return "requeue", {"outcome": "fenced", "again_in": round(delay, 3)}
-            case Rest(next=Retry(), error=Conflict() as error):
+            case Rest(next=Retry(), error=Conflict() | AlreadyExists() as error):
                 delay = self.queue.retry(key, backoff=self.controller.conflict)
                 return "requeue", {"outcome": "conflict", "again_in": round(delay, 3), "error": str(error)}
             case Rest(next=Retry(error=text), error=error):

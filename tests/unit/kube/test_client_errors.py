@@ -398,6 +398,23 @@ async def test_preconditions_of_a_delete_travel_in_its_body(client: Client, serv
     }
 
 
+@pytest.mark.parametrize(
+    ("metadata", "stays"),
+    [
+        ({"deletionGracePeriodSeconds": 30}, True),
+        ({"deletionGracePeriodSeconds": 0, "finalizers": ["example.com/f"]}, True),
+        ({"deletionGracePeriodSeconds": 0}, False),
+    ],
+)
+async def test_a_deleted_object_stays_while_a_grace_period_or_a_finalizer_holds_it(
+    client: Client, server: Script, metadata: dict[str, Any], stays: bool
+) -> None:
+    meta = {"name": "a", "deletionTimestamp": "2026-05-01T00:00:30Z", **metadata}
+    server.then(json(200, {"kind": "Widget", "apiVersion": "example.com/v1", "metadata": meta}))
+    left = await client.delete(Widget, "a", namespace="here")
+    assert (left is not None) == stays
+
+
 @pytest.mark.parametrize("name", ["", "a/b", "..", "a%2Fb", "."])
 async def test_a_name_that_is_no_path_segment_never_becomes_a_request(
     client: Client, server: Script, name: str

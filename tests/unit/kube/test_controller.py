@@ -13,7 +13,16 @@ from structlog.testing import capture_logs
 
 from windlass.kube.budget import Budget
 from windlass.kube.controller import Controller, Watch, text_of
-from windlass.kube.errors import Busy, Conflict, Fenced, Forbidden, Status, TransportError
+from windlass.kube.errors import (
+    AlreadyExists,
+    ApiError,
+    Busy,
+    Conflict,
+    Fenced,
+    Forbidden,
+    Status,
+    TransportError,
+)
 from windlass.kube.executor import Executor
 from windlass.kube.metrics import Metrics
 from windlass.kube.object import Object
@@ -179,8 +188,11 @@ def test_a_plan_that_retries_is_an_error_with_its_words(bench: Bench) -> None:
     assert len(bench.times("a")) == 2
 
 
-def test_a_conflict_comes_back_soon_and_is_not_an_error(bench: Bench) -> None:
-    logs = bench.run("a", seconds=1, observe=once(Conflict(Status(code=409, message="the object has been modified"))))
+@pytest.mark.parametrize("refusal", [Conflict, AlreadyExists])
+def test_a_write_of_another_that_was_first_comes_back_soon_and_is_not_an_error(
+    bench: Bench, refusal: type[ApiError]
+) -> None:
+    logs = bench.run("a", seconds=1, observe=once(refusal(Status(code=409, message="another was first"))))
     assert (logs[0]["log_level"], logs[0]["outcome"]) == ("info", "conflict")
     assert bench.count("controller_runtime_reconcile_total", result="requeue") == 1
     assert bench.count("controller_runtime_reconcile_errors_total") == 0

@@ -5,11 +5,21 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.patience import PATIENCE
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
-from windlass.kube.errors import Conflict, NotFound, OutcomeUnknown, Undeclared
+from windlass.kube.errors import (
+    Conflict,
+    NotFound,
+    NotServed,
+    OutcomeUnknown,
+    Status,
+    Unconditional,
+    Undeclared,
+    api_error,
+)
 from windlass.kube.executor import NOTE_LIMIT, Executor, event_name
 from windlass.kube.object import Object
 from windlass.kube.plan import (
@@ -27,6 +37,7 @@ from windlass.kube.plan import (
 )
 from windlass.kube.verbs import PatchType
 from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.refusals import not_served
 
 from .widgets import NAMESPACE, Widget, widget
 
@@ -250,6 +261,86 @@ async def test_deleting_what_is_gone_is_a_success(executor: Executor, ledger: Re
     assert ledger.told == [("removed", "gone")]
 
 
+async def test_a_deletion_of_a_kind_that_is_not_served_did_not_happen(
+    executor: Executor, api: MemoryApi, ledger: Recorder
+) -> None:
+    found = await stored(api)
+    api.fail_next("", Widget, not_served())
+    api.fail_next("get", Widget, not_served())
+    outcome = await apply(executor, Delete(target=at(found)))
+    assert isinstance(outcome.error, NotServed)
+    assert ledger.told == [("doubt", "w")]
+
+
+async def test_an_object_that_is_missing_after_a_conflict_is_gone(
+    executor: Executor, api: MemoryApi, ledger: Recorder
+) -> None:
+    found = await stored(api)
+    await api.delete(Widget, "w", namespace=NAMESPACE)
+    outcome = await apply(executor, Merge(target=at(found), observed={}, desired={"spec": {"size": 1}}))
+    assert isinstance(outcome.error, NotFound)
+    assert ledger.told == [("removed", "w")]
+
+
+@pytest.mark.parametrize(
+    ("action", "missing"),
+    [
+        (Delete(target=Target(Widget, "w", NAMESPACE)), "uid"),
+        (Delete(target=Target(Widget, "w", NAMESPACE, uid="u"), pin=True), "resourceVersion"),
+        (Merge(target=Target(Widget, "w", NAMESPACE, uid="u"), observed={}, desired={"a": 1}), "resourceVersion"),
+        (Merge(target=Target(Widget, "w", NAMESPACE), observed={}, desired={"a": 1}), "uid and no resourceVersion"),
+        (AddFinalizer(target=Target(Widget, "w", NAMESPACE), observed=(), finalizer="a/b"), "uid"),
+        (RemoveFinalizers(target=Target(Widget, "w", NAMESPACE), observed=("a/b",), finalizers=("a/b",)), "uid"),
+    ],
+)
+async def test_what_does_not_say_which_object_was_observed_is_not_sent(
+    executor: Executor, api: MemoryApi, action: Action, missing: str
+) -> None:
+    await stored(api, size=1)
+    before = api.version
+    outcome = await apply(executor, action)
+    assert isinstance(outcome.error, Unconditional)
+    assert f"the target has no {missing}" in str(outcome.error)
+    assert api.version == before
+
+
+@pytest.mark.parametrize("adds", [True, False])
+async def test_finalizers_are_written_only_to_the_object_that_was_observed(
+    executor: Executor, api: MemoryApi, *, adds: bool
+) -> None:
+    held = widget("w")
+    held["metadata"]["finalizers"] = ["example.com/f"]
+    found = await api.create(Widget, held, namespace=NAMESPACE)
+    theirs = {"metadata": {"finalizers": ["example.com/f", "example.com/theirs"]}}
+    await api.patch(Widget, "w", theirs, type=PatchType.MERGE, namespace=NAMESPACE)
+    action = (
+        AddFinalizer(target=at(found), observed=("example.com/f",), finalizer="example.com/g")
+        if adds
+        else RemoveFinalizers(target=at(found), observed=("example.com/f",), finalizers=("example.com/f",))
+    )
+    outcome = await apply(executor, action)
+    assert isinstance(outcome.error, Conflict)
+    assert tree(api)["metadata"]["finalizers"] == ["example.com/f", "example.com/theirs"]
+
+
+async def test_an_object_with_a_grace_period_is_not_gone_when_its_last_finalizer_is(
+    executor: Executor, api: MemoryApi, ledger: Recorder
+) -> None:
+    going = widget("w")
+    going["metadata"] |= {
+        "finalizers": ["example.com/f"],
+        "deletionTimestamp": "2026-05-01T00:00:30Z",
+        "deletionGracePeriodSeconds": 30,
+    }
+    api.load(going)
+    found = api.peek(Widget, "w", namespace=NAMESPACE)
+    assert found is not None
+    off = RemoveFinalizers(target=at(found), observed=("example.com/f",), finalizers=("example.com/f",))
+    outcome = await apply(executor, off)
+    assert outcome.results[0].object is not None
+    assert ledger.told == [("wrote", "w")]
+
+
 async def test_a_write_of_unknown_outcome_is_doubted_and_not_repeated(
     executor: Executor, api: MemoryApi, ledger: Recorder
 ) -> None:
@@ -304,6 +395,19 @@ class TestEvents:
         outcome = await apply(executor, self.event(found), write)
         assert outcome.error is None
         assert tree(api)["spec"] == {"size": 2}
+
+    async def test_a_refusal_is_told_once_until_events_arrive_again(self, executor: Executor, api: MemoryApi) -> None:
+        found = await stored(api)
+        refused = api_error(Status("Failure", "events is forbidden", "Forbidden", 403))
+        api.fail_next("create", Event, refused, times=2)
+        with capture_logs() as logs:
+            await apply(executor, self.event(found, "one"), self.event(found, "two"))
+            await apply(executor, self.event(found, "three"))
+            api.fail_next("create", Event, refused)
+            await apply(executor, self.event(found, "four"))
+        assert [line["log_level"] for line in logs] == ["warning", "debug", "warning"]
+        assert logs[0]["error"] == "Forbidden: events is forbidden"
+        assert logs[0]["about"] == "event Warning Broken on Widget.example.com shop/w: one"
 
     async def test_a_long_note_is_cut_to_what_the_api_admits(self, executor: Executor, api: MemoryApi) -> None:
         found = await stored(api)

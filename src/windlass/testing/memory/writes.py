@@ -152,8 +152,11 @@ def doomed(live: Tree, rules: Rules, *, now: str, uid: str, resource_version: st
 
 
 def finished(tree: Tree) -> bool:
-    """Being deleted, and nobody is left to wait for."""
-    return bool(tree["metadata"].get("deletionTimestamp")) and not tree["metadata"].get("finalizers")
+    """Being deleted, and nothing is left to wait for: no finalizer, no grace period."""
+    meta = tree["metadata"]
+    return bool(meta.get("deletionTimestamp")) and not (
+        meta.get("finalizers") or meta.get("deletionGracePeriodSeconds")
+    )
 
 
 def _rewritten(live: Tree, patch: Patch, by: Writer) -> Tree:
