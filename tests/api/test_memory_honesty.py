@@ -1,13 +1,11 @@
 """The in-memory API server against the real one: the same script is played on both, and every answer compared.
 
 A script is a list of requests. What differs by nature is replaced before comparing: uids and resourceVersions by the
-order they appear in (so that "nothing was written" shows), times and the namespace by a word. managedFields take part:
-the managers of the scripts are named windlass-*, which is what clients keep.
+order they appear in (so that "nothing was written" shows), times and the namespace by a word.
 """
 
 import asyncio
 import itertools
-import json
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -162,18 +160,6 @@ class Play:
     async def json(self, name: str, *operations: Any, kind: type[KubernetesObject] = Widget, **how: Any) -> Any:
         return await self.patch(name, list(operations), PatchType.JSON, kind, how)
 
-    async def apply(
-        self, by: str, name: str, *, kind: type[KubernetesObject] = Widget, how: Mapping[str, Any] = {}, **body: Any
-    ) -> Any:
-        options = {"field_manager": f"windlass-{by}", **how}
-        return await self.patch(name, self.body(kind, name, body), PatchType.APPLY, kind, options)
-
-    async def force(self, by: str, name: str, **body: Any) -> Any:
-        return await self.apply(by, name, how={"force": True}, **body)
-
-    async def apply_status(self, by: str, name: str, *, force: bool = False, **body: Any) -> Any:
-        return await self.apply(by, name, how={"subresource": "status", "force": force}, **body)
-
     async def patch(self, name: str, body: Any, type_: PatchType, kind: type[KubernetesObject], how: Any) -> Any:
         request = self.api.patch(kind, name, body, type=type_, namespace=self.place(kind), **how)
         return await self.ask(f"{type_.name} {name} {self._worded(str(body))} {how}", request)
@@ -222,9 +208,6 @@ class Play:
 
     def _shown(self, tree: dict[str, Any]) -> Any:
         meta = tree["metadata"]
-        for entry in meta.get("managedFields", ()):
-            entry.pop("time", None)
-        meta["managedFields"] = sorted(meta.get("managedFields", ()), key=str_of_entry)
         meta["uid"] = self._symbol("uid", meta["uid"])
         meta["resourceVersion"] = self._symbol("version", meta["resourceVersion"])
         for key in ("creationTimestamp", "deletionTimestamp"):
@@ -234,8 +217,6 @@ class Play:
             meta["namespace"] = "<namespace>"
         for owner in meta.get("ownerReferences", ()):
             owner["uid"] = self._symbol("uid", owner["uid"])
-        for entry in meta["managedFields"]:
-            entry["fieldsV1"] = self._worded(json.dumps(entry["fieldsV1"], sort_keys=True))
         tree.pop("eventTime", None)
         return tree
 
@@ -251,10 +232,6 @@ class Play:
             r'patch: Invalid value: ".*": strict', 'patch: Invalid value: "<body>": strict', text, flags=re.DOTALL
         )
         return re.sub(r"'(resourceVersion|value)': '\d+'", r"'\1': <version>", text).strip()
-
-
-def str_of_entry(entry: Mapping[str, Any]) -> str:
-    return f"{entry['manager']} {entry['operation']} {entry.get('subresource')}"
 
 
 def owned_by(*owners: Object[Any], block: bool = False) -> list[dict[str, Any]]:
@@ -299,7 +276,6 @@ async def refusals(play: Play) -> None:
     await play.merge("w", {"metadata": {"name": "v"}})
     await play.merge("w", {"metadata": {"namespace": "v"}})
     await play.merge("w", {"kind": "Gadget"})
-    await play.merge("w", {}, force=True)
     await play.merge("w", {"spec": {}}, subresource="scale")
     await play.create("p", kind=Plain)
     await play.merge("p", {"status": {}}, kind=Plain, subresource="status")
@@ -340,9 +316,6 @@ async def status(play: Play) -> None:
     )
     await play.merge("w", {"status": {"phase": "y"}}, subresource="status")
     await play.merge("w", {"status": None}, subresource="status")
-    await play.apply_status("a", "w", Uid="wrong", status={"phase": "applied"})
-    await play.apply_status("a", "w", ResourceVersion=made.resource_version, status={"phase": "late"})
-    await play.apply_status("a", "w", Labels={"a": "b"}, spec={"size": 5}, status={"phase": "more"})
     await play.merge("w", {"status": {"conditions": [{"type": "a"}, {"type": "a"}]}}, subresource="status")
     await play.merge("w", {"status": {"conditions": [{"status": "a"}]}}, subresource="status")
 
@@ -361,9 +334,6 @@ async def versions(play: Play) -> None:
     await play.merge("w", {"metadata": {"uid": "wrong"}, "spec": {"size": 4}})
     await play.merge("w", {"metadata": {"uid": "wrong"}})
     await play.merge("w", {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})
-    await play.apply("a", "w", Uid="wrong", spec={"size": 3})
-    await play.apply("a", "w", ResourceVersion=made.resource_version, spec={"size": 3})
-    await play.apply("a", "w", Uid=made.uid, spec={"size": 3})
     await play.json("w", {"op": "replace", "path": "/metadata/resourceVersion", "value": made.resource_version})
     await play.json("w", {"op": "test", "path": "/metadata/resourceVersion", "value": made.resource_version})
 
@@ -381,7 +351,6 @@ async def deletion(play: Play) -> None:
     await play.merge("w", {"metadata": {"finalizers": ["windlass.dev/a", "windlass.dev/b"]}})
     await play.merge("w", {"metadata": {"finalizers": ["windlass.dev/a", "windlass.dev/b", "windlass.dev/c"]}})
     await play.merge("w", {"metadata": {"finalizers": ["windlass.dev/b", "windlass.dev/c"]}})
-    await play.apply("a", "w", Finalizers=["windlass.dev/c"])
     await play.merge("w", {"spec": {"size": 7}, "metadata": {"deletionTimestamp": None}})
     await play.merge("w", {"metadata": {"finalizers": ["windlass.dev/b"]}})
     await play.merge("w", {"metadata": {"finalizers": None}})
@@ -431,8 +400,6 @@ async def nulls(play: Play) -> None:
         "w", {"op": "add", "path": "/spec/more", "value": None}, {"op": "add", "path": "/spec/size", "value": None}
     )
     await play.merge("w", {"spec": {"open": None, "m": {"z": None, "y": 1}, "list": [{"a": None}]}})
-    await play.apply("a", "w", spec={"z": {"c": None}})
-    await play.apply_status("a", "w", status={"phase": None})
 
 
 @script
@@ -449,116 +416,6 @@ async def strictness(play: Play) -> None:
     await play.merge("w", {"metadata": {"nonsense": "1"}})
     await play.merge("w", {"spec": {"mode": None}})
     await play.merge("w", {"spec": {"size": "big"}})
-    await play.apply("a", "w", spec={"shape": {"c": "1"}})
-    await play.apply("a", "w", spec={"shape": "round"})
-
-
-@script
-async def apply(play: Play) -> None:
-    spec = {"size": 1, "ports": [{"name": "p", "port": 1}], "free": {"x": {"y": 1}}, "shape": {"a": "1"}, "none": {}}
-    await play.apply("a", "w", spec=spec | {"tags": ["t"], "whole": {"k": 1}}, status={"phase": "x"}, Labels={"l": "1"})
-    await play.apply("a", "w", spec=spec | {"tags": ["t"], "whole": {"k": 1}}, Labels={"l": "1"})
-    await play.apply("a", "w", spec={"size": 1, "ports": [{"name": "q", "port": 2}]})
-    await play.apply("b", "w", spec={"size": 2, "ports": [{"name": "q", "port": 3}]})
-    await play.apply("b", "w", spec={"size": 2})
-    await play.apply("b", "w", spec={"size": 1})
-    await play.force("b", "w", spec={"size": 2})
-    await play.apply("a", "w", spec={"ports": [{"name": "q", "port": 2}]})
-    await play.apply("b", "w")
-    await play.apply("a", "w", spec={"free": {"x": {"y": 1}}, "whole": {"k": 1}})
-    await play.apply("b", "w", spec={"whole": {"l": 2}})
-    await play.force("b", "w", spec={"whole": {"l": 2}})
-    await play.merge("w", {"apiVersion": f"{GROUP}/v1", "spec": {"lines": ["a", "b"]}}, field_manager="windlass-u")
-    await play.apply("a", "w", spec={"lines": ["a"]})
-    await play.force("a", "w", spec={"lines": ["a"]})
-    await play.patch("w", {"metadata": {"name": "w"}}, PatchType.APPLY, Widget, {"field_manager": "windlass-a"})
-    await play.patch("w", play.body(Widget, "v", {}), PatchType.APPLY, Widget, {"field_manager": "windlass-a"})
-    await play.apply("a", "w", ManagedFields=[])
-
-
-@script
-async def apply_lists(play: Play) -> None:
-    await play.create("w")
-    await play.apply_status("a", "w", status={"phase": "P", "conditions": [{"type": "Ready", "status": "True"}]})
-    await play.apply_status("b", "w", status={"conditions": [{"type": "Synced", "status": "True", "severity": ""}]})
-    await play.apply_status("a", "w", status={"conditions": [{"type": "Ready", "status": "False"}]})
-    await play.apply_status("b", "w", status={"conditions": [{"type": "Ready", "status": "Unknown"}]})
-    await play.apply_status("b", "w", force=True, status={"conditions": [{"type": "Ready", "status": "Unknown"}]})
-    await play.apply_status("a", "w", status={"conditions": [{"type": kind} for kind in ("B", "A", "Ready", "C")]})
-    await play.apply_status("c", "w", status={"conditions": [{"type": kind} for kind in ("C", "D", "A")]})
-    await play.apply_status("a", "w", status={"conditions": [{"type": "X"}, {"type": "X"}]})
-    await play.apply_status("a", "w", status={"conditions": [{"status": "True"}]})
-    await play.apply("a", "w", spec={"tags": ["x", "y"], "ports": [{"name": "p", "port": 1}]})
-    await play.apply("b", "w", spec={"tags": ["z", "y"], "ports": [{"name": "o"}, {"name": "p"}]})
-    await play.apply("a", "w", spec={"tags": ["y"]})
-    await play.apply("a", "w", spec={"tags": ["y", "y"]})
-
-
-@script
-async def apply_missing(play: Play) -> None:
-    await play.apply("a", "w", Uid="gone", spec={"size": 1})
-    await play.apply_status("a", "w", status={"phase": "x"})
-    await play.apply_status("a", "w", Uid="gone", status={"phase": "x"})
-    await play.apply("a", "w", ResourceVersion="12", spec={"size": 1}, Labels={"a": "b"})
-    await play.ask(
-        "no namespace",
-        play.api.patch(Widget, "w", play.body(Widget, "w", {}), type=PatchType.APPLY, namespace="not-there"),
-    )
-
-
-@script
-async def ownership(play: Play) -> None:
-    await play.apply("a", "w", spec={"free": {"x": {"y": 1}}, "shape": {"a": "1"}, "ports": [{"name": "q", "port": 2}]})
-    body = {"free": {"x": {"z": 1}}, "shape": {"b": "2"}, "ports": [{"name": "q", "port": 3}, {"name": "r", "port": 3}]}
-    await play.merge("w", {"spec": body}, field_manager="windlass-u")
-    await play.apply("a", "w")
-    await play.apply("a", "w", spec={"shape": {"b": "3"}})
-    await play.force("a", "w", spec={"shape": {"b": "3"}})
-    await play.merge("w", {"spec": {"shape": {"b": "4"}}}, field_manager="windlass-u")
-    await play.merge("w", {"spec": {"shape": {"b": None}}}, field_manager="windlass-v")
-    await play.merge("w", {"metadata": {"managedFields": [{}]}})
-    await play.merge("w", {"spec": {"size": 4}})
-    await play.apply("a", "w", spec={"size": 4})
-    await play.apply("a", "w")
-    await play.merge("w", {"metadata": {"managedFields": []}})
-    entry = {"manager": "windlass-m", "operation": "Apply", "apiVersion": f"{GROUP}/v1", "fieldsType": "FieldsV1"}
-    taken: list[Any] = [entry | {"fieldsV1": {"f:spec": {"f:size": {}}}}]
-    await play.json("w", {"op": "replace", "path": "/metadata/managedFields", "value": taken})
-    await play.apply("m", "w")
-    await play.merge("w", {"status": {"conditions": [{"type": "A"}, {"type": "B"}]}}, subresource="status")
-    conditions: dict[str, Any] = {"f:status": {"f:conditions": {'k:{"type":"A"}': {".": {}, "f:type": {}}}}}
-    await play.merge("w", {"metadata": {"managedFields": [entry | {"fieldsV1": conditions, "subresource": "status"}]}})
-    await play.merge("w", {"metadata": {"managedFields": [{}]}, "status": {"phase": "x"}}, subresource="status")
-    await play.apply_status("m", "w", status={"conditions": [{"type": "B"}]})
-
-
-@script
-async def apply_last_entry(play: Play) -> None:
-    await play.apply("a", "w", spec={"f": {"a": {"b": 1}}})
-    await play.merge("w", {"spec": {"f": {"a": {"c": 2}}}}, field_manager="windlass-u")
-    await play.apply("a", "w", spec={"f": {}})
-    await play.apply_status("a", "w", status={"conditions": [{"type": "A", "status": "1"}]})
-    await play.merge("w", {"status": {"conditions": [{"type": "A", "status": "2"}]}}, subresource="status")
-    await play.apply_status("a", "w")
-    await play.apply_status("b", "w", status={"phase": "x"})
-    await play.apply_status("b", "w")
-
-
-@script
-async def apply_metadata(play: Play) -> None:
-    await play.apply("a", "w", Finalizers=["windlass.dev/x", "windlass.dev/y"])
-    await play.merge(
-        "w", {"metadata": {"finalizers": ["windlass.dev/x", "windlass.dev/z"]}}, field_manager="windlass-u"
-    )
-    await play.apply("a", "w", Finalizers=["windlass.dev/y"])
-    for manager, name in (("b", "one"), ("c", "two")):
-        found = await play.create(name)
-        owner = {"apiVersion": f"{GROUP}/v1", "kind": "Widget", "name": name, "uid": found.uid}
-        await play.apply(manager, "w", OwnerReferences=[owner])
-    await play.apply("b", "w")
-    await play.apply("d", "w", Annotations={"k": "v"}, Labels={})
-    await play.apply("d", "w")
-    await play.apply("d", "w", DeletionTimestamp="2026-01-01T00:00:00Z")
 
 
 @script

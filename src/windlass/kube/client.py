@@ -23,7 +23,7 @@
     asyncio.run(main())
 
 **Kinds** are types with a `RESOURCE` (`windlass.api.meta.Resource`), so a new kind needs five lines and no generator.
-What comes back is an `Object`: the JSON as it was sent (less foreign managedFields), decoded when somebody looks.
+What comes back is an `Object`: the JSON as it was sent (less managedFields), decoded when somebody looks.
 
 **Writes** are plain JSON trees, and only ever creates, patches and deletes: a typed object written back would drop the
 fields its type does not know. All carry `fieldValidation=Strict` (an unknown or duplicate field is an error, not a

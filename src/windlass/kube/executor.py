@@ -38,7 +38,6 @@ from windlass.kube.overlay import is_gone
 from windlass.kube.plan import (
     Action,
     AddFinalizer,
-    Apply,
     Create,
     Delete,
     Emit,
@@ -176,22 +175,6 @@ class Executor:
             case AddFinalizer() | RemoveFinalizers():
                 return await self._patch(
                     action, {"metadata": {"finalizers": action.desired, "resourceVersion": version}}
-                )
-            case Apply():
-                body = _identified(action.fields, aim)
-                body["metadata"]["uid"] = aim.uid
-                if action.subresource:
-                    # Subresources ignore a uid that is another object's (measured on 1.36), a resourceVersion never.
-                    body["metadata"]["resourceVersion"] = version
-                return await self._api.patch(
-                    aim.kind,
-                    aim.name,
-                    body,
-                    type=PatchType.APPLY,
-                    namespace=aim.namespace,
-                    subresource=action.subresource,
-                    field_manager=action.manager,
-                    force=True,
                 )
             case Delete():
                 return await self._delete(action, version)

@@ -1,7 +1,7 @@
 """A Kubernetes object as the API server sent it: raw JSON, decoded when somebody looks.
 
 Caches hold thousands of objects and look at few of them at a time, so an `Object` keeps the bytes and a few words of
-identity. Of managedFields, half of what is sent, only applies of our own are kept. `decode()` gives the typed view
+identity. managedFields, half of what is sent, are dropped: nothing is decided on them. `decode()` gives the typed view
 that rules read, `tree()` the untyped one that writes are computed from: types drop fields they do not declare, patches
 must not.
 """
@@ -19,9 +19,6 @@ _ENVELOPE = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ANY = msgspec.json.Decoder()
 _META = msgspec.json.Decoder(ObjectMeta)
 _ENCODE = msgspec.json.Encoder().encode
-
-_OURS = (b'"manager":"windlass', b'"operation":"Apply"')
-"""What stands in a managedFields entry that is kept: an apply of ours, which a later apply is compared with."""
 
 
 class _Holder(msgspec.Struct, gc=False):
@@ -56,9 +53,7 @@ class Object(Generic[K]):
         try:
             top = _ENVELOPE.decode(raw)
             fields = _ENVELOPE.decode(top.get("metadata", b"{}"))
-            managed = fields.pop("managedFields", None)
-            if managed is not None and _is_ours(managed) and (kept := _ours(managed)):
-                fields["managedFields"] = msgspec.Raw(_ENCODE(kept))
+            fields.pop("managedFields", None)
             top["metadata"] = msgspec.Raw(_ENCODE(fields))
             # The copy is exact: the encoder's own bytes lie in memory half again as large, and caches keep thousands.
             whole = bytes(memoryview(_ENCODE(top)))
@@ -130,12 +125,3 @@ def decoder_for(kind: type[K]) -> "msgspec.json.Decoder[K]":
     if decoder is None:
         decoder = _DECODERS[kind] = msgspec.json.Decoder(kind)
     return decoder
-
-
-def _ours(managed: msgspec.Raw) -> list[msgspec.Raw]:
-    return [entry for entry in msgspec.json.decode(managed, type=list[msgspec.Raw]) if _is_ours(entry)]
-
-
-def _is_ours(entries: msgspec.Raw) -> bool:
-    text = bytes(entries)
-    return all(mark in text for mark in _OURS)

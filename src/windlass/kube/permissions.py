@@ -15,7 +15,7 @@ A controller lists `Permission`s. The executor refuses what is not among them (`
     rules(declared)["openshift-machine-api"]      # the rules of a Role in that namespace
     rules(declared).get(None, [])                 # the rules of a ClusterRole
 
-Which verb a write form needs: Create `create`; Merge, Apply and the finalizers `patch` (of `status` when they write
+Which verb a write form needs: Create `create`; Merge and the finalizers `patch` (of `status` when they write
 that); Delete `delete`; Emit `create` on events. None is a wildcard, and none can be.
 
 OwnerReferencesPermissionEnforcement, which OpenShift turns on, asks for two more, which no request names:

@@ -20,7 +20,6 @@ what it looked at:
 |---|---|
 | `Create` | a new object; when no answer comes, the next round looks before anything is created again |
 | `Merge` | JSON merge patch from what was observed to what is desired, null for what goes, with resourceVersion |
-| `Apply` | server-side apply of a field set `manager` alone owns, always whole; with uid, at `status` also version |
 | `AddFinalizer`, `RemoveFinalizers` | merge patch of the list with resourceVersion |
 | `Delete` | with the uid, and the resourceVersion when the content was the reason |
 | `Emit` | an Event; best effort, the same Event is not sent twice |
@@ -32,7 +31,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.errors import KubeError
@@ -134,40 +133,6 @@ class Merge(Action, frozen=True, kw_only=True, dict=True):
 
     def diff(self) -> tuple[Change, ...]:
         return tuple(changes(self.observed, self.desired))
-
-
-class Apply(Action, frozen=True, kw_only=True):
-    """Own the set of `fields` (a tree without identity) as `manager`, by server-side apply with force.
-
-    `observed` is the object as seen, with our managedFields entries if any: an apply that would change neither a
-    value nor our ownership is not needed.
-    """
-
-    fields: Tree
-    manager: str
-    observed: Tree = field(default_factory=dict)
-    part: Subresource = ""
-
-    @property
-    def subresource(self) -> str:
-        return self.part
-
-    @property
-    def needed(self) -> bool:
-        return not (_covers(self.observed, self.fields) and self._owned_leaves() == _leaf_count(self.fields))
-
-    def diff(self) -> tuple[Change, ...]:
-        return tuple(change for change in changes(self.observed, self.fields) if change.after is not None)
-
-    def _owned_leaves(self) -> int | None:
-        for entry in self.observed.get("metadata", {}).get("managedFields", ()):
-            if (
-                entry.get("manager") == self.manager
-                and entry.get("operation") == "Apply"
-                and entry.get("subresource", "") == self.part
-            ):
-                return _owned_count(entry.get("fieldsV1", {}))
-        return None
 
 
 class AddFinalizer(Action, frozen=True, kw_only=True):
@@ -334,29 +299,3 @@ class Outcome(Struct, frozen=True):
     def error(self) -> KubeError | None:
         failed = self.failed
         return failed.error if failed else None
-
-
-def _covers(observed: Any, fields: Any) -> bool:
-    """Every value in `fields` is already observed; items of list-maps are found by their type or name."""
-    if isinstance(fields, Mapping):
-        return isinstance(observed, Mapping) and all(_covers(observed.get(k), v) for k, v in fields.items())
-    if isinstance(fields, list) and fields and isinstance(fields[0], Mapping):
-        key = next((k for k in ("type", "name") if k in fields[0]), None)
-        if key is not None and isinstance(observed, list):
-            by_key = {item.get(key): item for item in observed if isinstance(item, Mapping)}
-            return all(_covers(by_key.get(item.get(key)), item) for item in fields)
-    return bool(observed == fields)
-
-
-def _leaf_count(fields: Any) -> int:
-    if isinstance(fields, Mapping):
-        return sum(map(_leaf_count, fields.values()))
-    if isinstance(fields, list) and fields and isinstance(fields[0], Mapping):
-        return sum(map(_leaf_count, fields))
-    return 1
-
-
-def _owned_count(owned: Any) -> int:
-    """Leaves of a fieldsV1 tree; a `.` marks ownership of the entry itself and is not a leaf."""
-    inner = [value for key, value in owned.items() if key != "."] if isinstance(owned, Mapping) else []
-    return sum(map(_owned_count, inner)) if inner else 1

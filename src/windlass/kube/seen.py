@@ -17,8 +17,8 @@ from windlass.kube.object import Object, plain
 class Present(Struct, Generic[K], frozen=True, dict=True):
     """The object is there and readable.
 
-    `object` is the typed view that rules read. `tree` is everything the server sent (without managedFields of
-    others), from which writes are computed. Neither may be changed: whoever looks next may get the same.
+    `object` is the typed view that rules read. `tree` is everything the server sent (without managedFields),
+    from which writes are computed. Neither may be changed: whoever looks next may get the same.
     """
 
     object: K

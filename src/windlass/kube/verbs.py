@@ -22,7 +22,7 @@ class PatchType(StrEnum):
     JSON = "application/json-patch+json"
     """RFC 6902: a list of operations."""
     APPLY = "application/apply-patch+yaml"
-    """Server-side apply: the body is the whole set of fields that its manager wants to own."""
+    """Server-side apply: the body is the whole set of fields that its manager wants to own. No plan asks for it."""
 
 
 class Listed(Struct, frozen=True):
@@ -59,7 +59,6 @@ class Api(Protocol):
         namespace: str | None = None,
         subresource: str = "",
         field_manager: str = "",
-        force: bool = False,
     ) -> Object[K]: ...
 
     async def delete(

@@ -161,7 +161,6 @@ class MortalApi:
         namespace: str | None = None,
         subresource: str = "",
         field_manager: str = "",
-        force: bool = False,
     ) -> Object[K]:
         return await self._point.write(
             _line("patch", kind, name, subresource),
@@ -173,7 +172,6 @@ class MortalApi:
                 namespace=namespace,
                 subresource=subresource,
                 field_manager=field_manager,
-                force=force,
             ),
         )
 

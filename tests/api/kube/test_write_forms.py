@@ -16,12 +16,11 @@ from windlass.api.schema import list_map
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.crd import custom_resource_definition
-from windlass.kube.errors import AlreadyExists, BadRequest, Conflict, Invalid, NotFound, OutcomeUnknown
+from windlass.kube.errors import AlreadyExists, BadRequest, Conflict, Invalid, OutcomeUnknown
 from windlass.kube.executor import Executor, event_name
 from windlass.kube.object import Object
 from windlass.kube.plan import (
     AddFinalizer,
-    Apply,
     Create,
     Delete,
     Emit,
@@ -202,73 +201,7 @@ class TestMerge:
         assert (tree["spec"], tree["status"]) == ({"size": 2}, {"phase": "Ready"})
         assert "finalizers" not in tree["metadata"]
 
-
-class TestApply:
-    async def test_it_owns_its_set_of_fields_and_drops_what_it_no_longer_sends(self, place: Place) -> None:
-        found = await place.create(size=1)
-        await place.do(Apply(target=at(found), fields={"spec": {"color": "red"}}, manager="windlass-color"))
-        assert (await place.get())["spec"] == {"size": 1, "color": "red"}
-        await place.do(Apply(target=at(found), fields={"spec": {}}, manager="windlass-color"))
-        assert (await place.get())["spec"] == {"size": 1}
-
-    async def test_one_condition_of_a_list_leaves_the_others_alone(self, place: Place) -> None:
-        await place.create(size=1)
-        since = "2026-01-01T00:00:00Z"
-        theirs = {"type": "Theirs", "status": "True", "reason": "R", "message": "", "lastTransitionTime": since}
-        ours = {**theirs, "type": "Ours"}
-        found = await place.other_writes({"status": {"conditions": [theirs]}}, subresource="status")
-        fields = {"status": {"conditions": [ours]}}
-        await place.do(Apply(target=at(found), fields=fields, manager="windlass-ours", part="status"))
-        conditions = (await place.get())["status"]["conditions"]
-        assert {condition["type"] for condition in conditions} == {"Theirs", "Ours"}
-
-    async def test_an_apply_that_changes_nothing_is_not_needed(self, place: Place) -> None:
-        found = await place.create(size=1)
-        fields = {"spec": {"color": "red"}}
-        await place.do(Apply(target=at(found), fields=fields, manager="windlass-color"))
-        again = Apply(target=at(found), fields=fields, manager="windlass-color", observed=await place.get())
-        assert not again.needed
-
-    async def test_a_deleted_object_is_not_made_anew(self, place: Place) -> None:
-        found = await place.create(size=1)
-        await place.delete()
-        outcome = await place.do(Apply(target=at(found), fields={"spec": {"size": 2}}, manager="windlass-size"))
-        assert isinstance(outcome.error, Conflict | NotFound)
-        with pytest.raises(NotFound):
-            await place.get()
-
-    async def test_the_status_of_an_object_made_anew_is_not_taken_for_the_old_one(self, place: Place) -> None:
-        found = await place.create(size=1)
-        await place.delete()
-        await place.create(size=1)
-        fields = {"status": {"phase": "Ready"}}
-        stale = Apply(target=at(found), fields=fields, manager="windlass-phase", part="status")
-        assert isinstance((await place.do(stale)).error, Conflict)
-
-    async def test_without_a_resource_version_the_status_endpoint_ignores_a_wrong_uid(self, place: Place) -> None:
-        found = await place.create(size=1)
-        await place.delete()
-        await place.create(size=1)
-        body = {**_identity("f"), "status": {"phase": "Ready"}}
-        body["metadata"] = {**body["metadata"], "uid": found.uid}
-        await place.raw_apply(body, subresource="status")
-        assert (await place.get())["status"] == {"phase": "Ready"}
-
-    async def test_without_a_uid_a_deleted_object_comes_back(self, place: Place) -> None:
-        await place.create(size=1)
-        await place.delete()
-        await place.raw_apply({"spec": {"size": 2}})
-        assert (await place.get())["spec"] == {"size": 2}
-
-    async def test_a_resource_version_instead_of_the_uid_does_not_prevent_that(self, place: Place) -> None:
-        found = await place.create(size=1)
-        await place.delete()
-        body = {**_identity("f"), "spec": {"size": 2}}
-        body["metadata"] = {**body["metadata"], "resourceVersion": found.resource_version}
-        await place.raw_apply(body)
-        assert (await place.get())["spec"] == {"size": 2}
-
-    async def test_it_never_removes_what_an_update_wrote(self, place: Place) -> None:
+    async def test_an_apply_never_removes_what_an_update_wrote(self, place: Place) -> None:
         await place.create(size=1, color="red")
         await place.raw_apply({"spec": {"size": 1}})
         assert (await place.get())["spec"] == {"size": 1, "color": "red"}
@@ -287,12 +220,6 @@ class TestFinalizers:
         await place.other_writes({"metadata": {"finalizers": ["windlass.test/theirs"]}})
         await place.other_writes({"metadata": {"finalizers": ["windlass.test/ours"]}})
         assert (await place.get())["metadata"]["finalizers"] == ["windlass.test/ours"]
-
-    async def test_two_applies_of_one_manager_delete_each_others_fields(self, place: Place) -> None:
-        await place.create(size=1)
-        await place.raw_apply({"metadata": {"name": "f", "finalizers": ["windlass.test/ours"]}})
-        await place.raw_apply({"spec": {"color": "red"}})
-        assert "finalizers" not in (await place.get())["metadata"]
 
     async def test_an_apply_cannot_drop_a_finalizer_that_an_update_owns_too(self, place: Place) -> None:
         await place.create(size=1)

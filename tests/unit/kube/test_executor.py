@@ -25,7 +25,6 @@ from windlass.kube.object import Object
 from windlass.kube.plan import (
     Action,
     AddFinalizer,
-    Apply,
     Create,
     Delete,
     Emit,
@@ -211,32 +210,6 @@ async def test_what_is_so_already_is_not_sent(executor: Executor, api: MemoryApi
     assert executor.pending(Plan.of(action)) == ()
     assert await apply(executor, action) == Outcome()
     assert api.version == before
-
-
-async def test_an_apply_owns_its_fields_and_drops_those_it_does_not_send(executor: Executor, api: MemoryApi) -> None:
-    found = await stored(api, size=1)
-    await apply(executor, Apply(target=at(found), fields={"spec": {"color": "red", "tag": "t"}}, manager="windlass-x"))
-    await apply(executor, Apply(target=at(found), fields={"spec": {"color": "blue"}}, manager="windlass-x"))
-    assert tree(api)["spec"] == {"size": 1, "color": "blue"}
-
-
-async def test_an_apply_is_not_needed_when_its_fields_are_so_and_ours(executor: Executor, api: MemoryApi) -> None:
-    found = await stored(api, size=1)
-    action = Apply(target=at(found), fields={"spec": {"color": "red"}}, manager="windlass-x", observed=tree(api))
-    assert action.needed
-    await apply(executor, action)
-    again = Apply(target=at(found), fields={"spec": {"color": "red"}}, manager="windlass-x", observed=tree(api))
-    assert not again.needed
-    less = Apply(target=at(found), fields={"spec": {}}, manager="windlass-x", observed=tree(api))
-    assert less.needed
-
-
-async def test_an_apply_to_an_object_that_is_gone_does_not_make_it_anew(executor: Executor, api: MemoryApi) -> None:
-    found = await stored(api, size=1)
-    await api.delete(Widget, "w", namespace=NAMESPACE)
-    outcome = await apply(executor, Apply(target=at(found), fields={"spec": {"size": 2}}, manager="windlass-x"))
-    assert outcome.error is not None
-    assert api.peek(Widget, "w", namespace=NAMESPACE) is None
 
 
 async def test_a_delete_is_of_the_object_that_was_seen(executor: Executor, api: MemoryApi) -> None:

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Struct, field
 
 from windlass.api.core import Event
@@ -15,6 +17,7 @@ from windlass.testing.memory import MemoryApi
 from windlass.testing.memory import refusals as refuse
 from windlass.testing.memory.checks import EVENT, machine_api
 from windlass.testing.memory.garbage import collect_garbage
+from windlass.testing.memory.patch import merge_patched
 from windlass.testing.memory.schema import Rules, by
 
 
@@ -41,7 +44,6 @@ async def merge(api: Api, body: Any, *, subresource: str = "", name: str = "m") 
 async def test_a_created_object_has_identity_and_no_status(api: MemoryApi) -> None:
     made = (await api.create(Machine, machine(spec={"a": 1}, status={"phase": "x"}), namespace="ns")).tree()
     assert "status" not in made
-    made["metadata"].pop("managedFields", None)
     assert made["metadata"] == {
         "name": "m",
         "namespace": "ns",
@@ -188,13 +190,28 @@ async def test_a_check_of_ones_own_refuses_in_the_same_way() -> None:
     assert (cause.reason, cause.field) == ("FieldValueInvalid", "spec.size")
 
 
-async def test_lists_declared_by_key_are_merged_by_apply() -> None:
+async def test_items_of_a_keyed_list_differ_in_their_keys() -> None:
     api = MemoryApi(Rules(Machine, fields={"spec.ports": by("name")}))
-    for manager, port in (("a", {"name": "x", "to": 1}), ("b", {"name": "y", "to": 2})):
-        body = machine(spec={"ports": [port]})
-        await api.patch(Machine, "m", body, type=PatchType.APPLY, namespace="ns", field_manager=manager)
-    ports = api.dump()[0]["spec"]["ports"]
-    assert ports == [{"name": "x", "to": 1}, {"name": "y", "to": 2}]
+    ports = [{"name": "x", "to": 1}, {"name": "y", "to": 1}, {"name": "x", "to": 2}]
+    with pytest.raises(Invalid, match=r'spec.ports\[2\]: Duplicate value: {"name":"x"}'):
+        await api.create(Machine, machine(spec={"ports": ports}), namespace="ns")
+
+
+async def test_server_side_apply_is_refused_because_it_is_not_modelled(api: MemoryApi) -> None:
+    with pytest.raises(NotImplementedError, match="use a control plane"):
+        await api.patch(Machine, "m", machine(), type=PatchType.APPLY, namespace="ns")
+
+
+open_values = st.recursive(
+    st.integers(0, 3) | st.booleans(),
+    lambda inner: st.dictionaries(st.sampled_from("xyz"), inner, min_size=1, max_size=2),
+)
+
+
+@given(open_values, open_values)
+def test_a_merge_patch_of_a_map_is_idempotent(tree: Any, patch: Any) -> None:
+    once = merge_patched(tree, patch)
+    assert merge_patched(once, patch) == once
 
 
 async def test_events_stand_in_the_namespace_of_their_object() -> None:

@@ -8,7 +8,7 @@ what plans depend on; what it holds is compared with a real kube-apiserver, answ
     await api.patch(Machine, created.name, {"status": {"phase": "Running"}}, type=PatchType.MERGE,
                     namespace="default", subresource="status")
 
-A kind is registered as its type (open spec and status, conditions merged by type) or as `Rules`, which may come from
+A kind is registered as its type (open spec and status, conditions keyed by type) or as `Rules`, which may come from
 its CRD (`windlass.testing.memory.schema`). `load` puts objects as they were recorded, `dump` gives all of them back,
 `subscribe` and `changes_since` tell what happened, `fail_next` and its like make things go wrong
 (`windlass.testing.memory.faults`). `windlass.testing.memory.reader` looks at the same store the way caches do.
@@ -24,19 +24,15 @@ its CRD (`windlass.testing.memory.schema`). `load` puts objects as they were rec
 | two-phase delete, no new finalizers while deleting, preconditions, propagation | `deletion` |
 | JSON patch: operations, failed tests and paths | `json_patch` |
 | null: removed by a merge patch, dropped in declared fields, kept as data in open ones | `nulls` |
-| unknown fields are refused in declared places, but silently lost by an apply | `strictness` |
-| apply: ownership, removal, sharing, force, conflicts in words, list-maps, sets, order | `apply`, `apply_lists` |
-| apply: creates where nothing is unless it names a uid; never through the status endpoint | `apply_missing` |
-| apply after updates; updates take fields; managedFields taken over and cleared; before-first-apply | `ownership` |
-| apply that gives up the last entry of a declared list is refused, of an open map leaves null | `apply_last_entry` |
-| finalizers and owner references under apply | `apply_metadata` |
+| unknown fields are refused in declared places | `strictness` |
 | list: label and field selectors, order | `listing` |
 | Machine API transition rules | `machine_authority` |
 | Events stand in the namespace of their object; kinds without generation and status | `core_kinds` |
 | owners gone: dependents go; foreground and orphan deletion | `garbage` (with a real kube-controller-manager) |
 
-Not modelled: admission policies and RBAC, watches, deletecollection, scale, conversion between versions, CEL beyond
-the rules given, quantities and formats, the grace period of Pods, pagination.
+Not modelled: server-side apply and field ownership (managedFields stay as they were loaded), admission policies and
+RBAC, watches, deletecollection, scale, conversion between versions, CEL beyond the rules given, quantities and formats,
+pagination, and that a DELETE gives a Pod its grace period.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -48,7 +44,6 @@ from windlass.kube.errors import KubeError
 from windlass.kube.object import Object
 from windlass.kube.verbs import Listed, PatchType
 from windlass.testing.memory import refusals as refuse
-from windlass.testing.memory.apply import Writer
 from windlass.testing.memory.changes import Change, Happened
 from windlass.testing.memory.faults import Fault, Faults, Happens, no_answer
 from windlass.testing.memory.schema import Rules, Tree, copied
@@ -56,20 +51,17 @@ from windlass.testing.memory.selectors import Matches, Selects, field_selector, 
 from windlass.testing.memory.writes import (
     Identity,
     Patch,
-    applied_anew,
+    Writer,
     created,
     doomed,
     finished,
     patched,
-    unchanged,
 )
 
 T = TypeVar("T")
 
 Key = tuple[Resource, str, str]
 """Kind, namespace (empty for cluster-scoped kinds), name."""
-
-DEFAULT_MANAGER = "windlass"
 
 
 class MemoryApi:
@@ -228,7 +220,7 @@ class MemoryApi:
         named = str((body.get("metadata") or {}).get("name", ""))
 
         def write() -> Object[K]:
-            by = self._writer(kind, field_manager)
+            by = self._writer(kind)
             self._require_namespace(kind, namespace)
             tree = created(body, by, namespace=namespace, identity=self._identity())
             key = self._key(kind, tree["metadata"]["name"], namespace)
@@ -248,16 +240,15 @@ class MemoryApi:
         namespace: str | None = None,
         subresource: str = "",
         field_manager: str = "",
-        force: bool = False,
     ) -> Object[K]:
+        if type is PatchType.APPLY:
+            raise NotImplementedError("the in-memory API server knows no server-side apply; use a control plane")
+
         def write() -> Object[K]:
-            by = self._writer(kind, field_manager, subresource)
-            if force and type is not PatchType.APPLY:
-                problem = "force: Forbidden: may not be specified for non-apply patch"
-                raise refuse.invalid_options("PatchOptions", problem)
+            by = self._writer(kind, subresource)
             if subresource and not (subresource == "status" and by.rules.status):
                 raise refuse.no_such_subresource(kind.RESOURCE, name, custom=by.rules.is_custom)
-            patch = Patch(type, body, name, namespace, force)
+            patch = Patch(type, body, name, namespace)
             return Object.of(kind, self._patch(patch, by))
 
         return await self._request("patch", kind, name, write)
@@ -298,14 +289,9 @@ class MemoryApi:
     def _patch(self, patch: Patch, by: Writer) -> Tree:
         kind = by.rules.kind
         key = self._key(kind, patch.name, patch.namespace)
-        live = self._objects.get(key)
-        if live is None:
-            if patch.type is not PatchType.APPLY or by.subresource:
-                raise refuse.not_found(kind.RESOURCE, patch.name)
-            self._require_namespace(kind, patch.namespace)
-            return self._store(key, applied_anew(patch, by, identity=self._identity()), Happened.ADDED)
+        live = self._live(kind, patch.name, patch.namespace)
         new = patched(live, patch, by)
-        if unchanged(live, new):
+        if new == live:
             return live
         if finished(new):
             self._remove(key)
@@ -360,8 +346,8 @@ class MemoryApi:
         if kind.RESOURCE.namespaced and self._namespaces is not None and namespace not in self._namespaces:
             raise refuse.namespace_not_found(namespace or "")
 
-    def _writer(self, kind: type[KubernetesObject], manager: str, subresource: str = "") -> Writer:
-        return Writer(self._serving(kind), manager or DEFAULT_MANAGER, self._now(), subresource)
+    def _writer(self, kind: type[KubernetesObject], subresource: str = "") -> Writer:
+        return Writer(self._serving(kind), self._now(), subresource)
 
     def _identity(self) -> Identity:
         self._born += 1

@@ -13,7 +13,6 @@ from typing import Any
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject
-from windlass.testing.memory.fields import step_of
 from windlass.testing.memory.schema import METADATA, Check, Rules, Shape, Tree
 
 ANNOTATIONS_LIMIT = 262_144
@@ -132,10 +131,11 @@ def _of_list(items: list[Any], shape: Shape, path: str) -> Iterator[str]:
                 continue
             yield f"{here}.{key}: Required value"
         if shape.granular and not absent:
-            step = step_of(shape, item)
-            if step in seen:
-                yield f"{here}: Duplicate value: {step[2:]}"
-            seen.add(step)
+            named = {key: item[key] for key in sorted(shape.keys)} if shape.keys else item
+            text = json.dumps(named, separators=(",", ":"))
+            if text in seen:
+                yield f"{here}: Duplicate value: {text}"
+            seen.add(text)
         yield from of_shape(item, shape.item, here)
 
 
@@ -155,16 +155,6 @@ def undeclared(value: Any, shape: Shape, path: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from undeclared(item, shape.item, f"{path}[{index}]")
-
-
-def without_undeclared(value: Any, shape: Shape) -> Any:
-    """`value` pruned: an apply patch loses unknown fields even under strict validation."""
-    if isinstance(value, Mapping) and not shape.atomic:
-        kept = value if not shape.closed else {key: inner for key, inner in value.items() if key in shape.fields}
-        return {key: without_undeclared(inner, shape.at(key)) for key, inner in kept.items()}
-    if isinstance(value, list):
-        return [without_undeclared(item, shape.item) for item in value]
-    return value
 
 
 def without_declared_nulls(value: Any, shape: Shape) -> Any:

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping
 
 from windlass.api.meta import Resource
 from windlass.kube.errors import ApiError, Status, StatusCause, StatusDetails, Unconfirmed, api_error
-from windlass.testing.memory.apply import Clash
-from windlass.testing.memory.fields import printed
 
 _CAUSES: Mapping[str, str] = {
     "Invalid value": "FieldValueInvalid",
@@ -65,14 +63,6 @@ def precondition(resource: Resource, name: str, why: str) -> ApiError:
     """A precondition of a delete; the server names the kind here, not the resource, for kinds of CRDs."""
     text = f'Operation cannot be fulfilled on {_kind(resource)} "{name}": {why}'
     return refusal(409, "Conflict", text, _about(resource, name, resource.kind))
-
-
-def clash(error: Clash) -> ApiError:
-    causes = [
-        StatusCause(reason="FieldManagerConflict", message=f"conflict with {owner}", field=printed(path))
-        for owner, path in error.fields
-    ]
-    return refusal(409, "Conflict", str(error), StatusDetails(causes=causes))
 
 
 def bad_request(why: str) -> ApiError:

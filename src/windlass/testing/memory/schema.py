@@ -1,14 +1,13 @@
 """What the in-memory API server is told about a kind: the shape of its fields, its subresource, its own rules.
 
-A `Shape` is the part of a structural OpenAPI schema that decides how writes behave: which lists are merged by key,
-which are sets, which maps are replaced whole, which fields are declared. Where nothing is declared the server
-deduces: maps merge key by key, lists are replaced whole (`OPEN`).
+A `Shape` is the part of a structural OpenAPI schema that decides what a write may hold: which fields are declared and
+of which type, which lists are keyed, which are sets. Where nothing is declared anything may stand (`OPEN`).
 
     from windlass.testing.memory import MemoryApi
     from windlass.testing.memory.schema import Rules, by, rules_of_crd
 
     MemoryApi(Machine)                                             # spec and status open, conditions keyed by type
-    MemoryApi(Rules(Machine, fields={"spec.ports": by("name")}))   # and one more list that is merged
+    MemoryApi(Rules(Machine, fields={"spec.ports": by("name")}))   # and one more list that is keyed
     MemoryApi(rules_of_crd(Machine, crd))                          # everything as the CRD says
 """
 
@@ -40,11 +39,11 @@ def copied(tree: T) -> T:
 
 
 class Shape(Struct, frozen=True, kw_only=True):
-    """How the values at one place merge, compare and are owned.
+    """What may stand at one place.
 
     `fields` are the declared keys of a map and `others` the shape of all other keys; a map with neither is open.
-    `items` is the shape of list items. A list with `keys` is merged by those keys, a `unique` one is a set, any other
-    is replaced whole. `atomic` replaces a map whole. `type` is the OpenAPI type, empty where anything may stand.
+    `items` is the shape of list items. Items of a list with `keys` differ in those keys, those of a `unique` one are
+    distinct. `atomic` maps are not looked into. `type` is the OpenAPI type, empty where anything may stand.
     `enum` and `minimum` restrict scalars, `required` names keys that a map must have.
     """
 
@@ -75,7 +74,7 @@ class Shape(Struct, frozen=True, kw_only=True):
 
     @property
     def granular(self) -> bool:
-        """Items of this list are owned one by one."""
+        """Items of this list are told apart by what they hold, and no two are the same."""
         return bool(self.keys) or self.unique
 
 
@@ -107,14 +106,9 @@ METADATA = Shape(
 
 
 def by(*keys: str) -> Shape:
-    """A list that is merged by `keys` (`x-kubernetes-list-type: map`); its items are open otherwise."""
+    """A list that is keyed by `keys` (`x-kubernetes-list-type: map`); its items are open otherwise."""
     item = Shape(type="object", fields=dict.fromkeys(keys, OPEN), others=OPEN)
     return Shape(type="array", keys=keys, items=item)
-
-
-def unique() -> Shape:
-    """A list of distinct scalars (`x-kubernetes-list-type: set`)."""
-    return Shape(type="array", unique=True, items=OPEN)
 
 
 class Rules(Struct, frozen=True):

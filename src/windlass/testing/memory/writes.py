@@ -1,7 +1,7 @@
 """What one write makes of one object: pure functions from (live tree, request) to the tree that is stored.
 
 `created`, `patched` and `doomed` are the steps that the API server takes between decoding a request and writing to
-etcd: identity, preconditions, status subresource, generation, ownership, validation. They raise the refusals of
+etcd: identity, preconditions, status subresource, generation, validation. They raise the refusals of
 `windlass.testing.memory.refusals`; they never change what they are given.
 """
 
@@ -13,17 +13,14 @@ from msgspec import Struct
 
 from windlass.kube.verbs import PatchType
 from windlass.testing.memory import refusals as refuse
-from windlass.testing.memory.apply import Clash, Writer, apply, same_but_for_times, update
 from windlass.testing.memory.checks import (
     problems,
     undeclared,
     value_at,
     without_declared_nulls,
-    without_undeclared,
 )
-from windlass.testing.memory.fields import Malformed, readable
 from windlass.testing.memory.patch import PatchFailed, json_patched, merge_patched
-from windlass.testing.memory.schema import METADATA, Rules, Tree, copied
+from windlass.testing.memory.schema import METADATA, Rules, Shape, Tree, copied
 
 _GIVEN_BY_SERVER = ("uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "managedFields")
 _OF_DELETION = ("deletionTimestamp", "deletionGracePeriodSeconds")
@@ -48,7 +45,18 @@ class Patch(Struct, frozen=True):
     body: Mapping[str, Any] | Sequence[Any]
     name: str
     namespace: str | None
-    force: bool = False
+
+
+class Writer(Struct, frozen=True):
+    """Through which endpoint of a kind with which rules something is written, and when (RFC 3339)."""
+
+    rules: Rules
+    now: str
+    subresource: str = ""
+
+    @property
+    def shape(self) -> Shape:
+        return self.rules.whole
 
 
 def created(body: Mapping[str, Any], by: Writer, *, namespace: str | None, identity: Identity) -> Tree:
@@ -73,32 +81,13 @@ def created(body: Mapping[str, Any], by: Writer, *, namespace: str | None, ident
     _validate(None, new, rules)
     if version and version != "0":
         raise refuse.internal("resourceVersion should not be set on objects to be created")
-    return update({}, _stripped(new), by)
-
-
-def applied_anew(patch: Patch, by: Writer, *, identity: Identity) -> Tree:
-    """The object that an apply patch creates where there is none."""
-    body = _apply_body(patch, by)
-    if uid := body["metadata"].get("uid"):
-        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-        raise refuse.conflict(by.rules.kind.RESOURCE, patch.name, why)
-    new = _applied({}, body, by, force=patch.force)
-    new["metadata"].pop("resourceVersion", None)
-    new = _brought_to_life(new, by, namespace=patch.namespace, identity=identity)
-    _validate(None, new, by.rules)
     return _stripped(new)
 
 
 def patched(live: Tree, patch: Patch, by: Writer) -> Tree:
-    """The object that `patch` makes of `live`; equal to `live` (`unchanged`) if there is nothing to write."""
-    if patch.type is PatchType.APPLY:
-        body = _apply_body(patch, by)
-        new = _applied(live, body, by, force=patch.force)
-    else:
-        new = _rewritten(live, patch, by)
+    """The object that `patch` makes of `live`; equal to `live` if there is nothing to write."""
+    new = _rewritten(live, patch, by)
     _require_version(live, new, by.rules)
-    if patch.type is not PatchType.APPLY:
-        new = update(live, new, by)
     new = _of_endpoint(live, new, by)
     meta, before = new["metadata"], live["metadata"]
     meta["creationTimestamp"] = before.get("creationTimestamp")
@@ -111,11 +100,6 @@ def patched(live: Tree, patch: Patch, by: Writer) -> Tree:
     new = _stripped(new)
     _validate(live, new, by.rules)
     return new
-
-
-def unchanged(live: Tree, new: Tree) -> bool:
-    """Nothing to write: the same but for times of managedFields."""
-    return same_but_for_times(live, new)
 
 
 def doomed(live: Tree, rules: Rules, *, now: str, uid: str, resource_version: str, propagation: str) -> Tree | None:
@@ -176,36 +160,6 @@ def _rewritten(live: Tree, patch: Patch, by: Writer) -> Tree:
     return _with_defaults(copied(new), by.rules)
 
 
-def _apply_body(patch: Patch, by: Writer) -> Tree:
-    body = copied(dict(patch.body)) if isinstance(patch.body, Mapping) else {}
-    resource = by.rules.kind.RESOURCE
-    if not body.get("apiVersion") or not body.get("kind"):
-        raise refuse.bad_request("invalid object type: /, Kind=")
-    if (body["apiVersion"], body["kind"]) != (resource.api_version, resource.kind):
-        raise refuse.bad_request(f"invalid object type: {body['apiVersion']}, Kind={body['kind']}")
-    meta = body.setdefault("metadata", {})
-    if "managedFields" in meta:
-        raise refuse.bad_request("metadata.managedFields must be nil")
-    if not meta.get("name"):
-        why = f"the name of the object ({patch.name} based on URL) was undeterminable: name must be provided"
-        raise refuse.bad_request(why)
-    _require_identity(meta, patch)
-    try:
-        readable(body, by.shape)
-    except Malformed as error:
-        what = f"/{patch.name}; {resource.api_version}, Kind={resource.kind}"
-        raise refuse.internal(f"failed to create typed patch object ({what}): {error}") from error
-    return body
-
-
-def _applied(live: Tree, body: Tree, by: Writer, *, force: bool) -> Tree:
-    try:
-        new = apply(live, body, by, force=force)
-    except Clash as error:
-        raise refuse.clash(error) from error
-    return _with_defaults(copied(without_undeclared(new, by.shape)), by.rules)
-
-
 def _brought_to_life(tree: Tree, by: Writer, *, namespace: str | None, identity: Identity) -> Tree:
     rules, resource = by.rules, by.rules.kind.RESOURCE
     given = {key: value for key, value in tree.get("metadata", {}).items() if key not in _OF_DELETION}
@@ -233,10 +187,7 @@ def _with_defaults(tree: Tree, rules: Rules) -> Tree:
 def _of_endpoint(live: Tree, new: Tree, by: Writer) -> Tree:
     """The half of `new` that the endpoint writes, the rest as it is live."""
     if by.subresource == "status":
-        managed = new["metadata"].get("managedFields")
-        metadata = {key: value for key, value in live["metadata"].items() if key != "managedFields"}
-        half = {key: copied(value) for key, value in live.items() if key not in ("metadata", "status")}
-        half["metadata"] = {**copied(metadata), **({"managedFields": managed} if managed else {})}
+        half = {key: copied(value) for key, value in live.items() if key != "status"}
         return half | ({"status": new["status"]} if "status" in new else {})
     if by.rules.status:
         half = {key: value for key, value in new.items() if key != "status"}
