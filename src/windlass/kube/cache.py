@@ -10,7 +10,8 @@ under what we wrote, and listeners hear of changes. What it promises:
   what differs. Own writes are announced when their echo comes;
 * one object that cannot be read, and one listener that fails, are logged and do not concern the others;
 * it always says how it is: `health` names the stage, the last error and the time since the server gave a sign of
-  life. A kind that is not served is a state, not an error.
+  life. A kind that is not served is a state, not an error: nobody can tell what there is of it until it is listed
+  again, and then listeners hear of its return.
 
     async with Client(config) as client, asyncio.TaskGroup() as tasks:
         machines = Cache(client, Machine, namespace="openshift-machine-api")
@@ -26,7 +27,9 @@ It belongs to one event loop; all methods but `run`, the waits and `ask` return 
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import partial
 from random import Random
 from typing import Generic, NoReturn, Protocol
 
@@ -36,11 +39,11 @@ from msgspec import Struct, structs
 from windlass.api.meta import K
 from windlass.kube.backoff import Backoff
 from windlass.kube.clock import Clock
-from windlass.kube.errors import NotFound, NotServed
+from windlass.kube.errors import NotFound
 from windlass.kube.object import Object
 from windlass.kube.overlay import Key, is_gone, ordinal
 from windlass.kube.reflector import RECONNECT, Pulse, Reflector, Stage, Watchable
-from windlass.kube.store import Change, Store, Terms
+from windlass.kube.store import STEP, Change, Steps, Store, Terms
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -122,8 +125,10 @@ class Cache(Generic[K]):
         self._client = client
         self._inactivity = inactivity
         self._store: Store[K] = Store()
-        self._listeners: dict[object, Callable[[Change[K]], None]] = {}
+        self._listeners: dict[object, tuple[Callable[[Change[K]], None], Callable[[], None]]] = {}
         self._doubts: dict[Key, object] = {}
+        self._unserved = ""
+        self._untold: deque[Change[K]] = deque()
         self._reflector: Reflector[K] = Reflector(
             client,
             kind,
@@ -155,8 +160,13 @@ class Cache(Generic[K]):
 
     @property
     def served(self) -> bool:
-        """False while the API server says that it does not know the kind."""
-        return self._reflector.stage is not Stage.NOT_SERVED
+        """False from the moment when the API server says that it does not know the kind until it is listed again."""
+        return not self._unserved
+
+    @property
+    def unserved(self) -> str:
+        """Why the kind is not `served`, for people."""
+        return self._unserved
 
     @property
     def health(self) -> Health:
@@ -199,17 +209,17 @@ class Cache(Generic[K]):
         """
         key = self._key(name, namespace)
         before, position, doubt = self._store.get(key), self._store.position, self._doubts.get(key)
+        tombstone = self._store.tombstone(key)
         answer: Object[K] | None = None
         try:
             answer = await self._client.get(self.kind, name, namespace=key[0])
-        except NotServed:
-            raise
         except NotFound:
             # Only the object known before the question is proved gone: another may have been created since.
             if before is not None:
                 self._store.removed(key, uid=before.uid, resource_version=before.resource_version)
         else:
-            self.wrote(answer)
+            if self._covers(answer.namespace):
+                self._store.wrote(answer, despite=tombstone)
         if doubt is not None and self._doubts.get(key) is doubt:
             del self._doubts[key]
         found = self._store.get(key)
@@ -245,14 +255,19 @@ class Cache(Generic[K]):
 
     # listeners
 
-    def subscribe(self, listener: Callable[[Change[K]], None], /) -> Callable[[], None]:
+    def subscribe(
+        self, listener: Callable[[Change[K]], None], /, *, returned: Callable[[], None] = lambda: None
+    ) -> Callable[[], None]:
         """Call `listener` with every change from now on. Returns how to stop.
 
         The first list is announced as `initial`; who subscribes after it reads `items` for the present state. The
         cache shows the new state already when the listener is called.
+
+        `returned` is called when the kind was not served for a while and is again: who looked meanwhile could not
+        tell, and no change may ever come to look again for.
         """
         ticket = object()
-        self._listeners[ticket] = listener
+        self._listeners[ticket] = listener, returned
 
         def stop() -> None:
             self._listeners.pop(ticket, None)
@@ -261,21 +276,35 @@ class Cache(Generic[K]):
 
     def _announce(self, changes: Iterable[Change[K]]) -> None:
         for change in changes:
-            for listener in list(self._listeners.values()):
-                try:
-                    listener(change)
-                except Exception:
-                    log.exception("a listener failed", kind=str(self.kind.RESOURCE), change=repr(change))
+            for listener, _ in list(self._listeners.values()):
+                self._tell(partial(listener, change), repr(change))
 
-    def _listed(self, changes: list[Change[K]]) -> None:
-        if not self.synced.is_set():
-            changes = [structs.replace(change, initial=True) for change in changes]
-        self._announce(changes)
+    def _tell(self, listener: Callable[[], None], what: str) -> None:
+        try:
+            listener()
+        except Exception:
+            log.exception("a listener failed", kind=str(self.kind.RESOURCE), told=what)
+
+    async def _listed(self, steps: Steps[K]) -> None:
+        # Kept until told: a cache that is cancelled meanwhile and run again would find no difference any more.
+        self._untold.extend(await _gradually(steps))
+        first, returned = not self.synced.is_set(), not self.served
+        self._unserved = ""
+        while self._untold:
+            told = [self._untold.popleft() for _ in range(min(STEP, len(self._untold)))]
+            self._announce([structs.replace(change, initial=True) for change in told] if first else told)
+            await asyncio.sleep(0)
+        if returned and not first:
+            for _, call in list(self._listeners.values()):
+                self._tell(call, "served again")
         self.synced.set()
         self.settled.set()
 
     def _entered(self, stage: Stage) -> None:
-        if stage is Stage.NOT_SERVED:
+        if stage is Stage.LISTING:
+            self._store.asking()
+        elif stage is Stage.NOT_SERVED:
+            self._unserved = self._reflector.pulse.error
             self.settled.set()
 
     def _covers(self, namespace: str | None) -> bool:
@@ -283,6 +312,17 @@ class Cache(Generic[K]):
 
     def _key(self, name: str, namespace: str | None) -> Key:
         return (namespace or self.namespace, name) if self.kind.RESOURCE.namespaced else (None, name)
+
+
+async def _gradually(steps: Steps[K]) -> list[Change[K]]:
+    """Take the steps, and let everybody else have a turn after each."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            changes: list[Change[K]] = end.value
+            return changes
+        await asyncio.sleep(0)
 
 
 def _left_out(answer: Object[K], position: int | None) -> bool:
@@ -298,18 +338,18 @@ class _Sink(Generic[K]):
         self,
         store: Store[K],
         *,
-        listed: Callable[[list[Change[K]]], None],
+        listed: Callable[[Steps[K]], Awaitable[None]],
         changed: Callable[[list[Change[K]]], None],
     ) -> None:
         self._store = store
         self._listed = listed
         self._changed = changed
 
-    def replace(self, objects: dict[Key, Object[K]], version: str, /) -> None:
-        self._listed(self._store.replace(objects, version))
+    async def replace(self, objects: dict[Key, Object[K]], version: str, /) -> None:
+        await self._listed(self._store.replacing(objects, version))
 
-    def rewind(self, objects: dict[Key, Object[K]], version: str, /) -> None:
-        self._listed(self._store.rewind(objects, version))
+    async def rewind(self, objects: dict[Key, Object[K]], version: str, /) -> None:
+        await self._listed(self._store.rewinding(objects, version))
 
     def put(self, new: Object[K], /) -> None:
         self._changed(self._store.put(new))

@@ -66,7 +66,7 @@ from windlass import __version__
 from windlass.api.meta import K, KubernetesObject, T
 from windlass.kube import paths
 from windlass.kube.config import ClusterConfig
-from windlass.kube.errors import DecodeError, NotFound
+from windlass.kube.errors import DecodeError, NotFound, NotServed
 from windlass.kube.fence import Fence
 from windlass.kube.object import Object
 from windlass.kube.overlay import is_gone
@@ -286,7 +286,7 @@ class Client(Reader):
         root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
         try:
             answer = await self.transport.exchange("GET", root)
-        except NotFound:
+        except (NotFound, NotServed):
             return False
         served = _decode(answer, _ServedList, root).resources
         return any(one.name == resource.plural and one.kind == resource.kind for one in served)

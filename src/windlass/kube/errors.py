@@ -9,7 +9,7 @@
     │   ├── Unauthorized  401   credentials are refused
     │   ├── Forbidden     403   RBAC or admission says no: ask an administrator, the message names the rule
     │   ├── NotFound      404   the object is not there
-    │   │   └── NotServed 404   the kind is not there: its CRD is not installed (any more)
+    │   ├── NotServed     404   the kind is not there, now: whether an object of it exists, nobody can tell
     │   ├── Conflict      409   somebody else wrote first: read again, decide again
     │   ├── AlreadyExists 409   an object of that name exists: read it
     │   ├── Gone          410   the resource version is too old: list again
@@ -141,8 +141,12 @@ class NotFound(ApiError):
     """404 for an object."""
 
 
-class NotServed(NotFound):
-    """404 for a whole kind: the API server has no such resource."""
+class NotServed(ApiError):
+    """404 for a whole kind: its CRD is not installed, or not served in this version at this moment.
+
+    It is no `NotFound`: the objects may be there all the time, while a CRD is being replaced for instance, so it proves
+    no absence and no deletion.
+    """
 
 
 class Conflict(ApiError):
@@ -173,6 +177,8 @@ class Unconfirmed(Busy):
     unknown_outcome = True
 
 
+_UNSERVED = "the server could not find the requested resource"
+
 _BY_CODE: dict[int, type[ApiError]] = {
     400: BadRequest,
     401: Unauthorized,
@@ -188,12 +194,12 @@ _BY_CODE: dict[int, type[ApiError]] = {
 def api_error(status: Status, *, request: str = "", retry_after: float | None = None) -> ApiError:
     """The leaf of the tree that `status` stands for.
 
-    404 answers for a kind that is not served carry no `details.name`/`details.kind` from a registry but the text
-    "the server could not find the requested resource"; that text, unlike the code, tells the two apart.
+    404 answers for a kind that is not served name no object in `details`, or they carry the text "the server could not
+    find the requested resource" (Kubernetes' client library puts a name beside it when it relays a bare 404).
     """
     if status.code == 409 and status.reason == "AlreadyExists":
         leaf: type[ApiError] = AlreadyExists
-    elif status.code == 404 and _names_no_object(status):
+    elif status.code == 404 and (not status.details.name or _UNSERVED in status.message):
         leaf = NotServed
     elif status.code >= 500:
         leaf = Busy
@@ -202,7 +208,3 @@ def api_error(status: Status, *, request: str = "", retry_after: float | None = 
     if retry_after is None and status.details.retry_after_seconds:
         retry_after = float(status.details.retry_after_seconds)
     return leaf(status, request=request, retry_after=retry_after)
-
-
-def _names_no_object(status: Status) -> bool:
-    return not status.details.name and not status.details.kind

@@ -9,6 +9,7 @@ passed them. Doing that naively loses data in three ways, and each has its rule 
 | an answer that arrives late covers something newer | an answer that the stream has passed is ignored |
 | a late answer brings a deleted object back | a tombstone swallows all answers about its uid, and hides what is older |
 | a list begun before the write erases it | an entry goes only when the *version* of the stream passes it |
+| an object taken for deleted is there all the same | a list or a look begun after the tombstone was laid lifts it |
 
 An object whose last finalizer we removed is gone although the server answers with an object, and under the version of
 the state before, which the stream may have passed already. Such an answer is a tombstone too.
@@ -151,6 +152,24 @@ class Overlay(Generic[K]):
             if self.settle(key, streamed(key), position):
                 gone.append(key)
         return gone
+
+    def tombstones(self) -> dict[Key, Tombstone]:
+        """Those that lie now; for `lift`, once the server has answered a question that is asked from now on."""
+        return {key: entry for key, entry in self._entries.items() if isinstance(entry, Tombstone)}
+
+    def tombstone(self, key: Key) -> Tombstone | None:
+        """The one of `key`, if there is one now."""
+        entry = self._entries.get(key)
+        return entry if isinstance(entry, Tombstone) else None
+
+    def lift(self, key: Key, tombstone: Tombstone | None, shown: Object[K] | None) -> bool:
+        """`shown` is what the server answered to a question that was asked when `tombstone` lay already.
+
+        The server answers such questions with what is there, so the object was never gone.
+        """
+        if tombstone is None or shown is None or shown.uid != tombstone.uid or is_gone(shown):
+            return False
+        return self._entries.get(key) is tombstone and self.drop(key)
 
     def drop(self, key: Key) -> bool:
         """Forget the entry of `key`, whatever it is."""

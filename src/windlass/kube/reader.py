@@ -15,7 +15,7 @@ live; everything else costs nothing:
 | has a cache, synced | the cache; the server with `live`, or after a write of unknown outcome | if asked for |
 | has a cache, not synced yet | the server | always |
 | has no cache (Secrets) | the server | always |
-| is not served | nothing: `NotServedKind` | |
+| is not served, since its cache was told so until it has listed it again | nothing: `NotServedKind` | |
 
 The reader is also the executor's `Ledger`: what became of our writes reaches every cache that may show the object.
 """
@@ -57,7 +57,7 @@ class CacheReader:
         """What there is under this name. Raises KubeErrors when the server had to be asked and did not answer."""
         cache = self._cache(kind, namespace)
         if cache is not None and not cache.served:
-            return NotServedKind(f"{kind.RESOURCE} is not served: {cache.health.pulse.error}")
+            return NotServedKind(f"{kind.RESOURCE} is not served: {cache.unserved}")
         readable = cache is not None and cache.synced.is_set() and not cache.doubted(name, namespace=namespace)
         if cache is not None and readable and not live:
             found = cache.get(name, namespace=namespace)

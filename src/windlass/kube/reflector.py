@@ -22,7 +22,7 @@ does ends it; only cancelling does.
 | nothing comes for `inactivity` seconds | watch anew, for the connection may be dead; that it opens is a sign of life |
 | silence twice in a row | list again: the server may be waiting for a version that never comes |
 | a bookmark or a list older than what was seen | history went back (etcd restored): accepted when the list insists |
-| the kind is not served (its CRD is gone or not yet there) | a stage of its own, not an error |
+| the kind is not served (its CRD is gone or not yet there) | a stage of its own, not an error; what is known stays |
 | an object whose metadata nobody can read | counted, logged, left out |
 | all replicas start at once | the server is asked to end each watch after a random 300 to 600 s |
 
@@ -118,10 +118,13 @@ class Watchable(Protocol):
 
 
 class Sink(Protocol[K]):
-    """Who is told. `windlass.kube.store.Store` explains what the methods mean."""
+    """Who is told. `windlass.kube.store.Store` explains what the methods mean.
 
-    def replace(self, objects: dict[Key, Object[K]], version: str, /) -> object: ...
-    def rewind(self, objects: dict[Key, Object[K]], version: str, /) -> object: ...
+    Nothing else is told until `replace` or `rewind` has returned.
+    """
+
+    async def replace(self, objects: dict[Key, Object[K]], version: str, /) -> object: ...
+    async def rewind(self, objects: dict[Key, Object[K]], version: str, /) -> object: ...
     def put(self, new: Object[K], /) -> object: ...
     def delete(self, last: Object[K], /) -> object: ...
     def reach(self, version: str, /) -> object: ...
@@ -276,7 +279,7 @@ class Reflector(Generic[K]):
                     version = page.resource_version
                 for item in page.items:
                     objects[item.key] = item
-        self._listed(objects, version)
+        await self._listed(objects, version)
 
     async def _follow(self) -> None:
         """One watch to its end; in LISTING it begins with everything that exists."""
@@ -305,7 +308,7 @@ class Reflector(Generic[K]):
                     if gathered is None:
                         self._take(event)
                     elif event.ends_initial_events:
-                        self._listed(gathered, event.object.resource_version)
+                        await self._listed(gathered, event.object.resource_version)
                         gathered = None
                     else:
                         self._gather(gathered, event)
@@ -327,7 +330,7 @@ class Reflector(Generic[K]):
             case _:
                 gathered[event.object.key] = event.object
 
-    def _listed(self, objects: dict[Key, Object[K]], version: str) -> None:
+    async def _listed(self, objects: dict[Key, Object[K]], version: str) -> None:
         if not version:
             raise TransportError("the server's list has no resourceVersion to watch from")
         order = ordinal(version)
@@ -336,9 +339,9 @@ class Reflector(Generic[K]):
             if self._old_lists < _PATIENCE_WITH_OLD_LISTS:
                 raise _Rewound(f"the list is of version {version}, but {self._reached} was seen before")
             self._log.warning("history went back; own writes are void", version=version, seen=self._reached)
-            self._sink.rewind(objects, version)
+            await self._sink.rewind(objects, version)
         else:
-            self._sink.replace(objects, version)
+            await self._sink.replace(objects, version)
         self._version, self._reached = version, order
         self._old_lists = self._failed_lists = self._silences = 0
         self._lists += 1

@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, NotServed
+from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from windlass.kube.executor import Executor
 from windlass.kube.object import Object
 from windlass.kube.plan import Emit, Next, Outcome, Plan, Retry
@@ -108,7 +108,7 @@ def _vanished(outcome: Outcome) -> bool:
     failed = outcome.failed
     if failed is None or not failed.action.target.uid:
         return False
-    return isinstance(failed.error, NotFound) and not isinstance(failed.error, NotServed)
+    return isinstance(failed.error, NotFound)
 
 
 def describe(outcome: Outcome) -> str:

@@ -1,4 +1,4 @@
-"""What a look at one object found: it is there, it is not, it cannot be read, or its kind does not exist.
+"""What a look at one object found: it is there, it is not, it cannot be read, or its kind is not served.
 
 A decision that treats "not there" and "could not tell" alike loses data, so a snapshot never holds a bare None.
 """
@@ -51,7 +51,7 @@ class Unreadable(Struct, frozen=True):
 
 
 class NotServedKind(Struct, frozen=True):
-    """The API server does not know the kind: its CRD is not installed."""
+    """The API server does not know the kind, now: its CRD is not installed, or being replaced. Nobody can tell."""
 
     why: str
 

@@ -93,7 +93,7 @@ class Subscribable(Protocol[K]):
 
     def items(self, namespace: str | None = None) -> Iterator[Object[K]]: ...
 
-    def subscribe(self, listener: Callable[[Any], None], /) -> Detach: ...
+    def subscribe(self, listener: Callable[[Any], None], /, *, returned: Callable[[], None]) -> Detach: ...
 
 
 class FromCache(Generic[K, Key]):
@@ -127,7 +127,7 @@ class FromCache(Generic[K, Key]):
                     wake(key, priority=priority)
 
         # Subscribed first: what changes while the present state is read is then announced, at worst twice.
-        detach = self._cache.subscribe(on_change)
+        detach = self._cache.subscribe(on_change, returned=lambda: self.resync(wake))
         self.resync(wake)
         return detach
 

@@ -7,6 +7,9 @@ I/O; `windlass.kube.cache` feeds it. Two views come out of it:
 * *changes*, returned by the methods that take in the stream, tell what really differs from one state of the stream
   to the next. Own writes are not changes: who wrote knows; their echo in the stream is one.
 
+A list may be long: `replacing` takes it in by small steps, between which others have a turn. They see the state before
+the list until the last step, own writes of that time included.
+
 A stream delivers the writes to a kind in the order of their versions, so whatever is not newer than the position
 reached is late or repeated, and ignored. A list replaces everything, and only real differences are changes: an
 object recreated under its name while nobody watched is a deletion and a creation.
@@ -18,15 +21,18 @@ object recreated under its name while nobody watched is a deletion and a creatio
     store.indexed("by-node", "worker-1")
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Generic
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from typing import Generic, TypeAlias
 
 import structlog
 from msgspec import Struct
 
 from windlass.api.meta import K
 from windlass.kube.object import Object
-from windlass.kube.overlay import Key, Overlay, ordinal
+from windlass.kube.overlay import Key, Overlay, Tombstone, ordinal
+
+STEP = 100
+"""Objects of a list that are taken in at once: a few milliseconds, decoding for indexes included."""
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -54,6 +60,7 @@ class Store(Generic[K]):
         self._streamed: dict[Key, Object[K]] = {}
         self._overlay: Overlay[K] = Overlay()
         self._indexes: dict[str, _Index[K]] = {}
+        self._suspects: dict[Key, Tombstone] = {}
 
     def __len__(self) -> int:
         """How many objects the stream shows."""
@@ -95,37 +102,60 @@ class Store(Generic[K]):
 
     # the stream
 
+    def asking(self) -> None:
+        """The server is asked for a list now. What was said to be gone before and is in that list is not gone."""
+        self._suspects = self._overlay.tombstones()
+
     def replace(self, objects: dict[Key, Object[K]], version: str) -> list[Change[K]]:
         """Everything that exists, as listed at `version`. The store keeps `objects`; the caller must not."""
+        return _at_once(self.replacing(objects, version))
+
+    def rewind(self, objects: dict[Key, Object[K]], version: str) -> list[Change[K]]:
+        """Like `replace`, after history itself went back (etcd restored from a backup): own writes are void too."""
+        return _at_once(self.rewinding(objects, version))
+
+    def replacing(self, objects: dict[Key, Object[K]], version: str) -> "Steps[K]":
+        """`replace`, by steps of `STEP` objects. The stream must say nothing else before the last one."""
         before = self._streamed
         changes: list[Change[K]] = []
-        for key, new in objects.items():
+        for count, (key, new) in enumerate(objects.items(), start=1):
             old = before.get(key)
             if old is not None and old.uid == new.uid and old.resource_version == new.resource_version:
                 objects[key] = old
             else:
                 changes += _difference(old, new)
+            if count % STEP == 0:
+                yield
         changes += [Change(old, None) for key, old in before.items() if key not in objects]
+        indexes: dict[str, _Index[K]] = {}
+        # Others may add an index between two steps, or take one away.
+        while missing := [index for name, index in self._indexes.items() if name not in indexes]:
+            for index in missing:
+                indexes[index.name] = yield from index.over(objects)
         self._streamed = objects
+        self._indexes = {name: indexes[name] for name in self._indexes}
         self.position = ordinal(version)
-        overlaid = list(self._overlay)
-        for key in overlaid:
-            if self.position is None:
-                self._overlay.drop(key)
-            else:
-                self._overlay.settle(key, objects.get(key), self.position)
-        if self._indexes:
-            for key in dict.fromkeys([*before, *objects, *overlaid]):
-                self._reindex(key)
+        self._settle_all()
         return changes
 
-    def rewind(self, objects: dict[Key, Object[K]], version: str) -> list[Change[K]]:
-        """Like `replace`, after history itself went back (etcd restored from a backup): own writes are void too."""
+    def rewinding(self, objects: dict[Key, Object[K]], version: str) -> "Steps[K]":
+        """`rewind`, by steps."""
         stale = list(self._overlay)
         self._overlay.clear()
+        self.position = None
         for key in stale:
             self._reindex(key)
-        return self.replace(objects, version)
+        return (yield from self.replacing(objects, version))
+
+    def _settle_all(self) -> None:
+        suspects, self._suspects = self._suspects, {}
+        for key in list(self._overlay):
+            streamed = self._streamed.get(key)
+            if self.position is None:
+                self._overlay.drop(key)
+            elif not self._overlay.lift(key, suspects.get(key), streamed):
+                self._overlay.settle(key, streamed, self.position)
+            self._reindex(key)
 
     def put(self, new: Object[K]) -> list[Change[K]]:
         """The stream shows `new`, added or modified."""
@@ -169,9 +199,15 @@ class Store(Generic[K]):
 
     # own writes
 
-    def wrote(self, answer: Object[K]) -> None:
-        """A write, or a live read, was answered with this object."""
+    def tombstone(self, key: Key) -> Tombstone | None:
+        """Take this before a live read, for `wrote`."""
+        return self._overlay.tombstone(key)
+
+    def wrote(self, answer: Object[K], *, despite: Tombstone | None = None) -> None:
+        """A write, or a live read that was begun when `despite` lay already, was answered with this object."""
         key = answer.key
+        if self._overlay.lift(key, despite, answer):
+            self._reindex(key)
         if self._overlay.wrote(answer, streamed=self._streamed.get(key), position=self.position):
             self._reindex(key)
 
@@ -189,6 +225,19 @@ class Store(Generic[K]):
                 index.put(key, item)
 
 
+Steps: TypeAlias = Generator[None, None, list[Change[K]]]
+"""Work in small steps, each `next` one; what is returned at the end are the changes."""
+
+
+def _at_once(steps: "Steps[K]") -> list[Change[K]]:
+    try:
+        while True:
+            next(steps)
+    except StopIteration as end:
+        changes: list[Change[K]] = end.value
+        return changes
+
+
 def _difference(old: Object[K] | None, new: Object[K] | None) -> list[Change[K]]:
     if old is None and new is None:
         return []
@@ -201,7 +250,7 @@ class _Index(Generic[K]):
     """Keys by the values that a function gives for their objects."""
 
     def __init__(self, name: str, terms: Terms[K]) -> None:
-        self._name = name
+        self.name = name
         self._terms = terms
         self._keys: dict[str, dict[Key, None]] = {}
         self._values: dict[Key, tuple[str, ...]] = {}
@@ -210,30 +259,42 @@ class _Index(Generic[K]):
     def keys(self, value: str) -> list[Key]:
         return list(self._keys.get(value, ()))
 
+    def over(self, objects: Mapping[Key, Object[K]]) -> Generator[None, None, "_Index[K]"]:
+        """The same index over these objects, of which it looks into those that it does not know."""
+        other: _Index[K] = _Index(self.name, self._terms)
+        for count, (key, item) in enumerate(objects.items(), start=1):
+            identity = (item.uid, item.resource_version)
+            known = self._known.get(key) == identity
+            other._file(key, identity, self._values.get(key, ()) if known else self._values_of(item))
+            if count % STEP == 0:
+                yield
+        return other
+
     def put(self, key: Key, item: Object[K] | None) -> None:
         # The echo of an own write is the object that is indexed already: looking into it again would double the cost.
         identity = None if item is None else (item.uid, item.resource_version)
         if identity is not None and self._known.get(key) == identity:
             return
-        values = () if item is None else self._values_of(item)
         for value in self._values.pop(key, ()):
             keys = self._keys[value]
             keys.pop(key, None)
             if not keys:
                 del self._keys[value]
+        self._known.pop(key, None)
+        if item is not None and identity is not None:
+            self._file(key, identity, self._values_of(item))
+
+    def _file(self, key: Key, identity: tuple[str, str], values: tuple[str, ...]) -> None:
         for value in values:
             self._keys.setdefault(value, {})[key] = None
         if values:
             self._values[key] = values
-        if identity is None:
-            self._known.pop(key, None)
-        else:
-            self._known[key] = identity
+        self._known[key] = identity
 
     def _values_of(self, item: Object[K]) -> tuple[str, ...]:
         try:
             return tuple(dict.fromkeys(self._terms(item)))
         except Exception as error:
             # One odd object must not stop the stream of all others.
-            log.warning("an index leaves out an object", index=self._name, object=repr(item), error=str(error))
+            log.warning("an index leaves out an object", index=self.name, object=repr(item), error=str(error))
             return ()

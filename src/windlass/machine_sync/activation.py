@@ -153,7 +153,7 @@ class Activation:
     def _look(self, kind: type[K], name: str) -> Seen[K]:
         cache: Cache[K] = self._caches[kind]
         if not cache.served:
-            return NotServedKind(f"{kind.RESOURCE} is not served: {cache.health.pulse.error}")
+            return NotServedKind(f"{kind.RESOURCE} is not served: {cache.unserved}")
         return seen(cache.get(name))
 
     async def _follow(self, now: Run | Idle) -> None:

@@ -118,13 +118,13 @@ def test_a_board_knows_nothing_until_it_is_told_and_believes_no_older_state() ->
     assert isinstance(board.latest(MACHINE, since="5"), Present)
 
 
-def test_what_is_missing_in_a_new_list_is_gone() -> None:
+async def test_what_is_missing_in_a_new_list_is_gone() -> None:
     board = Board()
     sink = Following(board, mapi.Machine)
-    sink.replace({item.key: item for item in (stored("w-0", "4"), stored("w-1", "4"))}, "4")
+    await sink.replace({item.key: item for item in (stored("w-0", "4"), stored("w-1", "4"))}, "4")
     board.bell(MACHINE).clear()
 
-    sink.replace({item.key: item for item in (stored("w-1", "4"),)}, "6")
+    await sink.replace({item.key: item for item in (stored("w-1", "4"),)}, "6")
 
     assert isinstance(board.latest(MACHINE, since="4"), Absent)
     assert board.bell(MACHINE).is_set()

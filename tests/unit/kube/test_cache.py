@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from windlass.kube.cache import Cache
-from windlass.kube.errors import NotServed, Status, TransportError
+from windlass.kube.errors import Gone, NotServed, Status, TransportError
 from windlass.kube.object import Object
 from windlass.kube.reflector import Stage
 from windlass.kube.store import Change
@@ -236,6 +236,51 @@ async def test_a_kind_that_is_not_served_settles_but_does_not_sync_until_it_is(s
         assert "could not find" in cache.health.pulse.error
         await cache.wait_synced()
         assert cache.served
+
+
+@scenario
+async def test_a_kind_is_served_again_only_once_it_is_listed_again(server: ScriptedServer) -> None:
+    cache = make(server)
+    async with running(cache):
+        server.fail(UNKNOWN, TransportError("connection refused"), UNKNOWN, TransportError("connection refused"))
+        server.cut()
+        await until(lambda: not cache.served)
+        stages = set()
+        while cache.health.pulse.lists == 1:
+            stages.add(cache.health.pulse.stage)
+            assert not cache.served
+            assert "could not find" in cache.unserved
+            await asyncio.sleep(0.1)
+        assert stages == {Stage.NOT_SERVED, Stage.BACKING_OFF}
+        assert cache.served
+
+
+@scenario
+async def test_listeners_hear_that_a_kind_is_back_although_nothing_differs(server: ScriptedServer) -> None:
+    cache = make(server)
+    heard: list[str] = []
+    async with running(cache):
+        cache.subscribe(lambda change: heard.append("change"), returned=lambda: heard.append("back"))
+        server.fail(UNKNOWN)
+        server.cut()
+        await until(lambda: not cache.served)
+        assert heard == []
+        await until(lambda: cache.served)
+        server.cut(Gone(Status("Failure", "too old resource version", "Expired", 410)))
+        await until(lambda: cache.health.pulse.lists == 3)
+        assert heard == ["back"]
+
+
+@scenario
+async def test_an_object_that_was_taken_for_deleted_is_shown_by_the_next_look(server: ScriptedServer) -> None:
+    cache = make(server)
+    async with running(cache):
+        known = cache.get("a")
+        assert known is not None
+        cache.removed(name="a", namespace="default", uid=known.uid, resource_version=known.resource_version)
+        assert cache.get("a") is None
+        assert version(await cache.ask("a")) == version(known)
+        assert cache.get("a") is not None
 
 
 @scenario

@@ -109,12 +109,23 @@ async def test_a_missing_object_is_not_found(client: Client, server: Script) -> 
             status(404, "NotFound", message="the server could not find the requested resource", details={}),
             id="kind-not-served",
         ),
+        pytest.param(
+            status(
+                404,
+                "NotFound",
+                message="the server could not find the requested resource (get widgets.example.com a)",
+                details={"name": "a", "group": "example.com", "kind": "widgets"},
+            ),
+            id="relayed-by-a-go-client",
+        ),
+        pytest.param(status(404, "NotFound", message="not found", details={"kind": "widgets"}), id="names-no-object"),
     ],
 )
 async def test_a_missing_kind_is_not_served(client: Client, server: Script, answer: Answer) -> None:
     server.then(answer)
-    with pytest.raises(errors.NotServed):
+    with pytest.raises(errors.NotServed) as caught:
         await read(client)
+    assert not isinstance(caught.value, errors.NotFound), "it proves nothing about the object"
 
 
 @pytest.mark.parametrize("code", [404, 409, 410, 422])

@@ -41,7 +41,9 @@ class Wire:
     def items(self, namespace: str | None = None) -> Iterator[Object[Widget]]:
         return self._store.items(namespace)
 
-    def subscribe(self, listener: Callable[[Change[Widget]], None], /) -> Callable[[], None]:
+    def subscribe(
+        self, listener: Callable[[Change[Widget]], None], /, *, returned: Callable[[], None]
+    ) -> Callable[[], None]:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 

@@ -140,3 +140,37 @@ def test_opaque_versions_are_never_laid_over(overlay: Overlay[Widget]) -> None:
     assert ordinal("abc") is ordinal("") is ordinal("²") is None
     assert not overlay.wrote(widget("abc"), streamed=None, position=None)
     assert len(overlay) == 0
+
+
+def test_a_tombstone_is_lifted_by_an_answer_to_a_later_question_that_shows_the_object(
+    overlay: Overlay[Widget],
+) -> None:
+    streamed = widget(10)
+    overlay.removed(KEY, "A", 10, streamed=streamed, position=10)
+    assert overlay.lift(KEY, overlay.tombstones()[KEY], streamed)
+    assert overlay.view(KEY, streamed) is streamed
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        pytest.param(None, id="not-there"),
+        pytest.param(widget(12, uid="B"), id="another"),
+        pytest.param(widget(12, deletionTimestamp="2026-01-01T00:00:00Z", deletionGracePeriodSeconds=0), id="gone"),
+    ],
+)
+def test_a_tombstone_is_not_lifted_by_anything_else(overlay: Overlay[Widget], shown: Object[Widget] | None) -> None:
+    streamed = widget(10)
+    overlay.removed(KEY, "A", 10, streamed=streamed, position=10)
+    assert not overlay.lift(KEY, overlay.tombstone(KEY), shown)
+    assert overlay.view(KEY, streamed) is None
+
+
+def test_an_answer_to_an_earlier_question_does_not_lift_a_tombstone(overlay: Overlay[Widget]) -> None:
+    streamed = widget(10)
+    before = overlay.tombstone(KEY)
+    overlay.removed(KEY, "A", 10, streamed=streamed, position=10)
+    assert not overlay.lift(KEY, before, streamed)
+    earlier = overlay.tombstone(KEY)
+    overlay.removed(KEY, "A", 11, streamed=streamed, position=10)
+    assert not overlay.lift(KEY, earlier, streamed)

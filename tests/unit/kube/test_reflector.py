@@ -42,10 +42,10 @@ class Follower:
             server, Widget, self, on_stage=self.stages.append, clock=loop.clock, random=Random(1)
         )
 
-    def replace(self, objects, version, /):  # type: ignore[no-untyped-def]
+    async def replace(self, objects, version, /):  # type: ignore[no-untyped-def]
         self.told += self.store.replace(objects, version)
 
-    def rewind(self, objects, version, /):  # type: ignore[no-untyped-def]
+    async def rewind(self, objects, version, /):  # type: ignore[no-untyped-def]
         self.told += self.store.rewind(objects, version)
 
     def put(self, new, /):  # type: ignore[no-untyped-def]

@@ -32,8 +32,11 @@ class Shelf:
     def items(self, namespace: str | None = None) -> Iterator[Object[Widget]]:
         return iter(self._widgets)
 
-    def subscribe(self, listener: Callable[[Any], None], /) -> Callable[[], None]:
+    def subscribe(
+        self, listener: Callable[[Any], None], /, *, returned: Callable[[], None] = lambda: None
+    ) -> Callable[[], None]:
         self._listeners.append(listener)
+        self.returns = returned
         return lambda: self._listeners.remove(listener)
 
     def tell(self, change: Change) -> None:
@@ -125,6 +128,13 @@ def test_what_is_there_already_and_the_initial_list_come_at_low_priority(woken: 
     FromCache(shelf, owner).attach(woken)
     shelf.tell(Change(new=widget("v", owner="b"), initial=True))
     assert woken.keys == [("a", Priority.LOW), ("b", Priority.LOW)]
+
+
+def test_everything_is_looked_at_again_when_a_kind_is_served_again(woken: Woken) -> None:
+    shelf = Shelf(widget("w", owner="a"))
+    FromCache(shelf, owner, when=identity_differs).attach(woken)
+    shelf.returns()
+    assert woken.keys == [("a", Priority.LOW)] * 2
 
 
 def test_an_object_that_cannot_be_mapped_does_not_silence_the_others(woken: Woken) -> None:

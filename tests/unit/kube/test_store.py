@@ -7,7 +7,7 @@ import pytest
 
 from windlass.kube.object import Object
 from windlass.kube.overlay import Key
-from windlass.kube.store import Change, Store
+from windlass.kube.store import STEP, Change, Store
 from windlass.testing.scripted import Widget
 
 
@@ -190,3 +190,49 @@ def test_asking_for_an_unknown_index_names_those_there_are(store: Store[Widget])
         store.indexed("sise", "1")
     with pytest.raises(ValueError, match="'size' already"):
         store.add_index("size", sizes)
+
+
+def test_a_list_begun_after_an_object_was_called_deleted_shows_it_if_it_is_there(store: Store[Widget]) -> None:
+    store.add_index("size", sizes)
+    store.replace(listed(widget("x", 5, spec={"w": 1})), "10")
+    store.removed(a("x"), uid="uid-x", resource_version="5")
+    assert store.indexed("size", "1") == []
+    store.asking()
+    store.replace(listed(widget("x", 5, spec={"w": 1})), "20")
+    assert store.get(a("x")) is not None
+    assert len(store.indexed("size", "1")) == 1
+    assert store.pending == 0
+
+
+def test_a_list_begun_before_an_object_was_deleted_does_not_bring_it_back(store: Store[Widget]) -> None:
+    store.replace(listed(widget("x", 5)), "10")
+    store.asking()
+    store.removed(a("x"), uid="uid-x", resource_version="5")
+    store.replace(listed(widget("x", 5)), "12")
+    assert store.get(a("x")) is None
+
+
+def test_between_the_steps_of_a_list_the_state_before_it_is_shown_with_own_writes(store: Store[Widget]) -> None:
+    store.add_index("size", sizes)
+    store.replace(listed(widget("x", 5, spec={"w": 1})), "10")
+    new = [widget(f"n{number}", 11, spec={"w": 1}) for number in range(3 * STEP)]
+    steps = store.replacing(listed(widget("x", 6, spec={"w": 2}), *new), "20")
+    for number, _ in enumerate(steps):
+        shown = 1 + number
+        assert len(store) == 1
+        assert [item.resource_version for item in store.items()][:1] == ["5"]
+        assert len(store.indexed("size", "1")) == shown, "nothing of the list yet, all of our own"
+        store.wrote(widget(f"own-{number}", 30 + number, spec={"w": 1}))
+    assert number == 5, "three for the differences, three for the index"
+    assert len(store) == 3 * STEP + 1
+    assert len(store.indexed("size", "1")) == 3 * STEP + number + 1
+    assert [item.name for item in store.indexed("size", "2")] == ["x"]
+
+
+def test_an_index_added_between_the_steps_of_a_list_is_filled_from_it(store: Store[Widget]) -> None:
+    steps = store.replacing(listed(*(widget(f"n{number}", 11, spec={"w": 1}) for number in range(2 * STEP))), "20")
+    next(steps)
+    store.add_index("size", sizes)
+    for _ in steps:
+        assert store.indexed("size", "1") == []
+    assert len(store.indexed("size", "1")) == 2 * STEP

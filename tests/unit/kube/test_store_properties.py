@@ -46,7 +46,7 @@ class StoreAgainstServer(RuleBasedStateMachine):
         self.store: Store[Widget] = Store()
         self.store.add_index("size", lambda item: [str(value) for value in item.decode().spec.values()])
         self.history: list[Happened] = []
-        self.streamed = 0
+        self.streamed = self.asked = 0
         """How much of the history the stream has delivered."""
         self.on_the_way: list[Answer] = []
         self.told: dict[Key, Object[Widget]] = {}
@@ -173,14 +173,20 @@ class StoreAgainstServer(RuleBasedStateMachine):
     def bookmark(self) -> None:
         self.store.reach(str(self.version_at(self.streamed)))
 
+    @rule()
+    def the_stream_asks_for_a_list(self) -> None:
+        """It is answered with a state that is not older than this moment."""
+        self.store.asking()
+        self.asked = len(self.history)
+
     @rule(ahead=st.integers(0, 6))
     def relist(self, ahead: int) -> None:
-        """A list is consistent at some moment between what was seen before and now."""
-        length = min(self.streamed + ahead, len(self.history))
+        """A list is consistent at some moment between what was seen before, or when it was asked for, and now."""
+        length = min(max(self.streamed, self.asked) + ahead, len(self.history))
         fresh = {key: Object.parse(Widget, found.raw) for key, found in self.state_at(length).items()}
         self.bury(length)
         self.listen(self.store.replace(fresh, str(self.version_at(length))))
-        self.streamed = length
+        self.streamed, self.asked = length, 0
 
     def deliver(self, happened: Happened) -> None:
         if happened.type is EventType.DELETED:

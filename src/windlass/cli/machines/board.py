@@ -38,7 +38,7 @@ class Side(Generic[K]):
         self.reflector = Reflector(client, kind, self, namespace=namespace)
         self._changed = changed
 
-    def replace(self, objects: Mapping[Any, Object[K]], version: str) -> None:
+    async def replace(self, objects: Mapping[Any, Object[K]], version: str) -> None:
         before = self.found
         self.found = {item.name: decoded(item) for item in objects.values()}
         for name in before.keys() | self.found.keys():

@@ -51,7 +51,7 @@ class Following:
         self._board = board
         self._kind = kind
 
-    def replace(self, objects: Mapping[Any, Object[Any]], version: str) -> None:
+    async def replace(self, objects: Mapping[Any, Object[Any]], version: str) -> None:
         present = {Subject(self._kind, item.name): item for item in objects.values()}
         for subject in self._board.known(self._kind):
             if subject not in present:

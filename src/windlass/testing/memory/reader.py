@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from windlass.api.meta import K, KubernetesObject, ObjectMeta, Resource
-from windlass.kube.errors import DecodeError, NotFound
+from windlass.kube.errors import DecodeError, NotFound, NotServed
 from windlass.kube.object import Object
 from windlass.kube.plan import Target
 from windlass.kube.seen import Absent, NotServedKind, Seen, Unreadable, seen
@@ -43,6 +43,8 @@ class MemoryReader:
             answer = await self.api.get(kind, name, namespace=namespace)
             self.wrote(answer)  # what the server says is remembered like an own write, as `Cache.ask` does
             return seen(answer, confirmed=True)
+        except NotServed as error:
+            return NotServedKind(f"{kind.RESOURCE} is not served: {error}")
         except NotFound:
             self.removed(Target(kind, name, namespace))
             return Absent(confirmed=True)
