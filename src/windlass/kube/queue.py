@@ -28,7 +28,8 @@ What is promised:
 4. *The earliest wins.* `add_after(key, 5)` and `add_after(key, 60)` are one wake-up in 5 s; `add(key)` makes both
    unnecessary. So a delay is a promise to come back by then at the latest, and whoever is woken earlier asks again.
 5. *Changes before lists.* Keys of priority LOW (the initial list, a resync) wait behind those that changed, but not
-   for ever: one of every `LOW_SHARE` + 1 takes is theirs.
+   for ever: one of every `LOW_SHARE` + 1 takes is theirs. Waiting there does not break a promise: when its delay ends,
+   a key moves up.
 6. *In turn.* Within a priority keys leave in the order in which they came; a key that is added again and again
    goes to the end of the line each time.
 7. *Growing delays.* `retry` waits as its `Backoff` says for the number of failures in a row, jitter included.
@@ -144,7 +145,7 @@ class Queue(Generic[Key]):
         """Look at `key` in `seconds` at the latest."""
         if seconds <= 0:
             self.add(key, priority=priority)
-        elif not self._closed and not self._in_line(key) and key not in self._again:
+        elif not self._closed and not self._comes_soon(key, priority):
             self._schedule(key, max(self._loop.time() + seconds, self._not_before.get(key, 0.0)), priority)
 
     # What workers say
@@ -261,6 +262,7 @@ class Queue(Generic[Key]):
         turn_of_low = bool(low) and (not normal or self._normal_in_a_row >= LOW_SHARE)
         self._normal_in_a_row = 0 if turn_of_low or not low else self._normal_in_a_row + 1
         key, since = (low if turn_of_low else normal).popitem(last=False)
+        self._due.pop(key, None)
         now = self._loop.time()
         self._working[key] = now
         if self._min_interval:
@@ -269,16 +271,23 @@ class Queue(Generic[Key]):
             self.timings.waited(now - since)
         return key
 
-    def _in_line(self, key: Key) -> bool:
-        return any(key in line for line in self._lines)
+    def _comes_soon(self, key: Key, priority: Priority) -> bool:
+        """It waits in a line of at least this priority, or will when it is handed back."""
+        again = self._again.get(key)
+        if again is not None and again.priority >= priority:
+            return True
+        return any(key in line for line in self._lines[priority:])
 
     def _keep_back(self, key: Key, priority: Priority) -> None:
-        known = self._again.get(key)
-        if known is None:
-            self._due.pop(key, None)
-            self._again[key] = _Waiting(priority, self._loop.time())
-        else:
-            known.priority = max(known.priority, priority)
+        known = self._again.setdefault(key, _Waiting(priority, self._loop.time()))
+        known.priority = max(known.priority, priority)
+        self._outrun(key, priority)
+
+    def _outrun(self, key: Key, priority: Priority) -> None:
+        """Forget the delay of a key that waits in a line now, unless only its end would bring it to the front."""
+        due = self._due.get(key)
+        if due is not None and due.priority <= priority:
+            del self._due[key]
 
     def _put_in_line(self, key: Key, waiting: _Waiting) -> None:
         low, normal = self._lines
@@ -288,7 +297,7 @@ class Queue(Generic[Key]):
         if since is None:
             since = waiting.since
             self.adds += 1
-        self._due.pop(key, None)
+        self._outrun(key, waiting.priority)
         self._lines[waiting.priority][key] = since
         self._wake_one()
 
