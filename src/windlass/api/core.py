@@ -73,7 +73,7 @@ class Namespace(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
 class Secret(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`data` values are base64 text, as they come over the wire; watched as metadata only, read live by name."""
 
-    RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="Secret", plural="secrets")
+    RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="Secret", plural="secrets", confidential=True)
 
     metadata: ObjectMeta = always(ObjectMeta)
     immutable: bool | None = None

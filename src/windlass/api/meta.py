@@ -22,13 +22,17 @@ def always(factory: Callable[[], T], *, name: str | None = None) -> T:
 
 
 class Resource(Struct, frozen=True):
-    """The identity of a kind at the API server: where its objects are served and what they are called."""
+    """The identity of a kind at the API server: where its objects are served and what they are called.
+
+    `confidential`: what its objects hold must not stay in memory longer than somebody works with it.
+    """
 
     group: str
     version: str
     kind: str
     plural: str
     namespaced: bool = True
+    confidential: bool = False
 
     @property
     def api_version(self) -> str:

@@ -35,7 +35,7 @@ class Object(Generic[K]):
     always behaved so). `deleting` is whether a deletionTimestamp is set.
     """
 
-    __slots__ = ("deleting", "generation", "kind", "name", "namespace", "raw", "resource_version", "uid")
+    __slots__ = ("__weakref__", "deleting", "generation", "kind", "name", "namespace", "raw", "resource_version", "uid")
 
     def __init__(self, kind: type[K], raw: bytes, meta: ObjectMeta) -> None:
         self.kind = kind

@@ -4,13 +4,14 @@ A decision that treats "not there" and "could not tell" alike loses data, so a s
 """
 
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Generic, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from windlass.api.meta import K, ObjectMeta
 from windlass.kube.errors import DecodeError
+from windlass.kube.memo import Memo
 from windlass.kube.object import Object, plain
 
 
@@ -66,16 +67,17 @@ def metadata_of(found: Seen[Any]) -> ObjectMeta | None:
 
 def seen(found: Object[K] | None, *, confirmed: bool = False) -> Seen[K]:
     """Decode what a cache or a GET returned."""
-    return Absent(confirmed=confirmed) if found is None else _read(found)
+    return Absent(confirmed=confirmed) if found is None else _READ(found)
 
 
-# Every machine's round looks at the same few objects (its cluster, its MachineSets), and at its own more than once.
-@lru_cache(maxsize=256)
 def _read(found: Object[K]) -> Present[K] | Unreadable:
     try:
         return Present(found.decode(), found.raw)
     except DecodeError as error:
         return Unreadable(found.metadata, str(error))
+
+
+_READ: Memo[Present[Any] | Unreadable] = Memo(_read, objects=256, size=2**22)
 
 
 class Reader(Protocol):

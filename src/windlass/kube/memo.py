@@ -1,0 +1,51 @@
+"""What objects came to when they were decoded, for as long as somebody else holds them.
+
+Every machine's round looks at the same few objects (its cluster, its MachineSets), and at its own more than once, so
+what was decoded last is kept. It goes with the object: what no cache holds (an answer to one GET) is forgotten as soon
+as whoever asked has done with it. Of confidential kinds (Secrets) nothing is kept at all.
+
+    memo = Memo(decode, objects=256, size=2**22)
+    memo(found) is memo(found)          # as long as `found` lives, and 256 others or 4 MB have not come since
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+from weakref import ref
+
+from windlass.kube.object import Object
+
+T = TypeVar("T")
+
+
+class Memo(Generic[T]):
+    """`decode`, but the last `objects` results are kept, of objects that have at most `size` bytes of JSON together."""
+
+    def __init__(self, decode: Callable[[Object[Any]], T], *, objects: int, size: int) -> None:
+        self._decode = decode
+        self._objects = objects
+        self._size = size
+        self._kept: OrderedDict[ref[Object[Any]], tuple[T, int]] = OrderedDict()
+        self.size = 0
+        """Bytes of JSON of the objects whose results are kept."""
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __call__(self, found: Object[Any]) -> T:
+        known = self._kept.get(ref(found))
+        if known is not None:
+            self._kept.move_to_end(ref(found))
+            return known[0]
+        result = self._decode(found)
+        size = len(found.raw)
+        if size <= self._size and not found.kind.RESOURCE.confidential:
+            self._kept[ref(found, self._forget)] = result, size
+            self.size += size
+            while len(self._kept) > self._objects or self.size > self._size:
+                self._forget(next(iter(self._kept)))
+        return result
+
+    def _forget(self, key: "ref[Object[Any]]") -> None:
+        _, size = self._kept.pop(key, (None, 0))
+        self.size -= size
