@@ -7,8 +7,11 @@ import pytest
 
 from windlass.kube import config
 from windlass.kube.client import Client
+from windlass.machine_sync import policies
 from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.rbac import ServiceAccount
 from windlass.testing import ControlPlane
+from windlass.testing.plane.commands import CLUSTER_API_CORE
 from windlass.testing.plane.control_plane import BlockingControlPlane
 
 from ..api.machine_sync.examples import EXAMPLES
@@ -57,3 +60,24 @@ async def actors(ground: Ground) -> AsyncIterator[Actors]:
     async with ground.simulated() as actors:
         await ground.cluster()
         yield actors
+
+
+@pytest.fixture
+async def policed(ground: Ground, actors: Actors) -> AsyncIterator[Ground]:
+    """The ground with the policies in force, until the end of the test."""
+    stage = ground.stage
+    documents = policies.documents(
+        namespaces=stage.namespaces,
+        service_account=ServiceAccount(namespace=stage.namespaces.cluster_api),
+        platforms=[stage.example.name],
+        exempt=[SIMULATORS, CLUSTER_API_CORE],
+    )
+    await stage.plane.apply(*documents)
+    yield ground
+    for document in reversed(documents):
+        resource = {
+            "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+            "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+        }[document["kind"]]
+        path = f"/apis/{document['apiVersion']}/{resource}/{document['metadata']['name']}"
+        await stage.admin.request("DELETE", path)

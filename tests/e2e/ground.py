@@ -140,12 +140,13 @@ class Ground:
             lambda: stage.get(capi.Cluster, CLUSTER), _is_provisioned, what="a Cluster with a control plane"
         )
 
-    async def machine(self, name: str, authority: str) -> Tree:
-        """A Machine of the Machine API that nobody owns."""
+    async def machine(self, name: str, authority: str, *, machine_set: str = "") -> Tree:
+        """A Machine of the Machine API that nobody owns; `machine_set`: whose labels it has all the same."""
         labels = {
             "machine.openshift.io/cluster-api-cluster": CLUSTER,
             "machine.openshift.io/cluster-api-machine-role": "worker",
             "machine.openshift.io/cluster-api-machine-type": "worker",
+            **({"machine.openshift.io/cluster-api-machineset": machine_set} if machine_set else {}),
         }
         return await self.stage.make(mapi.Machine, name, self._spec(authority), labels=labels)
 

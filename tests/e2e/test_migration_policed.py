@@ -3,7 +3,6 @@
 Here the user is not exempt, as on a cluster; the controllers of both APIs are, and Windlass as its ServiceAccount.
 """
 
-from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
@@ -12,40 +11,16 @@ import pytest
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.errors import ApiError
-from windlass.machine_sync import policies
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
-from windlass.machine_sync.rbac import ServiceAccount
-from windlass.testing.plane.commands import CLUSTER_API_CORE
 
 from ..api.machine_sync.examples import Tree
 from ..api.machine_sync.stage import eventually
-from .ground import SIMULATORS, Actors, Ground, assert_one_instance
+from .ground import Ground, assert_one_instance
 from .history import recorded
 
 pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]
 
 MIRROR = "Changing .spec is not allowed. This is because status.authoritativeAPI is set to Machine API."
-
-
-@pytest.fixture
-async def policed(ground: Ground, actors: Actors) -> AsyncIterator[Ground]:
-    """The ground with the policies in force, until the end of the test."""
-    stage = ground.stage
-    documents = policies.documents(
-        namespaces=stage.namespaces,
-        service_account=ServiceAccount(namespace=stage.namespaces.cluster_api),
-        platforms=[stage.example.name],
-        exempt=[SIMULATORS, CLUSTER_API_CORE],
-    )
-    await stage.plane.apply(*documents)
-    yield ground
-    for document in reversed(documents):
-        resource = {
-            "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
-            "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
-        }[document["kind"]]
-        path = f"/apis/{document['apiVersion']}/{resource}/{document['metadata']['name']}"
-        await stage.admin.request("DELETE", path)
 
 
 async def refused(ground: Ground, kind: type[KubernetesObject], name: str, body: Tree) -> str:

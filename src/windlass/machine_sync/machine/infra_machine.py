@@ -24,6 +24,7 @@ from windlass.kube.plan import Action, Create, Delete, Emit, Merge, RemoveFinali
 from windlass.kube.seen import Present, metadata_of
 from windlass.machine_sync.constants import EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
 from windlass.machine_sync.machine.owners import reference
+from windlass.machine_sync.machine.propagation import claimed_metadata
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
 from windlass.machine_sync.machine.synchronized import RECREATING
 from windlass.machine_sync.mirroring import conditions, metadata
@@ -52,7 +53,10 @@ def ensure(
     if not isinstance(found, Present):
         return Ensured((create(seen, converted, owner, labels=labels, why="mirror of the Machine API Machine"),))
     observed, annotations = found.tree["metadata"], converted.metadata.annotations
-    wanted = metadata.mirrored(observed, labels=labels, annotations=annotations, owners=[owner], marks=MARKS)
+    claimed = claimed_metadata(seen.cluster_api_set)
+    wanted = metadata.mirrored(
+        observed, labels=labels, annotations=annotations, owners=[owner], marks=MARKS, claimed=claimed
+    )
     merged: Mapping[str, Any] = found.tree.get("spec") or {}
     made: dict[str, Any] = tree(converted.spec)
     spec = differing(seen.platform, merged, made)

@@ -54,14 +54,16 @@ def to_cluster_api(
     cluster: Seen[capi.Cluster],
     *,
     cluster_name: str,
+    adoptable: bool,
 ) -> Owners:
-    """The owner references of a Cluster API mirror, from those of the Machine API Machine.
+    """The owner references of a Cluster API Machine, from those of the Machine API Machine.
 
     A MachineSet becomes the same-named MachineSet of Cluster API, with its uid. A Machine without an owner belongs to
-    the Cluster `cluster_name`, without being controlled by it.
+    the Cluster `cluster_name`. Unless it is `adoptable`, the Cluster controls it: a MachineSet of Cluster API adopts
+    each Machine that its selector matches and that nobody controls, paused or not, and deletes what is then too many.
     """
     if not owners:
-        return of_cluster(cluster, cluster_name=cluster_name)
+        return of_cluster(cluster, cluster_name=cluster_name, controller=not adoptable)
     if len(owners) > 1:
         return UnsupportedOwner("must have at most 1 item")
     (owner,) = owners
@@ -78,12 +80,14 @@ def to_cluster_api(
     return [_twin(capi.MachineSet, twin, owner)]
 
 
-def of_cluster(cluster: Seen[capi.Cluster], *, cluster_name: str) -> list[OwnerReference] | OwnerNotFound:
+def of_cluster(
+    cluster: Seen[capi.Cluster], *, cluster_name: str, controller: bool = False
+) -> list[OwnerReference] | OwnerNotFound:
     """The Cluster as the owner of what nobody else owns."""
     found = metadata_of(cluster)
     if found is None:
         return OwnerNotFound(f"failed to get Cluster API cluster: {not_found(capi.Cluster, cluster_name)}")
-    return [reference(capi.Cluster, found, controller=False, block_owner_deletion=True)]
+    return [reference(capi.Cluster, found, controller=controller, block_owner_deletion=True)]
 
 
 def not_found(kind: type[KubernetesObject], name: str) -> str:

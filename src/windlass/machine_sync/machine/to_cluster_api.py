@@ -11,6 +11,9 @@ In order, each step only if the one before held:
 | its infra machine likewise; if its spec differs for good it is made anew | FailedTo...CAPIInfraMachine |
 | the mirror's status, then condition and generation | FailedToUpdateCAPIMachine |
 
+Of an existing mirror only the fields that conversion makes are ours, but for those that a MachineSet of Cluster API
+writes too: `propagation`.
+
 A mirror is made paused, so that its controllers do not act on what it describes. Only when Cluster API is authoritative
 and has no Machine at all (yet) is one made that is not: `create_unpaused`.
 """
@@ -35,10 +38,12 @@ from windlass.machine_sync.constants import (
     SYNC_FINALIZER,
 )
 from windlass.machine_sync.machine import infra_machine, infrastructure, owners
+from windlass.machine_sync.machine.propagation import claimed_metadata, owned_spec
 from windlass.machine_sync.machine.set_name import set_name_label
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
 from windlass.machine_sync.machine.synchronized import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.mirroring import conditions, metadata
+from windlass.machine_sync.mirroring.extent import extent
 from windlass.machine_sync.mirroring.finalizers import hold
 from windlass.machine_sync.mirroring.synchronized import (
     SYNCHRONIZED,
@@ -64,7 +69,7 @@ def create_or_update(seen: MachineSnapshot, source: Present[mapi.Machine], *, no
     """The plan that makes the mirror what conversion says, or that says why it cannot be made."""
     if isinstance(seen.cluster_api, Present) and (fault := infrastructure.missing(seen, seen.cluster_api.object)):
         return failed(seen, fault, now=now)
-    made = _made(seen, source, now=now)
+    made = _made(seen, source, adoptable=False, now=now)
     if not isinstance(made, _Made):
         return Plan().then(made) if isinstance(made, WaitFor) else failed(seen, made, now=now)
     finalizers = hold(
@@ -104,7 +109,7 @@ def create_unpaused(seen: MachineSnapshot, source: Present[mapi.Machine], *, now
     infra = metadata_of(seen.infra)
     if infra is not None and infra.deletion_timestamp is not None:
         return Plan().then(WaitFor(f"the infrastructure provider to delete {infra.name}, which had this name before"))
-    made = _made(seen, source, now=now)
+    made = _made(seen, source, adoptable=True, now=now)
     if not isinstance(made, _Made):
         return Plan().then(made) if isinstance(made, WaitFor) else failed(seen, made, now=now)
     why = "Cluster API is authoritative and has no Machine yet"
@@ -129,7 +134,9 @@ class _Made(Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-def _made(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> _Made | Fault | WaitFor:
+def _made(
+    seen: MachineSnapshot, source: Present[mapi.Machine], *, adoptable: bool, now: datetime
+) -> _Made | Fault | WaitFor:
     """What conversion gives, and the owners; or why there is nothing to write."""
     if not isinstance(seen.infrastructure, Present):
         missing = owners.not_found(config.Infrastructure, "cluster")
@@ -138,7 +145,11 @@ def _made(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime
     described = seen.infrastructure.object
     cluster_name = described.status.infrastructure_name
     references = owners.to_cluster_api(
-        source.metadata.owner_references, seen.cluster_api_set, seen.cluster, cluster_name=cluster_name
+        source.metadata.owner_references,
+        seen.cluster_api_set,
+        seen.cluster,
+        cluster_name=cluster_name,
+        adoptable=adoptable,
     )
     if isinstance(references, owners.UnsupportedOwner):
         return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, references.detail, retry=False)
@@ -184,18 +195,34 @@ def _body(seen: MachineSnapshot, made: _Made, *, marks: Mapping[str, str]) -> di
 
 
 def _update(seen: MachineSnapshot, mirror: Present[capi.Machine], made: _Made) -> Merge:
-    observed = mirror.tree["metadata"]
+    observed, spec = mirror.tree["metadata"], mirror.tree.get("spec") or {}
+    owned, claimed = owned_spec(seen.cluster_api_set), claimed_metadata(seen.cluster_api_set)
     return Merge(
         target=target(mirror),
-        observed={"metadata": metadata.compared(observed), "spec": mirror.tree.get("spec") or {}},
-        desired={"metadata": _metadata(observed, made, marks=MARKS), "spec": _spec(seen, made.machine)},
+        observed={"metadata": metadata.compared(observed), "spec": extent(spec, owned)},
+        desired={
+            "metadata": _metadata(observed, made, marks=MARKS, claimed=claimed),
+            "spec": extent(_spec(seen, made.machine), owned),
+        },
         why="the Machine API Machine changed",
     )
 
 
-def _metadata(observed: Mapping[str, Any], made: _Made, *, marks: Mapping[str, str]) -> dict[str, Any]:
-    annotations = made.machine.metadata.annotations
-    return metadata.mirrored(observed, labels=made.labels, annotations=annotations, owners=made.owners, marks=marks)
+def _metadata(
+    observed: Mapping[str, Any],
+    made: _Made,
+    *,
+    marks: Mapping[str, str],
+    claimed: metadata.Claimed = metadata.NOTHING_CLAIMED,
+) -> dict[str, Any]:
+    return metadata.mirrored(
+        observed,
+        labels=made.labels,
+        annotations=made.machine.metadata.annotations,
+        owners=made.owners,
+        marks=marks,
+        claimed=claimed,
+    )
 
 
 def _spec(seen: MachineSnapshot, converted: capi.Machine) -> dict[str, Any]:

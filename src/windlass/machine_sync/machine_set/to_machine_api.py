@@ -26,10 +26,10 @@ from windlass.machine_sync.conversion.field_errors import FieldError, invalid_js
 from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
 from windlass.machine_sync.machine.owners import not_found
 from windlass.machine_sync.machine_set import selectors
-from windlass.machine_sync.machine_set.extent import extent, generation_after
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.machine_set.synchronized import FROM_CLUSTER_API, Reason, failed
 from windlass.machine_sync.mirroring import metadata
+from windlass.machine_sync.mirroring.extent import extent, generation_after
 from windlass.machine_sync.mirroring.finalizers import hold
 from windlass.machine_sync.mirroring.synchronized import Fault, change, status_write, with_warnings
 

@@ -8,12 +8,15 @@ drops one, it is known whose it is:
 | any value | | yes | gets the authority's value, and is remembered |
 | yes | yes | no | goes |
 | yes | no | no | stays: somebody else put it there |
+| any value | | | stays while somebody else keeps writing this key: `Claimed` |
 
 Owner references are replaced whole.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from windlass.api.meta import OwnerReference, tree
 from windlass.machine_sync.constants import (
@@ -22,6 +25,22 @@ from windlass.machine_sync.constants import (
 )
 
 Tree = Mapping[str, Any]
+
+_NONE: frozenset[str] = frozenset()
+
+
+class Claimed(Struct, frozen=True):
+    """Keys of labels and annotations that another controller writes to the mirror again and again.
+
+    Their values on the mirror stay. What the sync gave under such a key stays remembered, so that it goes when neither
+    the authority nor the other controller has it any more.
+    """
+
+    labels: frozenset[str] = _NONE
+    annotations: frozenset[str] = _NONE
+
+
+NOTHING_CLAIMED = Claimed()
 
 COMPARED = ("labels", "annotations", "ownerReferences")
 """The metadata that a mirror takes over."""
@@ -39,26 +58,32 @@ def mirrored(
     annotations: Mapping[str, str],
     owners: Sequence[OwnerReference],
     marks: Mapping[str, str] | None = None,
+    claimed: Claimed = NOTHING_CLAIMED,
 ) -> dict[str, Any]:
     """What `compared` should give: `observed` is the mirror's metadata, empty for one that is to be created.
 
     `labels`, `annotations` and `owners` are those of the authority, converted. `marks` are annotations that say
-    something about the mirror itself.
+    something about the mirror itself; `claimed` is what somebody else keeps there.
     """
-    before: Tree = observed.get("annotations") or {}
+    labels_before: Tree = observed.get("labels") or {}
+    annotations_before: Tree = observed.get("annotations") or {}
+    remembered_labels = _remembered(annotations_before.get(MIRRORED_LABELS_ANNOTATION))
+    remembered_annotations = _remembered(annotations_before.get(MIRRORED_ANNOTATIONS_ANNOTATION))
+    their_labels = _only(labels_before, claimed.labels)
+    their_annotations = _only(annotations_before, claimed.annotations)
+    noted_labels = {**_only(remembered_labels, their_labels), **labels}
+    noted_annotations = {**_only(remembered_annotations, their_annotations), **annotations}
     memory = {
-        MIRRORED_LABELS_ANNOTATION: ",".join(f"{key}={labels[key]}" for key in sorted(labels)),
-        MIRRORED_ANNOTATIONS_ANNOTATION: ",".join(sorted(annotations)),
+        MIRRORED_LABELS_ANNOTATION: ",".join(f"{key}={noted_labels[key]}" for key in sorted(noted_labels)),
+        MIRRORED_ANNOTATIONS_ANNOTATION: ",".join(sorted(noted_annotations)),
     }
-    put_there = _keys(before.get(MIRRORED_LABELS_ANNOTATION)), _keys(before.get(MIRRORED_ANNOTATIONS_ANNOTATION))
-    kept_labels = _without(observed.get("labels") or {}, put_there[0])
-    kept_annotations = _without(before, (*put_there[1], *memory))
     desired = {
-        "labels": {**kept_labels, **labels},
+        "labels": {**_without(labels_before, remembered_labels), **labels, **their_labels},
         "annotations": {
-            **kept_annotations,
+            **_without(annotations_before, {*remembered_annotations, *memory}),
             **annotations,
             **(marks or {}),
+            **their_annotations,
             **{key: value for key, value in memory.items() if value},
         },
         "ownerReferences": tree(owners),
@@ -66,11 +91,14 @@ def mirrored(
     return {key: value for key, value in desired.items() if value}
 
 
-def _keys(remembered: str | None) -> list[str]:
-    """The keys in a list of keys or of `key=value`."""
-    return [item.partition("=")[0] for item in remembered.split(",")] if remembered else []
+def _remembered(note: str | None) -> dict[str, str]:
+    """The keys in a list of keys or of `key=value`, with the values; empty where there is none."""
+    return {key: value for key, _, value in (item.partition("=") for item in (note or "").split(",")) if key}
 
 
-def _without(values: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
-    dropped = set(keys)
-    return {key: value for key, value in values.items() if key not in dropped}
+def _only(values: Mapping[str, str], keys: Container[str]) -> dict[str, str]:
+    return {key: value for key, value in values.items() if key in keys}
+
+
+def _without(values: Mapping[str, str], keys: Container[str]) -> dict[str, str]:
+    return {key: value for key, value in values.items() if key not in keys}

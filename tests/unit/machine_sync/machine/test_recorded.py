@@ -53,7 +53,30 @@ QUIET_END = Deviation(
     "upstream takes its finalizer off, then reports `failed to remove finalizer: %!w(<nil>)`", {"error"}
 )
 
+NOT_ADOPTABLE = Deviation(
+    "the Cluster controls the mirror of a Machine that no MachineSet owns, so that no set of Cluster API adopts it",
+    {"cluster_api.metadata.ownerReferences[0].controller"},
+)
+
 DEVIATIONS: dict[str, Deviation] = {
+    **dict.fromkeys(
+        (
+            "AWS-mapi-auth-create-mirror",
+            "AWS-mapi-auth-create-mirror-generation-not-synchronized",
+            "AWS-mapi-auth-capi-spec-drift",
+            "AWS-mapi-auth-infra-providerid-only-on-infra",
+            "AWS-aws-conversion-warning-event",
+            "AWS-aws-providerstatus-to-infra",
+            "OpenStack-mapi-auth-create-from-nothing-nofinalizers",
+            "OpenStack-mapi-auth-create-mirror",
+            "OpenStack-mapi-auth-capi-label-drift-kept",
+            "OpenStack-mapi-auth-capi-spec-drift",
+            "OpenStack-mapi-auth-infra-spec-drift-recreates",
+            "OpenStack-mapi-auth-infra-missing-recreated",
+            "OpenStack-mapi-auth-no-owner-no-finalizer-adds-to-all",
+        ),
+        NOT_ADOPTABLE,
+    ),
     "AWS-capi-only-owned-mapi-ms-exists-SEED": seed(
         "machine_api.status.providerStatus", "machine_api.status.authoritativeAPI"
     ),
@@ -107,8 +130,13 @@ DEVIATIONS: dict[str, Deviation] = {
         {"cluster_api", "infra", "machine_api.status.authoritativeAPI", "machine_api.status.conditions[1]"},
     ),
     "OpenStack-mapi-auth-infra-providerid-only-on-infra": Deviation(
-        "what only the provider sets is no difference, so the infra machine is not made anew",
-        {"infra.metadata.finalizers[0]", "infra.metadata.finalizers[1]", "infra.spec.providerID"},
+        f"what only the provider sets is no difference, so the infra machine is not made anew; and {NOT_ADOPTABLE.why}",
+        {
+            "infra.metadata.finalizers[0]",
+            "infra.metadata.finalizers[1]",
+            "infra.spec.providerID",
+            *NOT_ADOPTABLE.paths,
+        },
     ),
     "OpenStack-capi-auth-owner-machineset-no-mapi-ms": Deviation(
         "upstream only logs that the owner has no twin and leaves Synchronized as it was, True included",

@@ -13,6 +13,7 @@ from windlass.machine_sync.constants import BOOKKEEPING
 from .aws_cases import on_aws
 from .cases import (
     CAPI_MACHINE,
+    CAPI_SET,
     CLUSTER_API_FINALIZER,
     INFRA,
     MAPI_MACHINE,
@@ -82,7 +83,7 @@ class TestCreation:
         assert end["machine_api"]["status"]["conditions"][0]["status"] == "True"
         assert len(end["infra"]["spec"].get("securityGroups", [])) == len(groups)
 
-    def test_ms8_a_machine_without_an_owner_belongs_to_the_cluster(self) -> None:
+    def test_ms8_a_machine_without_an_owner_belongs_to_the_cluster_so_that_no_set_adopts_it(self) -> None:
         end = settled(**{**ALONE, "machine_api": LONE})
         assert end["cluster_api"]["metadata"]["ownerReferences"] == [
             {
@@ -90,7 +91,7 @@ class TestCreation:
                 "kind": "Cluster",
                 "name": "c",
                 "uid": "cluster-uid",
-                "controller": False,
+                "controller": True,
                 "blockOwnerDeletion": True,
             }
         ]
@@ -156,6 +157,12 @@ class TestFirstMachineOfClusterApi:
     def test_a_noted_generation_that_is_higher_than_that_of_the_new_machine_stays(self) -> None:
         case = {**self.CASE, "machine_api": changed(self.CASE["machine_api"], status__synchronizedGeneration=9)}
         assert settled(**case)["machine_api"]["status"]["synchronizedGeneration"] == 9
+
+    def test_a_set_of_cluster_api_may_adopt_it(self) -> None:
+        lone = changed(self.CASE["machine_api"], metadata__ownerReferences=None)
+        first, *_ = rounds(**{**self.CASE, "machine_api": lone})
+        (owner,) = first.needed[1].body["metadata"]["ownerReferences"]  # type: ignore[attr-defined]
+        assert (owner["kind"], owner["controller"]) == ("Cluster", False)
 
     def test_an_infra_machine_that_is_there_is_taken(self) -> None:
         first, *_ = rounds(**{**self.CASE, "infra": changed(INFRA, metadata__name="w-0")})
@@ -255,7 +262,8 @@ class TestChanges:
     def test_a_field_of_the_mirror_that_somebody_set_is_put_right(self) -> None:
         case = under_machine_api()
         drifted = changed(case["cluster_api"], spec__providerID="other", spec__bootstrap__dataSecretName="other")
-        end = settled(**{**case, "cluster_api": drifted})
+        paused = changed(CAPI_SET, metadata__annotations={PAUSED: ""})
+        end = settled(**{**case, "cluster_api": drifted, "cluster_api_set": paused})
         assert end["cluster_api"]["spec"] == case["cluster_api"]["spec"]
 
     def test_conditions_of_others_on_the_mirror_stay(self) -> None:

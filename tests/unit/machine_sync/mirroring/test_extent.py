@@ -7,9 +7,9 @@ from windlass.kube.merge import merge_patch
 from windlass.kube.object import Object
 from windlass.kube.plan import Merge, target
 from windlass.kube.seen import Present, seen
-from windlass.machine_sync.machine_set.extent import extent, generation_after
+from windlass.machine_sync.mirroring.extent import extent, generation_after
 
-from .cases import CAPI_SET
+from ..machine_set.cases import CAPI_SET
 
 OWNED = {"replicas": 1, "template.spec.name": None, "template.spec.deletion.seconds": None}
 

@@ -1,0 +1,58 @@
+"""What Cluster API's MachineSet controller writes to the machines of its set: on a mirror these fields are its own.
+
+A machine of which the Machine API is the authority may belong to a set of which Cluster API is. The controller of that
+set does not look at the pause of a machine: each change of its template goes to all of them, the mirrors included.
+
+| on | it writes |
+|---|---|
+| Machine and infra machine | labels and annotations of the template |
+| Machine | `minReadySeconds`, `readinessGates`, `taints`, `deletion`, `bootstrap.dataSecretName` |
+
+So these are left as they are found while that set acts. Else the two would overwrite each other without end.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from windlass.api import capi
+from windlass.kube.seen import Present, Seen
+from windlass.machine_sync.constants import BOOKKEEPING, PAUSED_ANNOTATION
+from windlass.machine_sync.mirroring.metadata import NOTHING_CLAIMED, Claimed
+
+OWNED: Final[Mapping[str, Any]] = {
+    "clusterName": None,
+    "bootstrap.dataSecretName": None,
+    "infrastructureRef": None,
+    "providerID": None,
+    "failureDomain": None,
+    "deletion.nodeDeletionTimeoutSeconds": None,
+}
+"""What of the spec of a Cluster API Machine follows the Machine API: the fields that conversion makes.
+
+All other fields (version, minReadySeconds, taints, ...) have no counterpart there, and stay as they are.
+"""
+_PROPAGATED: Final = ("bootstrap.dataSecretName", "deletion.nodeDeletionTimeoutSeconds")
+"""Those of them that the set writes, too."""
+
+
+def owned_spec(of_set: Seen[capi.MachineSet]) -> Mapping[str, Any]:
+    """What of the spec of an existing mirror is ours, if its machine belongs to `of_set`."""
+    if _acting(of_set) is None:
+        return OWNED
+    return {path: default for path, default in OWNED.items() if path not in _PROPAGATED}
+
+
+def claimed_metadata(of_set: Seen[capi.MachineSet]) -> Claimed:
+    """The labels and annotations of a mirror that are not ours, if its machine belongs to `of_set`."""
+    acting = _acting(of_set)
+    if acting is None:
+        return NOTHING_CLAIMED
+    template = acting.spec.template.metadata
+    return Claimed(frozenset(template.labels), frozenset(template.annotations).difference(BOOKKEEPING))
+
+
+def _acting(of_set: Seen[capi.MachineSet]) -> capi.MachineSet | None:
+    """The set, unless it is not there or paused."""
+    if not isinstance(of_set, Present) or PAUSED_ANNOTATION in of_set.metadata.annotations:
+        return None
+    return of_set.object
