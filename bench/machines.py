@@ -66,7 +66,12 @@ async def configure_cluster(seed: Client) -> None:
             openshift.ClusterVersion,
             "version",
             {"clusterID": "11111111-2222-4333-8444-555555555555"},
-            {"desired": {"version": "4.21.0", "image": "quay.io/openshift-release-dev/ocp-release:4.21.0-x86_64"}},
+            {
+                "desired": {"version": "4.21.0", "image": "quay.io/openshift-release-dev/ocp-release:4.21.0-x86_64"},
+                "availableUpdates": [],
+                "observedGeneration": 1,
+                "versionHash": "",
+            },
         ),
         (
             openshift.Infrastructure,

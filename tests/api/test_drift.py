@@ -1,11 +1,16 @@
-"""The drift alarm: what our types declare, the real schemas of Cluster API, its AWS provider and Kubernetes have."""
+"""The drift alarm: what our types declare, the real schemas of OpenShift, Cluster API, AWS and Kubernetes have.
 
+And what `windlass plan -f` takes for the defaults of the Machine API, its real CRDs give.
+"""
+
+from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
 
-from windlass.api import authentication, authorization, capa, capi, coordination, core
+from windlass.api import authentication, authorization, capa, capi, config, coordination, core, mapi
 from windlass.api.meta import KubernetesObject
+from windlass.machine_sync.planning.given import DEFAULTS
 from windlass.testing.crds.drift import differences
 from windlass.testing.plane import foreign
 from windlass.testing.plane.facade import PlaneAccess
@@ -19,6 +24,11 @@ CUSTOM: list[type[KubernetesObject]] = [
     capa.AWSCluster,
     capa.AWSMachine,
     capa.AWSMachineTemplate,
+    config.ClusterVersion,
+    config.FeatureGate,
+    config.Infrastructure,
+    mapi.Machine,
+    mapi.MachineSet,
 ]
 BUILT_IN: list[type[KubernetesObject]] = [
     core.Event,
@@ -35,9 +45,7 @@ BUILT_IN: list[type[KubernetesObject]] = [
 @pytest.fixture(scope="module")
 def published() -> dict[str, dict[str, Any]]:
     """CRDs by name, as the projects publish them in their Go modules."""
-    return {
-        crd["metadata"]["name"]: crd for crd in foreign.documents("cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io")
-    }
+    return {crd["metadata"]["name"]: crd for crd in foreign.documents()}
 
 
 @pytest.mark.parametrize("kind", CUSTOM, ids=lambda kind: kind.RESOURCE.name)
@@ -45,6 +53,22 @@ def test_the_published_crd_has_each_field_that_we_declare(
     published: dict[str, dict[str, Any]], kind: type[KubernetesObject]
 ) -> None:
     assert differences(kind, published[kind.RESOURCE.name]) == []
+
+
+@pytest.mark.parametrize("kind", DEFAULTS, ids=lambda kind: kind.RESOURCE.name)
+def test_documents_get_the_defaults_of_the_published_crd_and_no_others(
+    published: dict[str, dict[str, Any]], kind: type[KubernetesObject]
+) -> None:
+    (version,) = published[kind.RESOURCE.name]["spec"]["versions"]
+    theirs = dict(_defaults(version["schema"]["openAPIV3Schema"]))
+    assert {(*path, field): value for path, field, value in DEFAULTS[kind]} == theirs
+
+
+def _defaults(schema: dict[str, Any], *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if "default" in schema:
+        yield path, schema["default"]
+    for name, field in schema.get("properties", {}).items():
+        yield from _defaults(field, *path, name)
 
 
 @pytest.mark.parametrize("kind", BUILT_IN, ids=lambda kind: kind.RESOURCE.name)

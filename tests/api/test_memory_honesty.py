@@ -24,11 +24,11 @@ from windlass.kube.errors import ApiError, NotFound
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api, PatchType
 from windlass.testing import memory
-from windlass.testing.crds import foreign
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.checks import EVENT, MACHINE_AUTHORITY
 from windlass.testing.memory.garbage import collect_garbage
 from windlass.testing.memory.schema import Rules, rules_of_crd
+from windlass.testing.plane import foreign
 from windlass.testing.plane.facade import PlaneAccess
 
 pytestmark = pytest.mark.plane
@@ -125,7 +125,9 @@ WIDGETS, PLAINS = crd_of(Widget, status=True), crd_of(Plain, status=False)
 
 
 def machines() -> dict[str, Any]:
-    return next(crd for crd in foreign() if crd["metadata"]["name"] == Machine.RESOURCE.name)
+    return next(
+        crd for crd in foreign.documents("machine.openshift.io") if crd["metadata"]["name"] == Machine.RESOURCE.name
+    )
 
 
 class Play:

@@ -20,6 +20,7 @@ from windlass.testing.plane.manifests import read_manifests
 from windlass.testing.plane.processes import Processes
 from windlass.testing.plane.rest import APPLY_PATCH, MERGE_PATCH, Rest
 
+from ..api.machine_sync.stage import CLUSTER_ID, REPORTED
 from .rbac_cluster import NAME, OURS, USER, Cluster, Kind, MachineSync, Tree, Use
 from .rbac_play import AWS, play_everything
 
@@ -224,8 +225,8 @@ _SINGLETONS: tuple[tuple[Kind, str, Tree], ...] = (
         config.ClusterVersion,
         "version",
         {
-            "spec": {"clusterID": "11111111-2222-4333-8444-555555555555"},
-            "status": {"desired": {"version": "4.21.0", "image": "quay.io/release"}},
+            "spec": {"clusterID": CLUSTER_ID},
+            "status": {"desired": {"version": "4.21.0", "image": "quay.io/release"}, **REPORTED},
         },
     ),
     (

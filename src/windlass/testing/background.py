@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from windlass.testing.binaries import CLUSTER_API, CORE_PARTS, BinariesError, obtain
+from windlass.testing.binaries import CLUSTER_API, CORE_PARTS, PARTS, BinariesError, obtain
 from windlass.testing.plane.control_plane import BlockingControlPlane
 from windlass.testing.plane.errors import PlaneError, StartFailed
 from windlass.testing.plane.waiting import wait_for
@@ -70,7 +70,8 @@ class Background:
         if self._locked():
             raise PlaneError("a control plane is running or starting already: look at it with `windlass dev status`")
         # Here and not in the background, so that a first-time build is seen.
-        obtain([*CORE_PARTS, CLUSTER_API] if cluster_api else CORE_PARTS, assets=assets)
+        wanted = [*CORE_PARTS, CLUSTER_API] if cluster_api else CORE_PARTS
+        obtain(PARTS if foreign_crds else wanted, assets=assets)
         options = json.dumps({"cluster_api": cluster_api, "foreign_crds": foreign_crds, "assets": assets})
         with subprocess.Popen(
             [sys.executable, "-m", "windlass.testing.background", self._state, options],

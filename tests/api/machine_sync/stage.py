@@ -45,6 +45,9 @@ T = TypeVar("T")
 
 SUCCESS = "Successfully synchronized CAPI Machine to MAPI"
 RELEASE = "4.22.0"
+CLUSTER_ID = "11111111-2222-4333-8444-555555555555"
+REPORTED: Tree = {"availableUpdates": [], "observedGeneration": 1, "versionHash": ""}
+"""What the status of a ClusterVersion must have beside the release."""
 CLUSTER = "c"
 SET = "ms"
 SINCE = "2026-01-01T00:00:00Z"
@@ -128,12 +131,15 @@ class Stage:
     async def enable(self, *, platform: str = "", gates: tuple[str, ...] = ("MachineAPIMigration",)) -> None:
         """The cluster-scoped objects that say whether Machine sync runs, and for which platform."""
         await self.singleton(Infrastructure, "cluster", {"platformStatus": {"type": platform or self.example.name}})
-        await self.singleton(ClusterVersion, "version", {"desired": {"version": RELEASE, "image": "release"}})
+        release = {"desired": {"version": RELEASE, "image": "release"}, **REPORTED}
+        await self.singleton(ClusterVersion, "version", release, spec={"clusterID": CLUSTER_ID})
         enabled = [{"name": gate} for gate in gates]
         await self.singleton(FeatureGate, "cluster", {"featureGates": [{"version": RELEASE, "enabled": enabled}]})
 
-    async def singleton(self, kind: type[KubernetesObject], name: str, status: Tree) -> None:
-        await self.plane.apply({**identity(kind), "metadata": {"name": name}, "spec": {}})
+    async def singleton(
+        self, kind: type[KubernetesObject], name: str, status: Tree, *, spec: Tree | None = None
+    ) -> None:
+        await self.plane.apply({**identity(kind), "metadata": {"name": name}, "spec": spec or {}})
         await self.admin.patch(kind, name, {"status": status}, type=PatchType.MERGE, subresource="status")
 
     async def cluster(self) -> None:

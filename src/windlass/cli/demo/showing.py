@@ -16,7 +16,7 @@ from windlass.cli.demo.stage import Stage
 from windlass.cli.demo.story import STORY
 from windlass.cli.demo.view import WIDTH, LinesView, TableView, summarise
 from windlass.cli.exit_codes import Exit
-from windlass.testing.binaries import CLUSTER_API, CLUSTER_API_AWS, CORE_PARTS, BinariesError, obtain
+from windlass.testing.binaries import PARTS, BinariesError, obtain
 
 Encore = Callable[[Stage, Console, int], Awaitable[None]]
 """What happens between the summary and the end; it is given the exit code."""
@@ -33,7 +33,7 @@ def run(*, svg: Path | None) -> int:
 def prepared() -> bool:
     """Have the programs at hand, building them if need be, before any clock runs; says so if that is impossible."""
     try:
-        obtain([*CORE_PARTS, CLUSTER_API, CLUSTER_API_AWS])
+        obtain(PARTS)
     except BinariesError as problem:
         # Not through say(): the message carries the end of a log, whose lines matter.
         sys.stderr.write(f"error: {problem}\n")

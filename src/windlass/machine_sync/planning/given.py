@@ -102,12 +102,12 @@ def _tree(document: Document, kind: type[KubernetesObject], namespaces: Namespac
     elif not document.namespace:
         metadata["namespace"] = _usual(kind, namespaces)
     metadata.setdefault("generation", 1)
-    for path, field, value in _DEFAULTS.get(kind, ()):
+    for path, field, value in DEFAULTS.get(kind, ()):
         tree = _filled(tree, path, field, value)
     return {"apiVersion": document.api_version, "kind": document.kind, **tree, "metadata": metadata}
 
 
-_DEFAULTS: Mapping[type[KubernetesObject], Sequence[tuple[Sequence[str], str, Any]]] = {
+DEFAULTS: Mapping[type[KubernetesObject], Sequence[tuple[Sequence[str], str, Any]]] = {
     mapi.Machine: ((("spec",), "authoritativeAPI", MACHINE_API),),
     mapi.MachineSet: (
         (("spec",), "authoritativeAPI", MACHINE_API),

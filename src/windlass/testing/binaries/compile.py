@@ -89,9 +89,13 @@ class Compiler:
     def _copy_crds(self, part: Part, pins: Path, destination: Path) -> None:
         source = self.module_folder(part, pins) / part.crds
         destination.mkdir()
-        for file in sorted(source.glob("*.yaml")):
-            # The module cache is read-only; copy2 would carry that over and make our own folder unremovable.
-            shutil.copyfile(file, destination / file.name)
+        for pattern in part.crd_files or ("*.yaml",):
+            files = sorted(source.glob(pattern))
+            if not files:
+                raise BuildFailed(f"{part.module} {part.version} has no {pattern} in {part.crds}: correct parts.py")
+            for file in files:
+                # The module cache is read-only; copy2 would carry that over and make our own folder unremovable.
+                shutil.copyfile(file, destination / file.name)
 
     def module_folder(self, part: Part, pins: Path) -> Path:
         """Where the sources of the part's module lie after loading them, checked against its go.sum."""

@@ -52,6 +52,7 @@ class Part:
     """One Go module pinned by `gomodules/<name>`.
 
     `crds` is the folder in the module that holds the CRDs we copy beside the programs, "" if it has none for us.
+    `crd_files` are globs in that folder, for where it holds other files too or several variants of one CRD.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Part:
     programs: tuple[Program, ...] = ()
     link_variables: tuple[str, ...] = ()
     crds: str = ""
+    crd_files: tuple[str, ...] = ()
 
     @property
     def sources(self) -> Traversable:
@@ -74,7 +76,7 @@ class Part:
         recipe = hashlib.sha256()
         for file in ("go.mod", "go.sum"):
             recipe.update((self.sources / file).read_bytes())
-        recipe.update(repr((self.programs, self.link_variables, self.crds)).encode())
+        recipe.update(repr((self.programs, self.link_variables, self.crds, *self.crd_files)).encode())
         return f"{self.name}-{self.version}-{target.os}-{target.arch}-{recipe.hexdigest()[:8]}"
 
 
@@ -111,8 +113,27 @@ CLUSTER_API_AWS = Part(
     module="sigs.k8s.io/cluster-api-provider-aws/v2",
     version="v2.13.0",
     crds="config/crd/bases",
+    # Kinds of EKS and ROSA are half a megabyte of schema that nothing here uses.
+    crd_files=tuple(
+        f"infrastructure.cluster.x-k8s.io_{plural}.yaml"
+        for plural in ("awsclusters", "awsclustertemplates", "awsmachines", "awsmachinetemplates")
+    ),
 )
-
-PARTS = (ETCD, KUBERNETES, CLUSTER_API, CLUSTER_API_AWS)
+OPENSHIFT_API = Part(
+    name="openshift-api",
+    module="github.com/openshift/api",
+    version="v0.0.0-20260715165912-72066cc9718b",
+    crds=".",
+    # Of each kind the variant with all feature gates on: without MachineAPIMigration there is no authoritativeAPI.
+    crd_files=(
+        "config/v1/zz_generated.crd-manifests/*_clusterversions-CustomNoUpgrade.crd.yaml",
+        "config/v1/zz_generated.crd-manifests/*_dnses-CustomNoUpgrade.crd.yaml",
+        "config/v1/zz_generated.crd-manifests/*_featuregates.crd.yaml",
+        "config/v1/zz_generated.crd-manifests/*_infrastructures-SelfManagedHA-CustomNoUpgrade.crd.yaml",
+        "machine/v1beta1/zz_generated.crd-manifests/*_machines-CustomNoUpgrade.crd.yaml",
+        "machine/v1beta1/zz_generated.crd-manifests/*_machinesets-CustomNoUpgrade.crd.yaml",
+    ),
+)
+PARTS = (ETCD, KUBERNETES, CLUSTER_API, CLUSTER_API_AWS, OPENSHIFT_API)
 CORE_PARTS = (ETCD, KUBERNETES)
 """Enough for a plane without Cluster API."""

@@ -1,12 +1,13 @@
 """CRDs of kinds that Windlass works with but does not own, for tests and the demo.
 
-On a user's cluster these exist already, and Windlass never replaces them. Ours keep what they do not declare, and
-declare the list types, defaults, enums and CEL rules that our code relies on; the YAML files beside this module say
-where each comes from. (Cluster API core and its AWS provider publish theirs in Go modules: those are used as they are.)
+On a user's cluster these exist already, and Windlass never replaces them. Ours are of infrastructure providers. They
+keep what they do not declare, and declare the list types, defaults, enums and CEL rules that our code relies on; the
+YAML files beside this module say where each comes from. (OpenShift, Cluster API core and its AWS provider publish
+theirs in Go modules: those are used as they are, see `windlass.testing.plane.foreign`.)
 
-    foreign()                                             all of them, ready to apply
-    foreign(Foreign.MACHINE_API, Foreign.OPENSTACK)       some
-    [lax(crd) for crd in foreign(Foreign.MACHINE_API)]    without the rules, to store objects that break them
+    foreign()                                           all of them, ready to apply
+    foreign(Foreign.OPENSTACK)                          some
+    [lax(crd) for crd in foreign(Foreign.OPENSTACK)]    without the rules, to store objects that break them
 
 `windlass.testing.crds.drift` compares Structs with any of them.
 """
@@ -26,10 +27,6 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class Foreign(StrEnum):
     """A set of CRDs that come together; the value is the name of its file."""
 
-    MACHINE_API = "machine.openshift.io"
-    """Machine and MachineSet, v1beta1."""
-    CONFIG = "config.openshift.io"
-    """Infrastructure, FeatureGate and ClusterVersion, v1, cluster-scoped."""
     OPENSTACK = "infrastructure.cluster.x-k8s.io-openstack"
     """OpenStackMachine, OpenStackMachineTemplate and OpenStackCluster, v1beta1."""
     POWERVS = "infrastructure.cluster.x-k8s.io-powervs"

@@ -4,46 +4,64 @@
 |---|---|
 | cluster.x-k8s.io and the other groups of Cluster API core | the module `sigs.k8s.io/cluster-api` |
 | infrastructure.cluster.x-k8s.io, AWS kinds | the module `sigs.k8s.io/cluster-api-provider-aws/v2` |
-| everything else (Machine API, OpenShift's configuration, other providers) | `windlass/testing/crds/*.yaml`, our own |
+| infrastructure.cluster.x-k8s.io, other providers | `windlass/testing/crds/*.yaml`, our own |
+| machine.openshift.io, config.openshift.io | the module `github.com/openshift/api`, all feature gates on |
 
 Those out of modules are the projects' real ones, so that our own idea of a schema is not the judge of our own code.
+A module is loaded when one of its groups is first asked for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from windlass.testing.binaries import CLUSTER_API, CLUSTER_API_AWS, obtain
+from windlass.testing.binaries import CLUSTER_API, CLUSTER_API_AWS, OPENSHIFT_API, Part, obtain
 from windlass.testing.crds import foreign as our_own
+from windlass.testing.plane.commands import CLUSTER_API_GROUPS
 from windlass.testing.plane.manifests import read_manifests
 
-# EKS and ROSA kinds are half a megabyte of schema that nothing here uses.
-_AWS_KINDS = ("awsclusters", "awsclustertemplates", "awsmachines", "awsmachinetemplates")
+INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 
-# What the kustomizations of the projects add to the bases. Cluster API core reads from such a label which version of a
-# provider's kind follows which contract. AWSMachine v1beta2 follows contract v1beta1: its status has `ready`, and no
-# `initialization`.
-_CORE_LABELS = {"cluster.x-k8s.io/v1beta2": "v1beta2"}
-_AWS_LABELS = {"cluster.x-k8s.io/v1beta1": "v1beta2"}
+
+@dataclass(frozen=True)
+class _Module:
+    """A part, the API groups whose CRDs it holds, and labels that the project's kustomization adds to them.
+
+    Cluster API core reads from such a label which version of a provider's kind follows which contract.
+    """
+
+    part: Part
+    groups: tuple[str, ...]
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+_MODULES = (
+    _Module(CLUSTER_API, CLUSTER_API_GROUPS, {"cluster.x-k8s.io/v1beta2": "v1beta2"}),
+    # AWSMachine v1beta2 follows contract v1beta1: its status has `ready`, and no `initialization`.
+    _Module(CLUSTER_API_AWS, (INFRASTRUCTURE,), {"cluster.x-k8s.io/v1beta1": "v1beta2"}),
+    _Module(OPENSHIFT_API, ("config.openshift.io", "machine.openshift.io")),
+)
+_GROUPS = frozenset([INFRASTRUCTURE, *(group for module in _MODULES for group in module.groups)])
 
 
 def documents(*groups: str) -> list[dict[str, Any]]:
     """The CRDs of `groups`, or of all groups if none is named; raises ValueError for a group that we have not."""
-    found = [crd for crd in _all() if not groups or crd["spec"]["group"] in groups]
-    if absent := set(groups) - {crd["spec"]["group"] for crd in found}:
+    if absent := set(groups) - _GROUPS:
         raise ValueError(f"no CRDs here for {', '.join(sorted(absent))}: apply your own with apply_crds()")
-    return found
+    wanted = frozenset(groups) or _GROUPS
+    return [crd for crd in _from(wanted) if crd["spec"]["group"] in wanted]
 
 
-def _all() -> Iterator[dict[str, Any]]:
-    yield from (_fit(crd, {}) for crd in our_own())
-    crds = obtain([CLUSTER_API, CLUSTER_API_AWS]).crds
-    yield from (_fit(crd, _CORE_LABELS) for crd in read_manifests([crds[CLUSTER_API.name]]))
-    for crd in read_manifests([crds[CLUSTER_API_AWS.name]]):
-        if crd["spec"]["names"]["plural"] in _AWS_KINDS:
-            yield _fit(crd, _AWS_LABELS)
+def _from(wanted: frozenset[str]) -> Iterator[dict[str, Any]]:
+    if INFRASTRUCTURE in wanted:
+        yield from (_fit(crd, {}) for crd in our_own())
+    modules = [module for module in _MODULES if not wanted.isdisjoint(module.groups)]
+    crds = obtain([module.part for module in modules]).crds
+    for module in modules:
+        yield from (_fit(crd, module.labels) for crd in read_manifests([crds[module.part.name]]))
 
 
-def _fit(crd: dict[str, Any], labels: dict[str, str]) -> dict[str, Any]:
+def _fit(crd: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
     """Without its conversion webhook a CRD can serve one version truthfully: the one that it stores."""
     spec = crd["spec"]
     spec.pop("conversion", None)

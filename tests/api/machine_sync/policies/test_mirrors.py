@@ -88,7 +88,7 @@ SPEC_CHANGES: dict[Kind, list[Tree]] = {
         {"lifecycleHooks": {"preDrain": [{"name": "backup", "owner": "somebody"}]}},
         {"metadata": {"labels": {"a": "b"}}},
         {"authoritativeAPI": "ClusterAPI", "providerID": "openstack:///1"},
-        {"fieldOfTheNextRelease": 1},
+        {"metadata": {"generateName": "unknown-to-conversion-"}},
     ],
     mapi.MachineSet: [
         {"replicas": 2},

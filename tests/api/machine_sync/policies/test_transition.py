@@ -33,6 +33,10 @@ def status(phase: str | None, *, authority: str = "MachineAPI") -> Tree:
     return {"authoritativeAPI": authority, **({"phase": phase} if phase else {})}
 
 
+RUNNING: dict[Kind, Tree] = {mapi.Machine: status("Running"), mapi.MachineSet: status(None)}
+"""What those of each kind say that are past their beginning. A MachineSet has no phase."""
+
+
 @pytest.mark.parametrize(
     ("phase", "expected"),
     [
@@ -87,7 +91,7 @@ async def test_other_changes_are_free_in_every_phase(policed: Policed, phase: st
 
 @pytest.mark.parametrize(("kind", "expected"), [(mapi.Machine, DELETING), (mapi.MachineSet, SET_DELETING)])
 async def test_what_is_being_deleted_keeps_its_authority(policed: Policed, kind: Kind, expected: str) -> None:
-    name = await policed.make(kind, status=status("Running"), **HELD)
+    name = await policed.make(kind, status=RUNNING[kind], **HELD)
     assert await policed.refusal(kind, name, TO_CLUSTER_API) == ""
     await policed.delete(kind, name)
     assert await policed.refusal(kind, name, TO_CLUSTER_API) == expected
@@ -115,7 +119,7 @@ async def test_only_machine_sync_may_while_the_machine_is_being_provisioned(
 @pytest.mark.parametrize("synchronized", ["True", "False", "Unknown", None])
 async def test_who_moves_what_is_not_in_sync_is_warned(policed: Policed, kind: Kind, synchronized: str | None) -> None:
     condition: Any = {"type": "Synchronized", "status": synchronized, "lastTransitionTime": "2026-01-26T01:30:52Z"}
-    name = await policed.make(kind, status={**status("Running"), "conditions": [condition] if synchronized else []})
+    name = await policed.make(kind, status={**RUNNING[kind], "conditions": [condition] if synchronized else []})
     told = await policed.warnings(kind, name, TO_CLUSTER_API)
     assert [one for one in told if NOT_SYNCHRONIZED in one] == ([] if synchronized == "True" else told)
     assert bool(told) == (synchronized != "True")
