@@ -1,6 +1,8 @@
 """Moving authority over one object while caches lag: who takes turns, and what must not happen to anything mirrored."""
 
 from collections.abc import Sequence
+from functools import reduce
+from typing import Any
 
 from msgspec import Struct
 
@@ -71,6 +73,32 @@ async def cluster_api_stays_paused_after_a_move_that_was_called_off(api: MemoryA
     assert what.sides(api) == ("MachineAPI", True)
     await what.reconciled(api, successor)
     assert what.sides(api) == ("MachineAPI", True)
+
+
+async def a_change_that_a_successor_has_not_seen_is_not_lost(
+    api: MemoryApi, what: Movable, *, authority: str, field: str, value: Any
+) -> None:
+    """Somebody changes the object of `authority`; a successor has not seen it when it moves authority to the other."""
+    path = field.split(".")
+    change = reduce(lambda inner, key: {key: inner}, reversed(path), value)
+    reader, successor = LaggingReader(api), LaggingReader(api)
+    for each in ("ClusterAPI", authority):
+        await what.ask(api, each)
+        await what.everybody(api, reader)
+    ours = authority == "MachineAPI"
+    kind, namespace = (what.machine_api, OURS) if ours else (what.cluster_api, THEIRS)
+    successor.freeze(kind)
+    await api.patch(kind, what.name, change, type=PatchType.MERGE, namespace=namespace)
+    await what.reconciled(api, reader)
+    await what.ask(api, "ClusterAPI" if ours else "MachineAPI")
+    await what.reconciled(api, successor)
+    successor.release()
+    await what.everybody(api, successor)
+    assert what.sides(api) == (("ClusterAPI", False) if ours else ("MachineAPI", True))
+    for kind, namespace in ((what.machine_api, OURS), (what.cluster_api, THEIRS)):
+        found = api.peek(kind, what.name, namespace=namespace)
+        assert found is not None
+        assert reduce(lambda tree, key: tree[key], path, found.tree()) == value
 
 
 async def who_has_not_seen_the_move_changes_nothing(api: MemoryApi, what: Movable, *, first: str, then: str) -> None:

@@ -8,7 +8,9 @@
 | - | owned by a MachineSet without a twin in the Machine API, or by an earlier one of its name | | nothing |
 | - | owned by a MachineSet with a twin | | a mirror is created, authority ClusterAPI |
 | exists | any | empty | taken for what spec says, which the next status write makes so |
+| exists | - or marked as a mirror | empty, spec ClusterAPI | becomes ClusterAPI, before anything acts because of it |
 | exists | any | Migrating | authority moves on, or back (`mirroring.migration`) |
+| exists | recreated | ClusterAPI | Migrating and back, which lets the noted generation go down |
 | exists | any | MachineAPI | deletion, else the Cluster API mirror is brought up to date |
 | exists | marked as a mirror | ClusterAPI | the mark and the pause come off |
 | exists | exists | ClusterAPI | deletion, else the Machine API mirror is brought up to date |
@@ -52,7 +54,7 @@ def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
     stopped = seen.last.failed
     match seen.machine_api:
         case Present() as found if found.object.status.authoritative_api == MIGRATING:
-            return migration.proceed(seen.move, now=now) if stopped is None else migration.stuck(found, blame(stopped))
+            return proceed(seen, found, now=now) if stopped is None else migration.stuck(found, blame(stopped))
         case _ if stopped is not None:
             return refused(seen, stopped, now=now)
         case Unreadable() as found:
@@ -64,6 +66,17 @@ def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
     if source is None:
         return Plan.nothing("the machine exists in neither API")
     return _unmirrored(seen, source, now=now)
+
+
+def proceed(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datetime) -> Plan:
+    """The next step of a machine whose authority moves."""
+
+    def in_sync() -> bool:
+        if seen.move.source == MACHINE_API:
+            return migration.up_to_date(_from_machine_api(seen, found, now=now))
+        return migration.up_to_date(_from_cluster_api(seen, now=now))
+
+    return migration.proceed(seen.move, in_sync=in_sync, now=now)
 
 
 def _unmirrored(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> Plan:
@@ -88,14 +101,22 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
     source = metadata_of(seen.cluster_api)
     said = authority(found.object)
     if said == MACHINE_API:
-        first = deletion.of_machine_api(seen, found.metadata) or migration.unheard(found, now=now)
+        first = (
+            deletion.of_machine_api(seen, found.metadata)
+            or migration.unheard(found, now=now)
+            or migration.recreated(seen.move)
+        )
         return first if first is not None else _from_machine_api(seen, found, now=now)
     if said != CLUSTER_API:
         return Plan.nothing(f"status.authoritativeAPI is {said!r}: no side may be written")
     if source is not None and AUTHORITY_ANNOTATION in source.annotations:
         return migration.released(seen.move)
     if source is not None:
-        first = deletion.of_both(seen, source, found.metadata) or migration.unheard(found, now=now)
+        first = (
+            deletion.of_both(seen, source, found.metadata)
+            or migration.unheard(found, now=now)
+            or migration.recreated(seen.move)
+        )
         return first if first is not None else _from_cluster_api(seen, now=now)
     if found.deleting:
         return deletion.of_mirror_alone(seen)

@@ -1,7 +1,8 @@
 """Where the snapshot of a machine comes from: caches, and the API server itself where their lag could do harm."""
 
 from collections.abc import Iterable
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -11,14 +12,18 @@ from windlass.kube.plan import Outcome
 from windlass.kube.seen import Absent, Present, Reader, Seen, metadata_of
 from windlass.kube.together import together
 from windlass.machine_sync import constants
-from windlass.machine_sync.constants import MIGRATING, SYNC_FINALIZER, Namespaces
+from windlass.machine_sync.constants import MIGRATING, PAUSED_ANNOTATION, SYNC_FINALIZER, Namespaces
+from windlass.machine_sync.machine.decide import proceed
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.mirroring import migration
-from windlass.machine_sync.mirroring.synchronized import authority, disagree
+from windlass.machine_sync.mirroring.synchronized import authority, behind, disagree
 from windlass.machine_sync.platforms import Platform
 
 INFRASTRUCTURE = "cluster"
 """The name of the one Infrastructure object."""
+
+_EVER: Final = datetime.fromtimestamp(0, UTC)
+"""A moment, for a plan of which only the kinds of objects are asked."""
 
 
 class Observer:
@@ -52,9 +57,9 @@ class Observer:
             return await self._from_cluster_api(seen)
         match machine_api.object.status.authoritative_api or authority(machine_api.object):
             case constants.MACHINE_API:
-                return await self._from_machine_api(seen, machine_api)
+                return await self._under_machine_api(seen, machine_api)
             case constants.MIGRATING:
-                return await self._migrating(seen)
+                return await self._migrating(seen, machine_api)
             case constants.CLUSTER_API:
                 return await self._from_cluster_api(seen)
         return seen
@@ -71,6 +76,9 @@ class Observer:
             source = metadata_of(seen.cluster_api)
             if source is None and mirror is None:
                 return seen
+        elif behind(seen.machine_api, source):
+            seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, live=True))
+            source = metadata_of(seen.cluster_api)
         goes = mirror is not None and mirror.deletion_timestamp is not None
         owner = set_owner(source, capi.MachineSet.RESOURCE.api_version) if source else None
         if owner is None and mirror is not None:
@@ -99,17 +107,34 @@ class Observer:
         seen = await self._infra(seen)
         return seen if source.deleting else await self._to_convert(seen, source.metadata)
 
-    async def _migrating(self, seen: MachineSnapshot) -> MachineSnapshot:
-        """Nobody is authoritative: who stands still is all there is to know."""
+    async def _under_machine_api(self, seen: MachineSnapshot, source: Present[mapi.Machine]) -> MachineSnapshot:
+        """The Machine API is authoritative, as far as is known: an infra machine that is not paused says otherwise."""
+        seen = await self._from_machine_api(seen, source)
+        infra = metadata_of(seen.infra)
+        if infra is None or PAUSED_ANNOTATION in infra.annotations:
+            return seen
+        seen = replace(seen, machine_api=await self._machine_api(mapi.Machine, seen.name, live=True))
+        found = seen.machine_api
+        if isinstance(found, Present) and authority(found.object) == constants.MACHINE_API:
+            return seen
+        return await self._of_its_authority(seen)
+
+    async def _migrating(self, seen: MachineSnapshot, found: Present[mapi.Machine]) -> MachineSnapshot:
+        """Nobody is authoritative: who stands still is to be known, and whether the mirror is still one."""
         if isinstance(seen.cluster_api, Absent):
             seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, confirm=True))
-        seen = await self._infra(seen)
+        if seen.move.source == constants.MACHINE_API:
+            seen = await self._from_machine_api(seen, found)
+        else:
+            seen = await self._from_cluster_api(seen)
         looked: frozenset[type[KubernetesObject]] = frozenset()
-        while kinds := migration.relied_upon(seen.move, seen.last) - looked:
+        while kinds := migration.relied_upon(seen.move, proceed(seen, found, now=_EVER), seen.last) - looked:
             seen = await self._live(seen, kinds)
             looked |= kinds
+            if not isinstance(seen.machine_api, Present):
+                return await self._of_its_authority(seen)
             found = seen.machine_api
-            if not (isinstance(found, Present) and found.object.status.authoritative_api == MIGRATING):
+            if found.object.status.authoritative_api != MIGRATING:
                 return await self._of_its_authority(seen)
         return seen
 

@@ -7,6 +7,7 @@
 | - | exists | | nothing: an independent MachineSet; a mirror is made by whoever wants one |
 | exists | any | empty | becomes what spec says |
 | exists | any | Migrating | authority moves on, or back (`mirroring.migration`) |
+| exists | recreated | ClusterAPI | Migrating and back, which lets the noted generation go down |
 | exists | any | MachineAPI | deletion, else the Cluster API mirror is made or brought up to date |
 | exists | marked as a mirror | ClusterAPI | the mark and the pause come off |
 | exists | exists | ClusterAPI | deletion, else the Machine API mirror is brought up to date |
@@ -53,7 +54,7 @@ def _mirrored(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now:
     """A MachineSet that is there in the Machine API."""
     said, stopped = found.object.status.authoritative_api, seen.last.failed
     if said == MIGRATING:
-        return migration.proceed(seen.move, now=now) if stopped is None else migration.stuck(found, blame(stopped))
+        return proceed(seen, found, now=now) if stopped is None else migration.stuck(found, blame(stopped))
     if stopped is not None:
         return refused(seen, stopped, now=now)
     if not said:
@@ -67,10 +68,24 @@ def _mirrored(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now:
     return _with_move(seen, found, plan)
 
 
+def proceed(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now: datetime) -> Plan:
+    """The next step of a MachineSet whose authority moves."""
+
+    def in_sync() -> bool:
+        if seen.move.source == MACHINE_API:
+            return migration.up_to_date(to_cluster_api.create_or_update(seen, found, now=now))
+        return migration.up_to_date(_to_machine_api(seen, found, now=now))
+
+    return migration.proceed(seen.move, in_sync=in_sync, now=now)
+
+
 def _from_machine_api(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, now: datetime) -> Plan:
-    if first := deletion.of_machine_api(seen, source.metadata) or migration.unheard(source, now=now):
-        return first
-    return to_cluster_api.create_or_update(seen, source, now=now)
+    first = (
+        deletion.of_machine_api(seen, source.metadata)
+        or migration.unheard(source, now=now)
+        or migration.recreated(seen.move)
+    )
+    return first if first is not None else to_cluster_api.create_or_update(seen, source, now=now)
 
 
 def _from_cluster_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet], *, now: datetime) -> Plan:
@@ -81,8 +96,15 @@ def _from_cluster_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet]
         return to_cluster_api.create_unpaused(seen, mirror, now=now)
     if AUTHORITY_ANNOTATION in source.annotations:
         return migration.released(seen.move)
-    if first := deletion.of_cluster_api(seen, source, mirror.metadata) or migration.unheard(mirror, now=now):
-        return first
+    first = (
+        deletion.of_cluster_api(seen, source, mirror.metadata)
+        or migration.unheard(mirror, now=now)
+        or migration.recreated(seen.move)
+    )
+    return first if first is not None else _to_machine_api(seen, mirror, now=now)
+
+
+def _to_machine_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet], *, now: datetime) -> Plan:
     if isinstance(seen.cluster_api, Present):
         return to_machine_api.update(seen, seen.cluster_api, mirror, now=now)
     assert isinstance(seen.cluster_api, Unreadable)

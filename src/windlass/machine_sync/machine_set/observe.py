@@ -1,5 +1,6 @@
 """Where the snapshot of a MachineSet comes from: caches, and the API server itself where their lag could do harm."""
 
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -11,18 +12,23 @@ from windlass.kube.seen import Absent, NotServedKind, Present, Seen, Unreadable,
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
+    MACHINE_API,
     MIGRATING,
     SYNC_FINALIZER,
     Namespaces,
 )
 from windlass.machine_sync.machine.controller import IndexedReader
+from windlass.machine_sync.machine_set.decide import proceed
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot, Template
 from windlass.machine_sync.mirroring import migration
-from windlass.machine_sync.mirroring.synchronized import disagree
+from windlass.machine_sync.mirroring.synchronized import behind, disagree
 from windlass.machine_sync.platforms import Platform
 
 INFRASTRUCTURE: Final = "cluster"
 """The name of the one Infrastructure object."""
+
+_EVER: Final = datetime.fromtimestamp(0, UTC)
+"""A moment, for a plan of which only the kinds of objects are asked."""
 
 BY_SET: Final = "machine-set"
 """Index of infra templates: by the MachineSet they were made for, or would have been by their name."""
@@ -67,7 +73,7 @@ class Observer:
         if isinstance(machine_api, Unreadable):
             return found
         if machine_api.object.status.authoritative_api == MIGRATING:
-            return await self._migrating(self._with_templates(found))
+            return await self._migrating(self._with_templates(found), machine_api)
         return await self._of_its_authority(self._with_templates(found), machine_api)
 
     async def _of_its_authority(
@@ -78,18 +84,22 @@ class Observer:
             return await self._from_cluster_api(found)
         return await self._from_machine_api(found)
 
-    async def _migrating(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
-        """Nobody is authoritative: who stands still is all there is to know."""
+    async def _migrating(self, found: MachineSetSnapshot, machine_api: Present[mapi.MachineSet]) -> MachineSetSnapshot:
+        """Nobody is authoritative: who stands still is to be known, and whether the mirror is still one."""
+        if found.move.source == MACHINE_API:
+            found = await self._from_machine_api(found)
+        else:
+            found = await self._from_cluster_api(found)
         looked: frozenset[type[KubernetesObject]] = frozenset()
-        while kinds := migration.relied_upon(found.move, found.last) - looked:
+        while kinds := migration.relied_upon(found.move, proceed(found, machine_api, now=_EVER), found.last) - looked:
             looked |= kinds  # Templates are not asked for: nobody acts on one.
             if capi.MachineSet in kinds:
                 found = replace(found, cluster_api=await self._cluster_api(capi.MachineSet, found.name, live=True))
             if mapi.MachineSet in kinds:
                 found = replace(found, machine_api=await self._machine_api(found.name, confirm=True))
-            machine_api = found.machine_api
-            if not isinstance(machine_api, Present):
+            if not isinstance(found.machine_api, Present):
                 return found
+            machine_api = found.machine_api
             if machine_api.object.status.authoritative_api != MIGRATING:
                 return await self._of_its_authority(found, machine_api)
         return found
@@ -102,6 +112,9 @@ class Observer:
         return self._with_templates(found)
 
     async def _from_cluster_api(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
+        meta = metadata_of(found.cluster_api)
+        if meta is not None and behind(found.machine_api, meta):
+            found = replace(found, cluster_api=await self._cluster_api(capi.MachineSet, found.name, live=True))
         if not isinstance(found.cluster_api, Present):
             return found
         spec = found.cluster_api.object.spec

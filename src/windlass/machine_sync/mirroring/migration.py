@@ -9,10 +9,12 @@ authoritative, so that the direction is known whatever spec says meanwhile.
 | as spec | | nothing |
 | the other | not synchronized, being deleted, being provisioned, or not yet taken up by its side | the move waits |
 | the other | synchronized, the generation noted or to be noted | Migrating, synchronizedAPI who was authoritative |
+| any | the noted generation is above the authority's: its object was recreated | Migrating, and back |
 | Migrating | spec went back, or the authoritative object changed or lost its mirror | back to synchronizedAPI |
 | Migrating, to the Machine API | Cluster API not paused | it is asked to pause: an annotation on its objects |
 | Migrating, to the Machine API | not yet paused | wait for its controllers to say so |
 | Migrating, to Cluster API | the Machine API not paused | wait for its controllers to say so: status has told them |
+| Migrating, back to Cluster API | it was not asked to pause yet | nobody is waited for: nothing changed for either |
 | Migrating, to Cluster API | Cluster API still asked to pause | the annotations come off |
 | Migrating | the old side stands still, the new one may act | status becomes the target, Synchronized Unknown |
 | as spec, just now | the Machine API has not heard of it | it is left a moment to say so, before anything is mirrored |
@@ -21,18 +23,24 @@ The new side is unpaused before status names it: a crash between the two leaves 
 it is the mirror. The generation is reset in the write that leaves Migrating, because the API allows it only there.
 A migration that OpenShift's own operator began has no synchronizedAPI: then spec alone decides, as it does there.
 
+The authoritative object has changed if its generation is another than the noted one, be it lower (recreated), or if its
+mirror is not what conversion makes of it. The second finds what no generation counts (labels, annotations, the infra
+machine), and a mirror that a controller with old caches wrote. It is not asked once Cluster API was let go, since then
+its controllers change what they find.
+
 Caches may be behind. What a step writes it writes only as it was seen, and is refused otherwise; what it relies on
 without writing it is asked of the API server first, if the step lets one side act:
 
 | step | written, if it is as it was seen | relied on |
 |---|---|---|
+| ask Cluster API to pause | what is annotated | the Machine API: authority still moves; known, if just written |
 | let Cluster API go | what is annotated | the Machine API: it says that it is paused, and authority still moves |
 | status becomes ClusterAPI | the Machine API's status | Cluster API: nothing is annotated; known, if just written |
 | status becomes MachineAPI | the Machine API's status | Cluster API: all of it stands still |
 """
 
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from math import inf
 from typing import Any
 
@@ -58,7 +66,6 @@ PAUSED = "Paused"
 
 _NOTHING = Plan()
 _GENERATION = "synchronizedGeneration"
-_EVER = datetime.fromtimestamp(0, UTC)
 _PATIENCE = 30.0
 """Seconds after which we look again for somebody else's `Paused` condition, should a watch event be lost."""
 _COURTESY = 2.0
@@ -120,6 +127,16 @@ class Move(Struct, frozen=True):
         return noted if noted in (MACHINE_API, CLUSTER_API) else ""
 
     @property
+    def source(self) -> str:
+        """Whose object the mirror was made from when the move began. Only while authority moves."""
+        return self.came_from or _other(self.spec)
+
+    @property
+    def noted(self) -> int:
+        """The generation of the authority that the mirror is known to have."""
+        return int(self.machine_api.object.status.synchronized_generation)
+
+    @property
     def requested(self) -> bool:
         """Authority is to move, and has not begun to."""
         return {self.status, self.spec} == {MACHINE_API, CLUSTER_API}
@@ -130,11 +147,25 @@ def begin(move: Move, plan: Plan = _NOTHING) -> Plan:
 
     `plan` is what else there is to do: Events, and to note the generation (`noted`), which is done in the same write.
     """
-    fields = {"authoritativeAPI": MIGRATING, "synchronizedAPI": move.status, **_noting(plan)}
     events = (action for action in plan.actions if isinstance(action, Emit))
-    return Plan.of(
-        *events, status_fields(move.machine_api, fields, why=f"authority moves from {move.status} to {move.spec}")
-    )
+    return Plan.of(*events, _leave(move, why=f"authority moves from {move.status} to {move.spec}", **_noting(plan)))
+
+
+def recreated(move: Move) -> Plan | None:
+    """The first step of the way through Migrating and back, where the API lets the noted generation go down.
+
+    None if it need not. It must not stay above: the next edits of the new object would pass for noted.
+    """
+    source = _source(move, move.status)
+    if not move.status or source is None or move.noted <= source.generation:
+        return None
+    why = f"generation {move.noted} is noted, but {move.status}'s object was recreated and is at {source.generation}"
+    return Plan.of(_leave(move, why=why))
+
+
+def _leave(move: Move, *, why: str, **fields: Any) -> Merge:
+    fields = {"authoritativeAPI": MIGRATING, "synchronizedAPI": move.status, **fields}
+    return status_fields(move.machine_api, fields, why=why)
 
 
 def noted(move: Move, plan: Plan) -> int | None:
@@ -143,7 +174,7 @@ def noted(move: Move, plan: Plan) -> int | None:
     A request to move authority is a new generation itself, so there is always one to be noted first.
     """
     if all(isinstance(action, Emit) for action in plan.needed):
-        return int(move.machine_api.object.status.synchronized_generation)
+        return move.noted
     return _noting(plan).get(_GENERATION)
 
 
@@ -152,12 +183,18 @@ def synchronized(move: Move, *, authority: str, noted: int | None = None) -> boo
 
     `noted` is the generation that is about to be noted, None for what the status says.
     """
-    found = move.machine_api.object
-    source = found.metadata if authority == MACHINE_API else move.parts[0].metadata
+    source = _source(move, authority)
     if source is None or not is_true(_conditions(move.machine_api), SYNCHRONIZED):
         return False
-    generation = found.status.synchronized_generation if noted is None else noted
-    return bool(generation >= source.generation)
+    return (move.noted if noted is None else noted) == source.generation
+
+
+def up_to_date(copying: Plan) -> bool:
+    """`copying`, the plan that brings a mirror up to date, succeeds and changes nothing but status."""
+    last = copying.actions[-1] if copying.actions else None
+    if not isinstance(last, Merge) or not is_true(_list(_status(last.desired).get("conditions")), SYNCHRONIZED):
+        return False
+    return all(isinstance(action, Emit) or action.subresource == "status" for action in copying.needed)
 
 
 def taken_up(move: Move) -> bool:
@@ -171,20 +208,28 @@ def taken_up(move: Move) -> bool:
     return not any(part.reports and not part.annotated and _says_paused(part.seen) for part in move.parts)
 
 
-def proceed(move: Move, *, now: datetime) -> Plan:
-    """The next step while status is Migrating."""
+def proceed(move: Move, *, in_sync: Callable[[], bool], now: datetime) -> Plan:
+    """The next step while status is Migrating.
+
+    `in_sync` tells whether the mirror is what conversion makes of the object of `move.source` (`up_to_date`).
+    """
     if move.spec not in (MACHINE_API, CLUSTER_API):
         return Plan.nothing(f"spec.authoritativeAPI is {move.spec!r}: there is no such API to move to")
-    source = move.came_from or _other(move.spec)
     goal = move.spec
-    if goal != source:
-        in_step = synchronized(move, authority=source)
-        if not move.came_from and not in_step:
+    if goal != move.source:
+        noted = synchronized(move, authority=move.source)
+        if not move.came_from and not noted:
             return Plan().then(WaitFor("the mirror to be synchronized: authority was not moved by this controller"))
-        if move.came_from and not (in_step and move.parts[0].metadata is not None):
+        if move.came_from and not (noted and move.parts[0].metadata is not None and _unchanged(move, in_sync)):
             # Nobody makes or changes a mirror while nobody is authoritative, so the way on leads back.
-            goal = source
+            goal = move.source
     return _to_machine_api(move, now=now) if goal == MACHINE_API else _to_cluster_api(move, now=now)
+
+
+def _unchanged(move: Move, in_sync: Callable[[], bool]) -> bool:
+    if move.source == MACHINE_API and not all(part.annotated or part.metadata is None for part in move.parts):
+        return True  # Cluster API was let go, and changes what it finds.
+    return in_sync()
 
 
 def released(move: Move) -> Plan:
@@ -195,21 +240,22 @@ def released(move: Move) -> Plan:
     return Plan.of(*_unpause(move))
 
 
-def relied_upon(move: Move, last: Outcome) -> frozenset[type[KubernetesObject]]:
-    """The kinds of the objects that have to be looked at live before the next step.
+def relied_upon(move: Move, step: Plan, last: Outcome) -> frozenset[type[KubernetesObject]]:
+    """The kinds of the objects that have to be looked at live before `step`, the next one while status is Migrating.
 
     The caches say it well enough to wait by, but not to let one side act: what somebody said of an earlier move would
     pass for his answer. Not of what the step itself writes, which is refused if it is not as it was seen; nor of what
     we wrote in the round before, which is as the API server answered.
+
+    To ask for a pause lets nobody act. But if authority moves no more, nobody would take it back.
     """
-    if move.machine_api.object.status.authoritative_api != MIGRATING:
+    if not step.needed:
         return frozenset()
-    plan = proceed(move, now=_EVER)
-    if not plan.needed or isinstance(plan.next, WaitFor):
-        return frozenset()  # To wait, or to ask for a pause, lets nobody act.
-    written = [action.target.kind for action in plan.needed]
+    kinds: list[type[KubernetesObject]] = [type(move.machine_api.object)]
+    if not isinstance(step.next, WaitFor):
+        kinds += [part.kind for part in move.parts]
+    written = [action.target.kind for action in step.needed]
     answered = [result.action.target.kind for result in last.results if result.error is None]
-    kinds = (type(move.machine_api.object), *(part.kind for part in move.parts))
     return frozenset(kinds).difference(written, answered)
 
 
@@ -255,7 +301,8 @@ def _to_machine_api(move: Move, *, now: datetime) -> Plan:
 
 
 def _to_cluster_api(move: Move, *, now: datetime) -> Plan:
-    if not _says_paused(move.machine_api):
+    never_left = move.came_from == CLUSTER_API and not any(part.annotated for part in move.parts)
+    if not never_left and not _says_paused(move.machine_api):
         return Plan().then(WaitFor("the Machine API's controllers to say that they are paused", _PATIENCE))
     if blind := _blind(move):
         return blind
@@ -347,8 +394,18 @@ def _seconds_since(time: Any, now: datetime) -> float:
         return inf
 
 
+def _source(move: Move, authority: str) -> ObjectMeta | None:
+    """The metadata of the object of `authority`."""
+    return move.machine_api.metadata if authority == MACHINE_API else move.parts[0].metadata
+
+
+def _status(tree: Mapping[str, Any]) -> Mapping[str, Any]:
+    status = tree.get("status")
+    return status if isinstance(status, Mapping) else {}
+
+
 def _conditions(found: Present[Any]) -> list[Any]:
-    return _list((found.tree.get("status") or {}).get("conditions"))
+    return _list(_status(found.tree).get("conditions"))
 
 
 def _list(conditions: Any) -> list[Any]:

@@ -121,6 +121,16 @@ def disagree(machine_api: Seen[Any], cluster_api: ObjectMeta) -> bool:
     return said != MIGRATING and (said == MACHINE_API) != (AUTHORITY_ANNOTATION in cluster_api.annotations)
 
 
+def behind(machine_api: Seen[Any], cluster_api: ObjectMeta) -> bool:
+    """A later generation of the object of Cluster API, the authority, is noted than the one that was seen.
+
+    So somebody has seen a later one, or the object was recreated.
+    """
+    if not isinstance(machine_api, Present):
+        return False
+    return bool(machine_api.object.status.synchronized_generation > cluster_api.generation)
+
+
 def failed(fault: Fault, machine_api: Seen[Any], *, source: Target | None, now: datetime) -> Plan:
     """Say so where people look: as a condition of the Machine API object, and as an Event when that changes.
 
@@ -201,9 +211,8 @@ def status_write(
     `status` is the whole converted status, None to leave it as it is; conditions and what the two APIs' own machinery
     keeps there (`KEPT`) stay. An empty authoritativeAPI is filled from spec: until somebody does, nobody acts.
 
-    `generation` is that of the authoritative object, None to keep what is noted. It never goes down: the API refuses
-    that outside of a migration. A lower one means that the authoritative object was deleted and made anew, or that the
-    other side was authoritative in between.
+    `generation` is that of the authoritative object, None to keep what is noted. The API refuses a lower one than the
+    noted one, which is for `migration.recreated` to reset first.
     """
     observed: dict[str, Any] = dict(found.tree.get("status") or {})
     if status is None:
@@ -213,7 +222,7 @@ def status_write(
     desired["authoritativeAPI"] = authority(found.object)
     desired["conditions"] = put(observed.get("conditions") or [], verdict.condition, now=now)
     if generation is not None:
-        desired["synchronizedGeneration"] = max(generation, found.object.status.synchronized_generation)
+        desired["synchronizedGeneration"] = generation
     return Merge(
         target=target(found),
         part="status",

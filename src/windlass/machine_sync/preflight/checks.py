@@ -131,7 +131,7 @@ def _synchronized(candidate: Candidate, found: Any) -> Found:
         yield from ((Answer.NO, text) for text in selectors.difference(found, other))
     authority = found if candidate.source == MACHINE_API else there(candidate.cluster_api)
     # Without Cluster API's copy, `infrastructure` says no.
-    if authority is not None and found.status.synchronized_generation < authority.metadata.generation:
+    if authority is not None and found.status.synchronized_generation != authority.metadata.generation:
         # A request is a new generation of its own: after it, Machine sync has to catch up in any case.
         text = f"up to generation {found.status.synchronized_generation} of {authority.metadata.generation}"
         yield Answer.NOTE, f"{text} of {SIDE[candidate.source]}'s: authority moves when Machine sync has caught up"

@@ -51,6 +51,8 @@ class Cast:
         self.acting: dict[Actor, bool] = dict.fromkeys(Actor, False)
         self.edited: str | None = None
         """The last change of the spec that was made where it may be made."""
+        self.labelled: str | None = None
+        """The last change of a label that was made there, which no generation counts."""
         self.turns: dict[str, Callable[[], Awaitable[object]]] = {
             "we": lambda: self.we(self.readers[0], max_rounds=ROUNDS),
             "we, one step": lambda: self.we(self.readers[0], max_rounds=1),
@@ -68,6 +70,7 @@ class Cast:
             "user asks for the other": self.change_mind,
             "user edits the Machine API": lambda: self.edit(mapi.Machine, OURS),
             "user edits Cluster API": lambda: self.edit(capi.Machine, THEIRS),
+            "user labels Cluster API": self.label,
         }
 
     async def take(self, turn: str) -> None:
@@ -118,17 +121,27 @@ class Cast:
         asked = (mapi_of(self.api) or {"spec": {}})["spec"].get("authoritativeAPI")
         await self.ask("ClusterAPI" if asked == "MachineAPI" else "MachineAPI")
 
-    async def edit(self, kind: type[Any], namespace: str) -> None:
-        """Somebody changes a Machine where our admission policies let him, which is where it must not get lost."""
+    def may_change(self, kind: type[Any]) -> bool:
+        """Our admission policies let people change this Machine now, so what they change must not get lost."""
         now, before = authority_of(mapi_of(self.api))
         marked = AUTHORITY_ANNOTATION in annotations_of(tree_of(self.api, capi.Machine, NAME, THEIRS))
         side = before if now == "Migrating" else now
-        if (kind is mapi.Machine) != (side == "MachineAPI") or (kind is capi.Machine and marked):
-            return
-        edited = f"aws:///us-east-1a/i-{self.api.version}"
-        body = {"spec": {"providerID": edited}}
-        await self.api.patch(kind, NAME, body, type=PatchType.MERGE, namespace=namespace)
-        self.edited = edited
+        return (kind is mapi.Machine) == (side == "MachineAPI") and not (kind is capi.Machine and marked)
+
+    async def edit(self, kind: type[Any], namespace: str) -> None:
+        if self.may_change(kind):
+            edited = f"aws:///us-east-1a/i-{self.api.version}"
+            body = {"spec": {"providerID": edited}}
+            await self.api.patch(kind, NAME, body, type=PatchType.MERGE, namespace=namespace)
+            self.edited = edited
+
+    async def label(self) -> None:
+        """Not in the Machine API, where the same label for the Node, which a mirror has too, goes before this one."""
+        if self.may_change(capi.Machine):
+            labelled = f"v{self.api.version}"
+            body = {"metadata": {"labels": {"team": labelled}}}
+            await self.api.patch(capi.Machine, NAME, body, type=PatchType.MERGE, namespace=THEIRS)
+            self.labelled = labelled
 
     async def to_rest(self) -> None:
         """Fair turns until nothing changes any more."""
@@ -194,6 +207,38 @@ TURNS = st.lists(st.sampled_from(sorted(Cast(world(), OPENSTACK).turns)), max_si
         *("user asks for the other", "user asks for the other", "user asks for the other"),
     ],
 )
+@example(  # Who has not seen the last edit in Cluster API takes over, and begins the move that was asked for.
+    OPENSTACK,
+    "ClusterAPI",
+    [
+        *("its cache of Machines of Cluster API stands still", "user edits Cluster API", "we"),
+        *("user asks for MachineAPI", "the other of us"),
+    ],
+)
+@example(  # The same, of an edit that no generation counts.
+    OPENSTACK,
+    "ClusterAPI",
+    [
+        *("its cache of Machines of Cluster API stands still", "user labels Cluster API", "we"),
+        *("user asks for MachineAPI", "the other of us"),
+    ],
+)
+@example(  # Who has not seen the last edit in the Machine API, nor that the move has begun, writes over the mirror.
+    OPENSTACK,
+    "MachineAPI",
+    [
+        *("user asks for the other", "its cache of the Machine API stands still"),
+        *("user asks for the other", "user asks for the other", "user edits the Machine API", "we", "the other of us"),
+    ],
+)
+@example(  # Who has not seen that a move was taken back asks Cluster API to pause for it.
+    AWS,
+    "ClusterAPI",
+    [
+        *("user asks for the other", "its cache of Machines of Cluster API stands still", "the other of us"),
+        *("its cache of the Machine API stands still", "user asks for ClusterAPI", "we", "the other of us"),
+    ],
+)
 @settings(max_examples=150, deadline=None)
 def test_never_two_that_act_and_in_the_end_who_was_asked_for(
     platform: Platform, authority: str, turns: list[str]
@@ -216,6 +261,8 @@ def test_never_two_that_act_and_in_the_end_who_was_asked_for(
         assert marks & annotations_of(source).keys() == (marks if asked == "MachineAPI" else set())
         if cast.edited:
             assert machine["spec"]["providerID"] == source["spec"]["providerID"] == cast.edited
+        if cast.labelled:
+            assert machine["metadata"]["labels"]["team"] == source["metadata"]["labels"]["team"] == cast.labelled
 
     asyncio.run(scenario())
 

@@ -9,6 +9,7 @@ from windlass.testing.memory.reader import LaggingReader
 
 from ..moves import (
     Movable,
+    a_change_that_a_successor_has_not_seen_is_not_lost,
     cluster_api_stays_paused_after_a_move_that_was_called_off,
     who_has_not_seen_the_move_changes_nothing,
 )
@@ -186,3 +187,38 @@ async def test_cluster_api_is_not_let_go_for_a_move_that_is_over() -> None:
 @pytest.mark.parametrize(("first", "then"), [("MachineAPI", "ClusterAPI"), ("ClusterAPI", "MachineAPI")])
 async def test_a_successor_that_has_not_seen_that_authority_moved_changes_nothing(first: str, then: str) -> None:
     await who_has_not_seen_the_move_changes_nothing(alone(), MACHINE, first=first, then=then)
+
+
+@pytest.mark.parametrize(("field", "value"), [("spec.providerID", "openstack:///2"), ("metadata.labels.team", "b")])
+@pytest.mark.parametrize("authority", ["ClusterAPI", "MachineAPI"])
+async def test_what_a_successor_has_not_seen_when_it_moves_authority_is_not_lost(
+    authority: str, field: str, value: str
+) -> None:
+    await a_change_that_a_successor_has_not_seen_is_not_lost(
+        alone(), MACHINE, authority=authority, field=field, value=value
+    )
+
+
+async def test_a_mirror_of_a_later_generation_than_was_seen_is_not_written_over() -> None:
+    api = await at_rest()
+    reader = LaggingReader(api)
+    reader.freeze(capi.Machine)
+    later: Tree = {"spec": {"providerID": "openstack:///2"}}
+    await api.patch(capi.Machine, NAME, later, type=PatchType.MERGE, namespace=THEIRS)
+    await reconciled(api, LaggingReader(api))
+    before = api.version
+    await reconciled(api, reader)
+    assert api.version == before, [str(change) for change in api.changes_since(before)]
+
+
+async def test_an_infra_machine_that_its_provider_acts_on_is_not_taken_for_a_mirrors() -> None:
+    """A successor has seen the infra machine let go, and neither of the Machines that say why."""
+    api = alone()
+    reader, successor = LaggingReader(api), LaggingReader(api)
+    await MACHINE.everybody(api, reader)
+    successor.freeze(mapi.Machine, capi.Machine)
+    await MACHINE.ask(api, "ClusterAPI")
+    await MACHINE.everybody(api, reader)
+    before = api.version
+    await reconciled(api, successor)
+    assert api.version == before, [str(change) for change in api.changes_since(before)]

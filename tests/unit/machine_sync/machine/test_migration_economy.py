@@ -12,9 +12,9 @@ from windlass.api import capa, capi, mapi
 from windlass.api.meta import K, KubernetesObject
 from windlass.kube.errors import Conflict
 from windlass.kube.plan import Emit, Merge, Outcome, Plan, Result, WaitFor, target_of
-from windlass.kube.seen import Seen, metadata_of
+from windlass.kube.seen import Present, Seen, metadata_of
 from windlass.kube.verbs import PatchType
-from windlass.machine_sync.machine.decide import decide
+from windlass.machine_sync.machine.decide import decide, proceed
 from windlass.machine_sync.mirroring import migration
 from windlass.machine_sync.platforms import AWS, OPENSTACK
 from windlass.testing.memory import MemoryApi
@@ -57,6 +57,7 @@ def relied_upon(case: Tree, *written: Any) -> set[Any]:
     """What has to be looked at live, if these sides were written in the round before."""
     seen = snapshot(**case)
     found: dict[str, tuple[type[KubernetesObject], Seen[Any]]] = {
+        "machine_api": (mapi.Machine, seen.machine_api),
         "cluster_api": (capi.Machine, seen.cluster_api),
         "infra": (seen.platform.infra_machine, seen.infra),
     }
@@ -66,7 +67,11 @@ def relied_upon(case: Tree, *written: Any) -> set[Any]:
         meta = metadata_of(one)
         assert meta is not None
         results.append(Result(Merge(target=target_of(kind, meta), observed={}, desired={})))
-    return set(migration.relied_upon(seen.move, Outcome(tuple(results))))
+    if seen.move.status != "Migrating":
+        return set()
+    assert isinstance(seen.machine_api, Present)
+    step = proceed(seen, seen.machine_api, now=NOW)
+    return set(migration.relied_upon(seen.move, step, Outcome(tuple(results))))
 
 
 class TestWhatIsLookedAt:
@@ -75,12 +80,18 @@ class TestWhatIsLookedAt:
         assert relied_upon(aws_under_cluster_api()) == set()
 
     @pytest.mark.parametrize("start", [aws_under_machine_api, aws_under_cluster_api])
-    def test_nothing_while_somebody_is_asked_to_pause_or_waited_for(self, start: Any) -> None:
+    def test_nothing_while_somebody_is_waited_for_or_asked_to_pause_in_the_round_after_the_begin(
+        self, start: Any
+    ) -> None:
         case = start()
         begun = asked(case, "MachineAPI" if start is aws_under_cluster_api else "ClusterAPI")
         begun = after(decided(**begun), **begun)
         assert authority(begun)[0] == "Migrating"
-        assert relied_upon(begun) == relied_upon(settled(**begun)) == set()
+        assert relied_upon(begun, "machine_api") == relied_upon(settled(**begun)) == set()
+
+    def test_a_successor_asks_for_a_pause_only_if_authority_still_moves(self) -> None:
+        begun = asked(aws_under_cluster_api(), "MachineAPI")
+        assert relied_upon(after(decided(**begun), **begun)) == {mapi.Machine}
 
     def test_before_cluster_api_is_let_go_only_the_machine_api_whose_word_it_is(self) -> None:
         assert relied_upon(says_paused(moving(aws_under_machine_api()), "machine_api")) == {mapi.Machine}

@@ -105,9 +105,8 @@ DEVIATIONS: dict[str, Deviation] = {
     "AWS-mapi-auth-deleting-no-capi": QUIET_END,
     "OpenStack-mapi-auth-deleting-no-capi": QUIET_END,
     "AWS-capi-auth-no-capi-machine-creates-unpaused": Deviation(
-        "the owner of the infra machine and the status of a Machine that is not paused are Cluster API's to write; the "
-        "noted generation never goes down, which the API would refuse",
-        {"infra.metadata.ownerReferences", "cluster_api.status", "machine_api.status.synchronizedGeneration"},
+        "the owner of the infra machine and the status of a Machine that is not paused are Cluster API's to write",
+        {"infra.metadata.ownerReferences", "cluster_api.status"},
     ),
     "OpenStack-capi-auth-no-capi-machine-creates-unpaused": Deviation(
         "as on AWS; and upstream cannot compare provider specs of OpenStack",
@@ -116,6 +115,7 @@ DEVIATIONS: dict[str, Deviation] = {
             "infra.metadata.ownerReferences",
             "cluster_api.status",
             "machine_api.spec.metadata",
+            "machine_api.status.synchronizedGeneration",
             *CONDITION,
             *DERIVED_LABELS,
         }

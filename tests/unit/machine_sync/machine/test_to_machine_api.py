@@ -16,6 +16,8 @@ from .cases import (
     decided,
     mirrored,
     notes,
+    rounds,
+    writes,
 )
 
 
@@ -98,8 +100,14 @@ def test_conditions_and_last_operation_of_others_stay() -> None:
     assert write.patch == {"status": {"synchronizedGeneration": 8}}
 
 
-def test_a_generation_that_went_back_is_not_written() -> None:
-    assert decided(machine_api=mirrored(), cluster_api=changed(CAPI_MACHINE, metadata__generation=1)).needed == ()
+def test_a_generation_that_went_back_is_noted_by_way_of_migrating() -> None:
+    """The machine was recreated. The Machine API's controllers need not say anything: nothing changes for them."""
+    recreated = changed(CAPI_MACHINE, metadata__generation=1, metadata__uid="anew")
+    left, back, noted = rounds(machine_api=mirrored(), cluster_api=recreated)
+    statuses = [plan.needed[-1].desired["status"] for plan in (left, back, noted)]  # type: ignore[attr-defined]
+    said = [(one["authoritativeAPI"], one["synchronizedAPI"], one["synchronizedGeneration"]) for one in statuses]
+    assert said == [("Migrating", "ClusterAPI", 7), ("ClusterAPI", "ClusterAPI", 0), ("ClusterAPI", "ClusterAPI", 1)]
+    assert not any(kind != "Merge status" for plan in (left, back, noted) for kind, _ in writes(plan))
 
 
 def test_the_transition_time_moves_with_the_status_only() -> None:

@@ -320,7 +320,8 @@ class TestToClusterApi:
     async def test_authority_does_not_move_while_the_selectors_differ(self) -> None:
         case = await mirrored()
         case["machine_api"] = changed(
-            case["machine_api"], spec__authoritativeAPI="ClusterAPI", status__synchronizedGeneration=40
+            case["machine_api"],
+            spec__authoritativeAPI="ClusterAPI",
         )
         (write,) = decided(**case).needed
         assert write.diff()[0] == Change("status.authoritativeAPI", "MachineAPI", "Migrating")
@@ -554,8 +555,8 @@ class TestRefusals:
             assert condition(said)["message"].startswith(text)
             assert isinstance(said.next, Retry)
 
-    def test_a_step_of_a_move_that_is_refused_is_an_event_and_leaves_the_condition_alone(self) -> None:
-        case = {"machine_api": migrating("MachineAPI"), "cluster_api": CAPI_SET}
+    async def test_a_step_of_a_move_that_is_refused_is_an_event_and_leaves_the_condition_alone(self) -> None:
+        case = await migrating("MachineAPI")
         step = only(Merge, decided(**case), capi.MachineSet)
         no = Forbidden(Status(message="no", reason="Forbidden", code=403))
         plan = decided(**case, last=Outcome((Result(step, error=no),)))
@@ -579,18 +580,26 @@ def said_paused(tree: Tree, *, paused: bool = True) -> Tree:
     return changed(tree, status__conditions=[*others, said])
 
 
-def migrating(to: str, *, came_from: str | None = None, generation: int | None = None, synced: bool = True) -> Tree:
-    """The MachineSet of the Machine API on its way, noted at the generation of the side that it comes from."""
+async def migrating(to: str, *, came_from: str | None = None, generation: int | None = None) -> dict[str, Any]:
+    """Both sets on their way, in sync at the generation of the side that they come from. Nobody has paused yet."""
     source = came_from if came_from is not None else {"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"}[to]
-    noted = {"MachineAPI": 4, "ClusterAPI": 7, "": 7 if to == "MachineAPI" else 4}[source]
-    return changed(
-        MAPI_SET,
+    case = await (behind() if (source or "MachineAPI") == "ClusterAPI" else mirrored())
+    noted = case["machine_api"]["status"]["synchronizedGeneration"]
+    case["machine_api"] = changed(
+        case["machine_api"],
         spec__authoritativeAPI=to,
         status__authoritativeAPI="Migrating",
         status__synchronizedAPI=source or None,
         status__synchronizedGeneration=noted if generation is None else generation,
-        status__conditions=[{**SYNCED, "status": str(synced)}],
+        status__conditions=[SYNCED],
     )
+    return case
+
+
+def asked_to_pause(case: dict[str, Any]) -> Tree:
+    """Its set of Cluster API with the marks of a mirror."""
+    annotations = case["cluster_api"]["metadata"].get("annotations") or {}
+    return changed(case["cluster_api"], metadata__annotations={**annotations, PAUSED: "", AUTHORITY: "MachineAPI"})
 
 
 class TestMigration:
@@ -601,12 +610,7 @@ class TestMigration:
     async def test_mg4_a_move_begins_when_all_is_in_sync(self, to: str) -> None:
         case = await (mirrored() if to == "ClusterAPI" else behind())
         source = case["machine_api"]["status"]["authoritativeAPI"]
-        # Asking for the other authority is a new generation of spec, which is synchronized before anything moves.
-        case["machine_api"] = changed(
-            case["machine_api"],
-            spec__authoritativeAPI=to,
-            status__synchronizedGeneration=40,
-        )
+        case["machine_api"] = changed(case["machine_api"], spec__authoritativeAPI=to)
         plan = decided(**case)
         (write,) = plan.needed
         assert write.diff() == (
@@ -671,9 +675,9 @@ class TestMigration:
         )
         assert only(Delete, decided(**case), capi.MachineSet)
 
-    def test_mg5_to_the_machine_api_cluster_api_is_asked_to_pause(self) -> None:
+    async def test_mg5_to_the_machine_api_cluster_api_is_asked_to_pause(self) -> None:
         templates = (template(MADE), template("mine", made_for=None))
-        plan = decided(machine_api=migrating("MachineAPI"), cluster_api=CAPI_SET, templates=templates)
+        plan = decided(**{**await migrating("MachineAPI"), "templates": templates})
         asked = [
             (one.target.name, one.desired["metadata"]["annotations"]) for one in plan.needed if isinstance(one, Merge)
         ]
@@ -681,53 +685,83 @@ class TestMigration:
         assert isinstance(plan.next, WaitFor)
 
     @pytest.mark.parametrize("paused", [None, False])
-    def test_mg6_until_cluster_api_says_that_it_is_paused_nothing_more_happens(self, paused: bool | None) -> None:
-        asked = changed(CAPI_SET, metadata__annotations={PAUSED: "", AUTHORITY: "MachineAPI"})
+    async def test_mg6_until_cluster_api_says_that_it_is_paused_nothing_more_happens(self, paused: bool | None) -> None:
+        case = await migrating("MachineAPI")
+        asked = asked_to_pause(case)
         cluster_api = asked if paused is None else said_paused(asked, paused=paused)
-        plan = decided(machine_api=migrating("MachineAPI"), cluster_api=cluster_api)
+        plan = decided(**{**case, "cluster_api": cluster_api})
         assert plan.needed == ()
         assert isinstance(plan.next, WaitFor)
 
-    def test_mg6_until_the_machine_api_says_that_it_is_paused_nothing_happens(self) -> None:
-        plan = decided(machine_api=migrating("ClusterAPI"), cluster_api=CAPI_SET)
+    async def test_mg6_until_the_machine_api_says_that_it_is_paused_nothing_happens(self) -> None:
+        plan = decided(**await migrating("ClusterAPI"))
         assert plan.needed == ()
         assert isinstance(plan.next, WaitFor)
 
-    def test_mg7_a_source_that_changed_on_the_way_leads_back(self) -> None:
-        machine_api = said_paused(migrating("ClusterAPI", generation=3))
-        asked = changed(CAPI_SET, metadata__annotations={PAUSED: "", AUTHORITY: "MachineAPI"})
-        plan = decided(machine_api=machine_api, cluster_api=said_paused(asked))
-        write = only(Merge, plan, part="status")
-        assert write.desired["status"]["authoritativeAPI"] == "MachineAPI"
+    @pytest.mark.parametrize("noted", [3, 9])
+    async def test_mg7_a_source_that_changed_on_the_way_leads_back(self, noted: int) -> None:
+        case = await migrating("ClusterAPI", generation=noted)
+        machine_api, cluster_api = said_paused(case["machine_api"]), said_paused(case["cluster_api"])
+        (write,) = decided(**{**case, "machine_api": machine_api, "cluster_api": cluster_api}).needed
+        assert_arrived(write, "MachineAPI")
 
-    def test_mg7_without_a_noted_source_the_move_waits(self) -> None:
-        machine_api = said_paused(migrating("ClusterAPI", came_from="", generation=3))
-        plan = decided(machine_api=machine_api, cluster_api=CAPI_SET)
+    @pytest.mark.parametrize("to", ["ClusterAPI", "MachineAPI"])
+    async def test_mg7_a_label_that_changed_on_the_way_leads_back(self, to: str) -> None:
+        """No generation counts it."""
+        case = await migrating(to)
+        case["cluster_api"] = said_paused(asked_to_pause(case))
+        case["machine_api"] = said_paused(case["machine_api"])
+        source = "machine_api" if to == "ClusterAPI" else "cluster_api"
+        labels = {**case[source]["metadata"]["labels"], "team": "another"}
+        case[source] = changed(case[source], metadata__labels=labels)
+        first, *_ = decided(**case).needed
+        if to == "ClusterAPI":
+            assert_arrived(first, "MachineAPI")
+        else:
+            assert first.patch == {"metadata": {"annotations": {PAUSED: None, AUTHORITY: None}}}  # type: ignore[attr-defined]
+
+    async def test_mg7_without_a_noted_source_the_move_waits(self) -> None:
+        case = await migrating("ClusterAPI", came_from="", generation=3)
+        plan = decided(**{**case, "machine_api": said_paused(case["machine_api"])})
         assert plan.needed == ()
 
-    def test_mg8_to_cluster_api_it_is_released_and_then_authoritative(self) -> None:
-        machine_api = said_paused(migrating("ClusterAPI"))
-        asked = changed(CAPI_SET, metadata__annotations={PAUSED: "", AUTHORITY: "MachineAPI", "theirs": "x"})
-        own = template(MADE, annotations={PAUSED: ""})
-        plan = decided(machine_api=machine_api, cluster_api=asked, templates=(own,))
+    async def test_mg8_to_cluster_api_it_is_released_and_then_authoritative(self) -> None:
+        case = await migrating("ClusterAPI")
+        case["machine_api"] = said_paused(case["machine_api"])
+        plan = decided(**case)
         # The set last: its controllers go on from there.
         assert [action.target.name for action in plan.needed] == [MADE, "ms"]
         assert plan.needed[1].patch == {"metadata": {"annotations": {PAUSED: None, AUTHORITY: None}}}  # type: ignore[attr-defined]
-        (write,) = decided(machine_api=machine_api, cluster_api=CAPI_SET).needed
+        released = {
+            "cluster_api": changed(case["cluster_api"], metadata__annotations=None),
+            "templates": [changed(one, metadata__annotations=None) for one in case["templates"]],
+        }
+        (write,) = decided(**{**case, **released}).needed
         assert_arrived(write, "ClusterAPI")
 
-    def test_mg9_to_the_machine_api(self) -> None:
-        asked = changed(CAPI_SET, metadata__annotations={PAUSED: "", AUTHORITY: "MachineAPI"})
-        (write,) = decided(machine_api=migrating("MachineAPI"), cluster_api=said_paused(asked)).needed
+    async def test_mg9_to_the_machine_api(self) -> None:
+        case = await migrating("MachineAPI")
+        (write,) = decided(**{**case, "cluster_api": said_paused(asked_to_pause(case))}).needed
         assert_arrived(write, "MachineAPI")
 
     @pytest.mark.parametrize("source", ["MachineAPI", "ClusterAPI"])
-    def test_a_move_that_is_taken_back_leads_back(self, source: str) -> None:
-        machine_api = said_paused(migrating(source, came_from=source))
-        asked = changed(CAPI_SET, metadata__annotations={PAUSED: "", AUTHORITY: "MachineAPI"})
-        cluster_api = said_paused(asked) if source == "MachineAPI" else CAPI_SET
-        (write,) = decided(machine_api=machine_api, cluster_api=cluster_api).needed
+    async def test_a_move_that_is_taken_back_leads_back(self, source: str) -> None:
+        case = await migrating(source, came_from=source)
+        case["machine_api"] = said_paused(case["machine_api"])
+        if source == "MachineAPI":
+            case["cluster_api"] = said_paused(case["cluster_api"])
+        (write,) = decided(**case).needed
         assert_arrived(write, source)
+
+    async def test_a_set_that_was_recreated_is_noted_anew_by_way_of_migrating(self) -> None:
+        """The Machine API's controllers need not say anything: nothing changes for them."""
+        case = await behind()
+        case["cluster_api"] = changed(case["cluster_api"], metadata__uid="anew", metadata__generation=2)
+        (left,) = decided(**case).needed
+        assert left.diff()[0] == Change("status.authoritativeAPI", "ClusterAPI", "Migrating")
+        back = changed(case["machine_api"], status=left.desired["status"])  # type: ignore[attr-defined]
+        (write,) = decided(**{**case, "machine_api": back}).needed
+        assert_arrived(write, "ClusterAPI")
 
 
 def assert_arrived(write: Action, authority: str) -> None:

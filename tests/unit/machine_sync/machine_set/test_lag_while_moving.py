@@ -1,5 +1,7 @@
 """Caches that lag while authority moves: at no time may both APIs make machines for one MachineSet, or neither."""
 
+from typing import Any
+
 import pytest
 
 from windlass.api import capi, mapi
@@ -8,6 +10,7 @@ from windlass.testing.memory.reader import LaggingReader
 
 from ..moves import (
     Movable,
+    a_change_that_a_successor_has_not_seen_is_not_lost,
     cluster_api_stays_paused_after_a_move_that_was_called_off,
     who_has_not_seen_the_move_changes_nothing,
 )
@@ -50,6 +53,16 @@ async def test_cluster_api_is_not_let_go_for_a_move_that_is_over() -> None:
 @pytest.mark.parametrize(("first", "then"), [("MachineAPI", "ClusterAPI"), ("ClusterAPI", "MachineAPI")])
 async def test_a_successor_that_has_not_seen_that_authority_moved_changes_nothing(first: str, then: str) -> None:
     await who_has_not_seen_the_move_changes_nothing(world(machine_api=MAPI_SET), SET, first=first, then=then)
+
+
+@pytest.mark.parametrize(("field", "value"), [("spec.replicas", 5), ("metadata.labels.team", "b")])
+@pytest.mark.parametrize("authority", ["ClusterAPI", "MachineAPI"])
+async def test_what_a_successor_has_not_seen_when_it_moves_authority_is_not_lost(
+    authority: str, field: str, value: Any
+) -> None:
+    await a_change_that_a_successor_has_not_seen_is_not_lost(
+        world(machine_api=MAPI_SET), SET, authority=authority, field=field, value=value
+    )
 
 
 async def test_a_set_that_was_left_marked_as_a_mirror_is_let_go() -> None:

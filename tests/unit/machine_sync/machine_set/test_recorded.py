@@ -71,10 +71,6 @@ DEVIATIONS: dict[str, Deviation] = {
     ),
     "AWS-mapi-auth-deleting": LEFT_TO_CLUSTER_API,
     "AWS-mapi-auth-capi-deleting": LEFT_TO_CLUSTER_API,
-    "AWS-capi-auth-no-capi": Deviation(
-        "the noted generation never goes down, which the API would refuse",
-        {"machine_api.status.synchronizedGeneration"},
-    ),
     "AWS-capi-auth-capi-generation-not-observed": Deviation(
         "upstream writes the mirror's status when Cluster API has observed its generation; ours is what there is",
         {"machine_api.status.observedGeneration", "machine_api.status.readyReplicas"},
@@ -83,7 +79,7 @@ DEVIATIONS: dict[str, Deviation] = {
     "OpenStack-mapi-auth-labelled-outdated-template-deleted": CONDITIONS_AT_LAST,
     "OpenStack-mapi-auth-observed-generation-behind": STATUS_UNGATED,
     "OpenStack-mapi-auth-no-cluster": SAID_AT_LAST,
-    "OpenStack-capi-auth-no-capi": compared_at_last(*said("message")),
+    "OpenStack-capi-auth-no-capi": compared_at_last(*said("message"), "machine_api.status.synchronizedGeneration"),
     "OpenStack-capi-auth-in-sync": compared_at_last(SYNCHRONIZED, *NOTED),
     "OpenStack-capi-auth-replicas-changed": compared_at_last(SYNCHRONIZED, *NOTED, "machine_api.spec.replicas"),
     "OpenStack-capi-auth-selector-preserved": compared_at_last(SYNCHRONIZED, *NOTED, "machine_api.spec.replicas"),

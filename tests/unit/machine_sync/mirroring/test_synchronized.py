@@ -48,9 +48,9 @@ def test_ms20_severity_follows_status(verdict: Verdict, status: str, severity: s
 
 
 @pytest.mark.parametrize(
-    ("generation", "noted", "written"), [(5, None, 5), (5, 4, 5), (5, 5, None), (5, 9, None), (None, 4, None)]
+    ("generation", "noted", "written"), [(5, None, 5), (5, 4, 5), (5, 5, None), (5, 9, 5), (None, 4, None)]
 )
-def test_ms20_the_generation_is_set_by_success_alone_and_never_goes_down(
+def test_ms20_the_generation_is_set_by_success_alone_and_is_that_of_the_source(
     generation: int | None, noted: int | None, written: int | None
 ) -> None:
     status = {"authoritativeAPI": "ClusterAPI", **({"synchronizedGeneration": noted} if noted else {})}
