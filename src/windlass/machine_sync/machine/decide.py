@@ -12,7 +12,7 @@
 | exists | any | Migrating | authority moves on, or back (`mirroring.migration`) |
 | exists | recreated | ClusterAPI | Migrating and back, which lets the noted generation go down |
 | exists | any | MachineAPI | deletion, else the Cluster API mirror is brought up to date |
-| exists | marked as a mirror | ClusterAPI | the mark and the pause come off |
+| exists | marked as a mirror | ClusterAPI | the mark comes off, and the pause if it is ours (`migration.released`) |
 | exists | exists | ClusterAPI | deletion, else the Machine API mirror is brought up to date |
 | being deleted | - | ClusterAPI | the mirror is let go |
 | exists | - | ClusterAPI | its first Cluster API Machine is created, not paused |

@@ -87,9 +87,13 @@ class Pausable(Struct, frozen=True):
         return metadata_of(self.seen)
 
     @property
-    def annotated(self) -> bool:
+    def annotations(self) -> Mapping[str, str]:
         meta = self.metadata
-        return meta is not None and PAUSED_ANNOTATION in meta.annotations
+        return meta.annotations if meta is not None else {}
+
+    @property
+    def annotated(self) -> bool:
+        return PAUSED_ANNOTATION in self.annotations
 
     @property
     def stands_still(self) -> bool:
@@ -233,11 +237,22 @@ def _unchanged(move: Move, in_sync: Callable[[], bool]) -> bool:
 
 
 def released(move: Move) -> Plan:
-    """Cluster API is authoritative and its object bears the mark of a mirror: take it off, so that somebody acts.
+    """Cluster API is authoritative and its object bears the mark of a mirror, which comes off.
 
-    A move does not leave it so. A controller with old caches can, or a user who makes a Machine API object anew.
+    | mark and pause | synchronizedGeneration | the pause |
+    |---|---|---|
+    | in our words | 0: nothing was mirrored from it yet | was the mirror's: it comes off, so that somebody acts |
+    | in our words | above 0: it has been the authority for a while | somebody else's, like the mark: it stays |
+    | in other words | any | somebody else's: it stays |
+
+    A move leaves no mark. A user does who recreates an object of the Machine API for a mirror of the one before.
     """
-    return Plan.of(*_unpause(move))
+    ours = move.noted == 0 and move.parts[0].annotations.get(AUTHORITY_ANNOTATION) == MACHINE_API
+
+    def goes(key: str, value: str) -> bool:
+        return key == AUTHORITY_ANNOTATION or (ours and (key, value) == (PAUSED_ANNOTATION, ""))
+
+    return Plan.of(*_without(move, goes))
 
 
 def relied_upon(move: Move, step: Plan, last: Outcome) -> frozenset[type[KubernetesObject]]:
@@ -338,16 +353,16 @@ def _pause(move: Move) -> Iterator[Merge]:
 
 
 def _unpause(move: Move) -> Iterator[Merge]:
+    return _without(move, lambda key, _: key in (PAUSED_ANNOTATION, AUTHORITY_ANNOTATION))
+
+
+def _without(move: Move, goes: Callable[[str, str], bool]) -> Iterator[Merge]:
     # The Machine last: its controllers go on from there.
     for part in reversed(move.parts):
         if (meta := part.metadata) is None:
             continue
-        left = {
-            key: value
-            for key, value in meta.annotations.items()
-            if key not in (PAUSED_ANNOTATION, AUTHORITY_ANNOTATION)
-        }
-        yield _annotate(part, meta, left, why="Cluster API becomes authoritative")
+        left = {key: value for key, value in meta.annotations.items() if not goes(key, value)}
+        yield _annotate(part, meta, left, why="Cluster API is authoritative")
 
 
 def _annotate(part: Pausable, meta: ObjectMeta, annotations: Mapping[str, str], *, why: str) -> Merge:

@@ -12,6 +12,7 @@ from windlass.kube.plan import Done, Retry, WaitFor
 from windlass.kube.seen import NotServedKind
 from windlass.machine_sync.machine.decide import decide
 
+from ..trees import synchronized
 from .cases import (
     AUTHORITY,
     CAPI_MACHINE,
@@ -44,6 +45,13 @@ from .migration_cases import (
     the_one_status_write,
     under_cluster_api,
 )
+
+
+def with_marks(case: Tree, *, mark: str = "MachineAPI", pause: str = "") -> Tree:
+    """Somebody made its objects of Cluster API look like a mirror."""
+    case["cluster_api"] = changed(case["cluster_api"], metadata__annotations={PAUSED: pause, AUTHORITY: mark})
+    case["infra"] = changed(case["infra"], metadata__annotations={PAUSED: pause})
+    return case
 
 
 class TestBegin:
@@ -326,16 +334,29 @@ class TestNobodyElseActs:
         end = settled(**says_paused(settled(**case), "cluster_api"))
         assert authority(end) == ("MachineAPI", "MachineAPI")
 
-    def test_what_an_old_cache_left_paused_is_let_go(self) -> None:
-        """A controller that did not know yet that authority had moved made a mirror of what is none any more."""
-        case = under_cluster_api()
-        for side in ("cluster_api", "infra"):
-            marks = {PAUSED: "", **({AUTHORITY: "MachineAPI"} if side == "cluster_api" else {})}
-            case[side] = changed(case[side], metadata__annotations=marks)
+    def test_a_mirror_whose_authority_was_recreated_behind_cluster_api_is_let_go(self) -> None:
+        """Nothing was mirrored from it yet, so mark and pause are those of a mirror."""
+        case = with_marks(under_cluster_api())
+        case["machine_api"] = changed(case["machine_api"], status__synchronizedGeneration=None)
         release, *_ = rounds(**case)
         assert writes(release) == [("Merge", "infra"), ("Merge", "cluster_api")]
         end = settled(**case)
         assert (marked(end), marked(end, "infra")) == (set(), set())
+
+    @pytest.mark.parametrize(
+        ("noted", "mark", "pause"),
+        [(7, "MachineAPI", ""), (7, "x", ""), (7, "MachineAPI", "true"), (None, "x", ""), (None, "MachineAPI", "true")],
+    )
+    def test_the_mark_of_a_stranger_does_not_unpause_what_somebody_paused(
+        self, noted: int | None, mark: str, pause: str
+    ) -> None:
+        case = with_marks(under_cluster_api(), mark=mark, pause=pause)
+        case["machine_api"] = changed(case["machine_api"], status__synchronizedGeneration=noted)
+        (release,) = [plan for plan in rounds(**case) if ("Merge", "cluster_api") in writes(plan)]
+        assert writes(release) == [("Merge", "cluster_api")]
+        end = settled(**case)
+        assert (marked(end), marked(end, "infra")) == ({PAUSED}, {PAUSED})
+        assert synchronized(end["machine_api"])["status"] == "True"
 
     def test_what_its_user_paused_stays_paused(self) -> None:
         case = under_cluster_api()

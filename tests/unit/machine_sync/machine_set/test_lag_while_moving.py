@@ -65,8 +65,8 @@ async def test_what_a_successor_has_not_seen_when_it_moves_authority_is_not_lost
     )
 
 
-async def test_a_set_that_was_left_marked_as_a_mirror_is_let_go() -> None:
-    """Cluster API is authoritative, and somebody has put back what says that it is not."""
+async def test_a_set_that_somebody_marks_and_pauses_stays_paused() -> None:
+    """Cluster API has been authoritative for a while, so neither is ours."""
     api = world(machine_api=MAPI_SET)
     reader = LaggingReader(api)
     await SET.everybody(api, reader)
@@ -75,4 +75,7 @@ async def test_a_set_that_was_left_marked_as_a_mirror_is_let_go() -> None:
     marks = {"metadata": {"annotations": {PAUSED: "", AUTHORITY: "MachineAPI"}}}
     await api.patch(capi.MachineSet, NAME, marks, type=PatchType.MERGE, namespace=THEIRS)
     await SET.everybody(api, reader)
-    assert SET.sides(api) == ("ClusterAPI", False)
+    assert SET.sides(api) == ("ClusterAPI", True)
+    found = api.peek(capi.MachineSet, NAME, namespace=THEIRS)
+    assert found is not None
+    assert AUTHORITY not in found.metadata.annotations
