@@ -41,7 +41,7 @@ from windlass.machine_sync.machine import deletion, to_cluster_api, to_machine_a
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.machine.synchronized import Reason, blame, failed, refused
 from windlass.machine_sync.mirroring import migration
-from windlass.machine_sync.mirroring.synchronized import Fault, authority
+from windlass.machine_sync.mirroring.synchronized import Fault, authority, fill_authority
 
 PROVISIONING: Final = "Provisioning"
 
@@ -110,7 +110,7 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
     if said != CLUSTER_API:
         return Plan.nothing(f"status.authoritativeAPI is {said!r}: no side may be written")
     if source is not None and AUTHORITY_ANNOTATION in source.annotations:
-        return migration.released(seen.move)
+        return _filled(found) or migration.released(seen.move)
     if source is not None:
         first = (
             deletion.of_both(seen, source, found.metadata)
@@ -120,7 +120,12 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
         return first if first is not None else _from_cluster_api(seen, now=now)
     if found.deleting:
         return deletion.of_mirror_alone(seen)
-    return to_cluster_api.create_unpaused(seen, found, now=now)
+    return _filled(found) or to_cluster_api.create_unpaused(seen, found, now=now)
+
+
+def _filled(found: Present[mapi.Machine]) -> Plan | None:
+    """An empty authority becomes what spec says, before Cluster API may act: others fill it too, from an older spec."""
+    return None if found.object.status.authoritative_api else fill_authority(found, "")
 
 
 def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) -> Plan:

@@ -343,6 +343,13 @@ class TestNobodyElseActs:
         end = settled(**case)
         assert (marked(end), marked(end, "infra")) == (set(), set())
 
+    def test_an_empty_authority_is_filled_before_a_mirror_is_let_go_because_of_it(self) -> None:
+        case = with_marks(under_cluster_api())
+        case["machine_api"] = changed(case["machine_api"], status=None)
+        filled, release, *_ = rounds(**case)
+        assert the_one_status_write(filled) == {"authoritativeAPI": "ClusterAPI"}
+        assert writes(release) == [("Merge", "infra"), ("Merge", "cluster_api")]
+
     @pytest.mark.parametrize(
         ("noted", "mark", "pause"),
         [(7, "MachineAPI", ""), (7, "x", ""), (7, "MachineAPI", "true"), (None, "x", ""), (None, "MachineAPI", "true")],

@@ -154,6 +154,15 @@ class TestFirstMachineOfClusterApi:
         )
         assert end["machine_api"]["spec"]["authoritativeAPI"] == "ClusterAPI"
 
+    def test_before_anything_is_made_for_an_empty_authority_it_is_filled(self) -> None:
+        """The Machine API's controllers fill it too, with what spec said when they looked."""
+        empty = changed(self.CASE["machine_api"], status__authoritativeAPI=None)
+        filled, made, *_ = rounds(**{**self.CASE, "machine_api": empty})
+        (write,) = filled.needed
+        assert isinstance(write, Merge)
+        assert write.patch == {"status": {"authoritativeAPI": "ClusterAPI"}}
+        assert ("Create", "cluster_api") in writes(made)
+
     def test_a_noted_generation_that_is_higher_than_that_of_the_new_machine_goes_down(self) -> None:
         case = {**self.CASE, "machine_api": changed(self.CASE["machine_api"], status__synchronizedGeneration=9)}
         assert settled(**case)["machine_api"]["status"]["synchronizedGeneration"] == 1
