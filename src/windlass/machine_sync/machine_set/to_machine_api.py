@@ -29,7 +29,7 @@ from windlass.machine_sync.machine_set import selectors
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.machine_set.synchronized import FROM_CLUSTER_API, Reason, failed
 from windlass.machine_sync.mirroring import metadata
-from windlass.machine_sync.mirroring.extent import extent, generation_after
+from windlass.machine_sync.mirroring.extent import extent
 from windlass.machine_sync.mirroring.finalizers import hold
 from windlass.machine_sync.mirroring.synchronized import Fault, change, status_write, with_warnings
 
@@ -71,7 +71,7 @@ def update(
         fault = Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, f"{_CONVERT}: {converted.error}", remedy=_REMEDY)
         return failed(seen, fault, now=now)
     content = _content(seen, mirror, converted.machine_set)
-    status = _status(source, converted.machine_set, generation=generation_after(mirror, content))
+    status = _status(source, mirror, converted.machine_set, changing="spec" in content.patch)
     return with_warnings(
         mirror,
         (*converted.remarks, *selectors.difference(mirror.object, source.object)),
@@ -163,8 +163,19 @@ def _spec(seen: MachineSetSnapshot, observed: Mapping[str, Any], converted: mapi
     return spec
 
 
-def _status(source: Present[capi.MachineSet], converted: mapi.MachineSet, *, generation: int) -> dict[str, Any] | None:
-    """The status to have; None to leave the mirror's, as long as Cluster API has not looked at its new MachineSet."""
-    if source.object.status.replicas is None and not source.object.status.observed_generation:
+def _status(
+    source: Present[capi.MachineSet], mirror: Present[mapi.MachineSet], converted: mapi.MachineSet, *, changing: bool
+) -> dict[str, Any] | None:
+    """The status to have; None to leave the mirror's, as long as Cluster API has not looked at its new MachineSet.
+
+    observedGeneration follows when the status is about the spec that the mirror has: Cluster API has observed its own,
+    and the mirror's is not just `changing`.
+    """
+    said = source.object.status
+    if said.replicas is None and not said.observed_generation:
         return None
-    return {**tree(converted.status), "observedGeneration": generation}
+    observed: Mapping[str, Any] = mirror.tree.get("status") or {}
+    generation = observed.get("observedGeneration")
+    if said.observed_generation == source.metadata.generation and not changing:
+        generation = mirror.metadata.generation
+    return {**tree(converted.status), **({"observedGeneration": generation} if generation is not None else {})}

@@ -73,7 +73,7 @@ DEVIATIONS: dict[str, Deviation] = {
     "AWS-mapi-auth-capi-deleting": LEFT_TO_CLUSTER_API,
     "AWS-capi-auth-capi-generation-not-observed": Deviation(
         "upstream writes the mirror's status when Cluster API has observed its generation; ours is what there is",
-        {"machine_api.status.observedGeneration", "machine_api.status.readyReplicas"},
+        {"machine_api.status.readyReplicas"},
     ),
     "OpenStack-mapi-auth-create": CONDITIONS_AT_LAST,
     "OpenStack-mapi-auth-labelled-outdated-template-deleted": CONDITIONS_AT_LAST,
