@@ -48,6 +48,7 @@ from windlass.kube.plan import (
     Result,
     Target,
 )
+from windlass.kube.shorten import shortened
 from windlass.kube.verbs import Api, PatchType
 
 NOTE_LIMIT = 1024
@@ -264,7 +265,6 @@ def event_name(action: Emit) -> str:
 def event_body(action: Emit, *, now: datetime) -> dict[str, Any]:
     """The v1 Event that `kubectl describe` shows under the target."""
     aim, stamp = action.target, rfc3339(now)
-    note = action.note if len(action.note) <= NOTE_LIMIT else action.note[: NOTE_LIMIT - 1] + "…"
     return {
         "apiVersion": Event.RESOURCE.api_version,
         "kind": Event.RESOURCE.kind,
@@ -279,7 +279,7 @@ def event_body(action: Emit, *, now: datetime) -> dict[str, Any]:
         },
         "type": action.type,
         "reason": action.reason,
-        "message": note,
+        "message": shortened(action.note, NOTE_LIMIT),
         "source": {"component": action.source},
         "reportingComponent": action.source,
         "reportingInstance": "",

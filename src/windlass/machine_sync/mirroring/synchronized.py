@@ -34,11 +34,18 @@ from windlass.kube.plan import (
     target,
 )
 from windlass.kube.seen import Present, Seen
+from windlass.kube.shorten import shortened
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, EVENT_SOURCE, MACHINE_API, MIGRATING
 
 SYNCHRONIZED = "Synchronized"
 
 MachineApiObject: TypeAlias = mapi.Machine | mapi.MachineSet
+
+MESSAGE_LIMIT = 32_768
+"""Characters of a condition's message that Kubernetes admits in its own type of condition.
+
+The Machine API sets no limit, so that a message of megabytes would be stored with every machine.
+"""
 
 KEPT = ("conditions", "lastOperation", "authoritativeAPI", "synchronizedAPI", "synchronizedGeneration")
 """Status fields that conversion does not decide."""
@@ -59,7 +66,7 @@ class Verdict(Struct, frozen=True):
             "status": status,
             **({"severity": severity} if severity else {}),
             "reason": str(self.reason),
-            "message": self.message,
+            "message": shortened(self.message, MESSAGE_LIMIT),
         }
 
 

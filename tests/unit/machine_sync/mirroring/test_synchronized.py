@@ -11,6 +11,7 @@ from windlass.kube.object import Object
 from windlass.kube.plan import Done, Emit, Merge, Plan, Retry, Target, target
 from windlass.kube.seen import Absent, Present, seen
 from windlass.machine_sync.mirroring.synchronized import (
+    MESSAGE_LIMIT,
     Fault,
     Verdict,
     authority,
@@ -45,6 +46,16 @@ def patch(write: Merge) -> dict[str, Any]:
 )
 def test_ms20_severity_follows_status(verdict: Verdict, status: str, severity: str | None) -> None:
     assert (verdict.condition["status"], verdict.condition.get("severity")) == (status, severity)
+
+
+def test_a_message_is_never_longer_than_a_condition_admits() -> None:
+    """An API server that refuses an object may quote all of it."""
+    long = Verdict(False, "R", "spec: Invalid value: " + "word " * 10_000)
+    message = long.condition["message"]
+    assert len(message) <= MESSAGE_LIMIT
+    assert message.endswith("more characters)")
+    said = verdict_write(machine({}), long, now=NOW).desired["status"]
+    assert not verdict_write(machine(dict(said)), long, now=NOW).needed
 
 
 @pytest.mark.parametrize(
