@@ -3,7 +3,8 @@
 Caches hold thousands of objects and look at few of them at a time, so an `Object` keeps the bytes and a few words of
 identity. managedFields, half of what is sent, are dropped: nothing is decided on them. `decode()` gives the typed view
 that rules read, `tree()` the untyped one that writes are computed from: types drop fields they do not declare, patches
-must not.
+must not. Of an object that is nested too deeply (`windlass.kube.nesting`) the identity is kept, and decoding it is an
+error: it is there, and nobody can read it.
 """
 
 from typing import Any, Generic, TypeVar
@@ -12,6 +13,7 @@ import msgspec
 
 from windlass.api.meta import K, KubernetesObject, ObjectMeta, without_nulls
 from windlass.kube.errors import DecodeError
+from windlass.kube.nesting import CUT, TOO_DEEP, cut, is_deep
 
 T = TypeVar("T")
 
@@ -51,15 +53,15 @@ class Object(Generic[K]):
     def parse(cls, kind: type[K], raw: bytes | msgspec.Raw) -> "Object[K]":
         """Take in what the server sent. Raises DecodeError if it is not an object with readable metadata."""
         try:
-            top = _ENVELOPE.decode(raw)
-            fields = _ENVELOPE.decode(top.get("metadata", b"{}"))
-            fields.pop("managedFields", None)
-            top["metadata"] = msgspec.Raw(_ENCODE(fields))
-            # The copy is exact: the encoder's own bytes lie in memory half again as large, and caches keep thousands.
-            whole = bytes(memoryview(_ENCODE(top)))
-            return cls(kind, whole, _META.decode(top["metadata"]))
+            try:
+                whole, meta = _taken_in(raw)
+                if is_deep(whole):
+                    whole, meta = _taken_in(cut(whole))
+            except RecursionError:
+                whole, meta = _taken_in(cut(bytes(raw)))
         except msgspec.MsgspecError as error:
             raise DecodeError(f"{kind.RESOURCE}: not a Kubernetes object: {error}") from error
+        return cls(kind, whole, meta)
 
     @classmethod
     def of(cls, kind: type[K], tree: Any) -> "Object[K]":
@@ -78,6 +80,8 @@ class Object(Generic[K]):
 
     def decode(self) -> K:
         """The typed view. Raises DecodeError that names object, field and what was expected there."""
+        if CUT in self.raw:
+            raise DecodeError(f"{self._named}: {TOO_DEEP}")
         decoder = decoder_for(self.kind)
         try:
             return decoder.decode(self.raw)
@@ -86,8 +90,12 @@ class Object(Generic[K]):
         try:
             return msgspec.convert(without_nulls(self.tree()), self.kind)
         except msgspec.ValidationError as error:
-            where = f"{self.namespace}/{self.name}" if self.namespace else self.name
-            raise DecodeError(f"{self.kind.RESOURCE.kind} {where}: {error}") from error
+            raise DecodeError(f"{self._named}: {error}") from error
+
+    @property
+    def _named(self) -> str:
+        place = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind.RESOURCE.kind} {place}{self.name}"
 
     def glimpse(self, shape: type[T]) -> T | None:
         """The little that `shape`, a Struct, names of it, however broken the rest is; None if that little is too."""
@@ -107,6 +115,16 @@ class Object(Generic[K]):
     def __repr__(self) -> str:
         place = f"{self.namespace}/" if self.namespace else ""
         return f"<{self.kind.RESOURCE} {place}{self.name} rv={self.resource_version}>"
+
+
+def _taken_in(raw: bytes | msgspec.Raw) -> tuple[bytes, ObjectMeta]:
+    """The JSON without managedFields, and its metadata."""
+    top = _ENVELOPE.decode(raw)
+    fields = _ENVELOPE.decode(top.get("metadata", b"{}"))
+    fields.pop("managedFields", None)
+    top["metadata"] = msgspec.Raw(_ENCODE(fields))
+    # The copy is exact: the encoder's own bytes lie in memory half again as large, and caches keep thousands.
+    return bytes(memoryview(_ENCODE(top))), _META.decode(top["metadata"])
 
 
 def plain(raw: bytes) -> dict[str, Any]:

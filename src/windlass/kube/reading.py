@@ -23,6 +23,7 @@ from msgspec import Struct, field
 from windlass.api.meta import K
 from windlass.kube import paths
 from windlass.kube.errors import DecodeError, Gone
+from windlass.kube.nesting import DEEPEST, cut
 from windlass.kube.object import Object
 from windlass.kube.transport import JSON, Transport
 from windlass.kube.verbs import Listed
@@ -132,7 +133,7 @@ class Reader:
                 more = ""
                 continue
             try:
-                said = _LIST.decode(answer)
+                said = _listed(answer)
             except msgspec.MsgspecError as error:
                 raise DecodeError(f"{kind.RESOURCE}: the server's answer is not a list: {error}") from error
             items = await _take_in(kind, said.items or [], on_unreadable)
@@ -185,6 +186,13 @@ class Reader:
                 on_open()
             async for event in events(pieces, kind, request=f"WATCH {path}", on_unreadable=on_unreadable):
                 yield event
+
+
+def _listed(answer: bytes) -> _List:
+    try:
+        return _LIST.decode(answer)
+    except RecursionError:
+        return _LIST.decode(cut(answer, deepest=DEEPEST + 2))
 
 
 async def _take_in(

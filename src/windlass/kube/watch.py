@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from windlass.api.meta import K
 from windlass.kube.errors import ApiError, DecodeError, Status, TransportError, api_error
+from windlass.kube.nesting import DEEPEST, cut
 from windlass.kube.object import Object
 from windlass.kube.refusal import read_status
 
@@ -70,7 +71,7 @@ async def events(
     """
     async for line in _lines(pieces, request):
         try:
-            said = _LINE.decode(line)
+            said = _event(line)
         except msgspec.MsgspecError as error:
             raise TransportError(f"{request}: sent what is not a watch event: {line[:100]!r}") from error
         if said.type == "ERROR":
@@ -85,6 +86,13 @@ async def events(
             on_unreadable(error)
             continue
         yield Event(EventType[said.type], seen)
+
+
+def _event(line: bytes) -> _Line:
+    try:
+        return _LINE.decode(line)
+    except RecursionError:
+        return _LINE.decode(cut(line, deepest=DEEPEST + 1))
 
 
 async def _lines(pieces: AsyncIterator[bytes], request: str) -> AsyncIterator[bytes]:

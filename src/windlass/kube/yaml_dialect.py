@@ -5,11 +5,15 @@ the two: `2024-01-01T00:00:00Z` is a date to it, `1:30` is ninety and `1e3` a st
 would not misread itself; ours quotes what kubectl would misread.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import yaml
+
+from windlass.kube.nesting import CUT, TOO_DEEP
+from windlass.kube.yaml_composer import Cut, constructs_cuts, documents
 
 try:
     from yaml import CSafeDumper as _SafeDumper
@@ -26,13 +30,16 @@ _FLOAT = re.compile(
     |\.(?:nan|NaN|NAN))$""",
     re.VERBOSE,
 )
+_CUT_STRING: str = json.loads(CUT)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHORT_BOOL = re.compile(r"^[yYnN]$")
 
-_MERGE = "tag:yaml.org,2002:merge"
-
 # Resolved by other patterns, or (`=`, a value of YAML 1.1 that nobody constructs) not at all.
 _DROPPED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "timestamp", "value"))
+
+
+class Excessive(ValueError):
+    """A tree beyond a limit; the text says which."""
 
 
 class _Loader(_SafeLoader):
@@ -44,6 +51,7 @@ class _Loader(_SafeLoader):
     }
 
 
+constructs_cuts(_Loader)
 _Loader.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
 
@@ -65,43 +73,23 @@ def load_all(text: str, *, unique_keys: bool = False) -> Iterator[tuple[int, Any
     """Every document in `text` with the line that it starts on, counted from 1. Raises yaml.YAMLError.
 
     Of a key that is set twice in one mapping the last value counts, as for kubectl; `unique_keys`: it is an error.
+    Branches beyond the limits of `windlass.kube.yaml_composer` are a `Cut` in the tree, which `as_json` refuses.
 
     >>> list(load_all("when: 2024-01-01\\n---\\n[yes, 1e3]\\n"))
     [(1, {'when': '2024-01-01'}), (3, [True, 1000.0])]
     """
     loader = _Loader(text)
     try:
-        while loader.check_node():
-            node = loader.get_node()
-            assert node is not None
-            if unique_keys:
-                _refuse_keys_set_twice(node, set())
+        for node in documents(loader, unique_keys=unique_keys):
             yield node.start_mark.line + 1, loader.construct_document(node)
     finally:
         loader.dispose()
 
 
-def _refuse_keys_set_twice(node: yaml.Node, seen: set[yaml.Node]) -> None:
-    if node in seen or not isinstance(node, yaml.CollectionNode):
-        return
-    seen.add(node)  # an alias is the node of its anchor, and may stand inside it
-    if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            _refuse_keys_set_twice(item, seen)
-        return
-    first: dict[Any, yaml.Node] = {}
-    for key, value in node.value:
-        _refuse_keys_set_twice(value, seen)
-        if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
-            continue
-        earlier = first.setdefault(key.value, key)
-        if earlier is not key:
-            problem = f"{key.value!r} is set twice, first on line {earlier.start_mark.line + 1}: keep one of them"
-            raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
-
-
 def as_json(tree: Any) -> Any:
     """`tree`, of a YAML document, as JSON can say it: string keys, and no half of a surrogate pair.
+
+    Raises Excessive for a tree with a `Cut` in it, of YAML or (`windlass.kube.nesting`) of JSON.
 
     >>> as_json({1: {True: "a"}})
     {'1': {'true': 'a'}}
@@ -110,7 +98,11 @@ def as_json(tree: Any) -> Any:
         return {as_json(_key(key)): as_json(value) for key, value in tree.items()}
     if isinstance(tree, list):
         return [as_json(item) for item in tree]
+    if isinstance(tree, Cut):
+        raise Excessive(tree)
     if isinstance(tree, str):
+        if tree == _CUT_STRING:
+            raise Excessive(TOO_DEEP)
         return _SURROGATE.sub("\ufffd", tree)
     return tree
 

@@ -131,6 +131,28 @@ def test_several_machines_are_a_stream_of_documents(convert: Terminal, tmp_path:
     assert output.count("\n---\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("template", "problem"),
+    [
+        ("[" * 1_100 + "]" * 1_100, "nested more than 200 levels deep"),
+        (
+            "[&a0 [x], " + ", ".join(f"&a{n} [{', '.join([f'*a{n - 1}'] * 20)}]" for n in range(1, 9)) + "]",
+            "its aliases expand to more than 4 MiB",
+        ),
+    ],
+    ids=["deep", "aliases"],
+)
+def test_a_document_beyond_a_limit_is_named_with_it_and_the_others_are_converted(
+    convert: Terminal, template: str, problem: str
+) -> None:
+    beyond = BROKEN.replace("version: v1", f"version: {template}")
+    code, output, complaints = convert("--to", "machine-api", stdin=f"{WHOLE}---{beyond}")
+    assert code == 1
+    assert yaml.safe_load(output)["metadata"]["name"] == "w-0"
+    line = WHOLE.count("\n") + 2
+    assert complaints[-1] == f"error: Machine/w-1: object: {problem} (stdin:{line})"
+
+
 def test_json_holds_items_warnings_and_errors_even_if_some_failed(convert: Terminal) -> None:
     code, output, complaints = convert("--to", "machine-api", "-o", "json", stdin=f"{WHOLE}---{BROKEN}")
     assert code == 1

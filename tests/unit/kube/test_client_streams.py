@@ -17,6 +17,7 @@ from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import errors
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
+from windlass.kube.object import Object
 from windlass.kube.reading import Page
 from windlass.kube.watch import Event, EventType, events
 
@@ -264,6 +265,29 @@ async def test_an_unreadable_object_does_not_end_the_watch_if_somebody_listens(c
     assert len(heard) == 1
     with pytest.raises(errors.DecodeError):
         await seen(client)
+
+
+def deep(name: str) -> bytes:
+    tree = {**widget(name), "spec": "HERE"}
+    return msgspec.json.encode(tree).replace(b'"HERE"', b'{"a":' * 1_100 + b"1" + b"}" * 1_100)
+
+
+async def test_an_object_of_1100_levels_is_the_trouble_of_nobody_else(client: Client, server: Script) -> None:
+    watched = b'{"type":"ADDED","object":' + deep("a") + b"}\n"
+    server.then(stream(watched, line("ADDED", widget("b"))))
+    items = b",".join([deep("a"), msgspec.json.encode(widget("b"))])
+    whole = b'{"metadata":{"resourceVersion":"3"},"items":[' + items + b"]}"
+    server.then(text(200, whole.decode()))
+    server.then(text(200, deep("a").decode()))
+    for found in (
+        [event.object for event in await seen(client)],
+        (await client.list(Widget)).items,
+        [await client.get(Widget, "a", namespace="here"), Object.of(Widget, widget("b"))],
+    ):
+        assert [one.name for one in found] == ["a", "b"]
+        with pytest.raises(errors.DecodeError, match="Widget here/a: nested more than 200 levels deep"):
+            found[0].decode()
+        found[1].decode()
 
 
 async def test_leaving_a_watch_closes_its_connection(client: Client, server: Script) -> None:

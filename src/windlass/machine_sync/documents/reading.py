@@ -2,6 +2,9 @@
 
 A `Document` knows its kind, name and place, and is decoded only when somebody needs it. JSON is never turned into
 Python objects before that; YAML is, in the dialect of kubectl.
+
+An object that is nested too deeply (`windlass.kube.nesting`) or whose aliases explode (`windlass.kube.yaml_composer`)
+is a document that cannot be decoded; those beside it can. An input of more than `LARGEST_INPUT` bytes is not read.
 """
 
 import codecs
@@ -17,10 +20,14 @@ import yaml
 from msgspec import Struct
 
 from windlass.api.meta import without_nulls
-from windlass.kube.yaml_dialect import as_json, load_all
+from windlass.kube.nesting import CUT, TOO_DEEP, cut, is_deep
+from windlass.kube.yaml_composer import Cut
+from windlass.kube.yaml_dialect import Excessive, as_json, load_all
 from windlass.machine_sync.documents.gathered import files
 
 T = TypeVar("T")
+
+LARGEST_INPUT: Final = 256 * 2**20
 
 
 class Unreadable(Exception):
@@ -37,7 +44,8 @@ class Undecodable(Exception):
 class Document(Struct, frozen=True, eq=False):
     """One object. `body` is JSON text, or a tree of dicts and lists; `line` counts from 1 in `source`.
 
-    `layer`: with which of several inputs it came (`inputs`).
+    `layer`: with which of several inputs it came (`inputs`). `excess`: the limit that it exceeds, if it does; then
+    `body` lacks what is beyond.
     """
 
     source: str
@@ -48,6 +56,7 @@ class Document(Struct, frozen=True, eq=False):
     namespace: str
     body: bytes | dict[str, Any]
     layer: int = 0
+    excess: str = ""
 
     @property
     def title(self) -> str:
@@ -66,6 +75,8 @@ class Document(Struct, frozen=True, eq=False):
 
     def decode(self, kind: type[T]) -> T:
         """The object as `kind`. Explicit nulls are taken as absent. Raises Undecodable."""
+        if self.excess:
+            raise Undecodable(f"object: {self.excess}")
         try:
             if isinstance(self.body, bytes):
                 return msgspec.json.decode(self.body, type=kind)
@@ -79,8 +90,6 @@ class Document(Struct, frozen=True, eq=False):
             return msgspec.convert(tree, kind)
         except msgspec.ValidationError as error:
             raise Undecodable(_explained(error, tree, kind)) from None
-        except RecursionError:
-            raise Undecodable("object: nested too deeply") from None
         except ValueError as error:
             # Where nobody had to look before: bytes that are no UTF-8, a number of thousands of digits.
             raise Undecodable(f"object: {error}") from None
@@ -112,6 +121,8 @@ _YAML_FLOW = re.compile(r"\s*[\[{]+\s*[^\s\[{\"\]}]")
 _ANY_KEY: Final = "[...]"
 _STEP = re.compile(r"\[\.\.\.\]|\[\d+\]|[^.\[\]]+")
 
+_CUT_TEXT: Final = CUT.decode()
+
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
 
 
@@ -122,14 +133,18 @@ def read_path(path: Path) -> Iterator[Document]:
     """
     try:
         for file in files(path) if path.is_dir() else (path,):
-            yield from read(str(file), file.read_bytes())
+            with file.open("rb") as opened:
+                yield from read_stream(opened, str(file))
     except OSError as error:
         raise Unreadable(error.filename or str(path), 0, error.strerror or str(error)) from None
 
 
 def read_stream(stream: BinaryIO, source: str = "stdin") -> Iterator[Document]:
     """The documents of an open stream."""
-    yield from read(source, stream.read())
+    data = stream.read(LARGEST_INPUT + 1)
+    if len(data) > LARGEST_INPUT:
+        raise Unreadable(source, 0, f"larger than {LARGEST_INPUT // 2**20} MiB: split it")
+    yield from read(source, data)
 
 
 def read(source: str, data: bytes) -> Iterator[Document]:
@@ -160,6 +175,7 @@ def _unpacked(
             yield from _unpacked(source, line, item, _items_of(envelope.kind, envelope.api_version))
         return
     api_version, kind = _identity(envelope.api_version, envelope.kind, listed)
+    text = bytes(body)
     yield Document(
         source=source,
         line=line,
@@ -167,7 +183,8 @@ def _unpacked(
         api_version=api_version,
         name=envelope.metadata.name,
         namespace=envelope.metadata.namespace,
-        body=bytes(body),
+        body=text,
+        excess=TOO_DEEP if CUT in text or is_deep(text) else "",
     )
 
 
@@ -185,7 +202,7 @@ def _slowly(source: str, data: bytes) -> Iterator[Document]:
     text = _text(source, data)
     if _YAML_FLOW.match(text):
         return _from_yaml(source, text)
-    return _from_json(source, text)
+    return _from_json(source, cut(data).decode() if is_deep(data) else text)
 
 
 def _from_json(source: str, text: str) -> Iterator[Document]:
@@ -195,9 +212,9 @@ def _from_json(source: str, text: str) -> Iterator[Document]:
         line = text.count("\n", 0, at) + 1
         try:
             tree, end = decoder.raw_decode(text, at)
-        except RecursionError:
-            raise Unreadable(source, line, "nested too deeply") from None
         except json.JSONDecodeError as error:
+            if _CUT_TEXT in text[at : error.pos]:
+                raise Unreadable(source, line, TOO_DEEP) from None
             raise Unreadable(source, error.lineno, f"invalid JSON: {error.msg} (column {error.colno})") from None
         except ValueError as error:
             raise Unreadable(source, line, f"invalid JSON: {error}") from None
@@ -220,8 +237,6 @@ def _from_yaml(source: str, text: str) -> Iterator[Document]:
         raise Unreadable(source, where, f"invalid YAML: {error.problem or error.context}") from None
     except (yaml.YAMLError, ValueError) as error:
         raise Unreadable(source, line, f"invalid YAML: {error}") from None
-    except RecursionError:
-        raise Unreadable(source, line, "nested too deeply") from None
 
 
 def _from_tree(source: str, line: int, tree: Any, listed: _Identity = _NOTHING_SAID) -> Iterator[Document]:
@@ -229,9 +244,10 @@ def _from_tree(source: str, line: int, tree: Any, listed: _Identity = _NOTHING_S
         for item in tree:
             yield from _from_tree(source, line, item, listed)
         return
+    if isinstance(tree, Cut):
+        raise Unreadable(source, line, tree)
     if not isinstance(tree, dict):
         raise Unreadable(source, line, f"expected a Kubernetes object, found {_shown(tree)}")
-    tree = as_json(tree)
     api_version, kind, items = _string(tree, "apiVersion"), _string(tree, "kind"), tree.get("items")
     if kind.endswith("List") and isinstance(items, list):
         yield from _from_tree(source, line, items, _items_of(kind, api_version))
@@ -239,6 +255,11 @@ def _from_tree(source: str, line: int, tree: Any, listed: _Identity = _NOTHING_S
     api_version, kind = _identity(api_version, kind, listed)
     metadata = tree.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
+    body, excess = {}, ""
+    try:
+        body = as_json(tree)
+    except Excessive as problem:
+        excess = str(problem)
     yield Document(
         source=source,
         line=line,
@@ -246,7 +267,8 @@ def _from_tree(source: str, line: int, tree: Any, listed: _Identity = _NOTHING_S
         api_version=api_version,
         name=_string(metadata, "name"),
         namespace=_string(metadata, "namespace"),
-        body=tree,
+        body=body,
+        excess=excess,
     )
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from windlass.api import capi, capo
 from windlass.machine_sync.documents import Document, Undecodable, Unreadable, read, read_path, read_stream
+from windlass.machine_sync.documents.reading import LARGEST_INPUT
 
 
 def kinds(data: bytes) -> list[tuple[str, int]]:
@@ -81,8 +82,9 @@ def test_a_document_knows_its_identity(text: str | None) -> None:
         (b"a: b\nc: \x01\n", "input:2: invalid YAML: control characters are not allowed"),
         (b"\xff\xfea", "input:1: not UTF-16 text: truncated data"),
         (b"a: b\nc: \xff\n", "input:2: not UTF-8 text: invalid start byte 0xff"),
-        (b"a: &a [*a]\n", "input:1: nested too deeply"),
-        (b"[" * 100_000, "input:1: nested too deeply"),
+        (b"[" * 100_000, "input:1: nested more than 200 levels deep"),
+        (b"a: " + b"{b: " * 100_000, "input:1: invalid YAML: nested more than 3000 levels deep"),
+        (b"- &a [&b [*a], *b, *b]\n", "input:1: an alias stands inside of what it names"),
         (b"just words", "input:1: expected a Kubernetes object, found 'just words'"),
         (b"kind: A\n---\n5\n", "input:3: expected a Kubernetes object, found 5"),
         (b'{"kind": "List", "items": [null]}', "input:1: expected a Kubernetes object, found null"),
@@ -162,6 +164,63 @@ class TestDecoding:
 def test_half_a_surrogate_pair_is_read_as_the_replacement_character() -> None:
     [document] = read("input", b'{"kind": "K", "metadata": {"name": "n"}, "spec": {"version": "a\\ud800b"}}')
     assert document.decode(capi.Machine).spec.version == "a\ufffdb"
+
+
+def deep(levels: int) -> str:
+    return '{"kind": "K", "metadata": {"name": "deep"}, "spec": ' + "[" * levels + "]" * levels + "}"
+
+
+@pytest.mark.parametrize("levels", [300, 900, 1_100, 50_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("DEEP", id="an object"),
+        pytest.param('DEEP\n\n{"kind": "K", "metadata": {"name": "beside"}}', id="JSON objects"),
+        pytest.param('[DEEP,\n\n{"kind": "K", "metadata": {"name": "beside"}}]', id="a JSON array"),
+        pytest.param(
+            '{"kind": "List", "items": [DEEP,\n\n{"kind": "K", "metadata": {"name": "beside"}}]}', id="a JSON list"
+        ),
+    ],
+)
+def test_a_json_object_that_is_nested_too_deeply_is_no_trouble_of_others(text: str, levels: int) -> None:
+    first, *others = read("input", text.replace("DEEP", deep(levels)).encode())
+    with pytest.raises(Undecodable, match=r"^object: nested more than 200 levels deep$"):
+        first.decode(capi.Machine)
+    assert (first.kind, first.name) == ("K", "deep")
+    assert [one.decode(capi.Machine).metadata.name for one in others] == ["beside"] * len(others)
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ("[" * 300 + "]" * 300, "nested more than 200 levels deep"),
+        ("&a [*a]", "an alias stands inside of what it names"),
+    ],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("kind: K\nspec: SPEC\n---\nkind: K\nmetadata: {name: beside}\n", id="documents"),
+        pytest.param(
+            "kind: List\nitems:\n- kind: K\n  spec: SPEC\n- kind: K\n  metadata: {name: beside}\n", id="a list"
+        ),
+    ],
+)
+def test_a_yaml_object_beyond_a_limit_is_no_trouble_of_others(text: str, spec: str, problem: str) -> None:
+    excessive, beside = read("input", text.replace("SPEC", spec).encode())
+    with pytest.raises(Undecodable, match=f"^object: {problem}$"):
+        excessive.decode(capi.Machine)
+    assert beside.decode(capi.Machine).metadata.name == "beside"
+
+
+def test_an_input_that_is_too_large_is_not_read() -> None:
+    class Endless(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            assert 0 < size <= LARGEST_INPUT + 1
+            return bytes(size)
+
+    with pytest.raises(Unreadable, match=r"^stdin: larger than 256 MiB: split it$"):
+        list(read_stream(Endless()))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

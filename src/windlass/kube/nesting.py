@@ -1,0 +1,59 @@
+"""How deep an object may be nested, and how JSON that is deeper is read all the same.
+
+Decoders recurse: on Python 3.11 at most about 1,000 levels deep, less what is on the stack already. An API server takes
+10,000, and anybody who may write a `providerSpec` can use them. So the limit is ours: far above what any kind needs,
+far below what a decoder can do.
+"""
+
+import re
+from typing import Final
+
+DEEPEST: Final = 200
+"""Levels of maps and lists in one object."""
+TOO_DEEP: Final = f"nested more than {DEEPEST} levels deep"
+
+CUT: Final = b'"\\u0000 nested too deeply \\u0000"'
+"""The JSON that `cut` puts in the place of what is too deep."""
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
+_OPENING = b"[{"
+_CLOSING = b"]}"
+
+
+def is_deep(text: bytes, *, deepest: int = DEEPEST) -> bool:
+    """Whether the JSON `text` is nested more than `deepest` levels deep."""
+    if text.count(b"{") + text.count(b"[") <= deepest:
+        return False
+    level = 0
+    for token in _TOKEN.finditer(text):
+        mark = token.group()
+        if mark in _OPENING:
+            level += 1
+            if level > deepest:
+                return True
+        elif mark in _CLOSING:
+            level -= 1
+    return False
+
+
+def cut(text: bytes, *, deepest: int = DEEPEST) -> bytes:
+    """`text` with `CUT` in the place of each map or list below the level `deepest`; lines stay where they are.
+
+    >>> cut(b'{"a": [1, {"b": 2}]}', deepest=2).replace(CUT, b"...")
+    b'{"a": [1, ...]}'
+    """
+    kept: list[bytes] = []
+    level = start = 0
+    for token in _TOKEN.finditer(text):
+        mark = token.group()
+        if mark in _OPENING:
+            level += 1
+            if level == deepest + 1:
+                kept += [text[start : token.start()], CUT]
+                start = token.start()
+        elif mark in _CLOSING:
+            if level == deepest + 1:
+                kept.append(b"\n" * text.count(b"\n", start, token.end()))
+                start = token.end()
+            level -= 1
+    return b"".join([*kept, text[start:] if level <= deepest else b""])
