@@ -15,6 +15,7 @@ from aiohttp import ClientSession, web
 from tests.patience import PATIENCE
 from windlass.kube import config
 from windlass.kube.client import Client
+from windlass.kube.clock import SystemClock
 from windlass.kube.errors import Busy, ConfigError, Status
 from windlass.kube.metrics import Metrics
 from windlass.kube.scrape import Guard, metrics_routes, open_metrics
@@ -96,7 +97,7 @@ async def test_who_may_not_is_told_so_and_who_may_gets_the_figures(
     assert "windlass_loop_lag_seconds_bucket" in text
 
 
-async def test_a_permission_is_remembered_and_a_refusal_is_not(
+async def test_a_permission_is_remembered_for_a_minute_and_a_refusal_for_seconds(
     client: Client, windlass_plane: PlaneAccess, windlass_namespace: str
 ) -> None:
     asked: list[str] = []
@@ -106,7 +107,7 @@ async def test_a_permission_is_remembered_and_a_refusal_is_not(
             asked.append(kind.RESOURCE.kind)
             return await client.create(kind, body, **where)
 
-    class Watch:
+    class Watch(SystemClock):
         seconds = 0.0
 
         def monotonic(self) -> float:
@@ -122,6 +123,9 @@ async def test_a_permission_is_remembered_and_a_refusal_is_not(
     assert len(asked) == 4
     stranger = await token_of(windlass_plane, windlass_namespace, "stranger")
     assert [(await guard.judge(f"Bearer {stranger}")).status for _ in range(2)] == [403, 403]
+    assert len(asked) == 6
+    watch.seconds = 72.0
+    await guard.judge(f"Bearer {stranger}")
     assert len(asked) == 8
 
 

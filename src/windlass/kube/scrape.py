@@ -1,21 +1,26 @@
 """`/metrics` for those who may read it: the API server says who asks, and whether they may.
 
-    guard = Guard(lease_client)                        # a client without a gate: a standby is scraped too
+    guard = Guard(client)                              # of its own, without a fence: a standby is scraped too
     app = web.Application()
     app.add_routes(metrics_routes(metrics, guard=guard))
     async with serve(app, host="0.0.0.0", port=8443, tls=TlsFiles(certificate, key)):
         ...
 
 A scraper sends its ServiceAccount token. A TokenReview tells whose it is, a SubjectAccessReview whether that one may
-`get` the path `/metrics`; who does, is remembered for a minute (by a hash of the token), who does not is asked about
-again each time. Grant it with a ClusterRole rule `{nonResourceURLs: [/metrics], verbs: [get]}`. This process itself
-needs `create` on tokenreviews and subjectaccessreviews (`guard_permissions()`; ClusterRole system:auth-delegator).
+`get` the path `/metrics`. Grant it with a ClusterRole rule `{nonResourceURLs: [/metrics], verbs: [get]}`. This process
+itself needs `create` on tokenreviews and subjectaccessreviews (`guard_permissions()`; ClusterRole
+system:auth-delegator).
+
+A permission is remembered for a minute, a refusal for ten seconds, by a hash of the token. Anybody may send tokens, as
+many as they like, so at most ten a second are reviewed and few wait for it; a token that was good before does not wait.
+Give the guard a client of its own: an API server that asks a webhook may take long over a review.
 
 | answer | when |
 |---|---|
 | 200 | allowed |
 | 401 | no bearer token, or nobody's |
 | 403 | somebody's who may not |
+| 429 | too many tokens wait for a review |
 | 500 | the API server could not be asked |
 
 Without a guard the figures are open to whoever can connect; `open_metrics` admits that only on a loopback address.
@@ -26,6 +31,7 @@ with the annotation `service.beta.openshift.io/serving-cert-secret-name`, elsewh
 Source: controller-runtime's `filters.WithAuthenticationAndAuthorization` does the same.
 """
 
+import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -44,7 +50,17 @@ from windlass.kube.permissions import Permission, permission
 from windlass.kube.serving import is_loopback
 from windlass.kube.verbs import Api
 
+AT_ONCE = 2
+"""Unknown tokens that are reviewed at the same time."""
+IN_LINE = 16
+"""Tokens that are reviewed or wait for it. More are turned away."""
+PAUSE = 0.2
+"""Seconds for which a refused token keeps its turn, so that at most ten a second are reviewed."""
 _REMEMBERED = 256
+"""Permissions, and as many refusals."""
+
+
+_HEADERS = {401: {"WWW-Authenticate": 'Bearer realm="metrics"'}, 429: {"Retry-After": "1"}}
 
 
 class Verdict(Struct, frozen=True):
@@ -54,15 +70,55 @@ class Verdict(Struct, frozen=True):
     why: str = ""
 
 
-class Guard:
-    """Asks the API server behind `api` who may read. `remember`: seconds that a permission is trusted."""
+class _Memory:
+    """The last verdicts of one kind, each for `seconds`."""
 
-    def __init__(self, api: Api, *, path: str = "/metrics", remember: float = 60.0, clock: Clock | None = None) -> None:
+    def __init__(self, seconds: float, clock: Clock) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._verdicts: OrderedDict[bytes, tuple[Verdict, float]] = OrderedDict()
+
+    def __contains__(self, digest: bytes) -> bool:
+        """It was so once, perhaps longer ago than it holds."""
+        return digest in self._verdicts
+
+    def get(self, digest: bytes) -> Verdict | None:
+        verdict, until = self._verdicts.get(digest, (None, 0.0))
+        return verdict if until > self._clock.monotonic() else None
+
+    def put(self, digest: bytes, verdict: Verdict) -> None:
+        self._verdicts[digest] = verdict, self._clock.monotonic() + self._seconds
+        self._verdicts.move_to_end(digest)
+        while len(self._verdicts) > _REMEMBERED:
+            self._verdicts.popitem(last=False)
+
+    def drop(self, digest: bytes) -> None:
+        self._verdicts.pop(digest, None)
+
+
+class Guard:
+    """Asks the API server behind `api` who may read.
+
+    `remember`, `refuse`: seconds for which a permission and a refusal hold.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        *,
+        path: str = "/metrics",
+        remember: float = 60.0,
+        refuse: float = 10.0,
+        clock: Clock | None = None,
+    ) -> None:
+        clock = clock or SystemClock()
+        self._clock = clock
         self._api = api
         self._path = path
-        self._remember = remember
-        self._clock = clock or SystemClock()
-        self._allowed: OrderedDict[bytes, float] = OrderedDict()
+        self._allowed = _Memory(remember, clock)
+        self._refused = _Memory(refuse, clock)
+        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._reviews: dict[bytes, asyncio.Task[Verdict]] = {}
         self._log = structlog.stdlib.get_logger(__name__)
 
     async def judge(self, authorization: str) -> Verdict:
@@ -72,15 +128,34 @@ class Guard:
         if scheme.lower() != "bearer" or not token:
             return Verdict(401, "a bearer token is needed")
         digest = hashlib.sha256(token.encode()).digest()
-        if self._allowed.get(digest, 0.0) > self._clock.monotonic():
-            return Verdict(200)
+        if verdict := self._allowed.get(digest) or self._refused.get(digest):
+            return verdict
+        review = self._reviews.get(digest)
+        if review is None:
+            if len(self._reviews) >= IN_LINE and digest not in self._allowed:
+                return Verdict(429, "too many tokens at a time")
+            review = self._reviews[digest] = asyncio.create_task(self._review(digest, token))
+            review.add_done_callback(lambda _: self._reviews.pop(digest))
+        # Not its own: others may wait for the same.
+        return await asyncio.shield(review)
+
+    async def _review(self, digest: bytes, token: str) -> Verdict:
         try:
-            verdict = await self._ask(token)
+            if digest in self._allowed:
+                verdict = await self._ask(token)
+            else:
+                async with self._turn:
+                    verdict = await self._ask(token)
+                    if verdict.status != 200:
+                        await self._clock.sleep(PAUSE)
         except KubeError as error:
             self._log.warning("cannot ask the API server who may read metrics", error=str(error))
             return Verdict(500, "the API server could not be asked")
         if verdict.status == 200:
-            self._allow(digest)
+            self._allowed.put(digest, verdict)
+        else:
+            self._allowed.drop(digest)
+            self._refused.put(digest, verdict)
         return verdict
 
     async def _ask(self, token: str) -> Verdict:
@@ -98,12 +173,6 @@ class Guard:
         given = {name: value for name, value in who.items() if value}
         return {**given, "nonResourceAttributes": {"path": self._path, "verb": "get"}}
 
-    def _allow(self, digest: bytes) -> None:
-        self._allowed[digest] = self._clock.monotonic() + self._remember
-        self._allowed.move_to_end(digest)
-        while len(self._allowed) > _REMEMBERED:
-            self._allowed.popitem(last=False)
-
 
 def metrics_routes(metrics: Metrics, *, guard: Guard) -> list[web.RouteDef]:
     """The route `/metrics`, for those whom `guard` lets through."""
@@ -112,8 +181,7 @@ def metrics_routes(metrics: Metrics, *, guard: Guard) -> list[web.RouteDef]:
         verdict = await guard.judge(request.headers.get("Authorization", ""))
         if verdict.status == 200:
             return _figures(metrics)
-        headers = {"WWW-Authenticate": 'Bearer realm="metrics"'} if verdict.status == 401 else {}
-        return web.Response(status=verdict.status, text=verdict.why + "\n", headers=headers)
+        return web.Response(status=verdict.status, text=verdict.why + "\n", headers=_HEADERS.get(verdict.status))
 
     return [web.get("/metrics", handle)]
 

@@ -28,6 +28,7 @@ from windlass.kube.manager import Manager
 from windlass.kube.metrics import Metrics
 from windlass.kube.pool import CachePool
 from windlass.kube.probes import probe_routes
+from windlass.kube.retry import Retry
 from windlass.kube.scrape import Guard, metrics_routes, open_metrics
 from windlass.kube.serving import TlsFiles, serve
 from windlass.kube.tasks import end
@@ -100,7 +101,7 @@ async def run(config: ClusterConfig, settings: Settings) -> None:
 
         # Before anything that may take time, so that a slow start is not taken for a dead process.
         await stack.enter_async_context(_probes(settings, manager, ready))
-        await stack.enter_async_context(_metrics(settings, metrics, lease_client))
+        await stack.enter_async_context(_metrics(settings, metrics, config))
         await _refuse_beside_upstream(lease_client, settings.namespaces.cluster_api)
         following = asyncio.create_task(activation.run(), name="activation")
         stack.push_async_callback(end, following)
@@ -180,17 +181,19 @@ async def _probes(settings: Settings, manager: Manager, ready: Any) -> AsyncIter
 
 
 @asynccontextmanager
-async def _metrics(settings: Settings, metrics: Metrics, client: Client) -> AsyncIterator[None]:
-    if settings.metrics is None:
+async def _metrics(settings: Settings, metrics: Metrics, config: ClusterConfig) -> AsyncIterator[None]:
+    where = settings.metrics
+    if where is None:
         yield
         return
     app = web.Application()
+    # Who scrapes must not stand in the way of anything else: no fence, no shared connection, no patience.
+    reviews = Client(config, observer=metrics.request, connections=4, timeout=5.0, retry=Retry(attempts=1))
     if settings.metrics_open:
-        app.add_routes(open_metrics(metrics, host=settings.metrics.host))
+        app.add_routes(open_metrics(metrics, host=where.host))
     else:
-        app.add_routes(metrics_routes(metrics, guard=Guard(client)))
-    where = settings.metrics
-    async with serve(app, host=where.host, port=where.port, tls=settings.metrics_tls) as url:
+        app.add_routes(metrics_routes(metrics, guard=Guard(reviews)))
+    async with reviews, serve(app, host=where.host, port=where.port, tls=settings.metrics_tls) as url:
         structlog.stdlib.get_logger(__name__).info("metrics", url=f"{url}/metrics")
         yield
 

@@ -1,6 +1,7 @@
 """The process: it starts and stops its work with the feature gate, says how it is, and refuses beside its rival."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from itertools import count
 from typing import Any
@@ -10,6 +11,7 @@ from aiohttp import ClientSession
 
 from windlass.api import capi, mapi
 from windlass.api.coordination import Lease
+from windlass.kube.scrape import IN_LINE
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import LEASE_NAME, UPSTREAM_LEASE_NAME
 from windlass.machine_sync.service import Address
@@ -70,6 +72,29 @@ async def test_the_feature_gate_starts_and_stops_the_work_while_the_process_stay
         await stage.resize("w-0", "huge")
         await stage.enable()
         await stage.mirror_that("w-0", lambda tree: stage.example.provider_size(tree) == "huge")
+
+
+async def test_many_strangers_at_metrics_cost_the_api_server_few_requests(stage: Stage, probe: Probe) -> None:
+    address = Address("127.0.0.1", free_ports(1)[0])
+    async with stage.syncing(probes=probe.address, metrics=address), ClientSession() as session:
+        await probe.until_ready()
+
+        async def scrape(number: int) -> int:
+            headers = {"Authorization": f"Bearer stranger-{number}"}
+            async with session.get(f"http://127.0.0.1:{address.port}/metrics", headers=headers) as answer:
+                return answer.status
+
+        began = time.monotonic()
+        statuses = await asyncio.gather(*(scrape(number) for number in range(600)))
+        seconds = time.monotonic() - began
+    assert set(statuses) == {401, 429}
+    asked = [
+        event
+        for event in stage.plane.audit.events(user=stage.user)
+        if event.get("objectRef", {}).get("resource") == "tokenreviews"
+    ]
+    assert len(asked) == statuses.count(401)
+    assert len(asked) <= IN_LINE + 10 * seconds
 
 
 async def test_the_platform_may_change_while_it_runs(stage: Stage, probe: Probe) -> None:
