@@ -206,8 +206,6 @@ class Executor:
                 resource_version=version if action.pin else "",
                 propagation="Orphan" if action.orphan else "",
             )
-        except NotServed:
-            raise
         except NotFound:
             return None
 
@@ -239,14 +237,12 @@ class Executor:
     async def _account_for(self, action: Action, error: KubeError) -> None:
         if self._ledger is None:
             return
-        if error.unknown_outcome:
+        if error.unknown_outcome or isinstance(error, NotServed):
             self._ledger.doubt(action.target)
         elif isinstance(error, Conflict | AlreadyExists | NotFound):
             aim = action.target
             try:
                 self._ledger.wrote(await self._api.get(aim.kind, aim.name, namespace=aim.namespace))
-            except NotServed:
-                self._ledger.doubt(aim)
             except NotFound:
                 self._ledger.removed(aim)
             except KubeError:
