@@ -1,0 +1,90 @@
+"""What is seen of a world is what is there: as much of it as the decision needs, which no test of `decide` can tell."""
+
+from typing import Any, Final
+
+import pytest
+
+from windlass.kube.plan import Outcome
+from windlass.kube.seen import Absent, Present
+from windlass.machine_sync.machine.controller import machine_controller
+from windlass.machine_sync.machine.decide import decide
+from windlass.machine_sync.machine.snapshot import MachineSnapshot
+from windlass.testing.memory.reader import MemoryReader
+
+from .aws_cases import on_aws
+from .cases import CAPI_MACHINE, GONE, MAPI_MACHINE, NOW, Tree, changed, objects, snapshot, under_machine_api
+from .migration_cases import (
+    aws_under_cluster_api,
+    aws_under_machine_api,
+    moving,
+    says_paused,
+    under_cluster_api,
+)
+from .world import NAME, NAMESPACES, platform_of, world
+
+TO_CONVERT: Final = {"cluster", "infrastructure"}
+SETS: Final = {"machine_api_set", "cluster_api_set"}
+NOTHING_MADE: Final[Tree] = {"cluster_api": None, "infra": None}
+FIRST: Final = changed(MAPI_MACHINE, spec__authoritativeAPI="ClusterAPI", status__authoritativeAPI="ClusterAPI")
+UNOWNED: Final = changed(MAPI_MACHINE, metadata__ownerReferences=None)
+
+
+def deleted(case: Tree, *sides: str) -> Tree:
+    gone = {side: changed(case[side], metadata={**case[side]["metadata"], **GONE}) for side in sides}
+    return {**case, **gone}
+
+
+CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
+    "nothing": ({**NOTHING_MADE}, {"infra_cluster", *SETS, *TO_CONVERT}),
+    "to be mirrored in the Machine API": ({"machine_api": None, "cluster_api": CAPI_MACHINE}, TO_CONVERT),
+    "behind Cluster API": (under_cluster_api(), TO_CONVERT),
+    "to be mirrored in Cluster API": ({"machine_api": MAPI_MACHINE, **NOTHING_MADE}, {"cluster"}),
+    "to be mirrored in Cluster API, owned by nobody": ({"machine_api": UNOWNED, **NOTHING_MADE}, SETS),
+    "behind the Machine API": (under_machine_api(), {"cluster"}),
+    "the first of Cluster API": ({"machine_api": FIRST, **NOTHING_MADE}, {"cluster"}),
+    "deleted in Cluster API": (deleted(under_cluster_api(), "cluster_api"), TO_CONVERT),
+    "its mirror deleted": (deleted(under_cluster_api(), "machine_api"), TO_CONVERT),
+    "deleted in the Machine API": (deleted(under_machine_api(), "machine_api"), TO_CONVERT),
+    "deleted in both": (deleted(under_machine_api(), "machine_api", "cluster_api", "infra"), TO_CONVERT),
+    "on its way to Cluster API": (says_paused(moving(under_machine_api()), "machine_api"), {"cluster"}),
+    "on its way to the Machine API": (says_paused(moving(under_cluster_api()), "cluster_api"), TO_CONVERT),
+}
+"""What there is, and what of it is not looked for."""
+
+
+async def observed(**case: Any) -> MachineSnapshot:
+    api = world(**case)
+    reader = MemoryReader(api)
+    controller = machine_controller(reader, platform=platform_of(api), namespaces=NAMESPACES)
+    for watch in controller.watches:
+        for index, values in watch.indexes.items():
+            reader.add_index(watch.kind, index, values)
+    return await controller.observe(NAME, Outcome())
+
+
+def found(seen: MachineSnapshot) -> dict[str, Any]:
+    """What of each object was found; the world gives some a resourceVersion that the case does not have."""
+    trees = {}
+    for name in objects():
+        side = getattr(seen, name)
+        assert isinstance(side, Present | Absent)
+        if isinstance(side, Present):
+            metadata = {key: value for key, value in side.tree["metadata"].items() if key != "resourceVersion"}
+            trees[name] = {**side.tree, "metadata": metadata, "apiVersion": "", "kind": ""}
+    return trees
+
+
+@pytest.mark.parametrize(("case", "unneeded"), CASES.values(), ids=CASES)
+async def test_all_that_a_decision_needs_is_seen_as_it_is(case: Tree, unneeded: set[str]) -> None:
+    seen, there = await observed(**case), snapshot(**case)
+    assert found(seen) == {name: tree for name, tree in found(there).items() if name not in unneeded}
+    assert str(decide(seen, now=NOW)) == str(decide(there, now=NOW))
+
+
+@pytest.mark.parametrize("start", [aws_under_machine_api, aws_under_cluster_api])
+async def test_on_another_platform_too(start: Any) -> None:
+    case = {**on_aws(), **start()}
+    seen, there = await observed(**case), snapshot(**case)
+    assert found(seen).keys() >= {"machine_api", "cluster_api", "infra", "infra_cluster"}
+    assert found(seen) == {name: tree for name, tree in found(there).items() if name in found(seen)}
+    assert decide(seen, now=NOW).needed == ()

@@ -1,0 +1,143 @@
+"""What is seen of a world is what is there: as much of it as the decision needs, which no test of `decide` can tell."""
+
+from typing import Any, Final
+
+import pytest
+
+from windlass.api import capi, capo, config, mapi
+from windlass.kube.plan import Outcome
+from windlass.kube.seen import Absent, Present
+from windlass.machine_sync.machine_set.controller import machine_set_controller
+from windlass.machine_sync.machine_set.decide import decide
+from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
+from windlass.machine_sync.platforms import OPENSTACK
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import MemoryReader
+
+from .cases import (
+    AUTHORITY,
+    BEHIND_CLUSTER_API,
+    CAPI_SET,
+    CLUSTER,
+    GONE,
+    INFRA_CLUSTER,
+    INFRASTRUCTURE,
+    MAPI_SET,
+    NAME,
+    NOW,
+    TEMPLATE,
+    THEIRS,
+    Tree,
+    changed,
+    snapshot,
+    template,
+)
+from .world import NAMESPACES, typed
+
+MADE: Final = template("ms-67cae42a")
+GOING: Final = changed(MAPI_SET, metadata={**MAPI_SET["metadata"], **GONE})
+MIGRATING: Final = changed(MAPI_SET, status__authoritativeAPI="Migrating")
+
+NOT_CONVERTED: Final = {"cluster", "infrastructure"}
+NOT_REFERRED_TO: Final = {"template", "infra_cluster"}
+
+CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
+    "nothing": ({"machine_api": None}, {*NOT_CONVERTED, *NOT_REFERRED_TO}),
+    "of Cluster API alone": (
+        {"machine_api": None, "cluster_api": CAPI_SET},
+        {*NOT_CONVERTED, *NOT_REFERRED_TO},
+    ),
+    "to be mirrored in Cluster API": ({"templates": (MADE,)}, NOT_REFERRED_TO),
+    "behind the Machine API": ({"cluster_api": CAPI_SET, "templates": (MADE,)}, NOT_REFERRED_TO),
+    "behind Cluster API": (
+        {"machine_api": BEHIND_CLUSTER_API, "cluster_api": CAPI_SET, "templates": (MADE,)},
+        NOT_CONVERTED,
+    ),
+    "the first of Cluster API": ({"machine_api": BEHIND_CLUSTER_API}, NOT_REFERRED_TO),
+    "deleted in the Machine API": (
+        {"machine_api": GOING, "cluster_api": CAPI_SET, "templates": (MADE,), "acting": ("w-0",)},
+        {*NOT_CONVERTED, *NOT_REFERRED_TO},
+    ),
+    "on its way to Cluster API": (
+        {"machine_api": changed(MIGRATING, spec__authoritativeAPI="ClusterAPI"), "cluster_api": CAPI_SET},
+        NOT_REFERRED_TO,
+    ),
+    "on its way to the Machine API": ({"machine_api": MIGRATING, "cluster_api": CAPI_SET}, NOT_CONVERTED),
+}
+"""What there is, and what of it is not looked for."""
+
+OTHER_SET: Final = changed(CAPI_SET, metadata__name="other", metadata__uid="other-uid")
+
+
+def machine(name: str, *, owner: str = "capi-uid", **annotations: str) -> Tree:
+    references = [{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "name": "any", "uid": owner}]
+    meta = {"name": name, "namespace": THEIRS, "ownerReferences": references, "annotations": annotations}
+    return {"metadata": meta, "spec": {"clusterName": "c"}}
+
+
+MACHINES: Final = (machine("w-0"), machine("w-1", **{AUTHORITY: "MachineAPI"}), machine("w-2", owner="other-uid"))
+
+
+def world(*, machine_api: Tree | None = MAPI_SET, cluster_api: Tree | None = None, **trees: Any) -> MemoryApi:
+    """The objects of a case, and what does not concern it: machines of others, a MachineSet of its own template."""
+    api = MemoryApi(
+        mapi.MachineSet,
+        capi.MachineSet,
+        capi.Machine,
+        capi.Cluster,
+        capo.OpenStackMachineTemplate,
+        capo.OpenStackCluster,
+        config.Infrastructure,
+    )
+    objects: list[tuple[type[Any], Tree | None]] = [
+        (mapi.MachineSet, machine_api),
+        (capi.MachineSet, cluster_api),
+        (capi.MachineSet, OTHER_SET),
+        *((capi.Machine, one) for one in MACHINES),
+        *((capo.OpenStackMachineTemplate, one) for one in (TEMPLATE, *trees.get("templates", ()))),
+        (capi.Cluster, CLUSTER),
+        (capo.OpenStackCluster, INFRA_CLUSTER),
+        (config.Infrastructure, INFRASTRUCTURE),
+    ]
+    api.load(*(typed(kind, tree) for kind, tree in objects if tree is not None))
+    return api
+
+
+async def observed(api: MemoryApi) -> MachineSetSnapshot:
+    reader = MemoryReader(api)
+    controller = machine_set_controller(reader, platform=OPENSTACK, namespaces=NAMESPACES)
+    for watch in controller.watches:
+        for index, values in watch.indexes.items():
+            reader.add_index(watch.kind, index, values)
+    return await controller.observe(NAME, Outcome())
+
+
+def found(seen: MachineSetSnapshot) -> dict[str, Any]:
+    """What was found; the world gives some objects a resourceVersion that the case does not have."""
+    sides = {
+        name: side
+        for name in ("machine_api", "cluster_api", "template", "infra_cluster", "cluster", "infrastructure")
+        if not isinstance(side := getattr(seen, name), Absent)
+    }
+    trees: dict[str, Any] = {}
+    for name, side in sides.items():
+        assert isinstance(side, Present)
+        metadata = {key: value for key, value in side.tree["metadata"].items() if key != "resourceVersion"}
+        trees[name] = {**side.tree, "metadata": metadata, "apiVersion": "", "kind": ""}
+    templates = tuple((one.name, one.users) for one in seen.templates)
+    return {**trees, "templates": templates, "acting": seen.acting}
+
+
+@pytest.mark.parametrize(("case", "unneeded"), CASES.values(), ids=CASES)
+async def test_all_that_a_decision_needs_is_seen_as_it_is(case: Tree, unneeded: set[str]) -> None:
+    seen, there = await observed(world(**case)), snapshot(**case)
+    assert found(seen) == {name: value for name, value in found(there).items() if name not in unneeded}
+    assert str(decide(seen, now=NOW)) == str(decide(there, now=NOW))
+
+
+async def test_who_else_uses_a_template_is_seen() -> None:
+    api = world(machine_api=GOING, cluster_api=CAPI_SET, templates=(MADE,))
+    user = changed(OTHER_SET, spec__template__spec__infrastructureRef__name="ms-67cae42a")
+    api.load(typed(capi.MachineSet, user))
+    (seen,) = (await observed(api)).templates
+    assert (seen.name, seen.users) == ("ms-67cae42a", ("other",))
