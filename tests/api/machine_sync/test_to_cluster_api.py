@@ -5,8 +5,10 @@ defaults and checks must not set off anything. Ids like MS1 name the rows of the
 controller is tested for.
 """
 
+from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from windlass.api import capi, mapi
@@ -58,7 +60,7 @@ async def test_ms1_ms8_a_machine_without_an_owner_gets_a_paused_mirror_of_the_cl
         assert infra is not None
         assert annotations(mirror)[PAUSED_ANNOTATION] == annotations(infra)[PAUSED_ANNOTATION] == ""
         assert annotations(mirror)[AUTHORITY_ANNOTATION] == "MachineAPI"
-        owner = await stage.reference(capi.Cluster, CLUSTER, controller=False, blockOwnerDeletion=True)
+        owner = await stage.reference(capi.Cluster, CLUSTER, controller=True, blockOwnerDeletion=True)
         assert mirror["metadata"]["ownerReferences"] == [owner]
         owner = await stage.reference(capi.Machine, "w-0", controller=True, blockOwnerDeletion=True)
         assert infra["metadata"]["ownerReferences"] == [owner]
@@ -80,6 +82,45 @@ async def test_ms3_ms25_in_sync_it_stays_and_nothing_is_written(stage: Stage) ->
         await stays(stage)
     assert {condition(one)["status"] for one in seen.trees} == {"True"}
     assert len({one["metadata"]["resourceVersion"] for one in seen.trees}) == 1, "a watch may begin anew"
+
+
+@pytest.fixture
+async def newer_provider(stage: Stage) -> AsyncIterator[None]:
+    """The CRD of infra machines has a default that our types do not know, until the end of the test."""
+    path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{stage.infra_kind.RESOURCE.name}"
+
+    async def change(*, brand_new: bool) -> None:
+        crd = msgspec.json.decode(await stage.admin.request("GET", path))
+        (version,) = [one for one in crd["spec"]["versions"] if one["name"] == stage.infra_kind.RESOURCE.version]
+        properties = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+        if brand_new:
+            properties["brandNew"] = {"type": "string", "default": "default"}
+        else:
+            del properties["brandNew"]
+        await stage.admin.request("PUT", path, body=crd)
+
+    async def made() -> Tree:
+        name = f"probe-{len(probes)}"
+        probes.append(name)
+        return await stage.make(stage.infra_kind, name, stage.example.infra_spec)
+
+    probes: list[str] = []
+    await change(brand_new=True)
+    await eventually(made, lambda found: found["spec"].get("brandNew") == "default", what="the new default")
+    yield
+    await change(brand_new=False)
+
+
+@BOTH
+async def test_a_default_that_we_do_not_know_is_no_difference(stage: Stage, newer_provider: None) -> None:
+    await stage.cluster()
+    async with stage.syncing():
+        await stage.machine_of_machine_api("w-0")
+        await stage.in_sync("w-0")
+    infra = await stage.get(stage.infra_kind, "w-0")
+    assert infra is not None
+    assert infra["spec"]["brandNew"] == "default"
+    await stays(stage)
 
 
 @BOTH

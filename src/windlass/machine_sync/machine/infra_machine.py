@@ -5,7 +5,7 @@
 | not there | created, paused, owned by the Cluster API Machine |
 | differs in what its provider lets one change | changed |
 | differs otherwise | deleted and, being paused, stripped of its finalizers; then created |
-| differs only in what the provider or the API server filled in | stays |
+| differs only in what the provider or the API server filled in, or in what we do not know | stays |
 
 Nothing is made anew that is not paused: its provider would take the deletion for the end of the instance. And what it
 owns does not go with it: OpenStack's provider keeps the instance in an OpenStackServer that the OpenStackMachine owns.
@@ -57,16 +57,15 @@ def ensure(
     wanted = metadata.mirrored(
         observed, labels=labels, annotations=annotations, owners=[owner], marks=MARKS, claimed=claimed
     )
-    merged: Mapping[str, Any] = found.tree.get("spec") or {}
     made: dict[str, Any] = tree(converted.spec)
-    spec = differing(seen.platform, merged, made)
+    spec = differing(seen.platform, found.tree.get("spec") or {}, made)
     changeable = {key: made.get(key) for key in seen.platform.infra_mutable if key in spec}
     if found.deleting or spec.keys() - changeable.keys():
         fields = changes(spec, {key: value for key, value in made.items() if key in spec}, path="spec")
         return _recreate(seen, found, [*fields], source=source)
     update = Merge(
         target=target(found),
-        observed={"metadata": metadata.compared(observed), "spec": {key: merged.get(key) for key in changeable}},
+        observed={"metadata": metadata.compared(observed), "spec": {key: spec[key] for key in changeable}},
         desired={"metadata": wanted, "spec": changeable},
         why="the Machine API Machine changed",
     )

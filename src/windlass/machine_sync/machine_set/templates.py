@@ -6,7 +6,7 @@ set goes from template to template:
 | infra template | what follows |
 |---|---|
 | named by conversion, not there | created, before the set refers to it |
-| named by conversion, somebody has edited it | brought back to what its name says |
+| named by conversion, somebody has edited it | brought back to what its name says; fields that we do not know stay |
 | named by conversion, being deleted | wait: the same spec was in use a moment ago |
 | another with the set's label | deleted, once the set does not refer to it and if no other MachineSet does |
 | another without the label | stays: a user made it |
@@ -92,7 +92,7 @@ def _update(
         target=target(found),
         observed={
             "metadata": metadata.compared(observed),
-            "spec": {"template": {"spec": {key: there.get(key) for key in fields}}},
+            "spec": {"template": {"spec": fields}},
         },
         desired={
             "metadata": _metadata(seen, observed, owners, paused=paused),

@@ -19,7 +19,7 @@ from ..trees import INFRASTRUCTURE as INFRASTRUCTURE
 from ..trees import NOW as NOW
 from ..trees import OURS as OURS
 from ..trees import PAUSED as PAUSED
-from ..trees import PROVIDER_SPEC
+from ..trees import PROVIDER_SPEC as PROVIDER_SPEC
 from ..trees import SYNC as SYNC
 from ..trees import THEIRS as THEIRS
 from ..trees import Tree as Tree

@@ -24,6 +24,14 @@ AWS_SPEC: dict[str, Any] = {"instanceType": "m6i.large", "ami": {"id": "ami-1"}}
         ),
         pytest.param(AWS, AWS_SPEC, {"hostAffinity": "default"}, id="default-on-aws"),
         pytest.param(AWS, AWS_SPEC, {"additionalTags": {}, "sshKeyName": "", "subnet": None}, id="says-nothing"),
+        pytest.param(AWS, AWS_SPEC, {"brandNew": {"a": [1]}}, id="unknown"),
+        pytest.param(AWS, AWS_SPEC, {"ami": {"id": "ami-1", "brandNew": 1}}, id="unknown-inside"),
+        pytest.param(
+            OPENSTACK,
+            {**OPENSTACK_SPEC, "ports": [{"network": {"id": "n"}}, {"trunk": True}]},
+            {"ports": [{"network": {"id": "n", "brandNew": ""}, "brandNew": 1}, {"trunk": True, "brandNew": 2}]},
+            id="unknown-in-items-of-a-list",
+        ),
     ],
 )
 def test_what_says_nothing_of_the_machine_is_no_difference(
@@ -38,6 +46,10 @@ def test_what_says_nothing_of_the_machine_is_no_difference(
         pytest.param({**OPENSTACK_SPEC, "flavor": "m1.huge"}, {"flavor": "m1.huge"}, id="changed"),
         pytest.param({**OPENSTACK_SPEC, "trunk": True}, {"trunk": True}, id="more"),
         pytest.param({"identityRef": OPENSTACK_SPEC["identityRef"]}, {"flavor": None}, id="less"),
+        pytest.param({**OPENSTACK_SPEC, "brandNew": 1, "sshKeyName": "k"}, {"sshKeyName": "k"}, id="made-before"),
+        pytest.param(
+            {**OPENSTACK_SPEC, "ports": [{"trunk": True, "brandNew": 1}]}, {"ports": [{"trunk": True}]}, id="more-items"
+        ),
         pytest.param(
             {**OPENSTACK_SPEC, "identityRef": {"name": "cloud", "cloudName": "openstack", "type": "ClusterIdentity"}},
             {"identityRef": {"name": "cloud", "cloudName": "openstack", "type": "ClusterIdentity"}},
