@@ -36,7 +36,7 @@ How a key comes back, by what its reconcile came to:
 | any other exception | after `backoff`: a bug, with its traceback | error | error |
 
 A failing key delays only itself. Reads of the watched kinds are declared by watching them; everything else that is
-read or written stands in `permissions`, and the executor refuses what does not.
+read or written stands in `permissions`, and reader and executor refuse what does not.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping

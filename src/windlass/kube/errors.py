@@ -18,7 +18,7 @@
     │       └── Unconfirmed 5xx the same, in answer to a *write*: look whether it happened before repeating it
     ├── DecodeError             an object does not have the shape of its type: it must be mended where it is stored
     ├── Fenced                  a write was held back because this process may no longer be the leader
-    ├── Undeclared              a controller tried to write what it did not declare: a bug in the controller
+    ├── Undeclared              a controller tried to do what it did not declare: a bug in the controller
     └── Unconditional           a controller tried to write whatever has the name: a bug in the controller
 
 Source for codes and reasons: Kubernetes API conventions, "Response Status Kind".
@@ -96,7 +96,7 @@ class Fenced(KubeError):
 
 
 class Undeclared(KubeError):
-    """A controller planned an action that its declaration (and so its RBAC) does not cover."""
+    """A controller asked for something that its declaration (and so its RBAC) does not cover."""
 
 
 class Unconditional(KubeError):

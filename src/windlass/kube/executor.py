@@ -30,11 +30,11 @@ from typing import Any, Protocol
 import structlog
 
 from windlass.api.core import Event
-from windlass.api.meta import KubernetesObject
 from windlass.kube.clock import rfc3339
-from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, NotServed, Unconditional, Undeclared
+from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, NotServed, Unconditional
 from windlass.kube.object import Object
 from windlass.kube.overlay import is_gone
+from windlass.kube.permissions import Permits, require
 from windlass.kube.plan import (
     Action,
     AddFinalizer,
@@ -70,12 +70,6 @@ class Ledger(Protocol):
 
     def doubt(self, target: Target) -> None:
         """A write of unknown outcome: do not trust the cache about this object before looking."""
-
-
-class Permits(Protocol):
-    """Does the controller's declaration cover this request?"""
-
-    def __call__(self, kind: type[KubernetesObject], verb: str, subresource: str) -> bool: ...
 
 
 class Executor:
@@ -156,12 +150,16 @@ class Executor:
         return Result(action, object=answer, changed=changed)
 
     def _require_declared(self, action: Action) -> None:
-        if self._permits is None:
-            return
-        kind, verb, subresource = _request(action)
-        if not self._permits(kind, verb, subresource):
-            what = f"{kind.RESOURCE.name}/{subresource}" if subresource else kind.RESOURCE.name
-            raise Undeclared(f"{action}: this controller does not declare that it may {verb} {what}")
+        aim = action.target
+        match action:
+            case Emit():
+                require(self._permits, Event, "create", namespace=aim.namespace or "default", what=action)
+            case Create():
+                require(self._permits, aim.kind, "create", namespace=aim.namespace, what=action)
+            case _:
+                verb = "delete" if isinstance(action, Delete) else "patch"
+                where = {"namespace": aim.namespace, "name": aim.name}
+                require(self._permits, aim.kind, verb, action.subresource, **where, what=action)
 
     async def _send(self, action: Action, versions: dict[str, str]) -> Object[Any] | None:
         aim = action.target
@@ -242,6 +240,7 @@ class Executor:
         elif isinstance(error, Conflict | AlreadyExists | NotFound):
             aim = action.target
             try:
+                require(self._permits, aim.kind, "get", namespace=aim.namespace, name=aim.name)
                 self._ledger.wrote(await self._api.get(aim.kind, aim.name, namespace=aim.namespace))
             except NotFound:
                 self._ledger.removed(aim)
@@ -319,14 +318,3 @@ def _identified(body: Any, aim: Target) -> dict[str, Any]:
         metadata["namespace"] = aim.namespace
     resource = aim.kind.RESOURCE
     return {**body, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
-
-
-def _request(action: Action) -> tuple[type[KubernetesObject], str, str]:
-    match action:
-        case Create():
-            return action.target.kind, "create", ""
-        case Delete():
-            return action.target.kind, "delete", ""
-        case Emit():
-            return Event, "create", ""
-    return action.target.kind, "patch", action.subresource

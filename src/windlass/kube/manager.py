@@ -60,8 +60,11 @@ from windlass.kube.metrics import Metrics
 from windlass.kube.permissions import Declared
 from windlass.kube.pool import CachePool, Cluster
 from windlass.kube.reader import CacheReader
+from windlass.kube.switch import Switch
 from windlass.kube.tasks import end
 from windlass.kube.worker import Running
+
+__all__ = ["FAILED", "Manager", "Switch"]
 
 FAILED = 1
 """Exit code of a hard exit."""
@@ -70,9 +73,10 @@ FAILED = 1
 class _Entry(Struct):
     controller: Controller[Any, Any]
     caches: list[Cache[Any]]
+    permits: Declared
     synced: bool = False
     running: Running[Any] | None = None
-    at_work: "Switch" = field(default_factory=lambda: Switch())
+    at_work: Switch = field(default_factory=Switch)
     task: asyncio.Task[None] | None = None
 
 
@@ -113,7 +117,9 @@ class Manager:
         self._clock = clock or SystemClock()
         self._random = random or Random()
         self._exit = exit
-        self._pool = CachePool(client, inactivity=inactivity, clock=clock, on_crash=self._crashed)
+        self._pool = CachePool(
+            client, inactivity=inactivity, clock=clock, on_crash=self._crashed, permits=self._somebody_may
+        )
         self._lag = LoopLag(clock=self._clock, on_beat=metrics.lag if metrics else None)
         self._entries: dict[str, _Entry] = {}
         self._works = Switch()
@@ -146,7 +152,7 @@ class Manager:
         """Begin with `controller`: its caches now, its work as soon as they are filled and this process leads."""
         if controller.name in self._entries:
             raise ValueError(f"controller {controller.name} is started already: stop it first, or rename one")
-        entry = _Entry(controller, [])
+        entry = _Entry(controller, [], Declared(controller.declared))
         if self._stopping.is_set():
             self._entries[controller.name] = entry
             self._log.info("controller not started: shutting down", controller=controller.name)
@@ -296,7 +302,7 @@ class Manager:
                 executor=Executor(
                     self._client,
                     ledger=self.reader,
-                    permits=Declared(entry.controller.declared),
+                    permits=entry.permits,
                     manager=self._field_manager,
                     now=self._clock.now,
                 ),
@@ -335,6 +341,9 @@ class Manager:
         while entry.caches:
             await self._pool.release(entry.caches.pop())
 
+    def _somebody_may(self, *what: Any, **where: Any) -> bool:
+        return any(entry.permits(*what, **where) for entry in self._entries.values())
+
     def _freeze_once(self) -> None:
         if not self._frozen and all(entry.synced for entry in self._entries.values()):
             self._frozen = True
@@ -369,29 +378,3 @@ def _in_work(entry: _Entry) -> list[str]:
     if entry.running is None:
         return []
     return [entry.controller.key_text(key) for key in entry.running.queue.working]
-
-
-class Switch:
-    """On or off, and both can be waited for."""
-
-    def __init__(self) -> None:
-        self._on, self._off = asyncio.Event(), asyncio.Event()
-        self._off.set()
-
-    @property
-    def on(self) -> bool:
-        return self._on.is_set()
-
-    def turn_on(self) -> None:
-        self._off.clear()
-        self._on.set()
-
-    def turn_off(self) -> None:
-        self._on.clear()
-        self._off.set()
-
-    async def wait_on(self) -> None:
-        await self._on.wait()
-
-    async def wait_off(self) -> None:
-        await self._off.wait()

@@ -1,7 +1,8 @@
-"""What a controller may read and write, declared once: checked at each write and turned into RBAC.
+"""What a controller may read and write, declared once: checked at each request and turned into RBAC.
 
-A controller lists `Permission`s. The executor refuses what is not among them (`Declared` is its `Permits`), and
-`rules` turns the same list into the rules of Roles and a ClusterRole, so code and RBAC cannot drift apart.
+A controller lists `Permission`s. The executor and the reader refuse what is not among them (`Declared` is their
+`Permits`), by verb, kind, namespace and name as RBAC does, and `rules` turns the same list into the rules of Roles and
+a ClusterRole, so code and RBAC cannot drift apart.
 
     from windlass.kube.permissions import Declared, emits_events, reads, rules, writes
 
@@ -11,7 +12,8 @@ A controller lists `Permission`s. The executor refuses what is not among them (`
         writes(mapi.Machine, "patch", subresource="status", namespace="openshift-machine-api"),
         emits_events(namespace="openshift-machine-api"),
     )
-    assert Declared(declared)(mapi.Machine, "patch", "status")
+    assert Declared(declared)(mapi.Machine, "patch", "status", namespace="openshift-machine-api", name="worker-0")
+    assert not Declared(declared)(mapi.Machine, "patch", "status", namespace="default", name="worker-0")
     rules(declared)["openshift-machine-api"]      # the rules of a Role in that namespace
     rules(declared).get(None, [])                 # the rules of a ClusterRole
 
@@ -28,12 +30,13 @@ Source: the admission plugin of that name in kube-apiserver (creating an object 
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
+from windlass.kube.errors import Undeclared
 
 READ = ("get", "list", "watch")
 
@@ -115,17 +118,56 @@ def changes_owners_of(kind: type[KubernetesObject], *, namespace: str | None = N
     return permission(kind, "delete", namespace=namespace)
 
 
+class Permits(Protocol):
+    """Does a declaration cover this request?
+
+    `namespace` None is that of a cluster-scoped object or of a list of all namespaces. `name` is empty where the
+    request has none: create, list and watch.
+    """
+
+    def __call__(
+        self, kind: type[KubernetesObject], verb: str, subresource: str = "", *, namespace: str | None, name: str = ""
+    ) -> bool: ...
+
+
 class Declared:
-    """Does a declaration cover a request? Called by the executor before each action."""
+    """The `Permits` of these permissions: what RBAC would say of a process that has been granted them."""
 
     def __init__(self, permissions: Iterable[Permission]) -> None:
-        self._verbs: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+        self._granted: dict[tuple[str, str, str, str], list[Permission]] = defaultdict(list)
         for each in permissions:
-            self._verbs[each.group, each.resource, each.subresource].update(each.verbs)
+            for verb in each.verbs:
+                self._granted[each.group, each.resource, each.subresource, verb].append(each)
 
-    def __call__(self, kind: type[KubernetesObject], verb: str, subresource: str) -> bool:
+    def __call__(
+        self, kind: type[KubernetesObject], verb: str, subresource: str = "", *, namespace: str | None, name: str = ""
+    ) -> bool:
         resource = kind.RESOURCE
-        return verb in self._verbs.get((resource.group, resource.plural, subresource), ())
+        return any(
+            each.namespace in (None, namespace) and (not each.names or name in each.names)
+            for each in self._granted.get((resource.group, resource.plural, subresource, verb), ())
+        )
+
+
+def require(
+    permits: Permits | None,
+    kind: type[KubernetesObject],
+    verb: str,
+    subresource: str = "",
+    *,
+    namespace: str | None,
+    name: str = "",
+    what: object = "",
+) -> None:
+    """Raise Undeclared unless `permits` covers the request, which is for `what`. None covers everything."""
+    if permits is None or permits(kind, verb, subresource, namespace=namespace, name=name):
+        return
+    target = f"{kind.RESOURCE.name}/{subresource}" if subresource else kind.RESOURCE.name
+    place = f"in {namespace}" if namespace else "cluster-wide"
+    called = f" {name!r}" if name else ""
+    raise Undeclared(
+        f"{what or 'a look at it'}: this controller does not declare that it may {verb} {target}{called} {place}"
+    )
 
 
 def rules(permissions: Iterable[Permission]) -> dict[str | None, list[dict[str, Any]]]:

@@ -21,6 +21,7 @@ from windlass.api.meta import KubernetesObject
 from windlass.kube.cache import INACTIVITY, Cache, Followable
 from windlass.kube.clock import Clock
 from windlass.kube.controller import Index, Watch
+from windlass.kube.permissions import Permits
 from windlass.kube.reader import CacheReader
 from windlass.kube.tasks import end
 from windlass.kube.verbs import Api
@@ -58,7 +59,7 @@ class CachePool:
     """Caches over `client`.
 
     `inactivity`: seconds of silence after which a watch is dead. `on_crash` is told when a cache ends by itself, which
-    is a bug.
+    is a bug. `permits`: what the reader may ask the server for.
     """
 
     def __init__(
@@ -68,8 +69,9 @@ class CachePool:
         inactivity: float = INACTIVITY,
         clock: Clock | None = None,
         on_crash: Callable[[BaseException], None] | None = None,
+        permits: Permits | None = None,
     ) -> None:
-        self.reader = CacheReader(client)
+        self.reader = CacheReader(client, permits=permits)
         self._client = client
         self._inactivity = inactivity
         self._clock = clock

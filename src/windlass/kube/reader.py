@@ -27,16 +27,21 @@ from windlass.api.meta import K, KubernetesObject, ObjectMeta
 from windlass.kube.cache import Cache
 from windlass.kube.errors import DecodeError, NotFound, NotServed
 from windlass.kube.object import Object
+from windlass.kube.permissions import Permits, require
 from windlass.kube.plan import Target
 from windlass.kube.seen import Absent, NotServedKind, Seen, Unreadable, seen
 from windlass.kube.verbs import Api
 
 
 class CacheReader:
-    """Reads through `caches`, and through `api` what they do not hold. Caches may come and go."""
+    """Reads through `caches`, and through `api` what they do not hold. Caches may come and go.
 
-    def __init__(self, api: Api, caches: Iterable[Cache[Any]] = ()) -> None:
+    `permits`: what the server may be asked for; None for everything.
+    """
+
+    def __init__(self, api: Api, caches: Iterable[Cache[Any]] = (), *, permits: Permits | None = None) -> None:
         self._api = api
+        self._permits = permits
         self._caches: dict[type[KubernetesObject], list[Cache[Any]]] = {}
         for cache in caches:
             self.add(cache)
@@ -54,7 +59,10 @@ class CacheReader:
     async def see(
         self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
     ) -> Seen[K]:
-        """What there is under this name. Raises KubeErrors when the server had to be asked and did not answer."""
+        """What there is under this name.
+
+        Raises KubeErrors when the server had to be asked and did not answer, and Undeclared when it may not be asked.
+        """
         cache = self._cache(kind, namespace)
         if cache is not None and not cache.served:
             return NotServedKind(f"{kind.RESOURCE} is not served: {cache.unserved}")
@@ -63,6 +71,7 @@ class CacheReader:
             found = cache.get(name, namespace=namespace)
             if found is not None or not confirm:
                 return seen(found)
+        require(self._permits, kind, "get", namespace=namespace, name=name)
         try:
             if cache is None:
                 return seen(await self._api.get(kind, name, namespace=namespace))

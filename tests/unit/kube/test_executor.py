@@ -9,7 +9,6 @@ from structlog.testing import capture_logs
 
 from tests.patience import PATIENCE
 from windlass.api.core import Event
-from windlass.api.meta import KubernetesObject
 from windlass.kube.errors import (
     Conflict,
     NotFound,
@@ -22,6 +21,7 @@ from windlass.kube.errors import (
 )
 from windlass.kube.executor import NOTE_LIMIT, Executor, event_name
 from windlass.kube.object import Object
+from windlass.kube.permissions import Declared, Permission, emits_events, writes
 from windlass.kube.plan import (
     Action,
     AddFinalizer,
@@ -325,15 +325,42 @@ async def test_a_write_of_unknown_outcome_is_doubted_and_not_repeated(
 
 
 async def test_what_the_controller_did_not_declare_is_not_sent(api: MemoryApi) -> None:
-    def permits(kind: type[KubernetesObject], verb: str, subresource: str) -> bool:
-        return (verb, subresource) == ("patch", "")
-
     found = await stored(api, size=1)
-    executor = Executor(api, permits=permits)
+    executor = Executor(api, permits=Declared([writes(Widget, "patch", namespace=NAMESPACE)]))
     outcome = await apply(executor, Delete(target=at(found)))
     assert isinstance(outcome.error, Undeclared)
-    assert "may delete widgets.example.com" in str(outcome.error)
+    assert f"may delete widgets.example.com '{found.name}' in {NAMESPACE}" in str(outcome.error)
     assert (await apply(executor, AddFinalizer(target=at(found), observed=(), finalizer="a/b"))).error is None
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        writes(Widget, "create", "patch", "delete", namespace="elsewhere"),
+        writes(Widget, "create", "patch", "delete", namespace=NAMESPACE, names=("another",)),
+        emits_events(namespace="elsewhere"),
+    ],
+)
+async def test_what_is_declared_for_other_places_or_names_is_not_sent(api: MemoryApi, declared: Permission) -> None:
+    found = await stored(api, size=1)
+    executor = Executor(api, permits=Declared([declared]))
+    for action in (
+        Create(target=Target(Widget, "new", NAMESPACE), body=widget("new")),
+        AddFinalizer(target=at(found), observed=(), finalizer="a/b"),
+        Delete(target=at(found)),
+    ):
+        assert isinstance((await apply(executor, action)).error, Undeclared), action
+    await apply(executor, Emit(target=at(found), type="Warning", reason="Broken", note="it broke", source="test"))
+    assert list(api.listing(Event)) == []
+
+
+async def test_after_a_conflict_an_object_that_may_not_be_read_is_doubted(api: MemoryApi, ledger: Recorder) -> None:
+    found = await stored(api, size=1)
+    await api.patch(Widget, "w", {"spec": {"size": 5}}, type=PatchType.MERGE, namespace=NAMESPACE)
+    executor = Executor(api, ledger=ledger, permits=Declared([writes(Widget, "patch", namespace=NAMESPACE)]))
+    outcome = await apply(executor, AddFinalizer(target=at(found), observed=(), finalizer="a/b"))
+    assert isinstance(outcome.error, Conflict)
+    assert ledger.told == [("doubt", found.name)]
 
 
 class TestEvents:

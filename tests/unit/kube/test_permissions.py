@@ -1,5 +1,7 @@
 """Permissions: what they cover, and the RBAC rules they become."""
 
+from typing import Any
+
 import pytest
 
 from windlass.api.core import Namespace, Secret
@@ -19,11 +21,28 @@ from windlass.testing.scripted import Widget
 
 def test_a_declaration_covers_what_it_names_and_nothing_else() -> None:
     declared = Declared([reads(Widget), writes(Widget, "patch", subresource="status")])
-    assert declared(Widget, "get", "")
-    assert declared(Widget, "patch", "status")
-    assert not declared(Widget, "patch", "")
-    assert not declared(Widget, "get", "status")
-    assert not declared(Secret, "get", "")
+    somewhere: dict[str, Any] = {"namespace": "shop", "name": "a"}
+    assert declared(Widget, "get", **somewhere)
+    assert declared(Widget, "list", namespace=None)
+    assert declared(Widget, "patch", "status", **somewhere)
+    assert not declared(Widget, "patch", **somewhere)
+    assert not declared(Widget, "get", "status", **somewhere)
+    assert not declared(Secret, "get", **somewhere)
+
+
+def test_a_declaration_for_a_namespace_covers_that_namespace_alone() -> None:
+    declared = Declared([reads(Widget, namespace="shop"), writes(Widget, "patch", namespace="mill")])
+    assert declared(Widget, "get", namespace="shop", name="a")
+    assert not declared(Widget, "get", namespace="mill", name="a")
+    assert not declared(Widget, "patch", namespace="shop", name="a")
+    assert not declared(Widget, "list", namespace=None), "of all namespaces"
+
+
+def test_a_declaration_for_names_covers_requests_that_name_one_of_them() -> None:
+    declared = Declared([permission(Secret, "get", "patch", "create", namespace="shop", names=("pull", "push"))])
+    assert declared(Secret, "get", namespace="shop", name="push")
+    assert not declared(Secret, "get", namespace="shop", name="other")
+    assert not declared(Secret, "create", namespace="shop"), "a request to create has no name"
 
 
 def test_rules_are_merged_ordered_and_separated_by_namespace() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from windlass.kube.cache import Cache
-from windlass.kube.errors import DecodeError, NotServed, Status, TransportError
+from windlass.kube.errors import DecodeError, NotServed, Status, TransportError, Undeclared
 from windlass.kube.object import Object
+from windlass.kube.permissions import Declared, permission
 from windlass.kube.plan import Target
 from windlass.kube.reader import CacheReader
 from windlass.kube.seen import Absent, NotServedKind, Present, Unreadable
@@ -106,6 +107,22 @@ async def test_without_a_cache_or_before_it_is_synced_the_server_is_asked(world:
     assert isinstance(await world.see("a"), Present)
     assert await world.see("b") == Absent(confirmed=True)
     assert world.gets() == 4
+
+
+@scenario
+async def test_the_server_is_asked_for_nothing_that_is_not_declared(world: World) -> None:
+    permits = Declared([permission(Widget, "get", namespace="default", names=("a",))])
+    api: Any = world.server
+    reader = CacheReader(api, [world.cache], permits=permits)
+    assert isinstance(await reader.see(Widget, "a", namespace="default"), Present)
+    for name, namespace in (("b", "default"), ("a", "elsewhere")):
+        with pytest.raises(Undeclared, match=f"may get widgets.example.com '{name}' in {namespace}"):
+            await reader.see(Widget, name, namespace=namespace)
+    async with following(world):
+        assert await reader.see(Widget, "b", namespace="default") == Absent(), "the cache may always be asked"
+        with pytest.raises(Undeclared):
+            await reader.see(Widget, "b", namespace="default", confirm=True)
+    assert world.gets() == 1
 
 
 @scenario

@@ -31,7 +31,8 @@ async def to_rest(
     now: datetime = NOW,
     max_rounds: int = MAX_ROUNDS,
 ) -> Rest:
-    """What the controller does about the object of this name. Only what it declares can be written."""
+    """What the controller does about the object of this name. Only what it declares can be read and written."""
+    reader.only(controller)
     for watch in controller.watches:
         for index, values in watch.indexes.items():
             reader.add_index(watch.kind, index, values)

@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from windlass.api.meta import K, KubernetesObject, ObjectMeta, Resource
+from windlass.kube.controller import Controller
 from windlass.kube.errors import DecodeError, NotFound, NotServed
 from windlass.kube.object import Object
+from windlass.kube.permissions import Declared, require
 from windlass.kube.plan import Target
 from windlass.kube.seen import Absent, NotServedKind, Seen, Unreadable, seen
 from windlass.testing.memory import MemoryApi
@@ -29,11 +31,20 @@ class MemoryReader:
     def __init__(self, api: MemoryApi) -> None:
         self.api = api
         self._indexes: dict[tuple[Resource, str], Index] = {}
+        self._controller: Controller[Any, Any] | None = None
+
+    def only(self, controller: Controller[Any, Any]) -> None:
+        """Refuse from now on what this controller does not declare, as an API server does for lack of the right.
+
+        It may look at what it watches; a look that may have to ask the server needs the right to `get` as well.
+        """
+        self._controller = controller
 
     async def see(
         self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
     ) -> Seen[K]:
         """What there is under this name. An absence is confirmed by a GET if asked for, so faults of gets show."""
+        self._require_declared(kind, name, namespace, asks=confirm or live)
         if kind.RESOURCE not in {served.RESOURCE for served in self.api.kinds}:
             return NotServedKind(f"{kind.RESOURCE} is not served")
         try:
@@ -67,6 +78,16 @@ class MemoryReader:
         """The objects for which `index` gives `value`. KeyError without that index."""
         values = self._indexes[kind.RESOURCE, index]
         return [found for found in self.listing(kind) if value in values(found)]
+
+    def _require_declared(self, kind: type[K], name: str, namespace: str | None, *, asks: bool) -> None:
+        if self._controller is None:
+            return
+        held = any(
+            watch.kind is kind and watch.namespace in (None, namespace) and not watch.metadata_only
+            for watch in self._controller.watches
+        )
+        if asks or not held:
+            require(Declared(self._controller.declared), kind, "get", namespace=namespace, name=name)
 
     def wrote(self, written: Object[Any]) -> None:
         """Nothing to do: the store has it."""

@@ -50,6 +50,7 @@ def actor(
     async def act(api: MemoryApi) -> int:
         reader = MemoryReader(api)
         controller = make(reader)
+        reader.only(controller)
         for watch in controller.watches:
             for name, values in watch.indexes.items():
                 reader.add_index(watch.kind, name, values)

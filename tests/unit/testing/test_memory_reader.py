@@ -1,0 +1,71 @@
+"""What a reader of the in-memory API server refuses, as a real one does for lack of a right."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from windlass.api.core import Secret
+from windlass.kube.controller import Controller, Watch
+from windlass.kube.errors import Undeclared
+from windlass.kube.permissions import permission
+from windlass.kube.plan import Outcome, Plan
+from windlass.kube.seen import Absent, Present
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import MemoryReader
+from windlass.testing.scripted import Widget
+
+SHOP = {"namespace": "shop"}
+
+
+async def observe(key: str, last: Outcome) -> str:
+    return key
+
+
+@pytest.fixture
+def api() -> MemoryApi:
+    api = MemoryApi(Widget, Secret)
+    api.load({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a", **SHOP}, "spec": {}})
+    return api
+
+
+def controller(**declared: Any) -> Controller[str, str]:
+    watch: Watch[str] = Watch(Widget, lambda found: [found.name], **declared.pop("watch", SHOP))
+    usual: dict[str, Any] = {"name": "c", "watches": (watch,), "observe": observe}
+    return Controller(**usual, decide=lambda snapshot, *, now: Plan.nothing(), **declared)
+
+
+@pytest.fixture
+def reader(api: MemoryApi) -> Callable[..., MemoryReader]:
+    def make(**declared: Any) -> MemoryReader:
+        reader = MemoryReader(api)
+        reader.only(controller(**declared))
+        return reader
+
+    return make
+
+
+async def test_what_is_watched_may_be_seen_and_asked_for_where_it_is_watched(
+    reader: Callable[..., MemoryReader],
+) -> None:
+    assert isinstance(await reader().see(Widget, "a", **SHOP), Present)
+    assert await reader().see(Widget, "b", confirm=True, **SHOP) == Absent(confirmed=True)
+    with pytest.raises(Undeclared, match=r"may get widgets.example.com 'a' in mill"):
+        await reader().see(Widget, "a", namespace="mill")
+
+
+async def test_what_is_only_cached_may_not_be_asked_for(reader: Callable[..., MemoryReader]) -> None:
+    cached = reader(watch={**SHOP, "cache_only": True})
+    assert isinstance(await cached.see(Widget, "a", **SHOP), Present)
+    for how in ({"confirm": True}, {"live": True}):
+        with pytest.raises(Undeclared):
+            await cached.see(Widget, "a", **SHOP, **how)
+
+
+async def test_what_is_not_watched_needs_a_permission_of_its_own(reader: Callable[..., MemoryReader]) -> None:
+    with pytest.raises(Undeclared, match=r"may get secrets 'pull' in shop"):
+        await reader().see(Secret, "pull", **SHOP)
+    permitted = reader(permissions=(permission(Secret, "get", namespace="shop", names=("pull",)),))
+    assert isinstance(await permitted.see(Secret, "pull", **SHOP), Absent)
+    with pytest.raises(Undeclared):
+        await permitted.see(Secret, "push", **SHOP)
