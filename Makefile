@@ -6,7 +6,7 @@ RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
 export PYTHONUNBUFFERED := 1
 
-.PHONY: demo test lint types bench generate check-generated cross-compile clean help
+.PHONY: demo test mutate lint types bench generate check-generated cross-compile clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -16,6 +16,9 @@ demo: .venv/ready ## run the main job on real parts and show it (KEEP=1 leaves e
 
 test: .venv/ready ## the whole test suite (with CI=true, a few failed cases get a second try, alone)
 	@$(RUN)python -m $(if $(CI),tests.again,pytest) -n 2 --dist loadfile $(PYTEST_ARGS)
+
+mutate: .venv/ready ## break the program on purpose and see that a test notices (WORDS="lease queue" chooses)
+	@$(RUN)python -m tests.mutations $(WORDS)
 
 lint: .venv/ready ## style, types, import contracts, generated files
 	$(RUN)ruff check .

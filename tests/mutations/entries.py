@@ -1,0 +1,236 @@
+"""The mutations: faults that would hurt people, each small enough to slip in by hand.
+
+A new rule of deletion, migration or writing gets one. Choose a text that says what the rule is about, so that it stays.
+"""
+
+from msgspec import Struct
+
+
+class Mutation(Struct, frozen=True):
+    """In `file` (below `src/windlass`), `text` becomes `replacement`; one of `tests` (below `tests/unit`) must fail."""
+
+    file: str
+    text: str
+    replacement: str
+    tests: str
+
+    def __str__(self) -> str:
+        def line(text: str) -> str:
+            return " ".join(text.split()) or "nothing"
+
+        return f"{self.file}: {line(self.text)}  ->  {line(self.replacement)}"
+
+
+def _in(file: str, tests: str, *changes: tuple[str, str]) -> tuple[Mutation, ...]:
+    return tuple(Mutation(file, text, replacement, f"tests/unit/{tests}") for text, replacement in changes)
+
+
+_WRITING = (
+    *_in(
+        "kube/executor.py",
+        "kube/test_executor.py",
+        (
+            '{"metadata": {"finalizers": action.desired, "resourceVersion": version}}',
+            '{"metadata": {"finalizers": action.desired}}',
+        ),
+        (
+            'metadata = {**(action.patch.get("metadata") or {}), "resourceVersion": version}',
+            'metadata = {**(action.patch.get("metadata") or {})}',
+        ),
+        ("                uid=aim.uid,\n", ""),
+        ('resource_version=version if action.pin else ""', 'resource_version=""'),
+        ("        except NotServed:\n            raise\n", ""),
+        ("            versions[action.target.uid] = answer.resource_version\n", ""),
+        (
+            "            if any(result is not None and result.error is not None for result in done):",
+            "            if False:",
+        ),
+        ("        if error.unknown_outcome:", "        if False:"),
+        ("            self._require_declared(action)\n", ""),
+        ("            _require_identity(action)\n", ""),
+        ("if answer is not None and is_gone(answer):", "if False:"),
+        ("                self._mind_refused(action, error)\n", ""),
+        ("action.reason, action.note, action.occasion)", "action.reason, action.note)"),
+    ),
+    *_in(
+        "kube/rounds.py",
+        "kube/test_rounds.py",
+        ("if undecidable or describe(last) == describe(earlier):", "if undecidable:"),
+        ("isinstance(error, Conflict | AlreadyExists)", "False"),
+        ("if error is None and not any(result.changed for result in last.results):", "if False:"),
+        ("Outcome() if _vanished(last) else last", "last"),
+    ),
+    *_in(
+        "kube/merge.py",
+        "kube/test_merge.py",
+        ("if there is not None and desired.get(key) is None:", "if False:"),
+        ("isinstance(left, bool) == isinstance(right, bool) and bool(left == right)", "bool(left == right)"),
+    ),
+)
+
+_SEEING = (
+    *_in(
+        "kube/overlay.py",
+        "kube/test_overlay.py",
+        ("return not meta.finalizers and meta.deletion_grace_period_seconds == 0", "return not meta.finalizers"),
+        ("if version is None or (position is not None and version <= position):", "if version is None:"),
+        ("return version is not None and version <= tombstone.version", "return False"),
+    ),
+    *_in(
+        "kube/store.py",
+        "kube/test_store.py",
+        ("elif self._is_late(told, version, old=old, deleted=deleted):", "elif False:"),
+        ("        changes += [Change(old, None) for key, old in before.items() if key not in objects]\n", ""),
+        ("        self._overlay.clear()\n", ""),
+    ),
+    *_in(
+        "kube/reflector.py",
+        "kube/test_reflector.py",
+        ("if isinstance(error, Gone | _Rewound):", "if False:"),
+        ('raise TransportError("the stream ended before the list was complete")', "return"),
+        ("if self._silences >= _SILENT_WATCHES_BEFORE_LIST:", "if False:"),
+    ),
+    *_in("kube/object.py", "kube/test_nesting.py", ("        if CUT in self.raw:", "        if False:")),
+    *_in(
+        "machine_sync/documents/reading.py",
+        "machine_sync/documents/test_reading.py",
+        ('excess=TOO_DEEP if CUT in text or is_deep(text) else ""', 'excess=""'),
+    ),
+)
+
+_IN_TURN = (
+    *_in(
+        "kube/queue.py",
+        "kube/test_queue.py",
+        ("            self._keep_back(key, priority)\n            return\n", "            return\n"),
+        (".delay(failures, self._random), at_least)", ".delay(failures, self._random), 0.0)"),
+        ("(not normal or self._normal_in_a_row >= LOW_SHARE)", "not normal"),
+        ("        if again is not None and not self._closed:", "        if False:"),
+    ),
+    *_in(
+        "kube/lease.py",
+        "kube/test_lease.py",
+        (
+            "left = self._expiry - self.terms.margin - self._clock.monotonic()",
+            "left = self._expiry - self._clock.monotonic()",
+        ),
+        (
+            "        self._expiry = since + self.terms.duration",
+            "        self._expiry = since + 2 * self.terms.duration",
+        ),
+        ("if record.holder_identity != self.identity:", "if False:"),
+        ("        finally:\n            self._leading = False\n", "        finally:\n            pass\n"),
+        ("        if not self._rival.gone:", "        if False:"),
+        ('{"metadata": {"resourceVersion": version}, "spec": spec}', '{"spec": spec}'),
+    ),
+)
+
+_DECIDING = (
+    *_in(
+        "machine_sync/machine/decide.py",
+        "machine_sync/machine/test_decide.py",
+        ("if twin.deletion_timestamp is not None:", "if False:"),
+        ("if source_set is not None and source_set.uid != owner.uid:", "if False:"),
+    ),
+    *_in(
+        "machine_sync/machine/decide.py",
+        "machine_sync/machine/test_migration.py",
+        ("if not move.requested or found.deleting:", "if not move.requested:"),
+        ("if _being_provisioned(seen, found):", "if False:"),
+        ("if not migration.taken_up(move):", "if False:"),
+    ),
+    *_in(
+        "machine_sync/mirroring/migration.py",
+        "machine_sync/machine/test_migration.py",
+        ("    if not _says_paused(move.machine_api):", "    if False:"),
+        ("moving = next((part for part in move.parts if not part.stands_still), None)", "moving = None"),
+        ("for part in reversed(move.parts):", "for part in move.parts:"),
+        ("if isinstance(part.seen, Unreadable) and part.reports:", "if False:"),
+        ("            goal = source\n", "            pass\n"),
+        ("return self.annotated and (not self.reports or _says_paused(self.seen))", "return self.annotated"),
+        ("if key not in (PAUSED_ANNOTATION, AUTHORITY_ANNOTATION)", "if key != AUTHORITY_ANNOTATION"),
+    ),
+    *_in(
+        "machine_sync/machine/deletion.py",
+        "machine_sync/machine/test_deletion.py",
+        ("if MACHINE_API_FINALIZER in source.finalizers:", "if False:"),
+        ("if infra is not None and not _paused(infra) and _provider_at_work(infra):", "if False:"),
+        ("    if CLUSTER_API_FINALIZER in source.finalizers:", "    if False:"),
+        ("Delete(target=aim, why=why) if _confirmed_absent(seen.cluster_api) else None", "Delete(target=aim, why=why)"),
+        ("    if infra is not None and _provider_at_work(infra):", "    if False:"),
+        ("if mirror is not None and not _paused(mirror) and CLUSTER_API_FINALIZER in mirror.finalizers:", "if False:"),
+        ("return isinstance(found, Absent) and found.confirmed", "return isinstance(found, Absent)"),
+    ),
+)
+
+_OBSERVING = (
+    *_in(
+        "machine_sync/machine/controller.py",
+        "machine_sync/machine/test_controller.py",
+        ("            Watch(capi.Cluster, of_this_cluster, namespace=theirs, when=identity_differs),\n", ""),
+        (", *of_cluster_api(BY_INFRA_MACHINE)(infra)}", "}"),
+        ("for kind in both for machine", "for kind in (capi.Machine,) for machine"),
+    ),
+    *_in(
+        "machine_sync/machine_set/observe.py",
+        "machine_sync/machine_set/test_observe.py",
+        ("        return tuple(sorted(users - {besides}))", "        return ()"),
+        ("replace(found, acting=tuple(sorted(acting)))", "found"),
+    ),
+)
+
+_MIRRORING = (
+    *_in(
+        "machine_sync/machine/infra_machine.py",
+        "machine_sync/machine/test_infra_machine.py",
+        ("    if PAUSED_ANNOTATION not in meta.annotations:", "    if False:"),
+        (
+            "tuple(finalizer for finalizer in meta.finalizers if finalizer != ORPHAN_FINALIZER)",
+            "tuple(meta.finalizers)",
+        ),
+        ("marks=MARKS if owner is not None else {}", "marks={}"),
+    ),
+    *_in(
+        "machine_sync/machine/to_cluster_api.py",
+        "machine_sync/machine/test_to_cluster_api.py",
+        (
+            'MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}',
+            "MARKS: Final = {AUTHORITY_ANNOTATION: MACHINE_API}",
+        ),
+        ('    spec["infrastructureRef"]["name"] = infra_name(seen)\n', ""),
+    ),
+    *_in(
+        "machine_sync/machine/to_machine_api.py",
+        "machine_sync/machine/test_to_machine_api.py",
+        ('    body["spec"]["authoritativeAPI"] = CLUSTER_API\n', ""),
+        ("        return observed\n    return desired\n", "        return desired\n    return desired\n"),
+    ),
+    *_in(
+        "machine_sync/mirroring/metadata.py",
+        "machine_sync/mirroring/test_metadata.py",
+        (
+            'kept_labels = _without(observed.get("labels") or {}, put_there[0])',
+            'kept_labels = observed.get("labels") or {}',
+        ),
+        ("            **kept_annotations,\n", ""),
+    ),
+    *_in(
+        "machine_sync/mirroring/finalizers.py",
+        "machine_sync/mirroring/test_finalizers.py",
+        ("if meta is not None and meta.deletion_timestamp is None", "if meta is not None"),
+    ),
+    *_in(
+        "machine_sync/conversion/machine.py",
+        "machine_sync/conversion/test_to_machine_api.py",
+        ("if delete is not None and delete != DELETION_TIMEOUT:", "if False:"),
+        ("provider_id=source.spec.provider_id or None", "provider_id=None"),
+    ),
+    *_in(
+        "machine_sync/conversion/machine_to_cluster_api.py",
+        "machine_sync/conversion/test_machine_to_cluster_api.py",
+        ('provider_id=source.spec.provider_id or ""', 'provider_id=""'),
+        ("        **hook_annotations(source.spec.lifecycle_hooks),\n", ""),
+    ),
+)
+
+MUTATIONS: tuple[Mutation, ...] = (*_WRITING, *_SEEING, *_IN_TURN, *_DECIDING, *_OBSERVING, *_MIRRORING)
