@@ -63,7 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{whole.output}\nThe tests fail without a mutation: nothing can be told.", file=sys.stderr)
             return 1
         with ThreadPoolExecutor(options.jobs) as pool:
-            verdicts = list(pool.map(lambda one: _tell(one, _judge(one, copies)), chosen))
+            try:
+                verdicts = list(pool.map(lambda one: _tell(one, _judge(one, copies)), chosen))
+            except BaseException:  # interrupted: what runs comes to its end, what waits does not begin
+                pool.shutdown(cancel_futures=True)
+                raise
     killed = sum(verdict.good for verdict in verdicts)
     print(f"{killed} of {len(chosen)} killed")
     return 0 if killed == len(chosen) else 1
@@ -150,4 +154,5 @@ sys.exit(pytest.main(sys.argv[1:]))
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

@@ -39,7 +39,11 @@ _WRITING = (
         ),
         ("                uid=aim.uid,\n", ""),
         ('resource_version=version if action.pin else ""', 'resource_version=""'),
-        ("        except NotServed:\n            raise\n", ""),
+        ("except NotFound:\n            return None", "except KubeError:\n            return None"),
+        (
+            "            except KubeError:\n                self._ledger.doubt(aim)\n",
+            "            except KubeError:\n                self._ledger.removed(aim)\n",
+        ),
         ("            versions[action.target.uid] = answer.resource_version\n", ""),
         (
             "            if any(result is not None and result.error is not None for result in done):",
@@ -142,13 +146,16 @@ _DECIDING = (
     *_in(
         "machine_sync/mirroring/migration.py",
         "machine_sync/machine/test_migration.py",
-        ("    if not _says_paused(move.machine_api):", "    if False:"),
+        ("not _says_paused(move.machine_api):", "False:"),
         ("moving = next((part for part in move.parts if not part.stands_still), None)", "moving = None"),
         ("for part in reversed(move.parts):", "for part in move.parts:"),
         ("if isinstance(part.seen, Unreadable) and part.reports:", "if False:"),
-        ("            goal = source\n", "            pass\n"),
+        ("            goal = move.source\n", "            pass\n"),
         ("return self.annotated and (not self.reports or _says_paused(self.seen))", "return self.annotated"),
-        ("if key not in (PAUSED_ANNOTATION, AUTHORITY_ANNOTATION)", "if key != AUTHORITY_ANNOTATION"),
+        (
+            "lambda key, _: key in (PAUSED_ANNOTATION, AUTHORITY_ANNOTATION)",
+            "lambda key, _: key == AUTHORITY_ANNOTATION",
+        ),
     ),
     *_in(
         "machine_sync/machine/deletion.py",
@@ -209,10 +216,10 @@ _MIRRORING = (
         "machine_sync/mirroring/metadata.py",
         "machine_sync/mirroring/test_metadata.py",
         (
-            'kept_labels = _without(observed.get("labels") or {}, put_there[0])',
-            'kept_labels = observed.get("labels") or {}',
+            '"labels": {**_without(labels_before, remembered_labels), **labels',
+            '"labels": {**labels_before, **labels',
         ),
-        ("            **kept_annotations,\n", ""),
+        ("            **_without(annotations_before, {*remembered_annotations, *memory}),\n", ""),
     ),
     *_in(
         "machine_sync/mirroring/finalizers.py",

@@ -31,7 +31,7 @@ import structlog
 
 from windlass.api.core import Event
 from windlass.kube.clock import rfc3339
-from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, NotServed, Unconditional
+from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, Unconditional
 from windlass.kube.object import Object
 from windlass.kube.overlay import is_gone
 from windlass.kube.permissions import Permits, require
@@ -235,7 +235,7 @@ class Executor:
     async def _account_for(self, action: Action, error: KubeError) -> None:
         if self._ledger is None:
             return
-        if error.unknown_outcome or isinstance(error, NotServed):
+        if error.unknown_outcome:
             self._ledger.doubt(action.target)
         elif isinstance(error, Conflict | AlreadyExists | NotFound):
             aim = action.target

@@ -238,10 +238,19 @@ async def test_a_deletion_of_a_kind_that_is_not_served_did_not_happen(
     executor: Executor, api: MemoryApi, ledger: Recorder
 ) -> None:
     found = await stored(api)
-    api.fail_next("", Widget, not_served())
-    api.fail_next("get", Widget, not_served())
+    api.fail_next("delete", Widget, not_served())
     outcome = await apply(executor, Delete(target=at(found)))
     assert isinstance(outcome.error, NotServed)
+    assert ledger.told == []
+
+
+async def test_after_a_conflict_nobody_knows_what_a_kind_that_is_not_served_has(
+    executor: Executor, api: MemoryApi, ledger: Recorder
+) -> None:
+    found = await stored(api)
+    await api.patch(Widget, "w", {"spec": {"size": 5}}, type=PatchType.MERGE, namespace=NAMESPACE)
+    api.fail_next("get", Widget, not_served())
+    await apply(executor, Merge(target=at(found), observed={}, desired={"spec": {"size": 1}}))
     assert ledger.told == [("doubt", "w")]
 
 
