@@ -157,9 +157,8 @@ class Executor:
             case Create():
                 require(self._permits, aim.kind, "create", namespace=aim.namespace, what=action)
             case _:
-                verb = "delete" if isinstance(action, Delete) else "patch"
-                where = {"namespace": aim.namespace, "name": aim.name}
-                require(self._permits, aim.kind, verb, action.subresource, **where, what=action)
+                verb, part = "delete" if isinstance(action, Delete) else "patch", action.subresource
+                require(self._permits, aim.kind, verb, part, namespace=aim.namespace, name=aim.name, what=action)
 
     async def _send(self, action: Action, versions: dict[str, str]) -> Object[Any] | None:
         aim = action.target

@@ -159,15 +159,14 @@ def require(
     name: str = "",
     what: object = "",
 ) -> None:
-    """Raise Undeclared unless `permits` covers the request, which is for `what`. None covers everything."""
+    """Raise Undeclared unless `permits` covers the request. None covers everything. `what` begins the message."""
     if permits is None or permits(kind, verb, subresource, namespace=namespace, name=name):
         return
     target = f"{kind.RESOURCE.name}/{subresource}" if subresource else kind.RESOURCE.name
     place = f"in {namespace}" if namespace else "cluster-wide"
     called = f" {name!r}" if name else ""
-    raise Undeclared(
-        f"{what or 'a look at it'}: this controller does not declare that it may {verb} {target}{called} {place}"
-    )
+    said = f"{what}: " if what else ""
+    raise Undeclared(f"{said}this controller does not declare that it may {verb} {target}{called} {place}")
 
 
 def rules(permissions: Iterable[Permission]) -> dict[str | None, list[dict[str, Any]]]:

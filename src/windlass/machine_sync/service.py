@@ -135,6 +135,8 @@ def _client(config: ClusterConfig, settings: Settings, election: Election | None
     return Client(
         config,
         timeout=settings.request_timeout,
+        # `workers` for Machines and a quarter of that for sets, each with three objects to write to at a time.
+        connections=4 * (settings.workers + 1),
         fence=election,
         observer=metrics.request,
         warned=once(_log_warning),
