@@ -68,6 +68,7 @@ from windlass.kube import paths
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import DecodeError, NotFound, NotServed
 from windlass.kube.fence import Fence
+from windlass.kube.nesting import cut
 from windlass.kube.object import Object
 from windlass.kube.overlay import is_gone
 from windlass.kube.reading import METADATA, METADATA_LIST, Page, Reader
@@ -298,7 +299,10 @@ class Client(Reader):
 
 def _decode(answer: bytes, shape: type[T], what: str) -> T:
     try:
-        return msgspec.json.decode(answer, type=shape)
+        try:
+            return msgspec.json.decode(answer, type=shape)
+        except RecursionError:
+            return msgspec.json.decode(cut(answer), type=shape)
     except msgspec.MsgspecError as error:
         raise DecodeError(f"{what}: the server's answer is not what the API promises: {error}") from error
 

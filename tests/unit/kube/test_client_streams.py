@@ -278,7 +278,7 @@ async def test_an_object_of_1100_levels_is_the_trouble_of_nobody_else(client: Cl
     items = b",".join([deep("a"), msgspec.json.encode(widget("b"))])
     whole = b'{"metadata":{"resourceVersion":"3"},"items":[' + items + b"]}"
     server.then(text(200, whole.decode()))
-    server.then(text(200, deep("a").decode()))
+    server.then(text(200, deep("a").decode()), text(200, deep("a").decode()))
     for found in (
         [event.object for event in await seen(client)],
         (await client.list(Widget)).items,
@@ -288,6 +288,7 @@ async def test_an_object_of_1100_levels_is_the_trouble_of_nobody_else(client: Cl
         with pytest.raises(errors.DecodeError, match="Widget here/a: nested more than 200 levels deep"):
             found[0].decode()
         found[1].decode()
+    assert await client.delete(Widget, "a", namespace="here") is None
 
 
 async def test_leaving_a_watch_closes_its_connection(client: Client, server: Script) -> None:
