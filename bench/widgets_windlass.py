@@ -61,7 +61,7 @@ def decide(widget: Seen[Widget], *, now: datetime) -> Plan:
 
 async def _run(kubeconfig: str, *, namespace: str, workers: int) -> None:
     async with Client(config.load(kubeconfig=kubeconfig)) as client, Manager(client) as manager:
-        await manager.start(widget_controller(manager.reader, namespace=namespace, workers=workers))
+        await manager.start(lambda reader: widget_controller(reader, namespace=namespace, workers=workers))
         await manager.run()
 
 

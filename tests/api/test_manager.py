@@ -20,6 +20,7 @@ from windlass.kube.manager import Manager
 from windlass.kube.metrics import Metrics
 from windlass.kube.permissions import rules, writes
 from windlass.kube.plan import Create, Merge, Outcome, Plan, Target, target
+from windlass.kube.reader import CacheReader
 from windlass.kube.seen import Absent, Present, Seen
 from windlass.kube.verbs import PatchType
 from windlass.testing.plane.facade import PlaneAccess
@@ -38,7 +39,7 @@ class Copied(Struct, frozen=True):
     copy: Seen[ConfigMap]
 
 
-def copying(manager: Manager, namespace: str, **settings: Any) -> Controller[str, Copied]:
+def copying(reader: CacheReader, namespace: str, **settings: Any) -> Controller[str, Copied]:
     """Keeps a ConfigMap `copy-of-<name>` equal to each ConfigMap that is labelled `copy: yes`."""
 
     def key(found: Any) -> list[str]:
@@ -48,8 +49,8 @@ def copying(manager: Manager, namespace: str, **settings: Any) -> Controller[str
 
     async def observe(name: str, last: Outcome) -> Copied:
         return Copied(
-            await manager.reader.see(ConfigMap, name, namespace=namespace),
-            await manager.reader.see(ConfigMap, f"copy-of-{name}", namespace=namespace, confirm=True),
+            await reader.see(ConfigMap, name, namespace=namespace),
+            await reader.see(ConfigMap, f"copy-of-{name}", namespace=namespace, confirm=True),
         )
 
     def decide(seen: Copied, *, now: datetime) -> Plan:
@@ -128,7 +129,7 @@ async def test_from_cold_to_rest_and_then_not_a_single_write(
         Client(config.load(kubeconfig=windlass_kubeconfig), observer=observer) as own,
         Manager(own, metrics=metrics, tune_gc=False) as manager,
     ):
-        await manager.start(copying(manager, windlass_namespace, resync=0.5))
+        await manager.start(lambda reader: copying(reader, windlass_namespace, resync=0.5))
         async with running(manager):
 
             async def all_copied(value: str = "first") -> bool:
@@ -182,8 +183,7 @@ async def test_the_declared_rights_are_enough(
 ) -> None:
     where = {"name": "copying", "namespace": windlass_namespace}
     version = "rbac.authorization.k8s.io/v1"
-    async with Manager(client, tune_gc=False) as draft:
-        declared = rules(copying(draft, windlass_namespace).declared)[windlass_namespace]
+    declared = rules(copying(CacheReader(client), windlass_namespace).declared)[windlass_namespace]
     await windlass_plane.apply(
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": where},
         {"apiVersion": version, "kind": "Role", "metadata": where, "rules": declared},
@@ -201,7 +201,7 @@ async def test_the_declared_rights_are_enough(
         Client(config.load(kubeconfig=path)) as own,
         Manager(own, tune_gc=False) as manager,
     ):
-        await manager.start(copying(manager, windlass_namespace))
+        await manager.start(lambda reader: copying(reader, windlass_namespace))
         async with running(manager):
 
             async def copied() -> bool:
@@ -214,7 +214,7 @@ async def test_a_controller_stopped_at_run_time_writes_no_more_and_starts_again(
     client: Client, windlass_namespace: str
 ) -> None:
     async with Manager(client, tune_gc=False) as manager, running(manager):
-        await manager.start(copying(manager, windlass_namespace))
+        await manager.start(lambda reader: copying(reader, windlass_namespace))
         await put(client, windlass_namespace, "a", "v")
 
         async def copied(name: str) -> bool:
@@ -223,5 +223,5 @@ async def test_a_controller_stopped_at_run_time_writes_no_more_and_starts_again(
         await until(lambda: copied("a"))
         await manager.stop("copying")
         await put(client, windlass_namespace, "b", "v")
-        await manager.start(copying(manager, windlass_namespace))
+        await manager.start(lambda reader: copying(reader, windlass_namespace))
         await until(lambda: copied("b"))

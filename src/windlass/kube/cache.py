@@ -28,7 +28,7 @@ It belongs to one event loop; all methods but `run`, the waits and `ask` return 
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
 from functools import partial
 from random import Random
 from typing import Generic, NoReturn, Protocol
@@ -67,7 +67,7 @@ class Health(Struct, frozen=True):
     """As `Resource` prints it: `Machine.cluster.x-k8s.io/v1beta2`."""
     namespace: str | None
     synced: bool
-    """The first list is complete: what the cache does not show did not exist when it was listed."""
+    """The first list is complete: what the cache does not show did not exist, or was not selected, when listed."""
     served: bool
     objects: int
     pending: int
@@ -159,6 +159,11 @@ class Cache(Generic[K]):
         await self.settled.wait()
 
     @property
+    def selected(self) -> bool:
+        """Selectors leave objects out: what the cache does not show may be there."""
+        return bool(self.label_selector or self.field_selector)
+
+    @property
     def served(self) -> bool:
         """False from the moment when the API server says that it does not know the kind until it is listed again."""
         return not self._unserved
@@ -191,14 +196,18 @@ class Cache(Generic[K]):
         """All objects, or those of `namespace`, as they are at this moment."""
         return self._store.items(namespace)
 
-    def add_index(self, name: str, terms: Terms[K]) -> None:
+    def add_index(self, name: Hashable, terms: Terms[K]) -> None:
         """Make objects findable by the values that `terms` gives for them.
 
         An object for which `terms` raises is logged and found under no value. ValueError if `name` is taken.
         """
         self._store.add_index(name, terms)
 
-    def indexed(self, name: str, value: str) -> list[Object[K]]:
+    def remove_index(self, name: Hashable) -> None:
+        """Keep this index no longer. KeyError, naming those there are, for an unknown one."""
+        self._store.remove_index(name)
+
+    def indexed(self, name: Hashable, value: str) -> list[Object[K]]:
         """The objects for which index `name` gives `value`. KeyError, naming those there are, for an unknown one."""
         return self._store.indexed(name, value)
 

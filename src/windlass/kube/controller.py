@@ -19,6 +19,10 @@ without running it:
     )
     await manager.start(controller)
 
+Who observes needs a reader over what is watched. A manager makes one for each controller:
+
+    await manager.start(lambda reader: widget_controller(reader, namespace="shop"))
+
 A *key* is whatever the decisions are about, not necessarily one object: `str` and `(namespace, name)` are usual.
 Every watch maps its objects, in their old and in their new state, to the keys they concern.
 
@@ -73,7 +77,7 @@ class Watch(Struct, Generic[Key], frozen=True):
     metadata, `map` and `indexes` see no more, and `observe` reads an object by name from the server itself.
 
     `cache_only`: nobody ever asks the server for one of them (`see` with neither `confirm` nor `live`), so that the
-    right to is not declared.
+    right to is not declared. With a selector every `see` may ask: what it leaves out is not absent.
     """
 
     kind: type[KubernetesObject]
@@ -119,6 +123,17 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
         for name, value in (("workers", self.workers), ("timeout", self.timeout)):
             if value <= 0:
                 raise ValueError(f"controller {self.name}: {name} must be positive, not {value}")
+        self._refuse_ambiguous_indexes()
+
+    def _refuse_ambiguous_indexes(self) -> None:
+        meant: dict[tuple[type[KubernetesObject], str], Index] = {}
+        for watch in self.watches:
+            for name, index in watch.indexes.items():
+                if meant.setdefault((watch.kind, name), index) is not index:
+                    raise ValueError(
+                        f"controller {self.name}: two watches of {watch.kind.RESOURCE.name} declare the index {name!r} "
+                        "by different functions: share one function or give them different names"
+                    )
 
     @property
     def declared(self) -> tuple[Permission, ...]:

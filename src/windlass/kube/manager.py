@@ -11,8 +11,11 @@ Without `election` the manager leads from the start. A client that is fenced by 
 by none, is refused. Controllers may be started and stopped at any time, before and
 during `run`, by whoever watches feature gates, platforms or CRDs:
 
-    await manager.start(controller)
+    await manager.start(lambda reader: machine_controller(reader, platform=AWS))
     await manager.stop("machine-sync")
+
+What is started may be a controller, or a function that makes it from the reader it observes with: each has its own,
+over its own watches, and the caches behind are shared.
 
 | what happens | what the manager does |
 |---|---|
@@ -117,9 +120,7 @@ class Manager:
         self._clock = clock or SystemClock()
         self._random = random or Random()
         self._exit = exit
-        self._pool = CachePool(
-            client, inactivity=inactivity, clock=clock, on_crash=self._crashed, permits=self._somebody_may
-        )
+        self._pool = CachePool(client, inactivity=inactivity, clock=clock, on_crash=self._crashed)
         self._lag = LoopLag(clock=self._clock, on_beat=metrics.lag if metrics else None)
         self._entries: dict[str, _Entry] = {}
         self._works = Switch()
@@ -137,9 +138,9 @@ class Manager:
             metrics.caches(self._pool.figures)
 
     @property
-    def reader(self) -> CacheReader:
-        """How `observe` functions read: through the caches of everything that is started."""
-        return self._pool.reader
+    def pool(self) -> CachePool:
+        """The caches of everything that is started, for who watches things beside the controllers."""
+        return self._pool
 
     @property
     def leading(self) -> bool:
@@ -148,25 +149,30 @@ class Manager:
 
     # controllers
 
-    async def start(self, controller: Controller[Any, Any]) -> None:
-        """Begin with `controller`: its caches now, its work as soon as they are filled and this process leads."""
+    async def start(self, made: Controller[Any, Any] | Callable[[CacheReader], Controller[Any, Any]]) -> str:
+        """Begin with a controller: its caches now, its work as soon as they are filled and this process leads.
+
+        A function is given the reader for it. Returns the controller's name.
+        """
+        reader = CacheReader(self._client)
+        controller = made if isinstance(made, Controller) else made(reader)
         if controller.name in self._entries:
             raise ValueError(f"controller {controller.name} is started already: stop it first, or rename one")
         entry = _Entry(controller, [], Declared(controller.declared))
         if self._stopping.is_set():
             self._entries[controller.name] = entry
             self._log.info("controller not started: shutting down", controller=controller.name)
-            return
-        try:
-            for watch in controller.watches:
-                entry.caches.append(self._pool.acquire(watch))
-        except BaseException:
-            await self._give_back(entry)
-            raise
+            return controller.name
+        reader.only(controller)
+        for watch in controller.watches:
+            cache = self._pool.acquire(watch)
+            entry.caches.append(cache)
+            reader.add(cache, watch)
         self._entries[controller.name] = entry
         entry.task = asyncio.create_task(self._look_after(entry), name=f"controller {controller.name}")
         entry.task.add_done_callback(self._ended)
         self._log.info("controller started", controller=controller.name, watches=[*map(str, controller.watches)])
+        return controller.name
 
     async def stop(self, name: str) -> None:
         """End with the controller `name`: returns when its last key in work is done and its caches are given back."""
@@ -190,6 +196,7 @@ class Manager:
     async def __aenter__(self) -> Self:
         if self._tune_gc:
             gc.set_threshold(50_000, 20, 100)
+            gc.collect()  # now, when there is little to look through, and not when everything is frozen
         # Not only in `run`, which may be long in coming: PID 1 of a container ignores signals that it does not handle.
         self._entrant = asyncio.current_task()
         self._handled = [number for number in (signal.SIGTERM, signal.SIGINT) if self._handle(number)]
@@ -301,7 +308,7 @@ class Manager:
                 entry.controller,
                 executor=Executor(
                     self._client,
-                    ledger=self.reader,
+                    ledger=self._pool.ledger,
                     permits=entry.permits,
                     manager=self._field_manager,
                     now=self._clock.now,
@@ -339,15 +346,12 @@ class Manager:
 
     async def _give_back(self, entry: _Entry) -> None:
         while entry.caches:
-            await self._pool.release(entry.caches.pop())
-
-    def _somebody_may(self, *what: Any, **where: Any) -> bool:
-        return any(entry.permits(*what, **where) for entry in self._entries.values())
+            entry.caches.pop()
+            await self._pool.release(entry.controller.watches[len(entry.caches)])
 
     def _freeze_once(self) -> None:
         if not self._frozen and all(entry.synced for entry in self._entries.values()):
             self._frozen = True
-            gc.collect()
             gc.freeze()
 
     # faults and signals

@@ -1,16 +1,21 @@
 """Caches shared by controllers that come and go: one per (kind, namespace, selector), alive while somebody needs it.
 
     pool = CachePool(client)
-    cache = pool.acquire(Watch(Machine, lambda machine: [machine.name], namespace="openshift-machine-api"))
+    watch = Watch(Machine, lambda machine: [machine.name], namespace="openshift-machine-api")
+    cache = pool.acquire(watch)
     await cache.wait_settled()
     ...
-    await pool.release(cache)       # the last one to release it ends it
+    await pool.release(watch)       # the last one to release it ends it
 
-`pool.reader` reads through all of them and tells all of them what we wrote. `pool.report()` says for each cache why
-nobody should rely on it, if so, for probes.
+An index lives as long as a watch that declares it. Watches that call different functions by the same name get an index
+each.
+
+`pool.ledger` tells all caches what we wrote. `pool.report()` says for each cache why nobody should rely on it, if so,
+for probes.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeAlias
 
@@ -18,10 +23,9 @@ import structlog
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject
-from windlass.kube.cache import INACTIVITY, Cache, Followable
+from windlass.kube.cache import INACTIVITY, Cache, Followable, Health
 from windlass.kube.clock import Clock
 from windlass.kube.controller import Index, Watch
-from windlass.kube.permissions import Permits
 from windlass.kube.reader import CacheReader
 from windlass.kube.tasks import end
 from windlass.kube.verbs import Api
@@ -42,7 +46,7 @@ class _Shared(Struct):
     cache: Cache[Any]
     task: asyncio.Task[Any]
     users: int
-    indexes: dict[str, Index]
+    indexes: Counter[tuple[str, Index]]
 
 
 class Figures(Struct, frozen=True):
@@ -55,11 +59,15 @@ class Figures(Struct, frozen=True):
     age: float | None
 
 
+def _key(watch: Watch[Any]) -> CacheKey:
+    return watch.kind, watch.namespace, watch.label_selector, watch.metadata_only
+
+
 class CachePool:
     """Caches over `client`.
 
     `inactivity`: seconds of silence after which a watch is dead. `on_crash` is told when a cache ends by itself, which
-    is a bug. `permits`: what the reader may ask the server for.
+    is a bug.
     """
 
     def __init__(
@@ -69,9 +77,8 @@ class CachePool:
         inactivity: float = INACTIVITY,
         clock: Clock | None = None,
         on_crash: Callable[[BaseException], None] | None = None,
-        permits: Permits | None = None,
     ) -> None:
-        self.reader = CacheReader(client, permits=permits)
+        self.ledger = CacheReader(client)
         self._client = client
         self._inactivity = inactivity
         self._clock = clock
@@ -80,37 +87,30 @@ class CachePool:
         self._log = structlog.stdlib.get_logger(__name__)
 
     def acquire(self, watch: Watch[Any]) -> Cache[Any]:
-        """The cache that `watch` needs, started if nobody had it. Release it once for each time it was acquired.
-
-        ValueError if it has an index of the same name that means something else.
-        """
-        key = (watch.kind, watch.namespace, watch.label_selector, watch.metadata_only)
-        shared = self._shared.get(key)
+        """The cache that `watch` needs, started if nobody had it. Release it once for each time it was acquired."""
+        shared = self._shared.get(_key(watch))
         if shared is None:
-            shared = self._shared[key] = self._start(watch)
+            shared = self._shared[_key(watch)] = self._start(watch)
         for name, index in watch.indexes.items():
-            if name not in shared.indexes:
-                shared.cache.add_index(name, index)
-                shared.indexes[name] = index
-            elif shared.indexes[name] is not index:
-                raise ValueError(
-                    f"two watches of {watch} declare the index {name!r} by different functions: "
-                    "share one function or give them different names"
-                )
+            if not shared.indexes[name, index]:
+                shared.cache.add_index((name, index), index)
+            shared.indexes[name, index] += 1
         shared.users += 1
         return shared.cache
 
-    async def release(self, cache: Cache[Any]) -> None:
-        """The caller does not need `cache` any more."""
-        for key, shared in self._shared.items():  # noqa: B007 - used after the loop
-            if shared.cache is cache:
-                break
-        else:
-            raise ValueError(f"this pool has no such cache of {cache.kind.RESOURCE}: it was released too often")
+    async def release(self, watch: Watch[Any]) -> None:
+        """Nobody reads any more what `watch` needed."""
+        shared = self._shared.get(_key(watch))
+        if shared is None:
+            raise ValueError(f"this pool has no cache of {watch}: it was released too often")
         shared.users -= 1
+        for name, index in watch.indexes.items():
+            shared.indexes[name, index] -= 1
+            if not shared.indexes[name, index]:
+                shared.cache.remove_index((name, index))
         if not shared.users:
-            del self._shared[key]
-            self.reader.remove(cache)
+            del self._shared[_key(watch)]
+            self.ledger.remove(shared.cache)
             await end(shared.task)
 
     async def close(self) -> None:
@@ -118,23 +118,29 @@ class CachePool:
         ending = list(self._shared.values())
         self._shared.clear()
         for shared in ending:
-            self.reader.remove(shared.cache)
+            self.ledger.remove(shared.cache)
         await end(*(shared.task for shared in ending))
 
     def report(self) -> dict[str, str]:
         """Name of each cache, and why it cannot be relied on now (empty: it can)."""
-        return {f"cache/{name}": shared.cache.health.trouble for name, shared in self._named()}
+        troubles: dict[str, list[str]] = {}
+        for name, shared in self._named():
+            troubles.setdefault(f"cache/{name}", []).append(shared.cache.health.trouble)
+        return {name: "; ".join(filter(None, each)) for name, each in troubles.items()}
 
     def figures(self) -> Iterator[Figures]:
-        """For `Metrics.caches`."""
+        """For `Metrics.caches`. Several caches of a kind in a namespace count as one that is as bad as the worst."""
+        together: dict[tuple[str, str], list[Health]] = {}
         for shared in self._shared.values():
-            health = shared.cache.health
+            place = shared.cache.kind.RESOURCE.name, shared.cache.namespace or ""
+            together.setdefault(place, []).append(shared.cache.health)
+        for (kind, namespace), healths in together.items():
             yield Figures(
-                kind=shared.cache.kind.RESOURCE.name,
-                namespace=shared.cache.namespace or "",
-                synced=health.synced,
-                objects=health.objects,
-                age=health.pulse.silent_seconds if health.served else None,
+                kind=kind,
+                namespace=namespace,
+                synced=all(health.synced for health in healths),
+                objects=sum(health.objects for health in healths),
+                age=max((health.pulse.silent_seconds for health in healths if health.served), default=None),
             )
 
     def _named(self) -> Iterator[tuple[str, _Shared]]:
@@ -153,10 +159,10 @@ class CachePool:
             clock=self._clock,
         )
         if not watch.metadata_only:
-            self.reader.add(cache)
+            self.ledger.add(cache)
         task = asyncio.create_task(cache.run(), name=f"cache {watch}")
         task.add_done_callback(self._ended)
-        return _Shared(cache, task, 0, {})
+        return _Shared(cache, task, 0, Counter())
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         if task.cancelled():

@@ -21,7 +21,7 @@ object recreated under its name while nobody watched is a deletion and a creatio
     store.indexed("by-node", "worker-1")
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from typing import Generic, TypeAlias
 
 import structlog
@@ -59,7 +59,7 @@ class Store(Generic[K]):
         self.position: int | None = None
         self._streamed: dict[Key, Object[K]] = {}
         self._overlay: Overlay[K] = Overlay()
-        self._indexes: dict[str, _Index[K]] = {}
+        self._indexes: dict[Hashable, _Index[K]] = {}
         self._suspects: dict[Key, Tombstone] = {}
 
     def __len__(self) -> int:
@@ -84,7 +84,7 @@ class Store(Generic[K]):
         found = [self.get(key) for key in keys if namespace is None or key[0] == namespace]
         return iter([item for item in found if item is not None])
 
-    def add_index(self, name: str, terms: Terms[K]) -> None:
+    def add_index(self, name: Hashable, terms: Terms[K]) -> None:
         """Find objects by the values that `terms` gives for them. Raises ValueError if `name` is taken."""
         if name in self._indexes:
             raise ValueError(f"there is an index {name!r} already")
@@ -92,13 +92,21 @@ class Store(Generic[K]):
         for item in self.items():
             index.put(item.key, item)
 
-    def indexed(self, name: str, value: str) -> list[Object[K]]:
+    def remove_index(self, name: Hashable) -> None:
+        """Keep this index no longer. KeyError, naming those there are, for an unknown one."""
+        del self._indexes[self._index(name).name]
+
+    def indexed(self, name: Hashable, value: str) -> list[Object[K]]:
         """The objects for which index `name` gives `value`. Raises KeyError naming the indexes there are."""
-        index = self._indexes.get(name)
-        if index is None:
-            raise KeyError(f"no index {name!r}; there is: {', '.join(sorted(self._indexes)) or 'none'}")
+        index = self._index(name)
         found = [self.get(key) for key in index.keys(value)]
         return [item for item in found if item is not None]
+
+    def _index(self, name: Hashable) -> "_Index[K]":
+        index = self._indexes.get(name)
+        if index is None:
+            raise KeyError(f"no index {name!r}; there is: {', '.join(sorted(map(str, self._indexes))) or 'none'}")
+        return index
 
     # the stream
 
@@ -127,7 +135,7 @@ class Store(Generic[K]):
             if count % STEP == 0:
                 yield
         changes += [Change(old, None) for key, old in before.items() if key not in objects]
-        indexes: dict[str, _Index[K]] = {}
+        indexes: dict[Hashable, _Index[K]] = {}
         # Others may add an index between two steps, or take one away.
         while missing := [index for name, index in self._indexes.items() if name not in indexes]:
             for index in missing:
@@ -249,7 +257,7 @@ def _difference(old: Object[K] | None, new: Object[K] | None) -> list[Change[K]]
 class _Index(Generic[K]):
     """Keys by the values that a function gives for their objects."""
 
-    def __init__(self, name: str, terms: Terms[K]) -> None:
+    def __init__(self, name: Hashable, terms: Terms[K]) -> None:
         self.name = name
         self._terms = terms
         self._keys: dict[str, dict[Key, None]] = {}
@@ -296,5 +304,5 @@ class _Index(Generic[K]):
             return tuple(dict.fromkeys(self._terms(item)))
         except Exception as error:
             # One odd object must not stop the stream of all others.
-            log.warning("an index leaves out an object", index=self.name, object=repr(item), error=str(error))
+            log.warning("an index leaves out an object", index=str(self.name), object=repr(item), error=str(error))
             return ()

@@ -1,12 +1,26 @@
 """The controllers of Machine sync: one for Machines, one for MachineSets."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
 
 from windlass.kube.controller import Controller
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import IndexedReader, machine_controller
 from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.platforms import Platform
+
+Make: TypeAlias = Callable[[IndexedReader], Controller[str, Any]]
+"""A controller, given the reader that it observes with."""
+
+
+def makers(*, platform: Platform, namespaces: Namespaces, workers: int = 16, resync: float = 600.0) -> tuple[Make, ...]:
+    """All of them; `workers` is for each. The sets first: Machines wait for theirs."""
+    how: dict[str, Any] = {"platform": platform, "namespaces": namespaces, "resync": resync}
+    return (
+        partial(machine_set_controller, workers=max(1, workers // 4), **how),
+        partial(machine_controller, workers=workers, **how),
+    )
 
 
 def controllers(
@@ -17,10 +31,6 @@ def controllers(
     workers: int = 16,
     resync: float = 600.0,
 ) -> tuple[Controller[str, Any], ...]:
-    """All of them; `workers` is for each. The sets first: Machines wait for theirs."""
-    return (
-        machine_set_controller(
-            reader, platform=platform, namespaces=namespaces, workers=max(1, workers // 4), resync=resync
-        ),
-        machine_controller(reader, platform=platform, namespaces=namespaces, workers=workers, resync=resync),
-    )
+    """All of them over one reader."""
+    made = makers(platform=platform, namespaces=namespaces, workers=workers, resync=resync)
+    return tuple(make(reader) for make in made)

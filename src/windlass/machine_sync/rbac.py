@@ -144,3 +144,5 @@ class _Nobody:
 
     def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
         raise AssertionError("only running controllers read")
+
+    known = indexed

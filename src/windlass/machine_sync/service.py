@@ -26,7 +26,6 @@ from windlass.kube.errors import KubeError
 from windlass.kube.lease import Election, Terms, held, own_identity
 from windlass.kube.manager import Manager
 from windlass.kube.metrics import Metrics
-from windlass.kube.pool import CachePool
 from windlass.kube.probes import probe_routes
 from windlass.kube.retry import Retry
 from windlass.kube.scrape import Guard, metrics_routes, open_metrics
@@ -35,7 +34,7 @@ from windlass.kube.tasks import end
 from windlass.kube.warnings import once
 from windlass.machine_sync.activation import Activation
 from windlass.machine_sync.constants import LEASE_NAME, MACHINE_API_FINALIZER, UPSTREAM_LEASE_NAME, Namespaces
-from windlass.machine_sync.controllers import controllers
+from windlass.machine_sync.controllers import makers
 from windlass.machine_sync.metrics import AuthorityFigures
 from windlass.machine_sync.platforms import Platform
 
@@ -91,13 +90,11 @@ async def run(config: ClusterConfig, settings: Settings) -> None:
                 inactivity=settings.inactivity,
             )
         )
-        metrics.registry.register(AuthorityFigures(manager.reader.cached))
-        pool = CachePool(client, inactivity=settings.inactivity)
-        stack.push_async_callback(pool.close)
-        activation = _activation(pool, manager, settings)
+        metrics.registry.register(AuthorityFigures(manager.pool.ledger.cached))
+        activation = _activation(manager, settings)
 
         def ready() -> dict[str, str]:
-            return {**activation.report(), **pool.report(), **manager.report_ready()}
+            return {**activation.report(), **manager.report_ready()}
 
         # Before anything that may take time, so that a slow start is not taken for a dead process.
         await stack.enter_async_context(_probes(settings, manager, ready))
@@ -149,17 +146,13 @@ def _log_warning(text: str) -> None:
     structlog.stdlib.get_logger(__name__).log(level, "the API server warns", warning=text)
 
 
-def _activation(pool: CachePool, manager: Manager, settings: Settings) -> Activation:
+def _activation(manager: Manager, settings: Settings) -> Activation:
     async def start(platform: Platform) -> None:
-        for controller in controllers(
-            manager.reader,
-            platform=platform,
-            namespaces=settings.namespaces,
-            workers=settings.workers,
-            resync=settings.resync,
+        for make in makers(
+            platform=platform, namespaces=settings.namespaces, workers=settings.workers, resync=settings.resync
         ):
-            await manager.start(controller)
-            running.append(controller.name)
+            name = await manager.start(make)
+            running.append(name)
 
     async def stop() -> None:
         while running:
@@ -167,7 +160,7 @@ def _activation(pool: CachePool, manager: Manager, settings: Settings) -> Activa
 
     running: list[str] = []
 
-    return Activation(pool, start=start, stop=stop)
+    return Activation(manager.pool, start=start, stop=stop)
 
 
 @asynccontextmanager

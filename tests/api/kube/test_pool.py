@@ -13,6 +13,7 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.controller import Watch
 from windlass.kube.pool import CachePool
+from windlass.kube.reader import CacheReader
 from windlass.kube.seen import Present
 from windlass.testing.plane.facade import PlaneAccess
 
@@ -40,7 +41,9 @@ async def test_secrets_wake_by_metadata_and_are_read_by_name(client: Client, win
         assert held is not None
         assert held.metadata.labels == {"a": "b"}
         assert TOKEN.encode() not in held.raw
-        seen = await pool.reader.see(Secret, "s", namespace=windlass_namespace)
+        reader = CacheReader(client)
+        reader.add(cache, watch)
+        seen = await reader.see(Secret, "s", namespace=windlass_namespace)
         assert isinstance(seen, Present)
         assert seen.tree["data"] == {"token": TOKEN}
     finally:

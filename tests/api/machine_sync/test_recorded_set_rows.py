@@ -12,6 +12,7 @@ from windlass.kube.client import Client
 from windlass.kube.executor import Executor
 from windlass.kube.permissions import Declared
 from windlass.kube.pool import CachePool
+from windlass.kube.reader import CacheReader
 from windlass.kube.rounds import Decide, Rest, reconcile
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import Namespaces
@@ -65,16 +66,19 @@ class SetRun(Run[MachineSetSnapshot]):
 
     async def to_rest(self, rules: Decide[MachineSetSnapshot]) -> Rest:
         pool = CachePool(self.client)
-        controller = machine_set_controller(pool.reader, platform=self.platform, namespaces=self.namespaces)
+        reader = CacheReader(self.client)
+        controller = machine_set_controller(reader, platform=self.platform, namespaces=self.namespaces)
         try:
             for watch in controller.watches:
-                await pool.acquire(watch).wait_settled()
+                cache = pool.acquire(watch)
+                reader.add(cache, watch)
+                await cache.wait_settled()
             return await reconcile(
                 self.row["request"],
                 observe=controller.observe,
                 decide=rules,
                 executor=Executor(
-                    self.client, permits=Declared(controller.declared), ledger=pool.reader, now=lambda: NOW
+                    self.client, permits=Declared(controller.declared), ledger=pool.ledger, now=lambda: NOW
                 ),
                 now=lambda: NOW,
             )

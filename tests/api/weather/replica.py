@@ -23,6 +23,7 @@ from windlass.kube.lease import Election, Terms
 from windlass.kube.manager import Manager
 from windlass.kube.permissions import writes
 from windlass.kube.plan import Merge, Outcome, Plan, RequeueAfter, target
+from windlass.kube.reader import CacheReader
 from windlass.kube.seen import Present, Seen
 
 BEAT = 0.2
@@ -34,12 +35,12 @@ class ConfigMap(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
     data: dict[str, str] = field(default_factory=dict)
 
 
-def signing(manager: Manager, namespace: str, identity: str) -> Controller[str, Any]:
+def signing(reader: CacheReader, namespace: str, identity: str) -> Controller[str, Any]:
     """Writes `<identity> <count>` into the ConfigMap `register` again and again."""
     signed: list[int] = [0]
 
     async def observe(key: str, last: Outcome) -> tuple[Seen[ConfigMap], bool]:
-        return await manager.reader.see(ConfigMap, key, namespace=namespace), bool(last.results)
+        return await reader.see(ConfigMap, key, namespace=namespace), bool(last.results)
 
     def decide(snapshot: tuple[Seen[ConfigMap], bool], *, now: datetime) -> Plan:
         register, wrote = snapshot
@@ -70,7 +71,7 @@ async def main(kubeconfig: Path, namespace: str, identity: str) -> None:
             Client(cluster, fence=election) as client,
             Manager(client, election=election, drain_seconds=120) as manager,
         ):
-            await manager.start(signing(manager, namespace, identity))
+            await manager.start(lambda reader: signing(reader, namespace, identity))
             telling = asyncio.create_task(tell(manager))
             await manager.run()
             telling.cancel()

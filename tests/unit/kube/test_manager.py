@@ -8,21 +8,25 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from random import Random
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
+from msgspec import Struct, structs
 
 from tests.patience import PATIENCE
 from windlass.api.coordination import Lease
+from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
-from windlass.kube.controller import Controller, Watch
+from windlass.kube.controller import Controller, Index, Watch
 from windlass.kube.errors import TransportError
 from windlass.kube.lease import Election
 from windlass.kube.manager import Manager
 from windlass.kube.metrics import Metrics
+from windlass.kube.object import Object
 from windlass.kube.plan import Outcome, Plan
 from windlass.kube.pool import Cluster
+from windlass.kube.reader import CacheReader
 from windlass.kube.seen import Present
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.memory import MemoryApi
@@ -59,21 +63,24 @@ class World:
             **settings,
         )
 
-    def controller(self, manager: Manager, name: str = "widgets", **settings: Any) -> Controller[Any, Any]:
-        """Notes the name of every widget that it sees through the manager's reader."""
+    def controller(self, name: str = "widgets", **settings: Any) -> Callable[[CacheReader], Controller[Any, Any]]:
+        """Notes the name of every widget that it sees through its reader."""
 
-        async def observe(key: str, last: Outcome) -> str:
-            await self.hold.wait()
-            found = await manager.reader.see(Widget, key, namespace="default")
-            return f"{name}:{key}" if isinstance(found, Present) else f"{name}:{key} is gone"
+        def make(reader: CacheReader) -> Controller[Any, Any]:
+            async def observe(key: str, last: Outcome) -> str:
+                await self.hold.wait()
+                found = await reader.see(Widget, key, namespace="default")
+                return f"{name}:{key}" if isinstance(found, Present) else f"{name}:{key} is gone"
 
-        def decide(snapshot: str, *, now: datetime) -> Plan:
-            self.seen.append(snapshot)
-            return Plan.nothing()
+            watch: Watch[str] = Watch(Widget, lambda widget: [widget.name])
+            usual: dict[str, Any] = {"name": name, "watches": (watch,), "observe": observe, "decide": self.note}
+            return Controller(**{**usual, **settings})
 
-        watch: Watch[str] = Watch(Widget, lambda widget: [widget.name])
-        usual: dict[str, Any] = {"name": name, "watches": (watch,), "observe": observe, "decide": decide}
-        return Controller(**{**usual, **settings})
+        return make
+
+    def note(self, snapshot: str, *, now: datetime) -> Plan:
+        self.seen.append(snapshot)
+        return Plan.nothing()
 
 
 @pytest.fixture
@@ -114,7 +121,7 @@ def test_a_controller_sees_everything_there_is_and_every_change(world: World) ->
 
     async def scenario() -> None:
         async with world.manager() as manager:
-            await manager.start(world.controller(manager))
+            await manager.start(world.controller())
             async with running(manager):
                 assert world.seen == ["widgets:a"]
                 world.server.put("b")
@@ -129,8 +136,8 @@ def test_controllers_start_and_stop_at_run_time_and_share_caches(world: World) -
 
     async def scenario() -> None:
         async with world.manager() as manager, running(manager):
-            await manager.start(world.controller(manager, "one"))
-            await manager.start(world.controller(manager, "two"))
+            await manager.start(world.controller("one"))
+            await manager.start(world.controller("two"))
             await until(lambda: set(world.seen) == {"one:a", "two:a"})
             assert world.server.requests["stream"] == 1, "one cache for both"
             await manager.stop("one")
@@ -141,7 +148,7 @@ def test_controllers_start_and_stop_at_run_time_and_share_caches(world: World) -
             await asyncio.sleep(10)
             assert not any(each.endswith(":c") or each == "one:b" for each in world.seen)
             assert manager.report_ready() == {"controllers": ""}
-            await manager.start(world.controller(manager, "three"))
+            await manager.start(world.controller("three"))
             await until(lambda: {"three:a", "three:b", "three:c"} <= set(world.seen))
 
     world.run(scenario())
@@ -150,9 +157,9 @@ def test_controllers_start_and_stop_at_run_time_and_share_caches(world: World) -
 def test_names_of_controllers_are_theirs_alone(world: World) -> None:
     async def scenario() -> None:
         async with world.manager() as manager:
-            await manager.start(world.controller(manager))
+            await manager.start(world.controller())
             with pytest.raises(ValueError, match="widgets is started already"):
-                await manager.start(world.controller(manager))
+                await manager.start(world.controller())
             with pytest.raises(ValueError, match="no controller gadgets is started; there is: widgets"):
                 await manager.stop("gadgets")
 
@@ -179,7 +186,7 @@ def test_a_standby_fills_its_caches_is_ready_and_does_nothing(world: World) -> N
         await leader.acquire()
         keeping = asyncio.create_task(leader.keep())
         async with world.manager(world.election("standby")) as manager:
-            await manager.start(world.controller(manager))
+            await manager.start(world.controller())
             async with running(manager):
                 await asyncio.sleep(30)
                 assert world.seen == []
@@ -202,7 +209,7 @@ def test_a_lost_lease_stops_the_work_keeps_the_caches_and_competes_again(world: 
 
     async def scenario() -> None:
         async with world.manager(world.election("one"), metrics=metrics) as manager:
-            await manager.start(world.controller(manager))
+            await manager.start(world.controller())
             async with running(manager):
                 await until(lambda: world.seen == ["widgets:a"])
                 assert master() == 1
@@ -224,7 +231,7 @@ def test_an_end_in_good_order_finishes_keys_in_work_and_releases_the_lease(world
         election = world.election("one")
         async with world.manager(election) as manager:
             world.hold.clear()
-            await manager.start(world.controller(manager))
+            await manager.start(world.controller())
             task = asyncio.create_task(manager.run())
             await asyncio.sleep(1)
             manager.shut_down()
@@ -249,7 +256,7 @@ def test_an_end_while_a_controller_is_being_stopped_waits_for_its_keys_in_work(w
         election = world.election("one")
         async with world.manager(election) as manager:
             world.hold.clear()
-            await manager.start(world.controller(manager))
+            await manager.start(world.controller())
             task = asyncio.create_task(manager.run())
             await asyncio.sleep(1)
             stopping = asyncio.create_task(manager.stop("widgets"))
@@ -272,11 +279,11 @@ def test_a_controller_that_is_started_after_the_end_began_does_nothing(world: Wo
     async def scenario() -> None:
         async with world.manager(world.election("one")) as manager:
             world.hold.clear()
-            await manager.start(world.controller(manager, "early"))
+            await manager.start(world.controller("early"))
             task = asyncio.create_task(manager.run())
             await asyncio.sleep(1)
             manager.shut_down()
-            await manager.start(world.controller(manager, "late"))
+            await manager.start(world.controller("late"))
             await asyncio.sleep(1)
             world.hold.set()
             await task
@@ -292,7 +299,7 @@ def test_a_drain_that_takes_too_long_ends_in_a_hard_exit_without_releasing_the_l
     async def scenario() -> None:
         async with world.manager(world.election("one"), drain_seconds=8) as manager:
             world.hold.clear()
-            await manager.start(world.controller(manager))
+            await manager.start(world.controller())
             task = asyncio.create_task(manager.run())
             await asyncio.sleep(1)
             manager.shut_down()
@@ -310,7 +317,7 @@ def test_a_drain_that_takes_too_long_ends_in_a_hard_exit_without_releasing_the_l
 def test_asked_to_stop_twice_it_leaves_at_once(world: World) -> None:
     async def scenario() -> None:
         async with world.manager() as manager:
-            await manager.start(world.controller(manager))
+            await manager.start(world.controller())
             async with running(manager):
                 manager.shut_down()
                 manager.shut_down()
@@ -324,7 +331,7 @@ def test_until_its_caches_are_filled_a_process_is_not_ready_and_says_why(world: 
 
     async def scenario() -> None:
         async with world.manager() as manager:
-            await manager.start(world.controller(manager))
+            await manager.start(world.controller())
             await asyncio.sleep(0.3)
             report = manager.report_ready()
             assert report["controllers"] == "waiting for the caches of widgets"
@@ -336,18 +343,86 @@ def test_until_its_caches_are_filled_a_process_is_not_ready_and_says_why(world: 
     world.run(scenario())
 
 
-def test_indexes_that_mean_different_things_cannot_share_a_name(world: World) -> None:
+def indexing(name: str, index: Index, woken: list[str]) -> Callable[[CacheReader], Controller[Any, Any]]:
+    """A controller that wakes what its index `by` finds under "x"."""
+
+    def make(reader: CacheReader) -> Controller[Any, Any]:
+        def found(_: Object[Any]) -> list[str]:
+            woken.extend(one.name for one in reader.known(Widget, "by", "x"))
+            return []
+
+        watch: Watch[str] = Watch(Widget, found, indexes={"by": index})
+        return Controller(name=name, watches=(watch,), observe=never, decide=never)
+
+    return make
+
+
+async def never(*_: Any, **__: Any) -> Any:
+    raise AssertionError("no key is ever woken")
+
+
+def test_each_controller_has_indexes_of_its_own_and_takes_them_with_it(world: World) -> None:
+    one: list[str] = []
+    other: list[str] = []
+    asked: list[str] = []
+
+    def counting(widget: Object[Any]) -> list[str]:
+        asked.append(widget.name)
+        return ["x"]
+
+    async def scenario() -> None:
+        async with world.manager() as manager, running(manager):
+            await manager.start(indexing("one", counting, one))
+            await manager.start(indexing("other", lambda _: ["y"], other))
+            await manager.synced()
+            world.server.put("a")
+            await until(lambda: "a" in one)
+            assert other == []
+            assert world.server.requests["stream"] == 1, "one cache for both"
+            await manager.stop("one")
+            asked.clear()
+            world.server.put("b")
+            await asyncio.sleep(10)
+            assert asked == [], "nobody pays for the index of a controller that is gone"
+            assert "b" not in one
+
+    world.run(scenario())
+
+
+def test_a_controller_with_a_selected_cache_leaves_another_ones_absences_alone(world: World) -> None:
+    world.server.put("a")
+
+    async def scenario() -> None:
+        chosen: Watch[str] = Watch(Widget, lambda widget: [widget.name], label_selector="chosen")
+        async with world.manager() as manager, running(manager):
+            await manager.start(world.controller("selective", watches=(chosen,)))
+            await manager.start(world.controller("whole"))
+            await until(lambda: set(world.seen) >= {"selective:a", "whole:a"})
+            assert world.server.requests["get"] == 0
+            world.server.delete("a")
+            await until(lambda: set(world.seen) >= {"selective:a is gone", "whole:a is gone"})
+            assert world.server.requests["get"] == 1, "what a selector may leave out is asked for, nothing else"
+
+    world.run(scenario())
+
+
+def test_caches_of_one_kind_do_not_hide_each_others_trouble(world: World) -> None:
+    class Newer(Struct, frozen=True):
+        RESOURCE: ClassVar[Resource] = structs.replace(Widget.RESOURCE, version="v2")
+        metadata: ObjectMeta = ObjectMeta()
+
     async def scenario() -> None:
         async with world.manager() as manager:
-            for name, index in (("one", lambda widget: [widget.name]), ("two", lambda widget: [widget.uid])):
-                watch: Watch[str] = Watch(Widget, lambda widget: [widget.name], indexes={"by": index})
-                if name == "one":
-                    await manager.start(world.controller(manager, name, watches=(watch,)))
-                else:
-                    with pytest.raises(ValueError, match="declare the index 'by' by different functions"):
-                        await manager.start(world.controller(manager, name, watches=(watch,)))
-            await manager.stop("one")
-            assert manager.report_ready() == {"controllers": ""}, "the failed start gave its cache back"
+            await manager.start(world.controller("old"))
+            await manager.synced()
+            world.server.fail(*[TransportError("connection refused")] * 20)
+            newer: Watch[str] = Watch(Newer, lambda widget: [widget.name])
+            await manager.start(world.controller("new", watches=(newer,)))
+            await manager.start(world.controller("old too", watches=(Watch(Widget, lambda _: ()),)))
+            await asyncio.sleep(0.1)
+            assert "connection refused" in manager.report_ready()["cache/widgets.example.com"]
+            (figures,) = manager.pool.figures()
+            assert not figures.synced
 
     world.run(scenario())
 
@@ -357,7 +432,7 @@ def test_what_the_caches_hold_is_taken_out_of_the_collectors_sight_once_filled(w
         async with world.manager() as manager:
             assert gc.get_threshold() == (50_000, 20, 100)
             assert gc.get_freeze_count() == 0
-            await manager.start(world.controller(manager))
+            await manager.start(world.controller())
             await until(lambda: gc.get_freeze_count() > 0)
 
     world.run(scenario())
@@ -370,7 +445,7 @@ def test_a_bug_in_the_machinery_ends_the_process(world: World) -> None:
 
     async def scenario() -> None:
         async with world.manager() as manager:
-            await manager.start(world.controller(manager, sources=(Odd(),)))
+            await manager.start(world.controller(sources=(Odd(),)))
             with pytest.raises(RuntimeError, match="cannot be attached"):
                 await manager.run()
 

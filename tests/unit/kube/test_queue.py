@@ -358,7 +358,10 @@ class QueueMachine(RuleBasedStateMachine):
         for key in "abcd":
             places = [key in low, key in normal, key in self.queue._again]
             due = self.queue._due.get(key)
-            assert sum(places) + (due is not None) <= 1 or (due.priority is Priority.NORMAL and key not in normal)
+            if due is not None and any(places):
+                assert due.priority is Priority.NORMAL, "only a promise is kept beside a place in a line"
+                assert key not in normal
+            assert sum(places) <= 1
             assert (any(places) or due is not None) == (key in self.owed), f"{key}: owed {self.owed.get(key)}"
 
     @invariant()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from windlass.kube.cache import Cache
+from windlass.kube.controller import Controller, Watch
 from windlass.kube.errors import DecodeError, NotServed, Status, TransportError, Undeclared
 from windlass.kube.object import Object
 from windlass.kube.permissions import Declared, permission
@@ -31,6 +32,7 @@ class World:
         self.server = server
         self.cache = Cache(server, Widget, namespace="default", clock=loop.clock, random=Random(1))
         self.cache.add_index("size", lambda item: [str(item.decode().spec["size"])])
+        self.api = api
         self.reader = CacheReader(api, [self.cache])
 
     async def see(self, name: str, **how: bool) -> Any:
@@ -38,6 +40,10 @@ class World:
 
     def gets(self) -> int:
         return self.server.requests["get"]
+
+
+async def never(*_: Any, **__: Any) -> Any:
+    raise AssertionError("only read by, not run")
 
 
 @asynccontextmanager
@@ -197,12 +203,75 @@ async def test_a_server_that_does_not_answer_is_an_error_and_not_an_absence(worl
 
 
 @scenario
-async def test_indexes_are_those_of_all_caches_of_the_kind(world: World) -> None:
+async def test_indexes_are_those_of_the_caches_of_the_kind(world: World) -> None:
     async with following(world):
         found: list[Object[Widget]] = world.reader.indexed(Widget, "size", "1")
         assert [item.name for item in found] == ["a"]
         with pytest.raises(KeyError, match="no index"):
             world.reader.indexed(Widget, "colour", "1")
-    world.reader.remove(world.cache)
-    with pytest.raises(KeyError, match="no cache of Widget"):
-        world.reader.indexed(Widget, "size", "1")
+
+
+@scenario
+async def test_an_index_that_no_watch_declares_is_an_error_that_says_whose_and_what_to_do(world: World) -> None:
+    watch: Watch[str] = Watch(Widget, lambda widget: [widget.name], indexes={"size": lambda _: ()})
+    other: Watch[str] = Watch(Widget, lambda widget: [widget.name], namespace="other")
+    reader = CacheReader(world.api)
+    reader.only(Controller(name="polish", watches=(watch, other), observe=never, decide=never))
+    reader.add(world.cache, watch)
+    reader.add(world.cache, other)
+    with pytest.raises(Undeclared, match=r"controller polish looks widgets\.example\.com up by 'colour'.*add it to"):
+        reader.known(Widget, "colour", "1")
+    with pytest.raises(Undeclared, match="none of its watches"):
+        CacheReader(world.api).indexed(Widget, "size", "1")
+
+
+@scenario
+async def test_while_a_kind_is_not_served_an_index_wakes_what_it_knew_and_decides_nothing(world: World) -> None:
+    async with following(world):
+        world.server.fail(UNKNOWN)
+        world.server.cut()
+        async with asyncio.timeout(60):
+            while world.cache.served:  # noqa: ASYNC110 - virtual time
+                await asyncio.sleep(0.01)
+        assert [item.name for item in world.reader.known(Widget, "size", "1")] == ["a"]
+        with pytest.raises(NotServed, match=r"Widget\.example\.com/v1 is not served"):
+            world.reader.indexed(Widget, "size", "1")
+
+
+class Selective(ScriptedServer):
+    """Lists and watches nothing, as for a selector that matches nothing."""
+
+    def _beginning(self, resource_version, *, whole):  # type: ignore[no-untyped-def]
+        return [self._bookmark(end=True)] if whole else []
+
+
+def test_what_a_selector_leaves_out_is_not_absent() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        world = World(Selective(Widget))
+        world.server.put("a", {"size": 1})
+        world.cache = Cache(world.server, Widget, label_selector="chosen", clock=loop.clock, random=Random(1))
+        world.reader = CacheReader(world.api, [world.cache])
+        async with following(world):
+            assert isinstance(await world.see("a"), Present)
+            assert await world.see("b") == Absent(confirmed=True)
+            assert world.gets() == 2
+
+    run(main())
+
+
+def test_of_several_caches_one_without_a_selector_is_read() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        world = World(ScriptedServer(Widget))
+        world.server.put("a", {"size": 1})
+        chosen = Cache(Selective(Widget), Widget, label_selector="chosen", clock=loop.clock, random=Random(1))
+        world.reader = CacheReader(world.api, [chosen, world.cache])
+        async with following(world):
+            assert isinstance(await world.see("a"), Present)
+            assert await world.see("b") == Absent()
+        assert world.gets() == 0
+
+    run(main())

@@ -236,3 +236,13 @@ def test_an_index_added_between_the_steps_of_a_list_is_filled_from_it(store: Sto
     for _ in steps:
         assert store.indexed("size", "1") == []
     assert len(store.indexed("size", "1")) == 2 * STEP
+
+
+def test_an_index_that_is_taken_away_is_gone(store: Store[Widget]) -> None:
+    store.add_index("size", sizes)
+    store.remove_index("size")
+    with pytest.raises(KeyError, match="no index 'size'; there is: none"):
+        store.indexed("size", "1")
+    store.put(widget("x", 11, spec={"w": 1}))
+    store.add_index("size", sizes)
+    assert [item.name for item in store.indexed("size", "1")] == ["x"]

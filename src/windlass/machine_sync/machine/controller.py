@@ -37,7 +37,13 @@ Machine API Machines: by owning MachineSet, and by who is authoritative."""
 class IndexedReader(Reader, Protocol):
     """Looks at objects, and finds cached ones by an index."""
 
-    def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]: ...
+    def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """To decide by."""
+        ...
+
+    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """To wake keys by: while the kind is not served, what was known before."""
+        ...
 
 
 def machine_controller(
@@ -55,15 +61,15 @@ def machine_controller(
         return {infra.name, *_owning_machines(infra), *of_cluster_api(BY_INFRA_MACHINE)(infra)}
 
     def of_cluster_api(index: str) -> Any:
-        return lambda found: [machine.name for machine in reader.indexed(capi.Machine, index, found.name)]
+        return lambda found: [machine.name for machine in reader.known(capi.Machine, index, found.name)]
 
     def of_set(found: Object[Any]) -> Iterable[str]:
         both = (capi.Machine, mapi.Machine)
-        return {machine.name for kind in both for machine in reader.indexed(kind, BY_SET, found.name)}
+        return {machine.name for kind in both for machine in reader.known(kind, BY_SET, found.name)}
 
     def of_this_cluster(_: Object[Any]) -> Iterable[str]:
         """What its objects concern: Machines that are converted to Cluster API."""
-        return [machine.name for machine in reader.indexed(mapi.Machine, BY_AUTHORITY, MACHINE_API)]
+        return [machine.name for machine in reader.known(mapi.Machine, BY_AUTHORITY, MACHINE_API)]
 
     def of_infra_cluster(found: Object[Any]) -> Iterable[str]:
         return {*of_cluster_api(BY_CLUSTER)(found), *of_this_cluster(found)}

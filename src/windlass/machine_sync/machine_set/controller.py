@@ -44,14 +44,14 @@ def machine_set_controller(
     """Keys are names of MachineSets. `resync` seconds apart all are looked at again, which in sync costs nothing."""
 
     def indexed_by(index: str) -> Any:
-        return lambda found: [machine_set.name for machine_set in reader.indexed(capi.MachineSet, index, found.name)]
+        return lambda found: [machine_set.name for machine_set in reader.known(capi.MachineSet, index, found.name)]
 
     def of_template(template: Object[Any]) -> Iterable[str]:
         made_for = set_of(template)
         return {*((made_for,) if made_for else ()), *indexed_by(BY_TEMPLATE)(template)}
 
     def everything(_: Object[Any]) -> Iterable[str]:
-        return [machine_set.name for machine_set in reader.indexed(mapi.MachineSet, ALL, ALL)]
+        return [machine_set.name for machine_set in reader.known(mapi.MachineSet, ALL, ALL)]
 
     ours, theirs = namespaces.machine_api, namespaces.cluster_api
     indexes = {BY_TEMPLATE: _template, BY_CLUSTER: _cluster}

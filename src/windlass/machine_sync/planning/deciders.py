@@ -35,6 +35,10 @@ class Inventory(Reader, Protocol):
         """The objects for which `index` gives `value`."""
         ...
 
+    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """The same, also while the kind is not served."""
+        ...
+
     def add_index(self, kind: type[KubernetesObject], name: str, values: Index) -> None:
         """Make objects findable by what `values` gives for them."""
         ...

@@ -77,6 +77,8 @@ class Survey:
                     found.setdefault(one, []).append(each)
         return self._found[kind, index].get(value, [])
 
+    known = indexed
+
     async def _list(self, kind: type[KubernetesObject], namespace: str | None) -> None:
         try:
             answer = await self._api.list(kind, namespace=namespace)

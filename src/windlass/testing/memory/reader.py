@@ -79,6 +79,10 @@ class MemoryReader:
         values = self._indexes[kind.RESOURCE, index]
         return [found for found in self.listing(kind) if value in values(found)]
 
+    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """The same: what is not served is not there in the model."""
+        return self.indexed(kind, index, value)
+
     def _require_declared(self, kind: type[K], name: str, namespace: str | None, *, asks: bool) -> None:
         if self._controller is None:
             return

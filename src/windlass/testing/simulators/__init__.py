@@ -20,7 +20,9 @@ Nothing drains. Both who make instances take over one that a machine names alrea
 
     async with Manager(client, field_manager="simulators") as manager:
         await manager.start(
-            infrastructure_machine_simulator(manager.reader, platform=OPENSTACK, namespace="openshift-cluster-api")
+            lambda reader: infrastructure_machine_simulator(
+                reader, platform=OPENSTACK, namespace="openshift-cluster-api"
+            )
         )
         await manager.run()
 

@@ -3,12 +3,17 @@
 import argparse
 import asyncio
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from windlass.kube import config, logs
 from windlass.kube.client import Client
+from windlass.kube.controller import Controller
 from windlass.kube.manager import Manager
+from windlass.kube.reader import CacheReader
 from windlass.testing.simulators import (
     cluster_bootstrap_simulator,
     infrastructure_cluster_simulator,
@@ -36,17 +41,17 @@ async def simulate(settings: argparse.Namespace) -> None:
         Client(cluster, field_manager=FIELD_MANAGER) as client,
         Manager(client, field_manager=FIELD_MANAGER) as manager,
     ):
-        reader = manager.reader
-        await manager.start(machine_api_simulator(reader, platform=platform, namespace=here, cloud=there, **times))
-        await manager.start(machine_api_set_simulator(reader, namespace=here))
-        await manager.start(
-            infrastructure_machine_simulator(reader, platform=platform, namespace=there, cloud=there, **times)
-        )
-        await manager.start(
-            infrastructure_cluster_simulator(reader, platform=platform, endpoint=endpoint, namespace=there)
-        )
+        machines: dict[str, Any] = {"platform": platform, "cloud": there, **times}
         kubeconfig = settings.workload_kubeconfig.read_bytes()
-        await manager.start(cluster_bootstrap_simulator(reader, kubeconfig=kubeconfig, namespace=there))
+        makers: list[Callable[[CacheReader], Controller[Any, Any]]] = [
+            partial(machine_api_simulator, namespace=here, **machines),
+            partial(machine_api_set_simulator, namespace=here),
+            partial(infrastructure_machine_simulator, namespace=there, **machines),
+            partial(infrastructure_cluster_simulator, platform=platform, endpoint=endpoint, namespace=there),
+            partial(cluster_bootstrap_simulator, kubeconfig=kubeconfig, namespace=there),
+        ]
+        for make in makers:
+            await manager.start(make)
         await manager.run()
 
 
