@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import converge, fleet, migrate, mirror, policies, startup
+from bench import converge, first_list, fleet, migrate, mirror, policies, startup
 from bench.contestant import ROOT, environment
 from bench.machine import describe
 from bench.tables import Table
@@ -31,6 +31,7 @@ BENCHMARKS = {
     "migrate": Benchmark(migrate.measure, 500),
     "fleet": Benchmark(fleet.measure, 5000),
     "policies": Benchmark(policies.measure),
+    "first-list": Benchmark(first_list.measure, 20_000),
     "startup": Benchmark(startup.measure),
 }
 NAMES = [*BENCHMARKS, "convert"]

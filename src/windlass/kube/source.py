@@ -29,6 +29,7 @@ other objects go on: one poisoned object must not silence a controller.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
+from itertools import islice
 from random import Random
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -37,6 +38,9 @@ import structlog
 from windlass.api.meta import K
 from windlass.kube.object import Object
 from windlass.kube.queue import Priority
+
+AT_ONCE = 500
+"""Objects of a resync that are mapped before other tasks get a turn: a few milliseconds."""
 
 Key = TypeVar("Key", bound=Hashable)
 KeyIn = TypeVar("KeyIn", contravariant=True)
@@ -126,16 +130,35 @@ class FromCache(Generic[K, Key]):
                 if not self._holds(key, change.new):
                     wake(key, priority=priority)
 
+        attached = True
+
+        def wake_attached(key: Key, /, *, priority: Priority = Priority.NORMAL) -> None:
+            if attached:
+                wake(key, priority=priority)
+
+        def detach() -> None:
+            nonlocal attached
+            attached = False
+            unsubscribe()
+
         # Subscribed first: what changes while the present state is read is then announced, at worst twice.
-        detach = self._cache.subscribe(on_change, returned=lambda: self.resync(wake))
-        self.resync(wake)
+        unsubscribe = self._cache.subscribe(on_change, returned=lambda: self.resync(wake_attached))
+        self.resync(wake_attached)
         return detach
 
     def resync(self, wake: Wake[Key]) -> None:
-        """Wake the keys of everything that is there, at low priority."""
-        for found in self._cache.items():
-            for key in self.keys(found):
-                wake(key, priority=Priority.LOW)
+        """Wake the keys of everything that is there, at low priority: of some objects now, of others in later turns."""
+        left = self._cache.items()
+
+        def go_on() -> None:
+            some = list(islice(left, AT_ONCE))
+            for found in some:
+                for key in self.keys(found):
+                    wake(key, priority=Priority.LOW)
+            if len(some) == AT_ONCE:
+                asyncio.get_running_loop().call_soon(go_on)
+
+        go_on()
 
     def keys(self, found: Object[K] | None) -> tuple[Key, ...]:
         """What `map` finds for `found`; nothing, and a log line, if it cannot deal with the object."""

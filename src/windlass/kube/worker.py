@@ -103,12 +103,11 @@ class Running(Generic[Key]):
             sources.append(Every(self.controller.resync, lambda: self._everything(watched), random=self._random))
         return sources
 
-    @staticmethod
-    def _everything(watched: Sequence[FromCache[Any, Key]]) -> list[Key]:
-        keys: dict[Key, None] = {}
+    def _everything(self, watched: Sequence[FromCache[Any, Key]]) -> Sequence[Key]:
+        """Wakes by itself: all at once would take too long."""
         for source in watched:
-            source.resync(lambda key, **_: keys.setdefault(key))
-        return list(keys)
+            source.resync(self._wake)
+        return ()
 
     def _wake(self, key: Key, /, **how: Any) -> None:
         if self._owns(key):
@@ -127,6 +126,8 @@ class Running(Generic[Key]):
                 if self._echoes.end(key):
                     self._wake(key)
                 self.queue.done(key)
+            # A reconcile that finds nothing to do waits for nothing. A fleet of them would stop everybody else.
+            await asyncio.sleep(0)
 
     async def reconcile(self, key: Key) -> None:
         """One reconcile of `key`: to rest or to an error; then the queue, the log and the metrics hear of it."""

@@ -11,7 +11,7 @@ from windlass.kube.cache import Cache
 from windlass.kube.errors import Gone, NotServed, Status, TransportError
 from windlass.kube.object import Object
 from windlass.kube.reflector import Stage
-from windlass.kube.store import Change
+from windlass.kube.store import STEP, Change
 from windlass.testing.clock import VirtualLoop, run
 from windlass.testing.scripted import ScriptedServer, Widget
 
@@ -331,3 +331,27 @@ async def test_health_says_what_is_wrong_and_since_when(server: ScriptedServer) 
         assert cache.health.trouble.endswith("connection refused")
         await until(lambda: not cache.health.trouble, within=900)
     assert cache.health.trouble == "stopped"
+
+
+@scenario
+async def test_a_long_list_lets_others_have_a_turn_after_each_step(server: ScriptedServer) -> None:
+    for number in range(10 * STEP):
+        server.put(f"n{number}")
+    cache = make(server)
+    looked: list[str] = []
+
+    def terms(item: Object[Widget]) -> list[str]:
+        looked.append(item.name)
+        return []
+
+    cache.add_index("looks", terms)
+    told: list[str] = []
+    cache.subscribe(lambda change: told.append("told"))
+    longest = 0
+    async with running(cache, synced=False):
+        while not cache.synced.is_set():
+            before = len(looked), len(told)
+            await asyncio.sleep(0)
+            longest = max(longest, len(looked) - before[0], len(told) - before[1])
+    assert len(looked) == len(told) == 10 * STEP + 2
+    assert longest == STEP

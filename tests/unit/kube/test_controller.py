@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -42,6 +43,10 @@ class Snapshot(Struct, frozen=True):
 
 async def observe(key: str, last: Outcome) -> Snapshot:
     return Snapshot(key, last)
+
+
+def nothing(_: Object[Any]) -> tuple[str, ...]:
+    return ()
 
 
 def rest(snapshot: Snapshot, *, now: datetime) -> Plan:
@@ -134,6 +139,23 @@ def test_a_key_at_rest_is_looked_at_once_and_logged_on_one_line(bench: Bench) ->
     assert len(line["reconcile_id"]) == 12
     assert {"duration", "rounds", "writes"} <= line.keys()
     assert bench.count("controller_runtime_reconcile_total", result="success") == 1
+
+
+def test_keys_that_need_nothing_let_others_have_a_turn_all_the_same(bench: Bench) -> None:
+    done: list[int] = []
+
+    async def scenario() -> None:
+        async def count() -> None:
+            while len(bench.seen) < 500:
+                done.append(len(bench.seen))
+                await asyncio.sleep(0)
+
+        counting = asyncio.create_task(count())
+        await bench._run(tuple(map(str, range(500))), 0.0, {"workers": 4})
+        counting.cancel()
+
+    bench.loop.run_until_complete(scenario())
+    assert max(later - before for before, later in pairwise([*done, 500])) <= 4
 
 
 @pytest.mark.parametrize(
@@ -352,6 +374,16 @@ def test_what_is_only_read_from_the_cache_declares_no_get() -> None:
         ({}, "watches nothing"),
         ({"sources": (Mailbox(),), "workers": 0}, "workers must be positive"),
         ({"sources": (Mailbox(),), "timeout": 0}, "timeout must be positive"),
+        (
+            {
+                "watches": [
+                    Watch(Widget, nothing, namespace="a", indexes={"by": nothing}),
+                    Watch(Widget, nothing, namespace="b", indexes={"by": nothing, "too": nothing}),
+                    Watch(Widget, nothing, namespace="c", indexes={"by": lambda _: ()}),
+                ]
+            },
+            "two watches of widgets.example.com declare the index 'by' by different functions",
+        ),
     ],
 )
 def test_controllers_that_cannot_work_are_refused(settings: dict[str, Any], message: str) -> None:

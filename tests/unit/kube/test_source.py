@@ -11,7 +11,16 @@ from structlog.testing import capture_logs
 
 from windlass.kube.object import Object
 from windlass.kube.queue import Priority
-from windlass.kube.source import Every, FromCache, Mailbox, Poll, any_difference, identity_differs, spec_differs
+from windlass.kube.source import (
+    AT_ONCE,
+    Every,
+    FromCache,
+    Mailbox,
+    Poll,
+    any_difference,
+    identity_differs,
+    spec_differs,
+)
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.scripted import Widget
 
@@ -135,6 +144,21 @@ def test_everything_is_looked_at_again_when_a_kind_is_served_again(woken: Woken)
     FromCache(shelf, owner, when=identity_differs).attach(woken)
     shelf.returns()
     assert woken.keys == [("a", Priority.LOW)] * 2
+
+
+def test_of_many_objects_some_are_mapped_in_each_turn_until_detached(woken: Woken) -> None:
+    shelf = Shelf(*(widget("w", owner=str(number)) for number in range(3 * AT_ONCE)))
+
+    async def scenario() -> None:
+        detach = FromCache(shelf, owner).attach(woken)
+        assert len(woken.keys) == AT_ONCE
+        await asyncio.sleep(0)
+        assert len(woken.keys) == 2 * AT_ONCE
+        detach()
+        await asyncio.sleep(1)
+        assert len(woken.keys) == 2 * AT_ONCE
+
+    in_virtual_time(scenario())
 
 
 def test_an_object_that_cannot_be_mapped_does_not_silence_the_others(woken: Woken) -> None:
