@@ -56,7 +56,6 @@ def machine_sync(arena: Arena, place: Place, *flags: str, user: str = "windlass"
         f"--kubeconfig={arena.kubeconfig(user)}",
         f"--machine-api-namespace={place.machine_api}",
         f"--cluster-api-namespace={place.cluster_api}",
-        f"--leader-election-namespace={place.cluster_api}",
         "--health-probe-bind-address=0",
         "--metrics-bind-address=0",
         *flags,

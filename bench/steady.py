@@ -65,7 +65,6 @@ async def measure(arena: Arena, place: Place, *, objects: int) -> list[Table]:
         "Synced: every machine was looked at and found in sync, from the start of the process, as /metrics says "
         "(looked at every 0.2 s).",
         "Other requests: neither watches (the caches' lists among them) nor of the Lease; by the audit log.",
-        "At its start Windlass reads the Lease of OpenShift's own operator once, to refuse running beside it.",
     ]
     columns = ["what", "time to synced, s", "CPU, s", "writes", "other requests", "verdict"]
     return [Table("In sync", columns, rows, notes)]

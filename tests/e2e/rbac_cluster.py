@@ -265,7 +265,6 @@ class MachineSync:
         argv = [
             *(sys.executable, "-m", "windlass", "run", "machine-sync"),
             f"--kubeconfig={cluster.plane.service_account_kubeconfig(OURS, NAME)}",
-            f"--leader-election-namespace={OURS}",
             f"--health-probe-bind-address=127.0.0.1:{probes}",
             f"--metrics-bind-address=127.0.0.1:{metrics}",
         ]

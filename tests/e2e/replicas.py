@@ -34,7 +34,6 @@ class Replica:
             *(sys.executable, "-m", "windlass", f"--kubeconfig={stage.account}", "run", "machine-sync"),
             f"--machine-api-namespace={stage.namespaces.machine_api}",
             f"--cluster-api-namespace={stage.namespaces.cluster_api}",
-            f"--leader-election-namespace={stage.namespaces.cluster_api}",
             f"--health-probe-bind-address=127.0.0.1:{self._port}",
             "--metrics-bind-address=0",
             *arguments,

@@ -159,7 +159,7 @@ def test_no_mirror_is_made_without_what_admission_asks_for(
 
 def test_the_lease_is_given_back_at_the_end(cluster: Cluster, machine_sync: MachineSync) -> None:
     machine_sync.stop()
-    lease = cluster.rest.request("GET", Lease.RESOURCE.path(LEASE_NAME, namespace=OURS))
+    lease = cluster.rest.request("GET", Lease.RESOURCE.path(LEASE_NAME, namespace=CLUSTER_API_NAMESPACE))
     assert not lease["spec"].get("holderIdentity")
 
 

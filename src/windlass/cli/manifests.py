@@ -1,5 +1,6 @@
 """`windlass manifests`: Kubernetes manifests that follow from the code, for `kubectl apply` and for `deploy/`."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,31 @@ service_account_option = click.option(
     "-n",
     "--namespace",
     metavar="NAME",
-    help="Namespace of the ServiceAccount, the Deployment and its Lease. [default: windlass-system]",
+    help="Namespace of the ServiceAccount and the Deployment. [default: windlass-system]",
+)
+
+
+class Account(click.ParamType[Any]):
+    """`system:serviceaccount:NAMESPACE:NAME`."""
+
+    name = "account"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "ServiceAccount":
+        from windlass.machine_sync.rbac import ServiceAccount
+
+        if isinstance(value, ServiceAccount):
+            return value
+        found = re.fullmatch("system:serviceaccount:([^:]+):([^:]+)", str(value))
+        if not found:
+            self.fail(f"{value!r} is not an account: write system:serviceaccount:NAMESPACE:NAME", param, ctx)
+        return ServiceAccount(*found.groups())
+
+
+acts_as_option = click.option(
+    "--acts-as",
+    type=Account(),
+    metavar="USER",
+    help="The ServiceAccount in whose name machine-sync acts: what its `--as` says. [default: its own]",
 )
 
 
@@ -43,6 +68,7 @@ service_account_option = click.option(
 @service_account_option
 @sides.namespace_options
 @platform_option
+@acts_as_option
 @settings_of
 def rbac(
     settings: Settings,
@@ -51,6 +77,7 @@ def rbac(
     machine_api_namespace: str,
     cluster_api_namespace: str,
     platforms: tuple[str, ...],
+    acts_as: "ServiceAccount | None",
 ) -> int:
     """Print Namespace, ServiceAccount, roles and bindings of machine-sync.
 
@@ -62,6 +89,7 @@ def rbac(
         namespaces=Namespaces(machine_api_namespace, cluster_api_namespace),
         service_account=_service_account(namespace or settings.namespace),
         platforms=_chosen(platforms),
+        acts_as=acts_as,
     )
     click.echo(
         text(documents, origin="`windlass manifests rbac` from what the controllers declare to read and write"),
@@ -74,6 +102,7 @@ def rbac(
 @service_account_option
 @sides.namespace_options
 @platform_option
+@acts_as_option
 @click.option(
     "--exempt",
     multiple=True,
@@ -89,6 +118,7 @@ def policies(
     machine_api_namespace: str,
     cluster_api_namespace: str,
     platforms: tuple[str, ...],
+    acts_as: "ServiceAccount | None",
     exempt: tuple[str, ...],
 ) -> int:
     """Print the admission policies that protect what machine-sync mirrors.
@@ -99,7 +129,7 @@ def policies(
 
     documents = policies.documents(
         namespaces=Namespaces(machine_api_namespace, cluster_api_namespace),
-        service_account=_service_account(namespace or settings.namespace),
+        service_account=acts_as or _service_account(namespace or settings.namespace),
         platforms=_chosen(platforms),
         exempt=exempt,
     )

@@ -46,9 +46,9 @@ def command() -> None:
     "--leader-elect/--no-leader-elect",
     default=True,
     show_default=True,
-    help="Work only while holding a Lease, so that several replicas may run.",
+    help="Work only while holding the Lease of OpenShift's migration operator, so that several replicas may run, and "
+    "never beside that operator.",
 )
-@click.option("--leader-election-namespace", metavar="NAME", help="Namespace of the Lease. [default: the pod's own]")
 @click.option("--leader-elect-lease-duration", type=SECONDS, default="15s", show_default=True, help="Its length.")
 @click.option(
     "--leader-elect-renew-deadline", type=SECONDS, default="10s", show_default=True, help="How long to try to renew."
@@ -83,7 +83,6 @@ def machine_sync(
     machine_api_namespace: str,
     cluster_api_namespace: str,
     leader_elect: bool,
-    leader_election_namespace: str | None,
     leader_elect_lease_duration: float,
     leader_elect_renew_deadline: float,
     leader_elect_retry_period: float,
@@ -129,7 +128,6 @@ def machine_sync(
             service.Settings(
                 namespaces=Namespaces(machine_api_namespace, cluster_api_namespace),
                 terms=terms,
-                lease_namespace=leader_election_namespace or "",
                 workers=workers,
                 resync=resync,
                 request_timeout=connection.request_timeout(settings),

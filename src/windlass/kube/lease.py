@@ -127,7 +127,7 @@ class Election:
 
     async def acquire(self) -> None:
         """Return when the lease is ours. Faults of the API server are waited out."""
-        trouble = ""
+        trouble = ahead = ""
         while True:
             try:
                 async with asyncio.timeout(self._attempt_timeout):
@@ -135,6 +135,9 @@ class Election:
                 if took:
                     self._log.info("leading", transitions=self._record.lease_transitions)
                     return
+                if self._rival.holder != ahead:
+                    ahead = self._rival.holder
+                    self.tell_holder(ahead)
                 pause = min(self._jittered(self.terms.retry), max(self._rival.remaining, 0.1))
                 trouble = ""
             except (KubeError, TimeoutError) as error:
@@ -174,6 +177,10 @@ class Election:
             pass
         except (KubeError, TimeoutError) as error:
             self._log.warning("the lease could not be released; it runs out by itself", error=_describe(error))
+
+    def tell_holder(self, holder: str) -> None:
+        """Log who holds the lease: called at each change while competing; empty when nobody does."""
+        self._log.info("standing by", holder=holder)
 
     # how it is done
 

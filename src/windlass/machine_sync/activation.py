@@ -19,7 +19,7 @@ Source: github.com/openshift/api config/v1 (the entry is per release, and during
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Literal
 
 import structlog
 from msgspec import Struct
@@ -48,10 +48,15 @@ class Run(Struct, frozen=True):
         return f"Machine sync runs: platform {self.platform.name}"
 
 
+Reason = Literal["FeatureGate", "Platform", "LeaseHeld"]
+"""Why Machine sync idles, in a word for metrics."""
+
+
 class Idle(Struct, frozen=True):
     """Machine sync does nothing, because of `why`."""
 
     why: str
+    reason: Reason
 
     def __str__(self) -> str:
         return f"Machine sync idles: {self.why}"
@@ -62,21 +67,23 @@ def verdict(
 ) -> Run | Idle:
     """Run or idle, from the three objects that say so (Infrastructure and FeatureGate `cluster`, ClusterVersion)."""
     if not isinstance(gate, Present):
-        return Idle(_cannot_read("FeatureGate cluster", gate))
+        return Idle(_cannot_read("FeatureGate cluster", gate), "FeatureGate")
     entry = _entry(gate.object, version)
     if isinstance(entry, str):
-        return Idle(entry)
+        return Idle(entry, "FeatureGate")
     if not any(enabled.name == FEATURE_GATE for enabled in entry.enabled):
-        return Idle(f"feature gate {FEATURE_GATE} is not enabled for version {entry.version or '(none)'}")
+        why = f"feature gate {FEATURE_GATE} is not enabled for version {entry.version or '(none)'}"
+        return Idle(why, "FeatureGate")
     if not isinstance(infrastructure, Present):
-        return Idle(_cannot_read("Infrastructure cluster", infrastructure))
+        return Idle(_cannot_read("Infrastructure cluster", infrastructure), "Platform")
     status = infrastructure.object.status.platform_status
     if status is None or not status.type:
         return Idle(
-            "Infrastructure cluster does not say on which platform the cluster runs (status.platformStatus.type)"
+            "Infrastructure cluster does not say on which platform the cluster runs (status.platformStatus.type)",
+            "Platform",
         )
     if status.type not in SERVED:
-        return Idle(f"not implemented for platform {status.type}, nothing to do")
+        return Idle(f"not implemented for platform {status.type}, nothing to do", "Platform")
     return Run(PLATFORMS[status.type])
 
 

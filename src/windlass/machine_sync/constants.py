@@ -35,9 +35,11 @@ PAUSED_ANNOTATION = "cluster.x-k8s.io/paused"
 
 EVENT_SOURCE = "machine-sync-controller"
 
-LEASE_NAME = "windlass-machine-sync"
-UPSTREAM_LEASE_NAME = "machine-api-migration-leader"
-"""Held by OpenShift's own migration operator while it runs; the two must never run together."""
+LEASE_NAME = "machine-api-migration-leader"
+"""In the namespace of Cluster API: the Lease of OpenShift's own migration controllers. Machine sync holds it while it
+works, so the two never act at the same time."""
+HOLDER_PREFIX = "windlass_"
+"""How the holder of that Lease begins when it is Machine sync; OpenShift's begins with the name of its pod."""
 
 AUTHORITY_ANNOTATION = "sync.machine.openshift.io/authoritative-api"
 """`MachineAPI` on a Machine or MachineSet of Cluster API while it is only the mirror. Admission policies rely on it."""

@@ -1,12 +1,15 @@
-"""How many Machines and MachineSets are synchronized, for dashboards and alerts.
+"""How many Machines and MachineSets are synchronized, and why nothing is done, for dashboards and alerts.
 
 | metric | labels | meaning |
 |---|---|---|
 | `windlass_machines` | `authority`, `synchronized`, `reason` | Machines of the Machine API, by what their status says |
 | `windlass_machinesets` | the same | MachineSets of the Machine API, likewise |
+| `windlass_idle` | `reason` | 1 while this process idles; absent while it works or stands by |
 
 `authority` is MachineAPI, ClusterAPI or Migrating, empty while nobody has said so. `synchronized` is True, False or
 Unknown as in the condition, and None while there is no such condition yet.
+
+`reason` of `windlass_idle`: FeatureGate, Platform, or LeaseHeld (OpenShift's migration operator works).
 """
 
 from collections import Counter
@@ -21,6 +24,7 @@ from prometheus_client.registry import Collector
 from windlass.api import mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.object import Object
+from windlass.machine_sync.activation import Idle
 from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
 
 COUNTED: tuple[type[KubernetesObject], ...] = (mapi.Machine, mapi.MachineSet)
@@ -62,6 +66,22 @@ class AuthorityFigures(Collector):
             for labels, count in sorted(Counter(map(_labels, self._cached(kind))).items()):
                 family.add_metric(list(labels), count)
             yield family
+
+
+class IdleFigures(Collector):
+    """Shows why this process idles, as `idle` says at each scrape."""
+
+    def __init__(self, idle: Callable[[], Idle | None]) -> None:
+        self._idle = idle
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily("windlass_idle", "1 while this process idles, by reason.", labels=["reason"])
+        if idle := self._idle():
+            family.add_metric([idle.reason], 1)
+        yield family
 
 
 def _labels(found: Object[Any]) -> tuple[str, str, str]:

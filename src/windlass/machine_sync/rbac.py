@@ -16,15 +16,14 @@ them.
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from windlass.api.coordination import Lease
 from windlass.api.meta import K
 from windlass.kube.lease import lease_permissions
 from windlass.kube.object import Object
-from windlass.kube.permissions import Permission, permission, rules
+from windlass.kube.permissions import Permission, rules
 from windlass.kube.scrape import guard_permissions
 from windlass.kube.seen import Seen
 from windlass.machine_sync.activation import SERVED, activation_permissions
-from windlass.machine_sync.constants import LEASE_NAME, UPSTREAM_LEASE_NAME, Namespaces
+from windlass.machine_sync.constants import LEASE_NAME, Namespaces
 from windlass.machine_sync.controllers import controllers
 from windlass.machine_sync.platforms import PLATFORMS
 
@@ -39,10 +38,15 @@ METRICS_READER: Final = "windlass-metrics-reader"
 
 
 class ServiceAccount(NamedTuple):
-    """The identity of the process. Its namespace is also that of the Deployment and of the Lease."""
+    """The identity of the process. Its namespace is also that of the Deployment."""
 
     namespace: str = "windlass-system"
     name: str = "windlass-machine-sync"
+
+    @property
+    def user(self) -> str:
+        """As the API server names it."""
+        return f"system:serviceaccount:{self.namespace}:{self.name}"
 
 
 DEFAULT_NAMESPACES: Final = Namespaces()
@@ -54,14 +58,16 @@ def documents(
     namespaces: Namespaces = DEFAULT_NAMESPACES,
     service_account: ServiceAccount = DEFAULT_SERVICE_ACCOUNT,
     platforms: Iterable[str] = SERVED,
+    acts_as: ServiceAccount | None = None,
 ) -> list[Document]:
     """Namespace, ServiceAccount, roles and bindings, in the order in which they can be applied.
 
     `namespaces` are those that `windlass run machine-sync` is told of. `platforms` are names as in `Infrastructure`;
-    with fewer of them fewer kinds may be touched. KeyError for a platform that does not exist.
+    with fewer of them fewer kinds may be touched. KeyError for a platform that does not exist. `acts_as`: the account
+    that `windlass run machine-sync --as` names. It gets the rights then, and `service_account` may act in its name.
     """
     name = service_account.name
-    granted = rules(permissions(namespaces=namespaces, service_account=service_account, platforms=platforms))
+    granted = rules(permissions(namespaces=namespaces, platforms=platforms))
     result: list[Document] = []
     if service_account.namespace not in namespaces:
         result.append(_namespace(service_account.namespace))
@@ -73,14 +79,19 @@ def documents(
         }
     )
     for namespace, allowed in granted.items():
-        result += _role(name, namespace, allowed), _binding(name, namespace, service_account)
+        result += _role(name, namespace, allowed), _binding(name, namespace, acts_as or service_account)
+    if acts_as:
+        impersonation = f"{name}-as-{acts_as.name}"
+        may = {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"]}
+        result += (
+            _role(impersonation, acts_as.namespace, [{**may, "resourceNames": [acts_as.name]}]),
+            _binding(impersonation, acts_as.namespace, service_account),
+        )
     result.append(_role(METRICS_READER, None, [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]))
     return result
 
 
-def permissions(
-    *, namespaces: Namespaces, service_account: ServiceAccount, platforms: Iterable[str]
-) -> tuple[Permission, ...]:
+def permissions(*, namespaces: Namespaces, platforms: Iterable[str]) -> tuple[Permission, ...]:
     """Everything the process declares: each part of it answers for itself."""
     reader = _Nobody()
     declaring = [
@@ -91,8 +102,7 @@ def permissions(
     return (
         *activation_permissions(),
         *guard_permissions(),
-        *lease_permissions(LEASE_NAME, namespace=service_account.namespace),
-        permission(Lease, "get", namespace=namespaces.cluster_api, names=(UPSTREAM_LEASE_NAME,)),
+        *lease_permissions(LEASE_NAME, namespace=namespaces.cluster_api),
         *(declared for controller in declaring for declared in controller.declared),
     )
 

@@ -1,12 +1,12 @@
 """The process `windlass run machine-sync`: everything put together, from credentials to a clean end.
 
-    config ── lease client ── election ─┐
+    config ── lease client ── candidacy ┐
         └──── client (fenced by it) ────┴── manager ── controllers of Machines and MachineSets
                    └── activation: starts and stops the controllers by feature gate and platform
     probes and metrics beside them
 
-OpenShift's own migration operator does the same job. While its Lease is held this process refuses to start: two of
-them would undo each other's work.
+OpenShift's own migration operator does the same job. Both compete for one Lease (`candidacy`): two of them would undo
+each other's work.
 """
 
 import asyncio
@@ -22,8 +22,7 @@ from msgspec import Struct
 from windlass.kube.cache import INACTIVITY
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
-from windlass.kube.errors import KubeError
-from windlass.kube.lease import Election, Terms, held, own_identity
+from windlass.kube.lease import Terms
 from windlass.kube.manager import Manager
 from windlass.kube.metrics import Metrics
 from windlass.kube.probes import probe_routes
@@ -32,10 +31,11 @@ from windlass.kube.scrape import Guard, metrics_routes, open_metrics
 from windlass.kube.serving import TlsFiles, serve
 from windlass.kube.tasks import end
 from windlass.kube.warnings import once
-from windlass.machine_sync.activation import Activation
-from windlass.machine_sync.constants import LEASE_NAME, MACHINE_API_FINALIZER, UPSTREAM_LEASE_NAME, Namespaces
+from windlass.machine_sync.activation import Activation, Idle
+from windlass.machine_sync.candidacy import Candidacy
+from windlass.machine_sync.constants import MACHINE_API_FINALIZER, Namespaces
 from windlass.machine_sync.controllers import makers
-from windlass.machine_sync.metrics import AuthorityFigures
+from windlass.machine_sync.metrics import AuthorityFigures, IdleFigures
 from windlass.machine_sync.platforms import Platform
 
 
@@ -49,15 +49,14 @@ class Address(Struct, frozen=True):
 class Settings(Struct, frozen=True, kw_only=True):
     """How the process runs; times in seconds.
 
-    `terms` None: no election, this process is the only one. `lease_namespace` "" is the namespace of the credentials,
-    in a pod its own. `probes` and `metrics` None: not served. `metrics_open`: without authentication, which is only
-    possible on a loopback address. `request_timeout`: writes may get less, so that they end while the Lease
-    is held. `inactivity`: seconds of silence after which a watch is dead.
+    `terms` None: no election, and nobody else is looked for: neither another replica nor OpenShift's operator. `probes`
+    and `metrics` None: not served. `metrics_open`: without authentication, which is only possible on a loopback
+    address. `request_timeout`: writes may get less, so that they end while the Lease is held. `inactivity`: seconds of
+    silence after which a watch is dead.
     """
 
     namespaces: Namespaces = Namespaces()
     terms: Terms | None = Terms()
-    lease_namespace: str = ""
     workers: int = 16
     resync: float = 600.0
     request_timeout: float = 30.0
@@ -69,29 +68,32 @@ class Settings(Struct, frozen=True, kw_only=True):
     metrics_tls: TlsFiles | None = None
 
 
-class UpstreamRunning(KubeError):
-    """OpenShift's migration operator holds its Lease."""
-
-
 async def run(config: ClusterConfig, settings: Settings) -> None:
-    """Run until SIGTERM or SIGINT. Raises KubeErrors of what must work before anything can (Lease of upstream)."""
+    """Run until SIGTERM or SIGINT."""
     log = structlog.stdlib.get_logger(__name__)
     metrics = Metrics(host=config.server)
     async with AsyncExitStack() as stack:
         lease_client = await stack.enter_async_context(Client(config, observer=metrics.request))
-        election = _election(lease_client, config, settings)
-        client = await stack.enter_async_context(_client(config, settings, election, metrics))
+        candidacy = _candidacy(lease_client, settings)
+        client = await stack.enter_async_context(_client(config, settings, candidacy, metrics))
         manager = await stack.enter_async_context(
             Manager(
                 client,
-                election=election,
+                election=candidacy,
                 metrics=metrics,
                 drain_seconds=settings.drain,
                 inactivity=settings.inactivity,
             )
         )
         metrics.registry.register(AuthorityFigures(manager.pool.ledger.cached))
-        activation = _activation(manager, settings)
+        activation = _activation(manager, candidacy, settings)
+
+        def idle() -> Idle | None:
+            if isinstance(activation.latest, Idle):
+                return activation.latest
+            return candidacy.idle if candidacy else None
+
+        metrics.registry.register(IdleFigures(idle))
 
         def ready() -> dict[str, str]:
             return {**activation.report(), **manager.report_ready()}
@@ -99,42 +101,25 @@ async def run(config: ClusterConfig, settings: Settings) -> None:
         # Before anything that may take time, so that a slow start is not taken for a dead process.
         await stack.enter_async_context(_probes(settings, manager, ready))
         await stack.enter_async_context(_metrics(settings, metrics, config))
-        await _refuse_beside_upstream(lease_client, settings.namespaces.cluster_api)
         following = asyncio.create_task(activation.run(), name="activation")
         stack.push_async_callback(end, following)
-        log.info("running", server=config.server, identity=election.identity if election else "")
+        log.info("running", server=config.server, identity=candidacy.identity if candidacy else "")
         await _first_to_end(manager, following)
 
 
-async def _refuse_beside_upstream(client: Client, namespace: str) -> None:
-    holder = await held(client, UPSTREAM_LEASE_NAME, namespace=namespace)
-    if holder:
-        raise UpstreamRunning(
-            f"OpenShift's machine-api-migration operator is running: {holder} holds Lease "
-            f"{namespace}/{UPSTREAM_LEASE_NAME}. Both would write the same objects; scale it down first "
-            "(docs/runbook.md, Upgrade)"
-        )
-
-
-def _election(client: Client, config: ClusterConfig, settings: Settings) -> Election | None:
+def _candidacy(client: Client, settings: Settings) -> Candidacy | None:
     if settings.terms is None:
         return None
-    return Election(
-        client,
-        LEASE_NAME,
-        namespace=settings.lease_namespace or config.namespace,
-        identity=own_identity(),
-        terms=settings.terms,
-    )
+    return Candidacy(client, namespace=settings.namespaces.cluster_api, terms=settings.terms)
 
 
-def _client(config: ClusterConfig, settings: Settings, election: Election | None, metrics: Metrics) -> Client:
+def _client(config: ClusterConfig, settings: Settings, candidacy: Candidacy | None, metrics: Metrics) -> Client:
     return Client(
         config,
         timeout=settings.request_timeout,
         # `workers` for Machines and a quarter of that for sets, each with three objects to write to at a time.
         connections=4 * (settings.workers + 1),
-        fence=election,
+        fence=candidacy,
         observer=metrics.request,
         warned=once(_log_warning),
     )
@@ -146,17 +131,21 @@ def _log_warning(text: str) -> None:
     structlog.stdlib.get_logger(__name__).log(level, "the API server warns", warning=text)
 
 
-def _activation(manager: Manager, settings: Settings) -> Activation:
+def _activation(manager: Manager, candidacy: Candidacy | None, settings: Settings) -> Activation:
     async def start(platform: Platform) -> None:
         for make in makers(
             platform=platform, namespaces=settings.namespaces, workers=settings.workers, resync=settings.resync
         ):
             name = await manager.start(make)
             running.append(name)
+        if candidacy:
+            candidacy.stand()
 
     async def stop() -> None:
         while running:
             await manager.stop(running.pop())
+        if candidacy:
+            candidacy.withdraw()
 
     running: list[str] = []
 

@@ -1,6 +1,7 @@
 """`windlass machines` against a real API server."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import yaml
 
 from tests.api.cli.conftest import Sides, Windlass, condition
 from tests.authorizer import until_allowed
+from windlass.machine_sync.constants import LEASE_NAME
 from windlass.testing import BlockingAccess
 
 pytestmark = pytest.mark.plane
@@ -30,6 +32,23 @@ def test_a_machine_on_both_sides_is_one_row(sides: Sides, windlass: Windlass) ->
     assert (name, authority, mapi, capi) == ("worker-0", "ClusterAPI", "Running", "Running")
     assert (synchronized, reason, generation) == ("True", "ResourceSynchronized", "1/1")
     assert since.endswith(("d", "h", "y")) or since == "0s"
+
+
+def test_while_openshifts_operator_does_the_work_machine_sync_is_said_to_idle(sides: Sides, windlass: Windlass) -> None:
+    sides.mirrored("worker-0")
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{sides.cluster_api}/leases"
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    spec = {"holderIdentity": "capi-controllers-6d9f_1", "leaseDurationSeconds": 137, "renewTime": now}
+    sides.rest.request("POST", path, {"metadata": {"name": LEASE_NAME}, "spec": spec})
+
+    shown = windlass("machines", *sides.flags)
+
+    assert shown.returncode == 0
+    assert "worker-0" in shown.stdout
+    assert shown.stderr == (
+        "note: Machine sync idles: the work is done by OpenShift's migration operator "
+        f"(Lease {sides.cluster_api}/{LEASE_NAME} is held by capi-controllers-6d9f_1)\n"
+    )
 
 
 def test_a_side_where_the_machine_does_not_exist_is_a_dash(sides: Sides, windlass: Windlass) -> None:

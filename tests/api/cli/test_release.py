@@ -269,7 +269,7 @@ def test_nothing_is_released_while_a_controller_renews_its_lease_and_never_what_
     moving = {"status": {"authoritativeAPI": "Migrating"}}
     sides.rest.request("PATCH", sides.path("mapi", "worker-1") + "/status", moving, content_type=MERGE_PATCH)
     path = f"/apis/coordination.k8s.io/v1/namespaces/{sides.cluster_api}/leases"
-    spec = {"holderIdentity": "windlass-0", "leaseDurationSeconds": 60, "renewTime": moment()}
+    spec = {"holderIdentity": "windlass_0", "leaseDurationSeconds": 60, "renewTime": moment()}
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": LEASE_NAME}, "spec": spec}
     plane.rest.request("POST", path, lease)
 
@@ -281,7 +281,7 @@ def test_nothing_is_released_while_a_controller_renews_its_lease_and_never_what_
     with Renewing(plane, f"{path}/{LEASE_NAME}"):
         code, errors = release()
     assert code == 1
-    assert f"Machine sync is running (Lease {sides.cluster_api}/{LEASE_NAME} is held by windlass-0)" in errors
+    assert f"Machine sync (Lease {sides.cluster_api}/{LEASE_NAME} is held by windlass_0) is running" in errors
     assert "--force" in errors
     assert held(sides) == ["mapi", "capi", "infra"]
 

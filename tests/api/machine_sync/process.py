@@ -41,7 +41,6 @@ async def process(stage: Stage, *arguments: str, kubeconfig: Path | None = None)
         *(sys.executable, "-m", "windlass", "--kubeconfig", str(kubeconfig or stage.account), "run", "machine-sync"),
         *("--machine-api-namespace", stage.namespaces.machine_api),
         *("--cluster-api-namespace", stage.namespaces.cluster_api),
-        *("--leader-election-namespace", stage.namespaces.cluster_api),
         *("--health-probe-bind-address", "0", "--metrics-bind-address", "0"),
         *arguments,
         stdin=asyncio.subprocess.DEVNULL,

@@ -25,15 +25,16 @@ from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
 from windlass.kube import config
 from windlass.kube.client import Client
+from windlass.kube.config import Impersonation
 from windlass.kube.errors import Conflict, KubeError, NotFound
 from windlass.kube.verbs import PatchType
 from windlass.kube.watch import EventType
 from windlass.machine_sync import rbac, service
 from windlass.machine_sync.constants import (
     CLUSTER_API_FINALIZER,
+    LEASE_NAME,
     MACHINE_API_FINALIZER,
     SYNC_FINALIZER,
-    UPSTREAM_LEASE_NAME,
     Namespaces,
 )
 from windlass.machine_sync.rbac import ServiceAccount
@@ -102,8 +103,7 @@ class Stage:
             *rbac.documents(namespaces=self.namespaces, service_account=account, platforms=[self.example.name])
         )
         self.account = await self.plane.service_account_kubeconfig(account.namespace, account.name)
-        # What Machine sync reads first ends it if it is refused.
-        where = {"namespace": self.namespaces.cluster_api, "name": UPSTREAM_LEASE_NAME}
+        where = {"namespace": self.namespaces.cluster_api, "name": LEASE_NAME}
         await allowed(self.plane.blocking.rest, self.user, "get", "leases.coordination.k8s.io", **where)
 
     @property
@@ -112,9 +112,12 @@ class Stage:
         return f"system:serviceaccount:{self.namespaces.cluster_api}:{ServiceAccount().name}"
 
     @asynccontextmanager
-    async def syncing(self, *, server: str = "", **settings: Any) -> AsyncIterator["asyncio.Task[None]"]:
-        """The service in this process, without an election. `server`: where it finds the API server."""
-        cluster = config.load(kubeconfig=self.account)
+    async def syncing(
+        self, *, server: str = "", acts_as: str = "", **settings: Any
+    ) -> AsyncIterator["asyncio.Task[None]"]:
+        """The service in this process, without an election. `server`: where it finds the API server. `acts_as`: in
+        whose name it acts."""
+        cluster = config.load(kubeconfig=self.account, impersonate=Impersonation(user=acts_as) if acts_as else None)
         if server:
             cluster = structs.replace(cluster, server=server)
         usual: dict[str, Any] = {"namespaces": self.namespaces, "terms": None}

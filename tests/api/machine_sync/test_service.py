@@ -1,19 +1,21 @@
-"""The process: it starts and stops its work with the feature gate, says how it is, and refuses beside its rival."""
+"""The process: it starts and stops its work with the feature gate, says how it is, and idles beside its rival."""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from itertools import count
-from typing import Any
 
 import pytest
 from aiohttp import ClientSession
 
 from windlass.api import capi, mapi
 from windlass.api.coordination import Lease
+from windlass.kube.errors import AlreadyExists
+from windlass.kube.lease import Terms
 from windlass.kube.scrape import IN_LINE
-from windlass.kube.verbs import PatchType
-from windlass.machine_sync.constants import LEASE_NAME, UPSTREAM_LEASE_NAME
+from windlass.kube.tasks import end
+from windlass.machine_sync.constants import HOLDER_PREFIX, LEASE_NAME
 from windlass.machine_sync.service import Address
 from windlass.testing.plane.audit import Permission
 from windlass.testing.plane.ports import free_ports
@@ -146,32 +148,105 @@ async def test_it_uses_what_it_was_granted_and_is_never_refused(stage: Stage) ->
     }
 
 
-async def test_it_refuses_to_start_beside_the_operator_it_replaces(stage: Stage) -> None:
-    place: dict[str, Any] = {"namespace": stage.namespaces.cluster_api}
-    spec: dict[str, Any] = {"holderIdentity": "operator_1", "leaseDurationSeconds": 15, "renewTime": _moment(0)}
-    await stage.admin.create(Lease, {"metadata": {"name": UPSTREAM_LEASE_NAME}, "spec": spec}, **place)
+class Operator:
+    """OpenShift's migration controllers, as far as their Lease goes."""
 
-    async def renew() -> None:
-        for number in count(1):
+    NAME = "capi-controllers-6d9f_1"
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._moments = (f"2026-05-01T12:00:{n // 100:02}.{n % 100:02}0000Z" for n in count(1))
+        self._renewing: asyncio.Task[None] | None = None
+        self._renewals = 0
+
+    async def takes_the_lease(self) -> None:
+        lease = {"metadata": {"name": LEASE_NAME}, "spec": {}}
+        with suppress(AlreadyExists):
+            await self._stage.admin.create(Lease, lease, namespace=self._stage.namespaces.cluster_api)
+        await self._write(self.NAME)
+        self._renewing = asyncio.create_task(self._renew())
+
+    async def renews(self, times: int) -> None:
+        """Until it has renewed its Lease so often from now on."""
+        wanted = self._renewals + times
+        await eventually(self._count, lambda renewals: renewals >= wanted, what=f"{times} renewals")
+
+    async def releases_it(self) -> None:
+        if self._renewing:
+            await end(self._renewing)
+            await self._write("")
+
+    async def _renew(self) -> None:
+        while True:
             await asyncio.sleep(0.2)
-            body = {"spec": {"renewTime": _moment(number)}}
-            await stage.admin.patch(Lease, UPSTREAM_LEASE_NAME, body, type=PatchType.MERGE, **place)
+            await self._write(self.NAME)
+            self._renewals += 1
 
-    renewing = asyncio.create_task(renew())
-    async with process(stage) as one:
-        code, said = await one.ends()
-    renewing.cancel()
-    assert code == 1
-    assert (
-        "OpenShift's machine-api-migration operator is running: operator_1 holds Lease "
-        f"{stage.namespaces.cluster_api}/{UPSTREAM_LEASE_NAME}. Both would write the same objects; scale it down first"
-    ) in " ".join(said.split())
-    with pytest.raises(AssertionError):
-        await stage.reference(Lease, LEASE_NAME)
+    async def _count(self) -> int:
+        return self._renewals
+
+    async def _write(self, holder: str) -> None:
+        spec = {"holderIdentity": holder, "leaseDurationSeconds": 137, "renewTime": next(self._moments)}
+        await self._stage.patch(Lease, LEASE_NAME, {"spec": spec})
 
 
-def _moment(number: int) -> str:
-    return f"2026-05-01T12:00:{number % 60:02}.{number:06}Z"
+@pytest.fixture
+async def operator(stage: Stage) -> AsyncIterator[Operator]:
+    operator = Operator(stage)
+    yield operator
+    await operator.releases_it()
+
+
+async def test_it_idles_while_the_operator_it_replaces_works_and_works_while_that_does_not(
+    stage: Stage, probe: Probe, operator: Operator
+) -> None:
+    (port,) = free_ports(1)
+    metrics = Address("127.0.0.1", port)
+
+    async def idle() -> bool:
+        async with ClientSession() as session, session.get(f"http://127.0.0.1:{port}/metrics") as answer:
+            return 'windlass_idle{reason="LeaseHeld"} 1.0' in await answer.text()
+
+    async def holder() -> str:
+        lease = await stage.get(Lease, LEASE_NAME)
+        return str(((lease or {}).get("spec") or {}).get("holderIdentity") or "")
+
+    await stage.fleet()
+    await stage.machine("w-0")
+    unmirrored = await stage.everything("w-0")
+    await operator.takes_the_lease()
+    async with stage.syncing(probes=probe.address, metrics=metrics, metrics_open=True, terms=Terms()):
+        await probe.until_ready(check="[+]cache/machines.cluster.x-k8s.io")
+        await eventually(idle, bool, what="idle")
+        await operator.renews(10)
+        assert await stage.everything("w-0") == unmirrored
+
+        await operator.releases_it()
+        await stage.in_sync("w-0")
+        assert (await holder()).startswith(HOLDER_PREFIX)
+        assert not await idle()
+
+        await operator.takes_the_lease()
+        await eventually(idle, bool, what="idle again")
+        before = await stage.get(mapi.Machine, "w-0")
+        await stage.resize("w-0", "huge")
+        await operator.renews(10)
+        assert await stage.get(mapi.Machine, "w-0") == before
+        assert (await probe.ready())[0] == 200
+        assert await holder() == operator.NAME
+
+        await operator.releases_it()
+        await stage.mirror_that("w-0", lambda tree: stage.example.provider_size(tree) == "huge")
+
+
+async def test_it_does_not_keep_the_lease_from_platforms_that_it_does_not_serve(stage: Stage, probe: Probe) -> None:
+    async with stage.syncing(probes=probe.address, terms=Terms()):
+        await eventually(lambda: stage.get(Lease, LEASE_NAME), lambda lease: lease and lease["spec"]["holderIdentity"])
+        await stage.enable(platform="VSphere")
+        await eventually(
+            lambda: stage.get(Lease, LEASE_NAME), lambda lease: lease and not lease["spec"].get("holderIdentity")
+        )
+        await probe.until_ready()
 
 
 async def test_told_to_end_it_ends_well_and_its_successor_starts_at_once(stage: Stage) -> None:

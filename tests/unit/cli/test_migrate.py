@@ -22,9 +22,9 @@ from windlass.api import mapi
 from windlass.api.coordination import Lease, LeaseSpec
 from windlass.api.meta import ObjectMeta
 from windlass.cli import main
+from windlass.cli.actors import Acting, judge
 from windlass.cli.exit_codes import Exit
 from windlass.cli.migrate import view
-from windlass.cli.migrate.actors import Acting, judge
 from windlass.cli.migrate.board import Board, Following
 from windlass.cli.migrate.carry_out import exit_code
 from windlass.cli.migrate.look import refusal
@@ -133,36 +133,44 @@ async def test_what_is_missing_in_a_new_list_is_gone() -> None:
 # Who acts
 
 
-def lease(
-    holder: str = "pod-1", renewed: str = "2026-01-02T03:04:00.000000Z", name: str = "windlass-machine-sync"
-) -> Lease:
+OPENSHIFT = "capi-controllers-6d9f_1"
+
+
+def lease(holder: str = "windlass_pod-1", renewed: str = "2026-01-02T03:04:00.000000Z") -> Lease:
     return Lease(
-        metadata=ObjectMeta(name=name, namespace="windlass-system"),
+        metadata=ObjectMeta(name="machine-api-migration-leader", namespace="openshift-cluster-api"),
         spec=LeaseSpec(holder_identity=holder, lease_duration_seconds=15, renew_time=renewed),
     )
 
 
 def test_whoever_renewed_its_lease_lately_acts() -> None:
-    acting = judge([lease()], now=NOW)
+    acting = judge(lease(), now=NOW)
 
-    assert acting == Acting("Machine sync (Lease windlass-system/windlass-machine-sync is held by pod-1)")
-
-
-def test_the_operator_of_openshift_acts_too() -> None:
-    assert judge([lease(name="machine-api-migration-leader")], now=NOW).who.startswith("OpenShift's migration operator")
+    held = "Lease openshift-cluster-api/machine-api-migration-leader is held by windlass_pod-1"
+    assert acting == Acting(f"Machine sync ({held})")
+    assert acting.idles == ""
 
 
-@pytest.mark.parametrize("leases", [[], [lease(holder="")]])
-def test_without_a_holder_nothing_will_happen(leases: list[Lease]) -> None:
+def test_the_operator_of_openshift_acts_too_and_then_machine_sync_idles() -> None:
+    acting = judge(lease(OPENSHIFT), now=NOW)
+
+    held = f"Lease openshift-cluster-api/machine-api-migration-leader is held by {OPENSHIFT}"
+    assert acting == Acting(f"OpenShift's migration operator ({held})")
+    assert acting.idles == f"Machine sync idles: the work is done by OpenShift's migration operator ({held})"
+
+
+@pytest.mark.parametrize("found", [None, lease("")])
+def test_without_a_holder_nothing_will_happen(found: Lease | None) -> None:
     doubt = "no Machine sync is running (nobody holds its Lease), so nothing will happen until one runs"
-    assert judge(leases, now=NOW) == Acting("", doubt)
+    assert judge(found, now=NOW) == Acting("", doubt)
 
 
 def test_a_holder_that_fell_silent_is_named_with_how_long_ago() -> None:
-    acting = judge([lease(renewed="2026-01-02T02:04:05.000000Z")], now=NOW)
+    acting = judge(lease(renewed="2026-01-02T02:04:05.000000Z"), now=NOW)
 
-    assert acting.who == ""
-    assert "pod-1 renewed Lease windlass-system/windlass-machine-sync 60m ago" in acting.doubt
+    assert acting.who == acting.idles == ""
+    place = "Lease openshift-cluster-api/machine-api-migration-leader"
+    assert f"windlass_pod-1 renewed {place} 60m ago" in acting.doubt
 
 
 # What the API server says to a dry run

@@ -13,7 +13,8 @@ import windlass
 from windlass.cli.run import machine_sync
 from windlass.kube import metrics as runtime_metrics
 from windlass.machine_sync import metrics as sync_metrics
-from windlass.machine_sync.constants import LEASE_NAME
+from windlass.machine_sync import rbac
+from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME
 from windlass.machine_sync.rbac import ServiceAccount
 
 ROOT = Path(__file__).parents[3]
@@ -21,6 +22,9 @@ DEPLOY = ROOT / "deploy" / "machine-sync"
 KUSTOMIZATIONS = sorted(DEPLOY.rglob("kustomization.yaml"))
 CHOSEN = DEPLOY / "components" / "policies"
 """The component that users add themselves."""
+DISGUISE = DEPLOY / "components" / "as-capi-controllers"
+"""The component that acts in the name of OpenShift's controllers."""
+OPENSHIFT = ServiceAccount("openshift-cluster-api", "capi-controllers")
 
 Tree = dict[str, Any]
 
@@ -62,8 +66,8 @@ def test_plain_kubernetes_needs_no_crds() -> None:
 
 
 def test_everything_is_in_the_namespace_of_the_service_account() -> None:
-    cluster_wide = {DEPLOY / "base" / "rbac.yaml", CHOSEN / "policies.yaml"}
-    for file in set(DEPLOY.rglob("*.yaml")) - set(KUSTOMIZATIONS) - cluster_wide:
+    of_all = {DEPLOY / "base" / "rbac.yaml", CHOSEN / "policies.yaml", DISGUISE / "impersonation.yaml"}
+    for file in set(DEPLOY.rglob("*.yaml")) - set(KUSTOMIZATIONS) - of_all:
         for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
             if document["kind"] != "ClusterRoleBinding":
                 assert document["metadata"]["namespace"] == ServiceAccount().namespace, file
@@ -153,4 +157,21 @@ def test_every_alert_has_its_section_in_the_runbook(rule: Tree) -> None:
 def test_the_alert_on_leadership_asks_for_our_lease() -> None:
     (rule,) = [rule for rule in alerts() if rule["alert"] == "WindlassMachineSyncNotLeading"]
     assert f'name="{LEASE_NAME}"' in rule["expr"]
-    assert f"{ServiceAccount().namespace}/{LEASE_NAME}" in rule["annotations"]["description"]
+    assert f"{CLUSTER_API_NAMESPACE}/{LEASE_NAME}" in rule["annotations"]["description"]
+
+
+def test_who_acts_in_another_name_has_what_the_command_prints() -> None:
+    """The component changes the base into what `windlass manifests rbac --acts-as` prints."""
+    extra = list(yaml.safe_load_all((DISGUISE / "impersonation.yaml").read_text(encoding="utf-8")))
+    bindings, deployment = (yaml.safe_load(one["patch"]) for one in read_kustomization(DISGUISE)["patches"])
+    subjects = bindings[0]["value"]
+    changed = [{**one, "subjects": subjects} if "subjects" in one else one for one in rbac.documents()]
+    printed = rbac.documents(acts_as=OPENSHIFT)
+    assert [one for one in printed if one in extra] == extra
+    assert [one for one in printed if one not in extra] == changed
+    assert deployment[0]["value"] == f"--as={OPENSHIFT.user}"
+
+
+def read_kustomization(folder: Path) -> Tree:
+    tree: Tree = yaml.safe_load((folder / "kustomization.yaml").read_text(encoding="utf-8"))
+    return tree

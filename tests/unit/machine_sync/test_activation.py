@@ -75,7 +75,7 @@ class TestVerdict:
         both = gate(entry("4.21.0", enabled=()), entry("4.22.0"))
         assert decided(gate=both) == Run(PLATFORMS["OpenStack"])
         going_back = decided(gate=both, version=version("4.21.0"))
-        assert going_back == Idle("feature gate MachineAPIMigration is not enabled for version 4.21.0")
+        assert going_back == Idle("feature gate MachineAPIMigration is not enabled for version 4.21.0", "FeatureGate")
 
     @pytest.mark.parametrize("unknown", [Absent(), version(""), version("4.99.0"), NotServedKind("no CRD")])
     def test_without_a_match_the_only_entry_counts(self, unknown: Any) -> None:
@@ -84,24 +84,28 @@ class TestVerdict:
     def test_without_a_match_several_entries_are_no_answer(self) -> None:
         both = gate(entry("4.21.0"), entry("4.22.0"))
         assert decided(gate=both, version=version("4.23.0")) == Idle(
-            "FeatureGate cluster has no entry for version 4.23.0; it has: 4.21.0, 4.22.0"
+            "FeatureGate cluster has no entry for version 4.23.0; it has: 4.21.0, 4.22.0", "FeatureGate"
         )
         assert decided(gate=both, version=Absent()) == Idle(
-            "FeatureGate cluster has no entry for version (unknown); it has: 4.21.0, 4.22.0"
+            "FeatureGate cluster has no entry for version (unknown); it has: 4.21.0, 4.22.0", "FeatureGate"
         )
 
     def test_no_entry_is_no_answer(self) -> None:
-        assert decided(gate=gate()) == Idle("FeatureGate cluster has no entry for version 4.22.0; it has: none")
+        assert decided(gate=gate()) == Idle(
+            "FeatureGate cluster has no entry for version 4.22.0; it has: none", "FeatureGate"
+        )
 
     def test_a_gate_that_is_disabled_or_unknown_idles(self) -> None:
         disabled = {**entry(enabled=("Other",)), "disabled": [{"name": "MachineAPIMigration"}]}
         assert decided(gate=gate(disabled)) == Idle(
-            "feature gate MachineAPIMigration is not enabled for version 4.22.0"
+            "feature gate MachineAPIMigration is not enabled for version 4.22.0", "FeatureGate"
         )
 
     @pytest.mark.parametrize("name", ["PowerVS", "VSphere", "None"])
     def test_any_other_platform_idles(self, name: str) -> None:
-        assert decided(infrastructure=platform(name)) == Idle(f"not implemented for platform {name}, nothing to do")
+        assert decided(infrastructure=platform(name)) == Idle(
+            f"not implemented for platform {name}, nothing to do", "Platform"
+        )
 
     @pytest.mark.parametrize("status", [{}, {"platformStatus": None}, {"platformStatus": {"type": ""}}])
     def test_a_cluster_that_does_not_say_its_platform_idles(self, status: Tree) -> None:
@@ -119,7 +123,8 @@ class TestVerdict:
         ],
     )
     def test_what_cannot_be_read_is_a_reason_to_idle(self, field: str, missing: Any, why: str) -> None:
-        assert decided(**{field: missing}) == Idle(why)
+        reason: Any = {"gate": "FeatureGate", "infrastructure": "Platform"}[field]
+        assert decided(**{field: missing}) == Idle(why, reason)
 
     def test_verdicts_read_as_sentences(self) -> None:
         assert str(decided()) == "Machine sync runs: platform OpenStack"

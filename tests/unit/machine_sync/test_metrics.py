@@ -9,7 +9,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from windlass.api import mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.object import Object
-from windlass.machine_sync.metrics import AuthorityFigures
+from windlass.machine_sync.activation import Idle
+from windlass.machine_sync.metrics import AuthorityFigures, IdleFigures
 
 KINDS = pytest.mark.parametrize(
     ("kind", "metric"), [(mapi.Machine, "windlass_machines"), (mapi.MachineSet, "windlass_machinesets")]
@@ -58,3 +59,14 @@ def test_what_cannot_be_read_is_counted_too(kind: type[KubernetesObject], metric
 
 def test_without_objects_there_are_no_series() -> None:
     assert series(mapi.Machine) == []
+
+
+def idle(why: Idle | None) -> list[str]:
+    registry = CollectorRegistry()
+    registry.register(IdleFigures(lambda: why))
+    return [line for line in generate_latest(registry).decode().splitlines() if not line.startswith("#")]
+
+
+def test_while_it_idles_the_reason_is_shown() -> None:
+    assert idle(Idle("OpenShift's migration operator works", "LeaseHeld")) == ['windlass_idle{reason="LeaseHeld"} 1.0']
+    assert idle(None) == []

@@ -127,7 +127,6 @@ class Stage:
             "run",
             "machine-sync",
             f"--kubeconfig={self._identity.kubeconfig}",
-            f"--leader-election-namespace={self._identity.namespace}",
             f"--health-probe-bind-address=127.0.0.1:{port}",
             "--metrics-bind-address=0",
         )
@@ -244,7 +243,7 @@ class Stage:
         if self._identity is None or self._probes is None:
             return ""
         try:
-            lease = await self._user.get(Lease, LEASE_NAME, namespace=self._identity.namespace)
+            lease = await self._user.get(Lease, LEASE_NAME, namespace=CLUSTER_API_NAMESPACE)
         except NotFound:
             return ""
         return lease.decode().spec.holder_identity or ""

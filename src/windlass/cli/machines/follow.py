@@ -14,7 +14,7 @@ from windlass.cli.machines import view
 from windlass.cli.machines.board import Board
 from windlass.cli.machines.read import look_at
 from windlass.cli.machines.selection import Selection
-from windlass.cli.machines.show import Request, listings, report_troubles, summary
+from windlass.cli.machines.show import Request, listings, note_idle, report_troubles, summary, why_idle
 from windlass.kube import logs
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import AnyRow
@@ -27,6 +27,7 @@ async def follow(settings: Settings, places: Namespaces, request: Request) -> Ex
         # One plain look first: what cannot work at all ends here with an error, instead of being tried again for ever.
         first = await look_at(client, places, request.selection.kinds)
         report_troubles(listings(first))
+        note_idle(await why_idle(client, places))
         board = Board(client, places, first)
         async with asyncio.TaskGroup() as tasks:
             for run in board.runs:

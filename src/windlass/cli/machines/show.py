@@ -11,14 +11,17 @@ from typing import NamedTuple
 import click
 
 from windlass.cli import complaints
+from windlass.cli.actors import who_acts
 from windlass.cli.connection import connect
 from windlass.cli.conventions import Settings
 from windlass.cli.exit_codes import Exit
 from windlass.cli.machines import view
 from windlass.cli.machines.read import Listing, Look, look_at
 from windlass.cli.machines.selection import Selection
+from windlass.kube.client import Client
 from windlass.kube.colour import colourful
 from windlass.kube.errors import KubeError
+from windlass.kube.together import both
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import AnyRow
 
@@ -43,7 +46,7 @@ async def once(settings: Settings, places: Namespaces, request: Request) -> Exit
     """`windlass machines`. Raises KubeErrors that concern everything."""
     selection = request.selection
     async with connect(settings) as client:
-        looks = await look_at(client, places, selection.kinds)
+        looks, idles = await both(look_at(client, places, selection.kinds), why_idle(client, places))
     found = [row for look in looks for row in look.rows if selection.names(row)]
     rows = [row for row in found if selection.shows(row)]
     missing = selection.missing(found)
@@ -55,9 +58,25 @@ async def once(settings: Settings, places: Namespaces, request: Request) -> Exit
         click.echo(f"note: {summary(found, selection)}", err=True)
     for line in render(request, rows, troubles):
         click.echo(line)
+    note_idle(idles)
     if troubles or missing:
         return Exit.FAILED
     return Exit.CHANGES if selection.unsynced and rows else Exit.OK
+
+
+async def why_idle(client: Client, places: Namespaces) -> str:
+    """Why Machine sync does nothing, if OpenShift's operator does the work; the rest of this command does not fail with
+    this question."""
+    try:
+        return (await who_acts(client, places, now=datetime.now(UTC))).idles
+    except KubeError:
+        return ""
+
+
+def note_idle(why: str) -> None:
+    """Tell people that Machine sync idles."""
+    if why:
+        click.echo(f"note: {why}", err=True)
 
 
 def render(request: Request, rows: Sequence[AnyRow], troubles: Sequence[tuple[str, KubeError]]) -> list[str]:

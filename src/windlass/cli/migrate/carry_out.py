@@ -12,11 +12,11 @@ import click
 
 from windlass.api import mapi
 from windlass.cli import complaints, terminal
+from windlass.cli.actors import who_acts
 from windlass.cli.connection import connect
 from windlass.cli.conventions import Settings
 from windlass.cli.exit_codes import Exit
 from windlass.cli.migrate import selection, view
-from windlass.cli.migrate.actors import who_acts
 from windlass.cli.migrate.board import Board, Following
 from windlass.cli.migrate.look import Lists, Looker, try_out
 from windlass.cli.migrate.progress import Audience, audience
@@ -72,7 +72,7 @@ async def migrate(settings: Settings, places: Namespaces, request: Request) -> E
     async with connect(settings) as client:
         subjects = await _select(client, places, request)
         acting, reports = await both(
-            who_acts(client, now=datetime.now(UTC)), look(client, places, subjects, request=request)
+            who_acts(client, places, now=datetime.now(UTC)), look(client, places, subjects, request=request)
         )
         if subjects:
             _remark(reports, doubt=acting.doubt)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from windlass.cli.migrate.actors import Acting
+from windlass.cli.actors import Acting
 from windlass.cli.migrate.selection import Subject
 from windlass.cli.migrate.switch import Outcome, Result
 from windlass.cli.table import Cell, Column

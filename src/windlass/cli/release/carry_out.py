@@ -23,7 +23,8 @@ from windlass.kube.executor import Executor
 from windlass.kube.lease import held
 from windlass.kube.together import together
 from windlass.machine_sync import release as rules
-from windlass.machine_sync.constants import LEASE_NAME, UPSTREAM_LEASE_NAME, Namespaces
+from windlass.machine_sync.constants import LEASE_NAME, Namespaces
+from windlass.machine_sync.holder import held_by
 from windlass.machine_sync.release import FAMILIES, Family, Holder, Mirrored
 
 ATTEMPTS = 5
@@ -75,7 +76,7 @@ async def release(settings: Settings, places: Namespaces, request: Request) -> E
             if not (missing or halfway):
                 click.echo(f"Nothing is held in {places.machine_api} or {places.cluster_api}.", err=True)
             return Exit.FAILED if missing or halfway else Exit.OK
-        if not request.dry_run and not await _may_go_ahead(client, chosen, request):
+        if not request.dry_run and not await _may_go_ahead(client, places, chosen, request):
             return Exit.FAILED
         results = await _release_all(client, chosen, dry_run=request.dry_run)
     for result in results:
@@ -114,8 +115,8 @@ def _select(there: Sequence[Mirrored], selection: Selection) -> list[Mirrored]:
     return [one for one in there if (selection.names(one) if selection.wanted else one.held)]
 
 
-async def _may_go_ahead(client: Client, chosen: Sequence[Mirrored], request: Request) -> bool:
-    if not request.force and (why := await _running_controller(client)):
+async def _may_go_ahead(client: Client, places: Namespaces, chosen: Sequence[Mirrored], request: Request) -> bool:
+    if not request.force and (why := await _running_controller(client, places)):
         complaints.say("error", f"{why}: it would put the finalizers back; stop it first (or --force)")
         return False
     if request.ask and not terminal.agreed(_question(chosen)):
@@ -131,23 +132,18 @@ def _question(chosen: Sequence[Mirrored]) -> str:
     return f"Release {objects} objects of {of}?"
 
 
-async def _running_controller(client: Client) -> str:
-    """Which controller is running that would undo our work, or "".
-
-    Looked for in every namespace: where it was installed is not known here.
-    """
-    for name, who in ((LEASE_NAME, "Machine sync"), (UPSTREAM_LEASE_NAME, "OpenShift's migration operator")):
-        try:
-            leases = await client.list(Lease, field_selector=f"metadata.name={name}")
-        except KubeError as error:
-            return f"whether {who} is running cannot be told ({complaints.explain(error)})"
-        for lease in leases.items:
-            if not lease.decode().spec.holder_identity:
-                continue
-            click.echo(f"Looking whether the holder of Lease {lease.namespace}/{name} is alive ...", err=True)
-            if holder := await held(client, name, namespace=lease.namespace):
-                return f"{who} is running (Lease {lease.namespace}/{name} is held by {holder})"
-    return ""
+async def _running_controller(client: Client, places: Namespaces) -> str:
+    """Which controller is running that would undo our work, or ""."""
+    try:
+        lease = (await client.get(Lease, LEASE_NAME, namespace=places.cluster_api)).decode()
+        if not (who := held_by(lease)):
+            return ""
+        click.echo(f"Looking whether the holder of Lease {places.cluster_api}/{LEASE_NAME} is alive ...", err=True)
+        return f"{who} is running" if await held(client, LEASE_NAME, namespace=places.cluster_api) else ""
+    except NotFound:
+        return ""
+    except KubeError as error:
+        return f"whether Machine sync is running cannot be told ({complaints.explain(error)})"
 
 
 async def _release_all(client: Client, chosen: Sequence[Mirrored], *, dry_run: bool) -> list[Released]:

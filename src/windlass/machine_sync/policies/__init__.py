@@ -47,16 +47,20 @@ def policies(
 ) -> tuple[Policy, ...]:
     """All policies.
 
-    `service_account` is that of Machine sync, exempt everywhere. The controllers of both APIs are where OpenShift
-    exempts them; `exempt` are users that are exempt beside them: providers with accounts of their own. KeyError for a
-    platform that does not exist.
+    `service_account` is the one in whose name Machine sync acts, exempt everywhere. The controllers of both APIs are
+    exempt where OpenShift exempts them, and so are the users `exempt`: providers with accounts of their own. KeyError
+    for a platform that does not exist.
     """
-    ours = (_user(*service_account),)
-    controllers = (
-        *ours,
-        _user(namespaces.machine_api, "machine-api-controllers"),
-        _user(namespaces.cluster_api, "capi-controllers"),
-        *exempt,
+    ours = (service_account.user,)
+    controllers = tuple(
+        dict.fromkeys(
+            (
+                *ours,
+                ServiceAccount(namespaces.machine_api, "machine-api-controllers").user,
+                ServiceAccount(namespaces.cluster_api, "capi-controllers").user,
+                *exempt,
+            )
+        )
     )
     chosen = [PLATFORMS[name] for name in sorted(set(platforms))]
     infra_machines = [platform.infra_machine for platform in chosen]
@@ -79,7 +83,3 @@ def documents(
     """The policies, each followed by its binding; arguments as of `policies`."""
     chosen = policies(namespaces=namespaces, service_account=service_account, platforms=platforms, exempt=exempt)
     return [document for policy in chosen for document in policy.documents()]
-
-
-def _user(namespace: str, name: str) -> str:
-    return f"system:serviceaccount:{namespace}:{name}"

@@ -1,0 +1,104 @@
+"""The election of Machine sync: it stands for the Lease of OpenShift's own migration controllers, while it has work.
+
+OpenShift's controllers do the same job, as one container of a Deployment that a cluster needs and that its installer
+writes back. So they cannot be scaled down; but they only work while they hold their Lease. Machine sync competes for
+that very Lease: whoever holds it works, the other waits, and the API server sees to it that it is never both.
+
+| the Lease is held by | Machine sync |
+|---|---|
+| this process | works |
+| another replica of Machine sync | stands by |
+| OpenShift's controllers | idles, and says so in the log, in a metric and in `windlass machines` |
+| nobody, or somebody who has not renewed it in time | takes it, if there is work |
+
+There is no work while the feature gate is off or the platform is not served (`activation`). Then the Lease is given
+back: an idle process must not keep OpenShift's controllers from platforms that only they serve.
+
+`identity` begins with `windlass_`, so that a person and `windlass machines` can tell the two apart.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from random import Random
+from typing import Any
+
+from windlass.kube.clock import Clock
+from windlass.kube.lease import Election, Terms, own_identity
+from windlass.kube.manager import Switch
+from windlass.kube.tasks import end
+from windlass.kube.verbs import Api
+from windlass.machine_sync.activation import Idle
+from windlass.machine_sync.constants import HOLDER_PREFIX, LEASE_NAME
+from windlass.machine_sync.holder import OURS, THEIRS, who_is
+
+
+class Candidacy(Election):
+    """An Election that competes between `stand` and `withdraw` only, and gives the Lease back in between."""
+
+    def __init__(
+        self,
+        api: Api,
+        *,
+        namespace: str,
+        identity: str = "",
+        terms: Terms | None = None,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
+        super().__init__(
+            api,
+            LEASE_NAME,
+            namespace=namespace,
+            identity=identity or f"{HOLDER_PREFIX}{own_identity()}",
+            terms=terms,
+            clock=clock,
+            random=random,
+        )
+        self._standing = Switch()
+        self._may_hold = False
+
+    @property
+    def idle(self) -> Idle | None:
+        """Why this process does nothing, if that is because OpenShift's controllers work."""
+        holder = self.holder
+        if not self._standing.on or not holder or who_is(holder) == OURS:
+            return None
+        return Idle(f"{THEIRS} works: {holder} holds Lease {self.namespace}/{self.name}", "LeaseHeld")
+
+    def stand(self) -> None:
+        """There is work: compete for the Lease."""
+        self._standing.turn_on()
+
+    def withdraw(self) -> None:
+        """There is no more work: end `keep`, and give the Lease back in the next `acquire`."""
+        self._standing.turn_off()
+
+    async def acquire(self) -> None:
+        while True:
+            if not self._standing.on:
+                if self._may_hold:
+                    await self.release()
+                    self._may_hold = False
+                await self._standing.wait_on()
+            self._may_hold = True
+            await self._while_standing(super().acquire())
+            if self.leading:
+                return
+
+    async def keep(self) -> str:
+        return await self._while_standing(super().keep()) or "withdrawn: there is no work"
+
+    def tell_holder(self, holder: str) -> None:
+        if idle := self.idle:
+            self._log.info(str(idle))
+        elif holder:
+            self._log.info(f"Machine sync stands by: {holder} holds the Lease")
+
+    async def _while_standing(self, doing: "Coroutine[Any, Any, str | None]") -> str | None:
+        task = asyncio.create_task(doing, name=f"lease {self.name}")
+        withdrawn = asyncio.create_task(self._standing.wait_off())
+        try:
+            await asyncio.wait([task, withdrawn], return_when=asyncio.FIRST_COMPLETED)
+            return task.result() if task.done() else None
+        finally:
+            await end(task, withdrawn)
