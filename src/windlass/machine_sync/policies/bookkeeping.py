@@ -2,7 +2,11 @@
 
 On UPDATE of an object that has the sync finalizer or the annotation authoritative-api, annotations under
 `sync.machine.openshift.io/` stay as they are. They may all go together with the finalizer: that is how machines are
-let go before Machine sync is uninstalled.
+released before Machine sync is uninstalled.
+
+A released mirror is one that the other policies do not protect any more: whoever unpauses it has two controllers on one
+instance. So releasing needs a right of its own, the verb `release` on the object. No role of OpenShift or Kubernetes
+names it; administrators of the cluster, who may do everything, have it.
 """
 
 from collections.abc import Iterable
@@ -14,6 +18,9 @@ from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, SYNC_FINALIZER
 from windlass.machine_sync.policies.cel import literal, metadata_variables, unchanged
 from windlass.machine_sync.policies.policy import Policy, Rule
 
+RELEASE: Final = "release"
+"""The verb that RBAC must allow somebody who takes the record off an object."""
+
 _RECORD: Final = f"k.startsWith({literal(AUTHORITY_ANNOTATION.partition('/')[0] + '/')})"
 _FINALIZER: Final = literal(SYNC_FINALIZER)
 
@@ -22,12 +29,14 @@ _HELD: Final = (
     f"{literal(AUTHORITY_ANNOTATION)} in oldObject.metadata.?annotations.orValue({{}})"
 )
 _UNCHANGED: Final = unchanged("variables.annotations", "variables.oldAnnotations", where=_RECORD)
-_LET_GO: Final = (
-    f"!({_FINALIZER} in object.metadata.?finalizers.orValue([])) && !variables.annotations.exists(k, {_RECORD})"
+_RELEASED: Final = (
+    f"!({_FINALIZER} in object.metadata.?finalizers.orValue([])) && !variables.annotations.exists(k, {_RECORD}) &&\n"
+    f"  authorizer.requestResource.check({literal(RELEASE)}).allowed()"
 )
 MESSAGE: Final = (
     "Cannot add, modify or delete any sync.machine.openshift.io/* annotation. This is because Machine sync keeps its "
-    f"own record there; to release the object remove all of them together with the finalizer {SYNC_FINALIZER}."
+    f"own record there; to release the object, which needs the right to {RELEASE} it, remove all of them together with "
+    f"the finalizer {SYNC_FINALIZER}."
 )
 
 
@@ -47,7 +56,7 @@ def policies(
             exempt=exempt,
             when={"is-held": _HELD},
             variables=metadata_variables(),
-            rules=(Rule(f"({_UNCHANGED}) ||\n({_LET_GO})", MESSAGE),),
+            rules=(Rule(f"({_UNCHANGED}) ||\n({_RELEASED})", MESSAGE),),
         )
         for name, namespace, kinds in sides
     )

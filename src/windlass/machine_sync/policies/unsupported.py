@@ -1,30 +1,41 @@
-"""What the Machine API cannot express may not be set in Cluster API, or the machine could never be mirrored.
+"""What the Machine API cannot express may not be set in Cluster API on what is mirrored, or the mirror grows stale.
 
-On CREATE and UPDATE in the namespace of Cluster API. Which fields these are is what `inexpressible` finds, so this page
-only writes them down as CEL. An object that has such a field already keeps it: a policy that comes later must not hold
-up who takes a finalizer off.
+| object | where it is refused |
+|---|---|
+| Machine, MachineSet, infrastructure machine | on UPDATE while it has the sync finalizer, on CREATE with that |
+| infrastructure template | nowhere: nothing on it says whether machines of it are mirrored. The user is warned |
+
+Machines that only Cluster API has are free. Which fields these are is what `inexpressible` finds, so this page only
+writes them down as CEL. An object that has such a field already keeps it: a policy that comes later must not hold up
+whoever takes a finalizer off.
 """
 
 from collections.abc import Iterable
 from typing import Final
 
 from windlass.api import capi
-from windlass.api.meta import KubernetesObject
-from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.constants import SYNC_FINALIZER, Namespaces
 from windlass.machine_sync.platforms import Platform
 from windlass.machine_sync.policies.cel import literal
 from windlass.machine_sync.policies.inexpressible import Field, fields, infra_prober, machine_prober, machine_set_prober
 from windlass.machine_sync.policies.policy import CREATE, UPDATE, Policy, Rule
 
+_MACHINE: Final = "spec"
 _TEMPLATE: Final = "spec.template.spec"
+_IS_MACHINE: Final = f"object.kind == {literal(capi.Machine.RESOURCE.kind)}"
+_HELD: Final = {
+    "is-held": f"{literal(SYNC_FINALIZER)} in\n"
+    "  (oldObject == null ? object : oldObject).metadata.?finalizers.orValue([])"
+}
 
 
 def policies(namespaces: Namespaces, *, platforms: Iterable[Platform], exempt: tuple[str, ...]) -> tuple[Policy, ...]:
-    """One for the core of Cluster API, and one for each platform."""
+    """One for the core of Cluster API, and for each platform one for its machines and one for its templates."""
     platforms = tuple(platforms)
     return (
         _core(platforms[0], namespaces.cluster_api, exempt=exempt),
-        *(_infra(platform, namespaces.cluster_api, exempt=exempt) for platform in platforms),
+        *(_infra_machines(platform, namespaces.cluster_api, exempt=exempt) for platform in platforms),
+        *(_infra_templates(platform, namespaces.cluster_api, exempt=exempt) for platform in platforms),
     )
 
 
@@ -35,7 +46,14 @@ def _core(platform: Platform, namespace: str, *, exempt: tuple[str, ...]) -> Pol
         namespace=namespace,
         operations=(CREATE, UPDATE),
         exempt=exempt,
-        variables=_spec_variables(capi.Machine),
+        when=_HELD,
+        # The kind is told by the object: `request.kind` may be of another version.
+        variables={
+            "path": f"{_IS_MACHINE} ? {literal(_MACHINE)} : {literal(_TEMPLATE)}",
+            "spec": f"({_IS_MACHINE} ? {_read('object', _MACHINE)} : {_read('object', _TEMPLATE)}).orValue({{}})",
+            "oldSpec": "oldObject == null ? {} :\n"
+            f"  ({_IS_MACHINE} ? {_read('oldObject', _MACHINE)} : {_read('oldObject', _TEMPLATE)}).orValue({{}})",
+        },
         rules=(
             *(_forbidden(field) for field in fields(machine_prober(platform))),
             *(_forbidden_in_set(field) for field in fields(machine_set_prober(platform))),
@@ -43,37 +61,53 @@ def _core(platform: Platform, namespace: str, *, exempt: tuple[str, ...]) -> Pol
     )
 
 
-def _infra(platform: Platform, namespace: str, *, exempt: tuple[str, ...]) -> Policy:
+def _infra_machines(platform: Platform, namespace: str, *, exempt: tuple[str, ...]) -> Policy:
     return Policy(
         name=f"openshift-cluster-api-unsupported-{platform.name.lower()}-spec-fields",
-        kinds=(platform.infra_machine, platform.infra_template),
+        kinds=(platform.infra_machine,),
         namespace=namespace,
         operations=(CREATE, UPDATE),
         exempt=exempt,
-        variables=_spec_variables(platform.infra_machine),
+        when=_HELD,
+        variables=_spec_variables(_MACHINE),
         rules=tuple(_forbidden(field) for field in fields(infra_prober(platform))),
     )
 
 
-def _spec_variables(machine: type[KubernetesObject]) -> dict[str, str]:
-    """The spec of a machine, or the one in the template of a set or of machines, and its path; `oldSpec` may be empty.
+def _infra_templates(platform: Platform, namespace: str, *, exempt: tuple[str, ...]) -> Policy:
+    return Policy(
+        name=f"cluster-api-unsupported-{platform.name.lower()}-template-fields",
+        kinds=(platform.infra_template,),
+        namespace=namespace,
+        operations=(CREATE, UPDATE),
+        exempt=exempt,
+        variables=_spec_variables(_TEMPLATE),
+        rules=tuple(
+            _forbidden(field, "is a field that the Machine API cannot express")
+            for field in fields(infra_prober(platform))
+        ),
+        warns=True,
+    )
 
-    The kind is told by the object: `request.kind` may be of another version.
-    """
-    is_machine = f"object.kind == {literal(machine.RESOURCE.kind)}"
+
+def _spec_variables(path: str) -> dict[str, str]:
+    """The spec of a machine, or that of machines in a template, and its path; `oldSpec` may be empty."""
     return {
-        "path": f"{is_machine} ? 'spec' : {literal(_TEMPLATE)}",
-        "spec": f"({is_machine} ? object.?spec : object.?spec.?template.?spec).orValue({{}})",
-        "oldSpec": "oldObject == null ? {} :\n"
-        f"  ({is_machine} ? oldObject.?spec : oldObject.?spec.?template.?spec).orValue({{}})",
+        "path": literal(path),
+        "spec": f"{_read('object', path)}.orValue({{}})",
+        "oldSpec": f"oldObject == null ? {{}} : {_read('oldObject', path)}.orValue({{}})",
     }
 
 
-def _forbidden(field: Field) -> Rule:
+def _read(container: str, path: str) -> str:
+    return "".join((container, *(f".?{step}" for step in path.split("."))))
+
+
+def _forbidden(field: Field, what: str = "is a forbidden field") -> Rule:
     suffix = f" of a {' or '.join(form.noun for form in field.forms)}" if field.forms else ""
     return Rule(
         f"{_unset('variables.spec', field)} ||\n{_kept('variables.spec', 'variables.oldSpec', field)}",
-        f"variables.path + {literal(f'.{field} is a forbidden field{suffix}')}",
+        f"variables.path + {literal(f'.{field} {what}{suffix}')}",
         computed=True,
     )
 

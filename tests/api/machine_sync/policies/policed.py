@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from tests.authorizer import allowed
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube import config
@@ -26,7 +27,7 @@ from windlass.kube.config import Impersonation
 from windlass.kube.errors import Forbidden, Invalid
 from windlass.kube.transport import JSON
 from windlass.kube.verbs import PatchType
-from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.constants import SYNC_FINALIZER, Namespaces
 from windlass.machine_sync.platforms import AWS, OPENSTACK
 from windlass.testing.plane.facade import PlaneAccess
 
@@ -84,8 +85,11 @@ _TWINS: dict[Kind, Kind] = {
 class Policed:
     """See the module; `users` are clients by the name of the user they act as."""
 
-    def __init__(self, plane: PlaneAccess, namespaces: Namespaces, users: dict[str, Client]) -> None:
+    def __init__(
+        self, plane: PlaneAccess, namespaces: Namespaces, users: dict[str, Client], stack: AsyncExitStack
+    ) -> None:
         self.namespaces = namespaces
+        self._stack = stack
         self._plane = plane
         self._users = users
         self._numbers = itertools.count(1)
@@ -101,7 +105,7 @@ class Policed:
                     kubeconfig=plane.kubeconfig(), impersonate=Impersonation(user=name, groups=("system:masters",))
                 )
                 users[name] = await stack.enter_async_context(Client(acting, field_manager="test"))
-            yield cls(plane, namespaces, users)
+            yield cls(plane, namespaces, users, stack)
 
     # objects
 
@@ -126,6 +130,37 @@ class Policed:
                 kind, name, {"status": status}, type=PatchType.MERGE, namespace=namespace, subresource="status"
             )
         return name
+
+    async def may(self, name: str, *verbs: str) -> str:
+        """A further user, who has these verbs on Machines of Cluster API and no other right. Returns the name."""
+        group, plural = capi.Machine.RESOURCE.group, capi.Machine.RESOURCE.plural
+        named = {"name": name, "namespace": self.namespaces.cluster_api}
+        rbac = "rbac.authorization.k8s.io"
+        await self._plane.apply(
+            {
+                "apiVersion": f"{rbac}/v1",
+                "kind": "Role",
+                "metadata": named,
+                "rules": [{"apiGroups": [group], "resources": [plural], "verbs": list(verbs)}],
+            },
+            {
+                "apiVersion": f"{rbac}/v1",
+                "kind": "RoleBinding",
+                "metadata": named,
+                "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
+                "subjects": [{"apiGroup": rbac, "kind": "User", "name": name}],
+            },
+        )
+        await allowed(
+            self._plane.blocking.rest, name, verbs[-1], f"{plural}.{group}", namespace=self.namespaces.cluster_api
+        )
+        acting = config.load(kubeconfig=self._plane.kubeconfig(), impersonate=Impersonation(user=name))
+        self._users[name] = await self._stack.enter_async_context(Client(acting, field_manager="test"))
+        return name
+
+    async def patch(self, kind: Kind, name: str, patch: Tree, *, by: str = USER) -> None:
+        """A merge patch, which must be admitted."""
+        await self._users[by].patch(kind, name, patch, type=PatchType.MERGE, namespace=self.home(kind))
 
     async def twins_seen(self, kind: Kind) -> None:
         """Until policies are given all objects of `kind` that there are: they hear of them by a watch."""
@@ -213,7 +248,9 @@ async def wait_until_in_force(policed: Policed) -> None:
     """
 
     async def in_force() -> bool:
-        if not await policed.creation_refusal(OPENSTACK.infra_machine, {"flavorID": "probe"}):
+        if not await policed.creation_refusal(
+            OPENSTACK.infra_machine, {"flavorID": "probe"}, finalizers=[SYNC_FINALIZER]
+        ):
             return False
         return not any([await policed.creation_refusal(kind, name="nobody") for kind in _TWINS])
 

@@ -3,11 +3,17 @@
 import pytest
 
 from windlass.api import capi, mapi
-from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MIRRORED_LABELS_ANNOTATION, SYNC_FINALIZER
+from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
+    MIRRORED_LABELS_ANNOTATION,
+    PAUSED_ANNOTATION,
+    SYNC_FINALIZER,
+)
 from windlass.machine_sync.platforms import AWS, OPENSTACK
 from windlass.machine_sync.policies.bookkeeping import MESSAGE
 
 from .policed import Kind, Policed, Tree
+from .test_mirrors import annotation_message
 
 MIRRORED = {MIRRORED_LABELS_ANNOTATION: "team=blue"}
 KINDS: tuple[Kind, ...] = (
@@ -65,3 +71,34 @@ async def test_only_machine_sync_is_exempt(policed: Policed, machine_sync: str, 
     assert await policed.refusal(capi.Machine, name, change, by=machine_sync) == ""
     for user in controllers:
         assert await policed.refusal(capi.Machine, name, change, by=user) == MESSAGE, user
+
+
+@pytest.fixture
+async def editor(policed: Policed) -> str:
+    """Somebody who may read and write all objects of Cluster API, and nothing else."""
+    return await policed.may("some-editor", "get", "patch", "update")
+
+
+async def test_a_mirror_is_not_unpaused_by_two_requests_of_somebody_who_may_not_release_it(
+    policed: Policed, editor: str
+) -> None:
+    """The first would make it an object that nobody protects, the second would set two controllers on one instance."""
+    annotations = {**MIRRORED, AUTHORITY_ANNOTATION: "MachineAPI", PAUSED_ANNOTATION: ""}
+    name = await policed.make(capi.Machine, finalizers=[SYNC_FINALIZER], annotations=annotations)
+    record = {AUTHORITY_ANNOTATION: None, MIRRORED_LABELS_ANNOTATION: None}
+    release: Tree = {"finalizers": [], "annotations": record}
+    for metadata in (release, {**release, "annotations": {**record, PAUSED_ANNOTATION: None}}):
+        assert await policed.refusal(capi.Machine, name, {"metadata": metadata}, by=editor) != "", metadata
+    assert await policed.refusal(capi.Machine, name, {"metadata": release}, by=editor) == MESSAGE
+
+    await policed.patch(capi.Machine, name, {"metadata": {"finalizers": []}}, by=editor)
+    assert await policed.refusal(capi.Machine, name, {"metadata": {"annotations": record}}, by=editor) == MESSAGE
+    unpaused = {"metadata": {"annotations": {PAUSED_ANNOTATION: None}}}
+    assert await policed.refusal(capi.Machine, name, unpaused, by=editor) == annotation_message(capi.Machine)
+
+
+async def test_who_may_release_needs_no_more_than_that(policed: Policed) -> None:
+    releaser = await policed.may("some-releaser", "get", "patch", "update", "release")
+    name = await policed.make(capi.Machine, finalizers=[SYNC_FINALIZER], annotations=MIRRORED)
+    release = {"finalizers": [], "annotations": {MIRRORED_LABELS_ANNOTATION: None}}
+    assert await policed.refusal(capi.Machine, name, {"metadata": release}, by=releaser) == ""

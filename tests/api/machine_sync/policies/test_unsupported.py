@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from windlass.api import capi
+from windlass.machine_sync.constants import SYNC_FINALIZER
 from windlass.machine_sync.platforms import AWS, OPENSTACK
 
-from .policed import SPECS, Kind, Policed, Tree, spec_of
+from .policed import Kind, Policed, Tree, spec_of
 
 CORE: dict[str, Any] = {
     "version": "v1.31.0",
@@ -47,17 +48,22 @@ ON_OPENSTACK: dict[str, Any] = {
 LEAVES = {"image.filter": "image.filter.tags", "identityRef": "identityRef.region"}
 """Where the field at fault is below the one that is set."""
 
-TABLES: tuple[tuple[Kind, Kind, dict[str, Any]], ...] = (
-    (capi.Machine, capi.MachineSet, CORE),
-    (AWS.infra_machine, AWS.infra_template, ON_AWS),
-    (OPENSTACK.infra_machine, OPENSTACK.infra_template, ON_OPENSTACK),
+TEMPLATE = "spec.template.spec"
+TABLES: tuple[tuple[Kind, str, dict[str, Any]], ...] = (
+    (capi.Machine, "spec", CORE),
+    (capi.MachineSet, TEMPLATE, CORE),
+    (AWS.infra_machine, "spec", ON_AWS),
+    (OPENSTACK.infra_machine, "spec", ON_OPENSTACK),
 )
 CASES: list[tuple[Kind, str, str, Any]] = [
-    (kind, path, field, value)
-    for machine, template, values in TABLES
-    for kind, path in ((machine, "spec"), (template, "spec.template.spec"))
-    for field, value in values.items()
+    (kind, path, field, value) for kind, path, values in TABLES for field, value in values.items()
 ]
+TEMPLATES: tuple[tuple[Kind, dict[str, Any]], ...] = (
+    (AWS.infra_template, ON_AWS),
+    (OPENSTACK.infra_template, ON_OPENSTACK),
+)
+HELD: Tree = {"finalizers": [SYNC_FINALIZER]}
+"""What says that an object is mirrored."""
 
 
 def relative(path: str, field: str) -> str:
@@ -72,52 +78,74 @@ def message(path: str, field: str) -> str:
 async def test_each_field_is_refused(policed: Policed) -> None:
     for kind, path, field, value in CASES:
         spec = spec_of(kind, relative(path, field), value)
-        assert await policed.creation_refusal(kind, spec) == message(path, field), field
+        assert await policed.creation_refusal(kind, spec, **HELD) == message(path, field), field
 
 
 async def test_each_field_is_refused_when_it_is_added(policed: Policed) -> None:
-    made = {kind: await policed.make(kind) for kind in {case[0] for case in CASES}}
+    made = {kind: await policed.make(kind, **HELD) for kind in {case[0] for case in CASES}}
     for kind, path, field, value in CASES:
         change = {"spec": spec_of(kind, relative(path, field), value)}
         assert await policed.refusal(kind, made[kind], change) == message(path, field), field
+        released = {**change, "metadata": {"finalizers": []}}
+        assert await policed.refusal(kind, made[kind], released) == message(path, field), field
     for kind, name in made.items():
         assert await policed.refusal(kind, name, {"metadata": {"labels": {"a": "b"}}}) == "", kind
 
 
+async def test_what_only_cluster_api_has_may_have_any_field(policed: Policed) -> None:
+    made = {kind: await policed.make(kind) for kind in {case[0] for case in CASES}}
+    for kind, path, field, value in CASES:
+        spec = spec_of(kind, relative(path, field), value)
+        assert await policed.creation_refusal(kind, spec) == "", field
+        assert await policed.creation_refusal(kind, spec, finalizers=["example.com/hold"]) == "", field
+        assert await policed.refusal(kind, made[kind], {"spec": spec}) == "", field
+
+
+async def test_of_templates_which_do_not_say_what_is_made_from_them_users_are_warned(policed: Policed) -> None:
+    for kind, values in TEMPLATES:
+        name = await policed.make(kind)
+        for field, value in values.items():
+            spec = spec_of(kind, relative(TEMPLATE, field), value)
+            assert await policed.creation_refusal(kind, spec) == "", field
+            (warning,) = await policed.warnings(kind, name, {"spec": spec})
+            said = f"{TEMPLATE}.{LEAVES.get(field, field)} is a field that the Machine API cannot express"
+            assert warning.endswith(f": {said}"), field
+
+
 async def test_what_is_not_set_at_all_is_fine(policed: Policed) -> None:
     for kind in {case[0] for case in CASES}:
-        assert await policed.creation_refusal(kind) == "", kind
+        assert await policed.creation_refusal(kind, **HELD) == "", kind
     zero = {"cloudInit": {"secretCount": 0, "insecureSkipSecretsManager": False}, "networkInterfaces": []}
-    assert await policed.creation_refusal(AWS.infra_machine, zero) == ""
+    assert await policed.creation_refusal(AWS.infra_machine, zero, **HELD) == ""
 
 
 async def test_how_a_set_names_its_machines_is_refused_too(policed: Policed) -> None:
     spec = {"machineNaming": {"template": "{{ .machineSet.name }}-{{ .random }}"}}
     expected = "spec.machineNaming.template is a forbidden field"
-    assert await policed.creation_refusal(capi.MachineSet, spec) == expected
-    name = await policed.make(capi.MachineSet)
+    assert await policed.creation_refusal(capi.MachineSet, spec, **HELD) == expected
+    name = await policed.make(capi.MachineSet, **HELD)
     assert await policed.refusal(capi.MachineSet, name, {"spec": spec}) == expected
 
 
 async def test_other_namespaces_may_have_what_they_like(policed: Policed) -> None:
     for kind, path, field, value in CASES:
         spec = spec_of(kind, relative(path, field), value)
-        assert await policed.creation_refusal(kind, spec, namespace="default") == "", field
+        assert await policed.creation_refusal(kind, spec, namespace="default", **HELD) == "", field
 
 
 async def test_only_machine_sync_may_set_them(
     policed: Policed, machine_sync: str, controllers: tuple[str, ...]
 ) -> None:
     spec = spec_of(capi.Machine, "version", "v1.31.0")
-    assert await policed.creation_refusal(capi.Machine, spec, by=machine_sync) == ""
+    assert await policed.creation_refusal(capi.Machine, spec, by=machine_sync, **HELD) == ""
     for user in controllers:
-        refusal = await policed.creation_refusal(capi.Machine, spec, by=user)
+        refusal = await policed.creation_refusal(capi.Machine, spec, by=user, **HELD)
         assert refusal == "spec.version is a forbidden field", user
 
 
 async def test_an_object_keeps_the_field_that_it_had_before(policed: Policed, machine_sync: str) -> None:
     spec = spec_of(capi.Machine, "version", "v1.31.0")
-    name = await policed.make(capi.Machine, spec, by=machine_sync, finalizers=["example.com/hold"])
+    name = await policed.make(capi.Machine, spec, by=machine_sync, **HELD)
     for change, expected in (
         ({"metadata": {"finalizers": []}}, ""),
         ({"spec": {"providerID": "openstack:///1"}}, ""),
@@ -176,7 +204,5 @@ IN_PORTS = " of a port that names its network by ID"
 )
 async def test_of_a_port_it_depends_on_how_the_network_is_named(policed: Policed, port: Tree, expected: str) -> None:
     ports = {"ports": [BY_ID, port]}
-    assert await policed.creation_refusal(OPENSTACK.infra_machine, ports) == (expected and f"spec.{expected}")
-    template = {"template": {"spec": {**SPECS[OPENSTACK.infra_machine], **ports}}}
-    refusal = await policed.creation_refusal(OPENSTACK.infra_template, template)
-    assert refusal == (expected and f"spec.template.spec.{expected}")
+    refusal = await policed.creation_refusal(OPENSTACK.infra_machine, ports, **HELD)
+    assert refusal == (expected and f"spec.{expected}")
