@@ -64,7 +64,8 @@ def cluster_api_machine_set(
     if source is None:
         return ConvertedSetToClusterAPI(errors=("provided MachineSet can not be nil",))
     template = source.spec.template
-    converted = platform.to_cluster_api(mapi.Machine(spec=template.spec), infrastructure)
+    made = mapi.Machine(metadata=ObjectMeta(namespace=source.metadata.namespace), spec=template.spec)
+    converted = platform.to_cluster_api(made, infrastructure)
     cluster = infrastructure.status.infrastructure_name if infrastructure is not None else ""
     own_errors = [] if cluster else [no_infrastructure_name()]
     own_errors += unsupported_names("spec.template.metadata", template.metadata)

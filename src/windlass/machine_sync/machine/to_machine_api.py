@@ -88,7 +88,9 @@ def _update(
     desired_spec = desired["spec"]
     if "authoritativeAPI" in observed_spec:
         desired_spec["authoritativeAPI"] = observed_spec["authoritativeAPI"]
-    desired_spec["providerSpec"] = _provider_spec(seen, observed_spec.get("providerSpec"), desired_spec)
+    desired_spec["providerSpec"] = seen.platform.mirrored_provider_spec(
+        observed_spec.get("providerSpec"), desired_spec.get("providerSpec")
+    )
     observed_metadata = mirror.tree["metadata"]
     content = Merge(
         target=target(mirror),
@@ -104,14 +106,6 @@ def _update(
 def _metadata(observed: Mapping[str, Any], converted: mapi.Machine, references: list[OwnerReference]) -> dict[str, Any]:
     meta = converted.metadata
     return metadata.mirrored(observed, labels=meta.labels, annotations=meta.annotations, owners=references)
-
-
-def _provider_spec(seen: MachineSnapshot, observed: Any, desired_spec: Mapping[str, Any]) -> Any:
-    """The provider spec to have: the observed one if it means the same, else the converted one whole."""
-    desired = desired_spec.get("providerSpec") or {}
-    if isinstance(observed, Mapping) and seen.platform.same_provider_spec(observed.get("value"), desired.get("value")):
-        return observed
-    return desired
 
 
 def _status(

@@ -155,11 +155,8 @@ def _spec(seen: MachineSetSnapshot, observed: Mapping[str, Any], converted: mapi
     there: Mapping[str, Any] = (observed.get("template") or {}).get("spec") or {}
     if "authoritativeAPI" in there:
         made["authoritativeAPI"] = there["authoritativeAPI"]
-    provider_spec, desired = there.get("providerSpec"), made.get("providerSpec") or {}
-    if isinstance(provider_spec, Mapping) and seen.platform.same_provider_spec(
-        provider_spec.get("value"), desired.get("value")
-    ):
-        made["providerSpec"] = provider_spec
+    if "providerSpec" in there:
+        made["providerSpec"] = seen.platform.mirrored_provider_spec(there["providerSpec"], made.get("providerSpec"))
     return spec
 
 

@@ -47,6 +47,9 @@ class Platform(Struct, frozen=True, kw_only=True):
     make no difference between an infra machine and what conversion gives. `infra_reports_pause`: the provider says in a
     `Paused` condition of the infra machine that it leaves it alone. `infra_mutable` are the fields of its spec that the
     provider lets one change.
+
+    `provider_spec_leftovers` are the fields of a provider spec that conversion may not know. Where it leaves them
+    empty, a mirror keeps its own.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Platform(Struct, frozen=True, kw_only=True):
     infra_part: Callable[[mapi.Machine, Any, Infrastructure | None], InfraPart]
     cluster_errors: Callable[[mapi.Machine, Any, Any], list[FieldError]] = _fits_any_cluster
     canonical_provider_spec: Callable[[Any], Any] = _as_it_is
+    provider_spec_leftovers: tuple[str, ...] = ()
     infra_leftovers: Mapping[str, Any] = {}
     infra_mutable: frozenset[str] = frozenset()
     infra_reports_pause: bool = True
@@ -96,6 +100,31 @@ class Platform(Struct, frozen=True, kw_only=True):
             unknown=read,
         )
 
-    def same_provider_spec(self, left: Any, right: Any) -> bool:
-        """Whether two provider specs, plain JSON trees, mean the same. Most that do are written alike too."""
+    def mirrored_provider_spec(self, observed: Any, converted: Any) -> Any:
+        """The `providerSpec` of a mirror, as plain JSON trees.
+
+        The observed one if it means the same, else the converted one whole, but for `provider_spec_leftovers`.
+        """
+        desired = converted or {}
+        if not isinstance(observed, Mapping):
+            return desired
+        there, value = observed.get("value"), desired.get("value")
+        for path in self.provider_spec_leftovers:
+            value = _with_leftover(value, there, path.split("."))
+        if self._same_provider_spec(there, value):
+            return observed
+        return {**desired, "value": value} if value is not None else desired
+
+    def _same_provider_spec(self, left: Any, right: Any) -> bool:
+        """Most that mean the same are written alike too."""
         return same(left, right) or same(self.canonical_provider_spec(left), self.canonical_provider_spec(right))
+
+
+def _with_leftover(made: Any, there: Any, path: list[str]) -> Any:
+    """`made`, with the field at `path` from `there` if it has none."""
+    key, *rest = path
+    if not isinstance(made, Mapping) or not isinstance(there, Mapping) or not there.get(key):
+        return made
+    if rest:
+        return {**made, key: _with_leftover(made.get(key) or {}, there[key], rest)}
+    return made if made.get(key) else {**made, key: there[key]}

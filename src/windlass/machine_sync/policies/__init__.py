@@ -14,7 +14,7 @@ runbooks work; and a little more: OpenStack, and migration of MachineSets.
 | `bookkeeping` | to change what Machine sync writes down on objects |
 | `creation` | to make a second active copy of a machine by hand |
 | `transition` | to move authority in a state that does not survive it |
-| `unsupported` | to set on what is mirrored what the Machine API cannot express, which `inexpressible` finds with the values of `samples` |
+| `unsupported` | to set on mirrored objects what the Machine API cannot express (`inexpressible`, `samples`) |
 | `policy`, `cel` | nothing: what a policy is, and pieces of its language |
 
 **Cost.** A policy may be given objects of another kind to compare with, and the API server then runs it once for each

@@ -24,6 +24,7 @@ LOSSES: Final = {
         "spec.providerSpec.value.placement.host.affinity": 1,
         "spec.providerSpec.value.placement.host.dedicatedHost.dynamicHostAllocation": 14,
         "spec.providerSpec.value.placement.host.dedicatedHost.id": 17,
+        "spec.providerSpec.value.placement.region": 203,
         "spec.providerSpec.value.securityGroups[].arn": 1,
         "spec.providerSpec.value.subnet.arn": 4,
     },

@@ -237,6 +237,14 @@ def test_the_region_must_be_the_clusters() -> None:
     )
 
 
+def test_a_region_that_the_cluster_does_not_name_is_lost_with_a_word() -> None:
+    result = converted(placement={"region": "r"})
+    assert result.errors == ()
+    (loss,) = result.losses
+    assert loss.startswith(f'{P}.placement.region: Invalid value: "r"')
+    assert converted(cluster=infrastructure(region="r"), placement={"region": "r"}).losses == ()
+
+
 @pytest.mark.parametrize(
     ("family", "primary"), [("DualStackIPv4Primary", "disabled"), ("DualStackIPv6Primary", "enabled"), ("IPv4", None)]
 )

@@ -8,6 +8,7 @@ from windlass.api import capo, mapi
 from windlass.api.config import Infrastructure, InfrastructureStatus
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.conversion import ConvertedToClusterAPI
+from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
 from windlass.machine_sync.platforms import OPENSTACK
 
 from .vectors import plain
@@ -401,3 +402,28 @@ def test_a_provider_spec_that_cannot_be_read_is_the_only_error() -> None:
 
 def test_no_machine_is_an_error() -> None:
     assert OPENSTACK.to_cluster_api(None, CLUSTER).errors == ("provided Machine can not be nil",)
+
+
+@pytest.mark.parametrize("field", ["cloudsSecret", "userDataSecret"])
+@pytest.mark.parametrize(
+    ("home", "named", "lost"),
+    [
+        ("mapi", "mapi", False),
+        ("mapi", "openshift-machine-api", True),
+        ("openshift-machine-api", "openshift-machine-api", False),
+        ("", "openshift-machine-api", False),
+    ],
+)
+def test_a_secret_in_the_namespace_of_the_machine_is_found_by_its_name(
+    field: str, home: str, named: str, *, lost: bool
+) -> None:
+    spec = mapi.MachineSpec(provider_spec=mapi.ProviderSpec(value={field: {"name": "s", "namespace": named}}))
+    metadata = ObjectMeta(name="m", namespace=home)
+    template = mapi.MachineTemplate(spec=spec)
+    machine_set = mapi.MachineSet(metadata=metadata, spec=mapi.MachineSetSpec(template=template))
+    for result in (
+        OPENSTACK.to_cluster_api(mapi.Machine(metadata=metadata, spec=spec), CLUSTER),
+        cluster_api_machine_set(OPENSTACK, machine_set, CLUSTER),
+    ):
+        assert result.errors == ()
+        assert [text.partition(":")[0] for text in result.losses] == [f"{P}.{field}.namespace"] * lost

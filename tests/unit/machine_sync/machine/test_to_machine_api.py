@@ -5,6 +5,7 @@ import pytest
 from windlass.api import capi, mapi
 from windlass.kube.plan import Done, Emit, Merge, Retry
 
+from .aws_cases import AWS_INFRASTRUCTURE, on_aws
 from .cases import (
     CAPI_MACHINE,
     EARLIER,
@@ -17,6 +18,7 @@ from .cases import (
     mirrored,
     notes,
     rounds,
+    settled,
     writes,
 )
 
@@ -60,6 +62,29 @@ def test_a_provider_spec_field_that_is_gone_is_removed() -> None:
     content, *_ = decided(machine_api=mirror).needed
     assert isinstance(content, Merge)
     assert content.patch["spec"]["providerSpec"]["value"] == {"keyName": None}
+
+
+def test_a_region_that_only_the_mirror_knows_is_kept() -> None:
+    """Infrastructure names none, and so does the AWSCluster that is made from it; the Machine API needs one."""
+    nameless = {
+        **on_aws(cluster={"region": ""}),
+        "infrastructure": changed(AWS_INFRASTRUCTURE, status__platformStatus__aws={}),
+    }
+    behind = settled(**nameless)
+    moved = {
+        **behind,
+        "machine_api": changed(
+            behind["machine_api"],
+            spec__authoritativeAPI="ClusterAPI",
+            status__authoritativeAPI="ClusterAPI",
+            status__synchronizedGeneration=0,
+        ),
+        "cluster_api": changed(behind["cluster_api"], metadata__annotations={}),
+        "infra": changed(behind["infra"], spec__instanceType="m6i.huge"),
+    }
+    spec = settled(**moved)["machine_api"]["spec"]["providerSpec"]["value"]
+    assert spec["placement"] == {"region": "us-east-1", "availabilityZone": "us-east-1a"}
+    assert spec["instanceType"] == "m6i.huge"
 
 
 def test_a_default_that_the_server_set_on_the_infra_machine_writes_nothing() -> None:

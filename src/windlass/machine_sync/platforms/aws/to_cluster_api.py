@@ -106,7 +106,7 @@ def _spec(
     _refuse_unsupported(machine, config, found.errors, aws=aws)
     affinity, host_id, dynamic = host_fields(config.placement.host, found)
 
-    _lost(config, found)
+    _lost(config, found, aws=aws)
     compute = config.cpu_options.confidential_compute if config.cpu_options is not None else None
     profile = config.iam_instance_profile
     spot = config.spot_market_options
@@ -231,10 +231,14 @@ def _reference(reference: mapi_aws.ResourceReference) -> capa.ResourceReference:
     )
 
 
-def _lost(config: mapi_aws.AWSMachineProviderConfig, found: Findings) -> None:
-    """Add a warning for each field that is set and has no place in an AWSMachine."""
+def _lost(config: mapi_aws.AWSMachineProviderConfig, found: Findings, *, aws: AWSPlatformStatus) -> None:
+    """Add a warning for each field that is set and has no place in an AWSMachine.
+
+    The region is the cluster's. Where Infrastructure names none, nobody knows whether it is this one.
+    """
     profile = config.iam_instance_profile
     references: list[tuple[str, Any]] = [
+        ("placement.region", "" if aws.region else config.placement.region),
         ("subnet.arn", config.subnet.arn),
         *((f"securityGroups[{index}].arn", group.arn) for index, group in enumerate(config.security_groups)),
     ]

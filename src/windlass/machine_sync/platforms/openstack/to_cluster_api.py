@@ -24,14 +24,14 @@ def infra_part(
     found = Findings()
     secret = config.user_data_secret
     return InfraPart(
-        spec=_spec(config, found),
+        spec=_spec(config, found, home=machine.metadata.namespace or MACHINE_API_NAMESPACE),
         found=found,
         failure_domain=config.availability_zone,
         user_data_secret=secret.name if secret is not None else "",
     )
 
 
-def _spec(config: mapi_openstack.OpenstackProviderSpec, found: Findings) -> capo.OpenStackMachineSpec:
+def _spec(config: mapi_openstack.OpenstackProviderSpec, found: Findings, *, home: str) -> capo.OpenStackMachineSpec:
     # The order of these calls is the order in which errors and warnings are reported.
     all_ports = [*ports(config.ports, found), *network_ports(config.networks, found)]
     devices = _block_devices(config.additional_block_devices, found)
@@ -41,7 +41,7 @@ def _spec(config: mapi_openstack.OpenstackProviderSpec, found: Findings) -> capo
         for index, group in enumerate(config.security_groups)
     ]
 
-    _lost(config, found)
+    _lost(config, found, home=home)
     secret = config.clouds_secret
     return capo.OpenStackMachineSpec(
         flavor=config.flavor,
@@ -149,18 +149,18 @@ def _server_group(config: mapi_openstack.OpenstackProviderSpec) -> capo.ServerGr
     return None
 
 
-def _lost(config: mapi_openstack.OpenstackProviderSpec, found: Findings) -> None:
+def _lost(config: mapi_openstack.OpenstackProviderSpec, found: Findings, *, home: str) -> None:
     """Add a loss for each field that is set and has no place in an OpenStackMachine.
 
-    Secrets are referred to by name in the namespace of the machine. That of the Machine API has its counterpart there;
-    a Secret of another namespace will not be found.
+    Secrets are referred to by name. A Secret in `home`, the namespace of the machine, has its counterpart in the
+    namespace of Cluster API; a Secret of another namespace will not be found.
     """
     cloud = config.clouds_secret
     user_data = config.user_data_secret
     fields: tuple[tuple[str, Any], ...] = (
         ("cloudName", config.cloud_name if cloud is None or not cloud.name else ""),
-        ("cloudsSecret.namespace", _foreign(cloud)),
-        ("userDataSecret.namespace", _foreign(user_data)),
+        ("cloudsSecret.namespace", _foreign(cloud, home=home)),
+        ("userDataSecret.namespace", _foreign(user_data, home=home)),
         ("serverGroupName", config.server_group_name if config.server_group_id else ""),
         ("sshUserName", config.ssh_user_name),
         ("floatingIP", config.floating_ip),
@@ -173,5 +173,5 @@ def _lost(config: mapi_openstack.OpenstackProviderSpec, found: Findings) -> None
         found.lose(f"{PATH}.metadata", config.metadata)
 
 
-def _foreign(secret: mapi_openstack.SecretReference | None) -> str:
-    return secret.namespace if secret is not None and secret.namespace != MACHINE_API_NAMESPACE else ""
+def _foreign(secret: mapi_openstack.SecretReference | None, *, home: str) -> str:
+    return secret.namespace if secret is not None and secret.namespace != home else ""
