@@ -167,6 +167,32 @@ _DECIDING = (
         ("    if infra is not None and _provider_at_work(infra):", "    if False:"),
         ("if mirror is not None and not _paused(mirror) and CLUSTER_API_FINALIZER in mirror.finalizers:", "if False:"),
         ("return isinstance(found, Absent) and found.confirmed", "return isinstance(found, Absent)"),
+        ("        if collected.in_cluster_api(seen, mirror):", "        if False:"),
+        ("    if not collected.in_machine_api(seen, mirror):", "    if True:"),
+        ("        _disowned_infra(seen),\n", ""),
+    ),
+    *_in(
+        "machine_sync/machine/collected.py",
+        "machine_sync/machine/test_deletion.py",
+        ("and FOREGROUND in owning.finalizers", ""),
+        ("return AUTHORITY_ANNOTATION in owning.annotations and", "return"),
+    ),
+    *_in(
+        "machine_sync/machine/owners.py",
+        "machine_sync/machine/test_deletion.py",
+        ("if mirror is not None and (goes or", "if mirror is not None and (False or"),
+        ("    if twin.deletion_timestamp is not None and mirror is not None:", "    if False:"),
+    ),
+    *_in(
+        "machine_sync/machine_set/deletion.py",
+        "machine_sync/machine_set/test_deletion.py",
+        ('propagation="Orphan" if seen.disowned else propagation(mirror)', "propagation=propagation(mirror)"),
+        ('            propagation="Orphan",\n            why="the Machine', '            why="the Machine'),
+        (
+            "    if seen.owned:\n        return _until_disowned(seen, capi",
+            "    if False:\n        return _until_disowned(seen, capi",
+        ),
+        ("    if mirror is not None and seen.owned:", "    if False:"),
     ),
 )
 
@@ -182,7 +208,9 @@ _OBSERVING = (
         "machine_sync/machine_set/observe.py",
         "machine_sync/machine_set/test_observe.py",
         ("        return tuple(sorted(users - {besides}))", "        return ()"),
-        ("replace(found, acting=tuple(sorted(acting)))", "found"),
+        ("replace(found, acting=tuple(acting[name] for name in sorted(acting)))", "found"),
+        ("if mirror is None or _owner_uid(mirror) != ours.uid:", "if False:"),
+        ("any(set_owner(mirror, kind) is None for mirror in mirrors)", "False"),
     ),
 )
 
@@ -192,7 +220,7 @@ _MIRRORING = (
         "machine_sync/machine/test_infra_machine.py",
         ("    if PAUSED_ANNOTATION not in meta.annotations:", "    if False:"),
         (
-            "tuple(finalizer for finalizer in meta.finalizers if finalizer != ORPHAN_FINALIZER)",
+            "tuple(finalizer for finalizer in meta.finalizers if finalizer != ORPHAN)",
             "tuple(meta.finalizers)",
         ),
         ("marks=MARKS if owner is not None else {}", "marks={}"),

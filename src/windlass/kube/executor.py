@@ -201,7 +201,7 @@ class Executor:
                 namespace=aim.namespace,
                 uid=aim.uid,
                 resource_version=version if action.pin else "",
-                propagation="Orphan" if action.orphan else "",
+                propagation=action.propagation,
             )
         except NotFound:
             return None

@@ -41,6 +41,7 @@ from windlass.kube.seen import Present
 
 Tree: TypeAlias = Mapping[str, Any]
 Subresource: TypeAlias = Literal["", "status"]
+Propagation: TypeAlias = Literal["", "Background", "Foreground", "Orphan"]
 
 
 class Target(Struct, frozen=True):
@@ -182,17 +183,22 @@ class RemoveFinalizers(Action, frozen=True, kw_only=True):
 class Delete(Action, frozen=True, kw_only=True):
     """Delete the object with the uid of the target; `pin` also its resourceVersion (the content was the reason).
 
-    `orphan`: what it owns stays, without it.
+    `propagation` is what the garbage collector does about the objects that it owns; empty: what is usual for its kind.
     """
 
     pin: bool = False
-    orphan: bool = False
+    propagation: Propagation = ""
     deleting: bool = False
     """It is already being deleted, so there is nothing to do."""
 
     @property
     def needed(self) -> bool:
         return not self.deleting
+
+    def __str__(self) -> str:
+        cascade = f" (--cascade={self.propagation.lower()})" if self.propagation else ""
+        because = f": {self.why}" if self.why else ""
+        return f"{self.verb} {self.target}{cascade}{because}"
 
 
 class Emit(Action, frozen=True, kw_only=True):

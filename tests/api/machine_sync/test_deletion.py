@@ -86,7 +86,8 @@ async def test_deleting_a_machine_set_of_the_machine_api_lets_its_mirrors_go_and
         assert "deletionTimestamp" not in there["source"]["metadata"]
         told = await stage.told("w-0", "MirrorReleased")
         assert told["message"] == (
-            "The Machine API MachineSet of the mirror is being deleted; machine w-0 stays in Cluster API."
+            "Its mirror goes with the MachineSet that it belonged to in the Machine API; machine w-0 stays in Cluster "
+            "API, and is no longer synchronized."
         )
         await stage.all_seen()
         assert await stage.get(mapi.Machine, "w-0") is None, "a set that is gone gets no new mirrors"

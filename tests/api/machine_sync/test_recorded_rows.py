@@ -18,8 +18,8 @@ from windlass.kube.reader import CacheReader
 from windlass.kube.rounds import Decide, Rest, reconcile
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine.decide import decide
-from windlass.machine_sync.machine.infra_machine import ORPHAN_FINALIZER
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
+from windlass.machine_sync.mirroring.collector import ORPHAN
 from windlass.testing import ControlPlane
 
 from ...unit.machine_sync.machine import test_recorded, test_recorded_migrations
@@ -58,7 +58,8 @@ class MachineRun(Run[MachineSnapshot]):
         def noting(snapshot: MachineSnapshot, *, now: datetime) -> Plan:
             nonlocal orphaned
             plan = rules(snapshot, now=now)
-            orphaned = orphaned or any(isinstance(action, Delete) and action.orphan for action in plan.actions)
+            deletions = (action for action in plan.actions if isinstance(action, Delete))
+            orphaned = orphaned or any(deletion.propagation == "Orphan" for deletion in deletions)
             return plan
 
         while orphaned:
@@ -70,7 +71,7 @@ class MachineRun(Run[MachineSnapshot]):
     async def _orphaning(self) -> bool:
         kind = self.platform.infra_machine
         found = await self.client.list(kind, namespace=self.home(kind))
-        return any(ORPHAN_FINALIZER in infra.metadata.finalizers for infra in found.items)
+        return any(ORPHAN in infra.metadata.finalizers for infra in found.items)
 
     async def _once_to_rest(self, rules: Decide[MachineSnapshot]) -> Rest:
         reader = CacheReader(self.client)

@@ -4,6 +4,7 @@
 |---|---|---|---|
 | - | - | | nothing |
 | - | being deleted | | our finalizers come off (`deletion.of_source_alone`) |
+| - | marked as a mirror | | an Event: its Machine was deleted by force; it stays paused (`deletion.of_left_behind`) |
 | - | not owned by a v1beta2 MachineSet | | nothing: an independent machine |
 | - | owned by a MachineSet without a twin in the Machine API, or by an earlier one of its name | | nothing |
 | - | owned by a MachineSet with a twin | | a mirror is created, authority ClusterAPI |
@@ -82,6 +83,8 @@ def proceed(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datetim
 def _unmirrored(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> Plan:
     if source.deletion_timestamp is not None:
         return deletion.of_source_alone(seen)
+    if AUTHORITY_ANNOTATION in source.annotations:
+        return deletion.of_left_behind(seen, source)
     owner = set_owner(source, capi.MachineSet.RESOURCE.api_version)
     if owner is None:
         return Plan.nothing("an independent Cluster API machine: no v1beta2 MachineSet owns it")

@@ -4,8 +4,9 @@ Cluster API is authoritative:
 
 | Cluster API Machine | Machine API Machine | what happens |
 |---|---|---|
-| stays | being deleted | the Cluster API Machine is deleted too, unless only the *mirror's* MachineSet is going |
-| stays | being deleted with its MachineSet | the mirror is let go; machine and instance stay with Cluster API |
+| stays | being deleted by somebody | the Cluster API Machine is deleted too |
+| stays | being deleted for its MachineSet's sake | the mirror is let go; machine and instance stay with Cluster API |
+| stays, and its MachineSet may go | being deleted for its MachineSet's sake | wait: that MachineSet decides |
 | being deleted | there | mirror deleted; then, as each is done: infra provider, Cluster API, we |
 | being deleted | gone | our finalizers come off: there is nothing left that they could hold |
 | gone | being deleted | what is left of the infra machine is deleted, then the mirror is let go |
@@ -14,8 +15,13 @@ The Machine API is authoritative:
 
 | Machine API Machine | Cluster API Machine | what happens |
 |---|---|---|
-| stays | being deleted | the Machine API Machine is deleted too |
+| stays | being deleted by somebody | the Machine API Machine is deleted too |
+| stays | being deleted for its owner's sake | the mirror is let go, the infra machine taken off it; it is made again |
 | being deleted | there or gone | mirror and infra machine deleted; then, as each is done: the Machine API, we |
+| gone, by force | there | an Event: the mirror stays, paused, until somebody deletes it |
+| gone, by force | being deleted | our finalizers come off, and Cluster API's, which is paused |
+
+Who deletes a mirror is told by `collected`: what the garbage collector deletes never reaches the authority.
 
 Each step waits for the finalizer of whoever must act first; the watch brings us back. A mirror's own controllers are
 paused, so that nobody else takes off their finalizers; if they are not paused, theirs is the last word. Nothing here
@@ -23,17 +29,21 @@ needs more than metadata, so that an object whose content cannot be read does no
 """
 
 from windlass.api import capi, mapi
-from windlass.api.meta import ObjectMeta
-from windlass.kube.plan import Action, Delete, Emit, Plan, RemoveFinalizers, WaitFor, target_of
+from windlass.api.meta import ObjectMeta, tree
+from windlass.kube.plan import Action, Delete, Emit, Merge, Plan, RemoveFinalizers, WaitFor, target_of
 from windlass.kube.seen import Absent, NotServedKind, metadata_of
 from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
     CLUSTER_API_FINALIZER,
     EVENT_SOURCE,
     INFRA_FINALIZER_SUFFIX,
     MACHINE_API_FINALIZER,
     PAUSED_ANNOTATION,
 )
+from windlass.machine_sync.machine import collected
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
+from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
+from windlass.machine_sync.mirroring.collector import ORPHAN, is_going
 from windlass.machine_sync.mirroring.finalizers import let_go
 
 _NO_MIRROR = "it has no mirror any more"
@@ -46,22 +56,28 @@ def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Pl
         return _follow_cluster_api(seen, source, mirror)
     if mirror.deletion_timestamp is None:
         return None
-    if _only_the_mirror_set_goes(seen, source, mirror):
-        note = f"The Machine API MachineSet of the mirror is being deleted; machine {seen.name} stays in Cluster API."
-        return Plan.of(
-            Emit(
-                target=target_of(capi.Machine, source),
-                type="Normal",
-                reason="MirrorReleased",
-                note=note,
-                source=EVENT_SOURCE,
-            ),
-            # The mirror last: once it is gone nothing tells that the others were to be let go.
-            *_off_cluster_api(seen),
-            _off_machine_api_mirror(seen),
+    if not collected.in_machine_api(seen, mirror):
+        why = "its Machine API mirror is being deleted"
+        return Plan.of(Delete(target=target_of(capi.Machine, source), why=why)).then(
+            WaitFor("Cluster API to delete the machine")
         )
-    return Plan.of(Delete(target=target_of(capi.Machine, source), why="its Machine API mirror is being deleted")).then(
-        WaitFor("Cluster API to delete the machine")
+    if owner := _going_set(seen, source):
+        return Plan().then(WaitFor(f"MachineSet {owner} to be gone, and the machine with it or without an owner"))
+    note = (
+        "Its mirror goes with the MachineSet that it belonged to in the Machine API; "
+        f"machine {seen.name} stays in Cluster API, and is no longer synchronized."
+    )
+    return Plan.of(
+        Emit(
+            target=target_of(capi.Machine, source),
+            type="Normal",
+            reason="MirrorReleased",
+            note=note,
+            source=EVENT_SOURCE,
+        ),
+        # The mirror last: once it is gone nothing tells that the others were to be let go.
+        *_off_cluster_api(seen),
+        _off_machine_api_mirror(seen),
     )
 
 
@@ -69,7 +85,33 @@ def of_source_alone(seen: MachineSnapshot) -> Plan:
     """The Cluster API Machine is being deleted and has no mirror (any more): hold nothing."""
     if not _confirmed_absent(seen.machine_api):
         return Plan().then(WaitFor("a look at the API server: does the Machine API Machine exist?"))
+    source = metadata_of(seen.cluster_api)
+    if source is not None and AUTHORITY_ANNOTATION in source.annotations:
+        # Being paused, Cluster API never takes its own off.
+        return Plan.of(
+            _off_infra(seen), let_go(capi.Machine, seen.cluster_api, CLUSTER_API_FINALIZER, why=_MIRRORS_NOTHING)
+        )
     return Plan.of(*_off_cluster_api(seen))
+
+
+def of_left_behind(seen: MachineSnapshot, mirror: ObjectMeta) -> Plan:
+    """The Cluster API Machine says that it is a mirror, and the Machine API has no Machine: deleted by force.
+
+    Unpaused it would be run by Cluster API, which never had it. What it stands for is for somebody to say.
+    """
+    note = (
+        f"This is the copy of Machine {seen.name} of the Machine API, which is gone: it was deleted without its "
+        "finalizers. The copy stays paused. Delete it, or create that Machine again in the Machine API."
+    )
+    return Plan.of(
+        Emit(
+            target=target_of(capi.Machine, mirror),
+            type="Warning",
+            reason="SynchronizationError",
+            note=note,
+            source=EVENT_SOURCE,
+        )
+    )
 
 
 def of_mirror_alone(seen: MachineSnapshot) -> Plan:
@@ -98,6 +140,8 @@ def of_machine_api(seen: MachineSnapshot, source: ObjectMeta) -> Plan | None:
     if source.deletion_timestamp is None:
         if mirror is None or mirror.deletion_timestamp is None:
             return None
+        if collected.in_cluster_api(seen, mirror):
+            return _lost(seen, source)
         return Plan.of(
             Delete(target=target_of(mapi.Machine, source), why="its Cluster API mirror is being deleted")
         ).then(WaitFor("the Machine API to delete the machine"))
@@ -154,22 +198,52 @@ def _follow_cluster_api(seen: MachineSnapshot, source: ObjectMeta, mirror: Objec
     return Plan.of(off_infra, _off_machine_api_mirror(seen), _off_source(seen))
 
 
-def _only_the_mirror_set_goes(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> bool:
-    """The mirror goes because its MachineSet does, while the MachineSet of the machine itself stays."""
-    owner = set_owner(mirror, mapi.MachineSet.RESOURCE.api_version)
-    source_owner = set_owner(source, capi.MachineSet.RESOURCE.api_version)
-    if owner is None or source_owner is None:
-        return False
-    mirror_set, source_set = metadata_of(seen.machine_api_set), metadata_of(seen.cluster_api_set)
-    mirror_set_goes = (
-        _confirmed_absent(seen.machine_api_set)
-        if mirror_set is None
-        else mirror_set.uid != owner.uid or mirror_set.deletion_timestamp is not None
+def _lost(seen: MachineSnapshot, source: ObjectMeta) -> Plan:
+    """The collector deleted the Cluster API mirror: it goes, and is made again if the machine stays.
+
+    The infra machine is taken off it first. It would be collected too, and with it what its provider keeps the instance
+    in.
+    """
+    owner = set_owner(source, mapi.MachineSet.RESOURCE.api_version)
+    here = metadata_of(seen.machine_api_set)
+    if is_going(seen.cluster_api_set) and owner and here and not is_going(seen.machine_api_set):
+        # Its finalizer shows how that set is being deleted, for as long as there are machines in it.
+        return Plan().then(WaitFor(f"MachineSet {owner.name} to be deleted in the Machine API as it is in Cluster API"))
+    why = "the garbage collector deleted it for its owner's sake, and the machine stays"
+    return Plan.of(
+        _disowned_infra(seen),
+        let_go(capi.Machine, seen.cluster_api, CLUSTER_API_FINALIZER, *COLLECTORS, why=why),
     )
-    source_set_stays = (
-        source_set is not None and source_set.uid == source_owner.uid and source_set.deletion_timestamp is None
+
+
+def _disowned_infra(seen: MachineSnapshot) -> Merge | Delete | None:
+    mirror, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra)
+    if mirror is None or infra is None:
+        return None
+    aim = target_of(seen.platform.infra_machine, infra)
+    if infra.deletion_timestamp is not None:
+        orphaned = ORPHAN in infra.finalizers or not _provider_at_work(infra)
+        return Delete(target=aim, propagation="Orphan", deleting=orphaned, why="what its provider made of it stays")
+    kept = [owner for owner in infra.owner_references if owner.uid != mirror.uid]
+    return Merge(
+        target=aim,
+        observed={"metadata": {"ownerReferences": tree(infra.owner_references)}},
+        desired={"metadata": {"ownerReferences": tree(kept)} if kept else {}},
+        why="its Machine is made again",
     )
-    return mirror_set_goes and source_set_stays
+
+
+def _going_set(seen: MachineSnapshot, source: ObjectMeta) -> str:
+    """The MachineSet of the Cluster API Machine, if deleting it is what decides about the machine; else empty.
+
+    A set that is a mirror goes in both APIs when it goes in the Machine API.
+    """
+    owner = set_owner(source, capi.MachineSet.RESOURCE.api_version)
+    found = metadata_of(seen.cluster_api_set)
+    if owner is None or found is None or found.uid != owner.uid:
+        return ""
+    both = AUTHORITY_ANNOTATION in found.annotations and is_going(seen.machine_api_set)
+    return owner.name if found.deletion_timestamp is not None or both else ""
 
 
 def _provider_at_work(infra: ObjectMeta) -> bool:

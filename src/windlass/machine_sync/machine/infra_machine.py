@@ -28,13 +28,11 @@ from windlass.machine_sync.machine.propagation import claimed_metadata
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
 from windlass.machine_sync.machine.synchronized import RECREATING
 from windlass.machine_sync.mirroring import conditions, metadata
+from windlass.machine_sync.mirroring.collector import ORPHAN
 from windlass.machine_sync.mirroring.infra_spec import differing
 from windlass.machine_sync.mirroring.synchronized import Verdict
 
 MARKS = {PAUSED_ANNOTATION: ""}
-
-ORPHAN_FINALIZER = "orphan"
-"""The garbage collector's, until it has taken the object off everything that it owned."""
 
 
 class Ensured(Struct, frozen=True):
@@ -141,13 +139,13 @@ def _recreate(
         why = f"{', '.join(change.path for change in differ)} cannot be changed on an existing {kind}"
         # A provider that has had it may keep the instance in an object that it owns, which must not go with it.
         had = any(finalizer != SYNC_FINALIZER for finalizer in meta.finalizers)
-        delete = Delete(target=target(found), pin=True, orphan=had, why=why)
+        delete = Delete(target=target(found), pin=True, propagation="Orphan" if had else "", why=why)
         return Ensured((*_announce(kind, differ, source), delete), RECREATING)
     # Paused, its provider never takes its finalizer off.
     off = RemoveFinalizers(
         target=target(found),
         observed=tuple(meta.finalizers),
-        finalizers=tuple(finalizer for finalizer in meta.finalizers if finalizer != ORPHAN_FINALIZER),
+        finalizers=tuple(finalizer for finalizer in meta.finalizers if finalizer != ORPHAN),
         why="it is made anew; the instance stays",
     )
     return Ensured((off,), RECREATING)

@@ -9,11 +9,18 @@ from msgspec.structs import replace
 from windlass.api import capi, config, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.plan import Outcome
-from windlass.kube.seen import Absent, Present, Reader, Seen, metadata_of
+from windlass.kube.seen import Absent, Present, Reader, Seen, Unreadable, metadata_of
 from windlass.kube.together import together
 from windlass.machine_sync import constants
-from windlass.machine_sync.constants import MIGRATING, PAUSED_ANNOTATION, SYNC_FINALIZER, Namespaces
+from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
+    MIGRATING,
+    PAUSED_ANNOTATION,
+    SYNC_FINALIZER,
+    Namespaces,
+)
 from windlass.machine_sync.machine.decide import proceed
+from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.mirroring import migration
 from windlass.machine_sync.mirroring.synchronized import authority, behind, disagree
@@ -37,8 +44,9 @@ class Observer:
     async def __call__(self, name: str, last: Outcome) -> MachineSnapshot:
         cluster_api = await self._cluster_api(capi.Machine, name)
         meta = metadata_of(cluster_api)
-        goes = meta is not None and meta.deletion_timestamp is not None
-        machine_api = await self._machine_api(mapi.Machine, name, confirm=goes)
+        # A Machine that is going, or that says that it is a mirror: the absence of the other decides.
+        decides = meta is not None and (meta.deletion_timestamp is not None or AUTHORITY_ANNOTATION in meta.annotations)
+        machine_api = await self._machine_api(mapi.Machine, name, confirm=decides)
         if meta is not None and disagree(machine_api, meta):
             machine_api = await self._machine_api(mapi.Machine, name, live=True)
         seen = MachineSnapshot(
@@ -80,13 +88,17 @@ class Observer:
             seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, live=True))
             source = metadata_of(seen.cluster_api)
         goes = mirror is not None and mirror.deletion_timestamp is not None
+        if source is not None and isinstance(seen.machine_api, Unreadable):
+            seen = await self._owning_cluster(seen, source)
+            goes = goes or source.deletion_timestamp is not None
         owner = set_owner(source, capi.MachineSet.RESOURCE.api_version) if source else None
         if owner is None and mirror is not None:
             owner = set_owner(mirror, mapi.MachineSet.RESOURCE.api_version)
         if owner is not None:
+            live = goes or _is_to_get_an_owner(mirror, mapi.MachineSet)
             seen = replace(
                 seen,
-                machine_api_set=await self._machine_api(mapi.MachineSet, owner.name, live=goes),
+                machine_api_set=await self._machine_api(mapi.MachineSet, owner.name, live=live),
                 cluster_api_set=await self._cluster_api(capi.MachineSet, owner.name, live=goes),
             )
         if source is None and not goes:
@@ -97,15 +109,26 @@ class Observer:
         mirror = metadata_of(seen.cluster_api)
         if source.deleting and mirror is None:
             seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, confirm=True))
+        goes = mirror is not None and mirror.deletion_timestamp is not None
         owner = set_owner(source.metadata, mapi.MachineSet.RESOURCE.api_version)
+        owning = (set_owner(mirror, capi.MachineSet.RESOURCE.api_version) if mirror and goes else None) or owner
         if owner is not None:
-            seen = replace(
-                seen,
-                machine_api_set=await self._machine_api(mapi.MachineSet, owner.name),
-                cluster_api_set=await self._cluster_api(capi.MachineSet, owner.name, confirm=True),
-            )
+            seen = replace(seen, machine_api_set=await self._machine_api(mapi.MachineSet, owner.name, live=goes))
+        if owning is not None:
+            live = goes or _is_to_get_an_owner(mirror, capi.MachineSet)
+            machine_set = await self._cluster_api(capi.MachineSet, owning.name, confirm=True, live=live)
+            seen = replace(seen, cluster_api_set=machine_set)
         seen = await self._infra(seen)
-        return seen if source.deleting else await self._to_convert(seen, source.metadata)
+        if not source.deleting:
+            seen = await self._to_convert(seen, source.metadata)
+        return seen if mirror is None else await self._owning_cluster(seen, mirror)
+
+    async def _owning_cluster(self, seen: MachineSnapshot, mirror: ObjectMeta) -> MachineSnapshot:
+        """The Cluster that a Cluster API mirror which is being deleted belongs to: did it go for the Cluster's sake?"""
+        owner = cluster_owner(mirror)
+        if owner is None or mirror.deletion_timestamp is None:
+            return seen
+        return replace(seen, cluster=await self._cluster_api(capi.Cluster, owner.name, live=True))
 
     async def _under_machine_api(self, seen: MachineSnapshot, source: Present[mapi.Machine]) -> MachineSnapshot:
         """The Machine API is authoritative, as far as is known: an infra machine that is not paused says otherwise."""
@@ -190,6 +213,11 @@ class Observer:
 
     async def _machine_api(self, kind: type[Any], name: str, *, confirm: bool = False, live: bool = False) -> Seen[Any]:
         return await self._reader.see(kind, name, namespace=self._namespaces.machine_api, confirm=confirm, live=live)
+
+
+def _is_to_get_an_owner(mirror: ObjectMeta | None, kind: type[KubernetesObject]) -> bool:
+    """Its authority belongs to a MachineSet, and it does not: adopted just now, or taken off a set that goes."""
+    return mirror is not None and set_owner(mirror, kind.RESOURCE.api_version) is None
 
 
 def _infra_reference(seen: MachineSnapshot) -> str:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference
 from windlass.kube.seen import Seen, metadata_of
+from windlass.machine_sync.mirroring.collector import is_going
 
 CONTROL_PLANE_MACHINE_SET = "ControlPlaneMachineSet"
 
@@ -26,11 +27,17 @@ class OwnerNotFound(Struct, frozen=True):
 Owners = list[OwnerReference] | UnsupportedOwner | OwnerNotFound
 
 
-def to_machine_api(owners: Sequence[OwnerReference], machine_api_set: Seen[mapi.MachineSet]) -> Owners:
+def to_machine_api(
+    owners: Sequence[OwnerReference],
+    machine_api_set: Seen[mapi.MachineSet],
+    *,
+    mirror: ObjectMeta | None = None,
+) -> Owners:
     """The owner references of a Machine API mirror, from those of the Cluster API Machine.
 
     A MachineSet becomes the same-named MachineSet of the Machine API, with its uid; a Cluster is dropped, because the
-    Machine API has none. Versions other than v1beta2 are not converted.
+    Machine API has none. Versions other than v1beta2 are not converted. A MachineSet that is being deleted gets no
+    more machines, and may have given back those that it had: the `mirror` keeps the owners that it has.
     """
     if not owners:
         return []
@@ -45,6 +52,8 @@ def to_machine_api(owners: Sequence[OwnerReference], machine_api_set: Seen[mapi.
     if twin is None:
         missing = not_found(mapi.MachineSet, owner.name)
         return OwnerNotFound(f"could not find Machine API machine set: {missing}")
+    if twin.deletion_timestamp is not None and mirror is not None:
+        return list(mirror.owner_references)
     return [_twin(mapi.MachineSet, twin, owner)]
 
 
@@ -55,15 +64,23 @@ def to_cluster_api(
     *,
     cluster_name: str,
     adoptable: bool,
+    machine_api_set: Seen[mapi.MachineSet],
+    mirror: ObjectMeta | None = None,
 ) -> Owners:
     """The owner references of a Cluster API Machine, from those of the Machine API Machine.
 
     A MachineSet becomes the same-named MachineSet of Cluster API, with its uid. A Machine without an owner belongs to
     the Cluster `cluster_name`. Unless it is `adoptable`, the Cluster controls it: a MachineSet of Cluster API adopts
     each Machine that its selector matches and that nobody controls, paused or not, and deletes what is then too many.
+
+    A MachineSet that is being deleted, in either API, gets no more machines, and may have given back those that it had:
+    the `mirror` keeps the owners that it has.
     """
     if not owners:
-        return of_cluster(cluster, cluster_name=cluster_name, controller=not adoptable)
+        found = of_cluster(cluster, cluster_name=cluster_name, controller=not adoptable)
+        if isinstance(found, OwnerNotFound):
+            return OwnerNotFound(f"failed to get Cluster API cluster: {found.text}")
+        return found
     if len(owners) > 1:
         return UnsupportedOwner("must have at most 1 item")
     (owner,) = owners
@@ -74,6 +91,11 @@ def to_cluster_api(
     if owner.api_version != mapi.Machine.RESOURCE.api_version or owner.kind != "MachineSet":
         return UnsupportedOwner("unsupported owner kind for owner reference conversion")
     twin = metadata_of(cluster_api_set)
+    goes = is_going(machine_api_set) or is_going(cluster_api_set)
+    if mirror is not None and (goes or (twin is None and metadata_of(machine_api_set) is None)):
+        return list(mirror.owner_references)
+    if goes:
+        return OwnerNotFound(f"machine set {owner.name} is being deleted")
     if twin is None:
         missing = not_found(capi.MachineSet, owner.name)
         return OwnerNotFound(f"could not find Cluster API machine set: {missing}")
@@ -86,8 +108,17 @@ def of_cluster(
     """The Cluster as the owner of what nobody else owns."""
     found = metadata_of(cluster)
     if found is None:
-        return OwnerNotFound(f"failed to get Cluster API cluster: {not_found(capi.Cluster, cluster_name)}")
+        return OwnerNotFound(not_found(capi.Cluster, cluster_name))
+    if found.deletion_timestamp is not None:
+        return OwnerNotFound(f'{capi.Cluster.RESOURCE.name} "{cluster_name}" is being deleted')
     return [reference(capi.Cluster, found, controller=controller, block_owner_deletion=True)]
+
+
+def cluster_owner(meta: ObjectMeta) -> OwnerReference | None:
+    """The first owner that is a Cluster."""
+    kind = capi.Cluster.RESOURCE
+    owners = (ref for ref in meta.owner_references if (ref.kind, ref.api_version) == (kind.kind, kind.api_version))
+    return next(owners, None)
 
 
 def not_found(kind: type[KubernetesObject], name: str) -> str:

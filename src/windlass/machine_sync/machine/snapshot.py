@@ -21,10 +21,10 @@ class MachineSnapshot(Struct, frozen=True):
 
     `machine_api_set` and `cluster_api_set` are the two MachineSets called like the one that owns the machine (Absent
     without an owner): the owner of the Cluster API Machine, unless the Machine API is authoritative or has the only
-    Machine.
+    Machine. While a mirror is being deleted, `cluster_api_set` is the one that the Cluster API Machine belongs to.
 
     `cluster` is the core Cluster of this cluster, looked for only while the Machine API has a Machine without an owner
-    to convert. `infrastructure` describes this cluster to conversion.
+    to convert, or while a mirror that it owns is being deleted. `infrastructure` describes this cluster to conversion.
     """
 
     name: str

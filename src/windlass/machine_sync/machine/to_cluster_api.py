@@ -40,9 +40,10 @@ from windlass.machine_sync.constants import (
 from windlass.machine_sync.machine import infra_machine, infrastructure, owners
 from windlass.machine_sync.machine.propagation import claimed_metadata, owned_spec
 from windlass.machine_sync.machine.set_name import set_name_label
-from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
+from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name, set_owner
 from windlass.machine_sync.machine.synchronized import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.mirroring import conditions, metadata
+from windlass.machine_sync.mirroring.collector import is_going
 from windlass.machine_sync.mirroring.extent import extent
 from windlass.machine_sync.mirroring.finalizers import hold
 from windlass.machine_sync.mirroring.synchronized import (
@@ -150,6 +151,8 @@ def _made(
         seen.cluster,
         cluster_name=cluster_name,
         adoptable=adoptable,
+        machine_api_set=seen.machine_api_set,
+        mirror=metadata_of(seen.cluster_api),
     )
     if isinstance(references, owners.UnsupportedOwner):
         return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, references.detail, retry=False)
@@ -162,7 +165,7 @@ def _made(
     if converted.machine is None:
         return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: {converted.error}", remedy=_REMEDY)
     labels = dict(converted.machine.metadata.labels)
-    owner = next((reference for reference in references if reference.kind == "MachineSet"), None)
+    owner = set_owner(source.metadata, mapi.MachineSet.RESOURCE.api_version)
     if owner is not None:
         labels[SET_NAME_LABEL] = set_name_label(owner.name)
     return _Made(converted.machine, converted.infra_machine, labels, references, converted.remarks)
@@ -173,8 +176,8 @@ def _comes_or_goes(seen: MachineSnapshot, source: Present[mapi.Machine], *, now:
     owner = metadata_of(seen.machine_api_set)
     if owner is None:
         return None
-    if owner.deletion_timestamp is not None:
-        return WaitFor(f"the machine to be deleted like its MachineSet {owner.name}")
+    if owner.deletion_timestamp is not None or is_going(seen.cluster_api_set):
+        return WaitFor(f"MachineSet {owner.name} to be gone, and the machine with it or without an owner")
     created = source.metadata.creation_timestamp
     age = (now - datetime.fromisoformat(created)).total_seconds() if created else _GRACE
     if not 0 <= age < _GRACE or find(source.object.status.conditions, SYNCHRONIZED) is not None:

@@ -18,7 +18,7 @@ from typing import Any
 from windlass.api import capi, mapi
 from windlass.api.meta import OwnerReference, tree
 from windlass.kube.plan import Create, Merge, Plan, Target, target
-from windlass.kube.seen import Present
+from windlass.kube.seen import Present, metadata_of
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API_FINALIZER, SYNC_FINALIZER
 from windlass.machine_sync.machine import infrastructure, owners
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
@@ -34,7 +34,9 @@ def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, no
     """The plan that makes the mirror what conversion says, or that says why it cannot be made."""
     if fault := infrastructure.missing(seen, source.object):
         return failed(seen, fault, now=now)
-    references = owners.to_machine_api(source.object.metadata.owner_references, seen.machine_api_set)
+    references = owners.to_machine_api(
+        source.object.metadata.owner_references, seen.machine_api_set, mirror=metadata_of(seen.machine_api)
+    )
     if isinstance(references, owners.UnsupportedOwner):
         return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, references.detail, retry=False), now=now)
     if isinstance(references, owners.OwnerNotFound):

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from windlass.api import capi, config, mapi
+from windlass.api.meta import KubernetesObject
 from windlass.kube.controller import Controller, Watch
 from windlass.kube.object import Object
 from windlass.kube.permissions import (
@@ -61,7 +62,13 @@ def machine_set_controller(
             Watch(mapi.MachineSet, _own_name, namespace=ours, indexes={ALL: lambda _: (ALL,)}),
             Watch(capi.MachineSet, _own_name, namespace=theirs, indexes=indexes),
             # While a set is being deleted, its last Machine holds it.
-            Watch(capi.Machine, _owning_set, namespace=theirs, indexes={BY_OWNER: _owner_uid}, when=_goes),
+            *(
+                Watch(machine, owner.names, namespace=place, indexes={BY_OWNER: owner.uids}, when=owner.leaves)
+                for machine, owner, place in (
+                    (mapi.Machine, _Owner(mapi.MachineSet), ours),
+                    (capi.Machine, _Owner(capi.MachineSet), theirs),
+                )
+            ),
             Watch(platform.infra_template, of_template, namespace=theirs, indexes={BY_SET: sets_of}),
             Watch(platform.infra_cluster, indexed_by(BY_CLUSTER), namespace=theirs, when=spec_differs),
             # The owner of all mirrors: its absence is a failure that its coming heals.
@@ -84,6 +91,7 @@ def permissions(platform: Platform, namespaces: Namespaces) -> tuple[Permission,
         writes(mapi.MachineSet, "patch", subresource="status", namespace=ours),
         writes(capi.MachineSet, "create", "patch", "delete", namespace=theirs),
         writes(capi.MachineSet, "patch", subresource="status", namespace=theirs),
+        writes(capi.Machine, "delete", namespace=theirs),
         writes(platform.infra_template, "create", "patch", "delete", namespace=theirs),
         emits_events(namespace=ours),
         emits_events(namespace=theirs),
@@ -98,18 +106,22 @@ def _own_name(found: Object[Any]) -> Iterable[str]:
     return (found.name,)
 
 
-def _goes(old: Object[Any] | None, new: Object[Any] | None) -> bool:
-    return old is not None and new is None
+class _Owner(Struct, frozen=True):
+    """The MachineSet of this kind that a Machine belongs to."""
 
+    kind: type[KubernetesObject]
 
-def _owning_set(machine: Object[capi.Machine]) -> Iterable[str]:
-    owner = set_owner(machine.metadata, capi.MachineSet.RESOURCE.api_version)
-    return (owner.name,) if owner else ()
+    def names(self, machine: Object[Any]) -> Iterable[str]:
+        owner = set_owner(machine.metadata, self.kind.RESOURCE.api_version)
+        return (owner.name,) if owner else ()
 
+    def uids(self, machine: Object[Any]) -> Iterable[str]:
+        owner = set_owner(machine.metadata, self.kind.RESOURCE.api_version)
+        return (owner.uid,) if owner else ()
 
-def _owner_uid(machine: Object[capi.Machine]) -> Iterable[str]:
-    owner = set_owner(machine.metadata, capi.MachineSet.RESOURCE.api_version)
-    return (owner.uid,) if owner else ()
+    def leaves(self, old: Object[Any] | None, new: Object[Any] | None) -> bool:
+        """The Machine no longer belongs to the set that it belonged to."""
+        return old is not None and (new is None or self.uids(old) != self.uids(new))
 
 
 class _Reference(Struct, rename="camel", gc=False):

@@ -4,9 +4,10 @@ The Machine API is authoritative:
 
 | Machine API MachineSet | Cluster API MachineSet | what happens |
 |---|---|---|
-| stays | being deleted | the Machine API MachineSet is deleted too |
-| being deleted | there, with machines that are no mirrors | it is deleted and unpaused: Cluster API takes them along |
-| being deleted | there, paused | it is deleted; the templates of the set go; its finalizers come off |
+| stays | being deleted, by somebody | the Machine API MachineSet is deleted too, with the propagation chosen there |
+| stays | being deleted, for its Cluster's sake | it goes; there is another one as soon as there is a Cluster |
+| being deleted, not with Orphan | there, with machines that are no mirrors | these are deleted |
+| being deleted | there, paused | it is deleted with Orphan; the templates of the set go; its finalizers come off |
 | being deleted | there, not paused | the same, but Cluster API's finalizer is left to Cluster API |
 | being deleted | gone | the templates go; then our finalizer comes off |
 
@@ -19,18 +20,29 @@ Cluster API is authoritative:
 | being deleted | gone | the same, without a mirror |
 | gone | being deleted | the templates go; then our finalizer comes off |
 
+**Nothing goes with a mirror.** What becomes of the machines is decided by their authorities: by the Machine API's
+MachineSet and the garbage collector, with the propagation that the user chose, or by Cluster API. Each mirror follows
+its own authority. So no set that is a mirror goes before the collector has taken all Machines off it: it is deleted
+with Orphan, again if somebody else was first and chose otherwise.
+
+Orphan shows only until the collector has done its part. After that it shows on the Machines: theirs is a set in one API
+and none in the other.
+
 Templates are those that the sync made for the set and that no other MachineSet refers to; what a user made stays. Each
 step waits for the one before; the watch brings us back. Nothing here needs more than metadata, so that an object whose
 content cannot be read does not stay for ever.
 """
 
 from windlass.api import capi, mapi
-from windlass.api.meta import ObjectMeta
-from windlass.kube.plan import Action, Delete, Emit, Merge, Plan, RemoveFinalizers, WaitFor, target_of
+from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.kube.plan import Delete, Emit, Plan, RemoveFinalizers, WaitFor, target_of
 from windlass.kube.seen import Absent, metadata_of
 from windlass.machine_sync.constants import EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
+from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine_set import templates
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
+from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
+from windlass.machine_sync.mirroring.collector import is_going, is_gone, propagation
 from windlass.machine_sync.mirroring.finalizers import let_go
 
 CLUSTER_API_FINALIZER = "cluster.x-k8s.io/machineset"
@@ -46,25 +58,28 @@ def of_machine_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan | None:
     if source.deletion_timestamp is None:
         if mirror is None or mirror.deletion_timestamp is None:
             return None
-        return Plan.of(Delete(target=target_of(mapi.MachineSet, source), why="its Cluster API mirror is being deleted"))
+        return _with_its_mirror(seen, source, mirror)
     if mirror is None:
         return of_machine_api_alone(seen)
+    if seen.acting:
+        return _until_machines_are_gone(seen)
     removals = [
         Delete(
             target=target_of(capi.MachineSet, mirror),
             deleting=mirror.deletion_timestamp is not None,
+            propagation="Orphan",
             why="the Machine API MachineSet is being deleted",
         ),
         *templates.removable(seen),
     ]
-    if seen.acting:
-        return _until_machines_are_gone(seen, mirror, removals[0])
     if any(removal.needed for removal in removals):
         return Plan.of(*removals)
     if removals[1:]:
         return _until_templates_are_gone(removals[1:])
     if PAUSED_ANNOTATION not in mirror.annotations and CLUSTER_API_FINALIZER in mirror.finalizers:
         return Plan().then(WaitFor("Cluster API, which is not paused, to finish deleting the MachineSet"))
+    if seen.owned:
+        return _until_disowned(seen, capi.MachineSet, mirror)
     # Being paused, Cluster API never takes its own off.
     return Plan.of(let_go(capi.MachineSet, seen.cluster_api, CLUSTER_API_FINALIZER, why=_MIRRORS_NOTHING)).then(
         WaitFor("the Cluster API MachineSet to be gone")
@@ -91,7 +106,10 @@ def of_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta, mirror: ObjectM
         return Plan.of(delete) if delete.needed else _after_cluster_api(seen, source)
     if mirror.deletion_timestamp is None:
         return None
-    note = f"Its mirror in the Machine API is being deleted; MachineSet {seen.name} and its machines stay."
+    note = (
+        f"Its mirror in the Machine API is being deleted. MachineSet {seen.name} stays, and so do its machines that "
+        "Cluster API is the authority of; they are no longer synchronized."
+    )
     return Plan.of(
         Emit(
             target=target_of(capi.MachineSet, source),
@@ -100,6 +118,7 @@ def of_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta, mirror: ObjectM
             note=note,
             source=EVENT_SOURCE,
         ),
+        *templates.given_up(seen),
         # The mirror last: once it is gone nothing tells that the other was to be let go.
         _off_cluster_api(seen),
         _off_machine_api(seen, why=_MIRRORS_NOTHING),
@@ -120,24 +139,53 @@ def _after_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan:
         return Plan().then(WaitFor("Cluster API to finish deleting the MachineSet"))
     if removals := templates.removable(seen):
         return _until_templates_are_gone(removals)
+    mirror = metadata_of(seen.machine_api)
+    if mirror is not None and seen.owned:
+        return _until_disowned(seen, mapi.MachineSet, mirror)
     # Cluster API's first: while the mirror is there, it is known whose templates these were.
     return Plan.of(_off_cluster_api(seen), _off_machine_api(seen, why=_MIRRORS_NOTHING))
 
 
-def _until_machines_are_gone(seen: MachineSetSnapshot, mirror: ObjectMeta, delete: Delete) -> Plan:
-    """The mirror owns Machines of which Cluster API is the authority: it must act on its deletion to delete them.
-
-    Without their MachineSet, Cluster API's controllers would not delete them at all.
-    """
-    release = Merge(
-        target=target_of(capi.MachineSet, mirror),
-        observed={"metadata": {"annotations": mirror.annotations}},
-        desired={"metadata": {"annotations": {k: v for k, v in mirror.annotations.items() if k != PAUSED_ANNOTATION}}},
-        why="it owns machines of which Cluster API is the authority, and only it deletes them",
+def _with_its_mirror(seen: MachineSetSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Plan:
+    cluster = cluster_owner(mirror)
+    if cluster is not None and (is_gone(cluster, seen.cluster) or is_going(seen.cluster)):
+        why = f"it was deleted for the sake of Cluster {cluster.name}, and the Machine API MachineSet stays"
+        return Plan.of(let_go(capi.MachineSet, seen.cluster_api, CLUSTER_API_FINALIZER, *COLLECTORS, why=why))
+    return Plan.of(
+        Delete(
+            target=target_of(mapi.MachineSet, source),
+            propagation="Orphan" if seen.disowned else propagation(mirror),
+            why="its Cluster API mirror is being deleted",
+        )
     )
-    # Unpaused before it is being deleted, it would make up for machines that are.
-    steps: list[Action] = [delete] if delete.needed else [release]
-    return Plan.of(*steps).then(WaitFor(f"Cluster API to delete the machines of the set: {', '.join(seen.acting)}"))
+
+
+def _until_machines_are_gone(seen: MachineSetSnapshot) -> Plan:
+    """The set has Machines of which Cluster API is the authority, and goes with all it has.
+
+    While they are being deleted their set stays: Cluster API's controller asks for the set that a Machine names.
+    """
+    deletions = [
+        Delete(
+            target=target_of(capi.Machine, machine),
+            deleting=machine.deletion_timestamp is not None,
+            why="its MachineSet is being deleted in the Machine API, which is the set's authority",
+        )
+        for machine in seen.acting
+    ]
+    names = ", ".join(machine.name for machine in seen.acting)
+    return Plan.of(*deletions).then(WaitFor(f"Cluster API to delete the machines of the set: {names}"))
+
+
+def _until_disowned(seen: MachineSetSnapshot, kind: type[KubernetesObject], mirror: ObjectMeta) -> Plan:
+    """The set that is a mirror must not go while it owns Machines: the collector would delete these."""
+    orphan = Delete(
+        target=target_of(kind, mirror),
+        propagation="Orphan",
+        deleting=bool(propagation(mirror)),
+        why="its machines must not go with it",
+    )
+    return Plan.of(orphan).then(WaitFor(f"the garbage collector to take {len(seen.owned)} machines off the set"))
 
 
 def _until_templates_are_gone(removals: list[Delete]) -> Plan:

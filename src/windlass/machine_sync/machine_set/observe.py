@@ -1,14 +1,16 @@
 """Where the snapshot of a MachineSet comes from: caches, and the API server itself where their lag could do harm."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from windlass.api import capi, config, mapi
-from windlass.api.meta import KubernetesObject
+from windlass.api.meta import K, KubernetesObject, ObjectMeta
 from windlass.kube.plan import Outcome
 from windlass.kube.seen import Absent, NotServedKind, Present, Seen, Unreadable, metadata_of, seen
+from windlass.kube.together import together
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
@@ -18,9 +20,12 @@ from windlass.machine_sync.constants import (
     Namespaces,
 )
 from windlass.machine_sync.machine.controller import IndexedReader
+from windlass.machine_sync.machine.owners import cluster_owner
+from windlass.machine_sync.machine.snapshot import set_owner
 from windlass.machine_sync.machine_set.decide import proceed
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot, Template
 from windlass.machine_sync.mirroring import migration
+from windlass.machine_sync.mirroring.collector import ORPHAN, is_going, propagation
 from windlass.machine_sync.mirroring.synchronized import behind, disagree
 from windlass.machine_sync.platforms import Platform
 
@@ -33,7 +38,7 @@ _EVER: Final = datetime.fromtimestamp(0, UTC)
 BY_SET: Final = "machine-set"
 """Index of infra templates: by the MachineSet they were made for, or would have been by their name."""
 BY_OWNER: Final = "owner-uid"
-"""Index of Cluster API Machines: by the uid of the MachineSet that owns them."""
+"""Index of Machines of either API: by the uid of the MachineSet that owns them."""
 BY_TEMPLATE: Final = "infra-template"
 """Index of Cluster API MachineSets: by the infra template they refer to."""
 
@@ -65,11 +70,11 @@ class Observer:
             return found
         if isinstance(machine_api, Absent):
             return await self._without_machine_api(found)
-        if _goes(machine_api) != _goes(cluster_api) and not isinstance(cluster_api, Absent):
+        if is_going(machine_api) != is_going(cluster_api) and not isinstance(cluster_api, Absent):
             # Whether the other stays, and is the one we know of, decides about a MachineSet.
             found = replace(found, cluster_api=await self._cluster_api(capi.MachineSet, name, live=True))
-        if _goes(machine_api) or _goes(found.cluster_api):
-            return self._with_machines(self._with_templates(found))
+        if is_going(machine_api) or is_going(found.cluster_api):
+            return await self._going(self._with_templates(found))
         if isinstance(machine_api, Unreadable):
             return found
         if machine_api.object.status.authoritative_api == MIGRATING:
@@ -144,13 +149,47 @@ class Observer:
         ]
         return replace(found, templates=tuple(sorted(templates, key=lambda template: template.name)))
 
-    def _with_machines(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
-        owner = metadata_of(found.cluster_api)
-        if owner is None:
+    async def _going(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
+        """The MachineSet is being deleted in either API: what becomes of its machines depends on whose they are."""
+        ours, theirs = metadata_of(found.machine_api), metadata_of(found.cluster_api)
+        here = self._machines(mapi.Machine, ours)
+        there = self._machines(capi.Machine, theirs)
+        if ours is None or not _is_mirror_in_cluster_api(found):
+            return replace(found, owned=tuple(sorted(here)))
+        found = replace(found, owned=tuple(sorted(there)))
+        if ours.deletion_timestamp is not None:
+            return await self._with_acting(found, ours, there)
+        if theirs is not None and (owner := cluster_owner(theirs)):
+            found = replace(found, cluster=await self._cluster_api(capi.Cluster, owner.name, live=True))
+        if theirs is None or propagation(theirs):
             return found
-        machines = (machine.metadata for machine in self._reader.indexed(capi.Machine, BY_OWNER, owner.uid))
-        acting = (meta.name for meta in machines if AUTHORITY_ANNOTATION not in meta.annotations)
-        return replace(found, acting=tuple(sorted(acting)))
+        # Background, or Orphan, and the collector has done its part: that shows on the Machines alone.
+        looks = await together(self._cluster_api(capi.Machine, name, live=True) for name in sorted(here))
+        mirrors = filter(None, map(metadata_of, looks))
+        kind = capi.MachineSet.RESOURCE.api_version
+        return replace(found, disowned=any(set_owner(mirror, kind) is None for mirror in mirrors))
+
+    async def _with_acting(
+        self, found: MachineSetSnapshot, ours: ObjectMeta, there: Mapping[str, ObjectMeta]
+    ) -> MachineSetSnapshot:
+        """The Machines of Cluster API that go with the set of the Machine API: not those that it has given back."""
+        if ORPHAN in ours.finalizers:
+            return found
+        acting = {name: meta for name, meta in there.items() if AUTHORITY_ANNOTATION not in meta.annotations}
+        staying = sorted(name for name, meta in acting.items() if meta.deletion_timestamp is None)
+        looks = await together(
+            self._reader.see(mapi.Machine, name, namespace=self._namespaces.machine_api, live=True) for name in staying
+        )
+        for name, mirror in zip(staying, map(metadata_of, looks), strict=True):
+            if mirror is None or _owner_uid(mirror) != ours.uid:
+                del acting[name]
+        return replace(found, acting=tuple(acting[name] for name in sorted(acting)))
+
+    def _machines(self, kind: type[K], owner: ObjectMeta | None) -> dict[str, ObjectMeta]:
+        """The Machines that belong to a MachineSet, by name."""
+        if owner is None:
+            return {}
+        return {machine.name: machine.metadata for machine in self._reader.indexed(kind, BY_OWNER, owner.uid)}
 
     def _users(self, template: str, *, besides: str) -> tuple[str, ...]:
         users = {one.name for one in self._reader.indexed(capi.MachineSet, BY_TEMPLATE, template)}
@@ -165,6 +204,14 @@ class Observer:
         )
 
 
-def _goes(found: Seen[Any]) -> bool:
-    meta = metadata_of(found)
-    return meta is not None and meta.deletion_timestamp is not None
+def _is_mirror_in_cluster_api(found: MachineSetSnapshot) -> bool:
+    """The MachineSet of Cluster API is the mirror; its mark says so where the other cannot be read."""
+    if isinstance(found.machine_api, Present):
+        return found.machine_api.object.status.authoritative_api == MACHINE_API
+    theirs = metadata_of(found.cluster_api)
+    return theirs is None or AUTHORITY_ANNOTATION in theirs.annotations
+
+
+def _owner_uid(machine: ObjectMeta) -> str:
+    owner = set_owner(machine, mapi.MachineSet.RESOURCE.api_version)
+    return owner.uid if owner else ""

@@ -35,11 +35,15 @@ class MachineSetSnapshot(Struct, frozen=True):
     to; they are looked for while Cluster API is authoritative. `templates` are the infra templates that the sync made
     for this set or would make, by label or name, in the order of their names.
 
-    `acting` are Machines of Cluster API that belong to `cluster_api` and are nobody's mirror; they are looked for while
-    the MachineSet is being deleted.
+    While the MachineSet is being deleted in either API there is more to know:
 
-    `cluster` is the core Cluster of this cluster and `infrastructure` describes it to conversion; both are looked for
-    only while the Machine API has something to convert.
+    * `acting`: the Machines of Cluster API that nobody mirrors and that are to go with `machine_api`, because they
+      belong to `cluster_api` and their mirrors still to `machine_api`;
+    * `owned`: the names of the Machines that belong to the MachineSet that is the mirror;
+    * `disowned`: `cluster_api` alone is being deleted, and the garbage collector has taken Machines off it.
+
+    `cluster` is the core Cluster of this cluster, looked for while the Machine API has something to convert, or that of
+    a mirror that is being deleted. `infrastructure` describes this cluster to conversion, and is looked for then.
     """
 
     name: str
@@ -48,7 +52,9 @@ class MachineSetSnapshot(Struct, frozen=True):
     cluster_api: Seen[capi.MachineSet]
     template: Seen[Any] = Absent()
     templates: tuple[Template, ...] = ()
-    acting: tuple[str, ...] = ()
+    acting: tuple[ObjectMeta, ...] = ()
+    owned: tuple[str, ...] = ()
+    disowned: bool = False
     infra_cluster: Seen[Any] = Absent()
     cluster: Seen[capi.Cluster] = Absent()
     infrastructure: Seen[config.Infrastructure] = Absent()

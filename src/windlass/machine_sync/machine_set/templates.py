@@ -10,6 +10,7 @@ set goes from template to template:
 | named by conversion, being deleted | wait: the same spec was in use a moment ago |
 | another with the set's label | deleted, once the set does not refer to it and if no other MachineSet does |
 | another without the label | stays: a user made it |
+| any, when the mirror of a set of Cluster API is let go | the label comes off: it is the user's |
 
 A template is paused while the Machine API is authoritative, so that its provider's controllers leave it alone.
 """
@@ -72,6 +73,19 @@ def removable(seen: MachineSetSnapshot, *, keep: str = "") -> list[Delete]:
         )
         for one in seen.own_templates
         if one.name != keep and not one.users
+    ]
+
+
+def given_up(seen: MachineSetSnapshot) -> list[Merge]:
+    """The templates that were made for this set become its user's, like the set: nobody deletes them any more."""
+    return [
+        Merge(
+            target=target_of(seen.platform.infra_template, one.metadata),
+            observed={"metadata": {"labels": {MACHINE_SET_LABEL: seen.name}}},
+            desired={"metadata": {"labels": {}}},
+            why="its MachineSet is no longer synchronized",
+        )
+        for one in seen.own_templates
     ]
 
 

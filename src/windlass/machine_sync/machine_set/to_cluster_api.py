@@ -137,7 +137,7 @@ def _made(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, paused:
     name = infrastructure.status.infrastructure_name
     references = of_cluster(seen.cluster, cluster_name=name)
     if isinstance(references, OwnerNotFound):
-        text = f"failed to get CAPI cluster: {not_found(capi.Cluster, name)}"
+        text = f"failed to get CAPI cluster: {references.text}"
         return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"failed to get Cluster API cluster owner reference: {text}")
     template = templates.ensure(seen, converted.infra_template, references, paused=paused)
     if not isinstance(template, Create | Merge):

@@ -8,6 +8,7 @@
 | `conditions` | conditions of the authoritative object merged into those of its mirror |
 | `infra_spec` | where an infra machine, or the template of one, really differs from what conversion gives |
 | `finalizers` | our finalizer on everything that is there and stays |
+| `collector` | the garbage collector: what it was told to do, and which deletions are its own |
 
 All pure: functions from what was seen to actions or parts of plans.
 """

@@ -26,7 +26,8 @@ async def collect_garbage(api: MemoryApi) -> int:
     """Delete what has lost all its owners, and finish foreground and orphan deletions. Returns the writes it took.
 
     An owner is lost if no object has its uid, provided that its kind is registered: what the collector cannot look up
-    it leaves alone.
+    it leaves alone. What an owner that goes in the foreground waits for goes in the foreground itself, if it owns
+    something.
     """
     began = api.version
     while await _pass(api):
@@ -38,10 +39,12 @@ async def _pass(api: MemoryApi) -> bool:
     before = api.version
     everything = list(_all(api))
     alive = {found.object.uid for found in everything}
+    owning = {owner.uid for found in everything for owner in found.owners}
     known = {(kind.RESOURCE.api_version, kind.RESOURCE.kind) for kind in api.kinds}
     for owner in everything:
         if owner.object.deleting and {FOREGROUND, ORPHAN} & {*owner.finalizers}:
-            await _finish(api, owner, [f for f in everything if any(o.uid == owner.object.uid for o in f.owners)])
+            dependents = [found for found in everything if any(o.uid == owner.object.uid for o in found.owners)]
+            await _finish(api, owner, dependents, owning=owning)
     for found in everything:
         lost = [o for o in found.owners if o.uid not in alive and (o.api_version, o.kind) in known]
         if not lost or api.peek(found.object.kind, found.object.name, namespace=found.object.namespace) is None:
@@ -53,7 +56,7 @@ async def _pass(api: MemoryApi) -> bool:
     return api.version != before
 
 
-async def _finish(api: MemoryApi, owner: _Found, dependents: list[_Found]) -> None:
+async def _finish(api: MemoryApi, owner: _Found, dependents: list[_Found], *, owning: set[str]) -> None:
     uid = owner.object.uid
     if ORPHAN in owner.finalizers:
         for dependent in dependents:
@@ -63,13 +66,13 @@ async def _finish(api: MemoryApi, owner: _Found, dependents: list[_Found]) -> No
     blocking = [d for d in dependents if any(o.uid == uid and o.block_owner_deletion for o in d.owners)]
     for dependent in blocking:
         if not dependent.object.deleting:
-            await _delete(api, dependent.object)
+            await _delete(api, dependent.object, "Foreground" if dependent.object.uid in owning else "")
     if not blocking:
         await _release(api, owner, FOREGROUND)
 
 
-async def _delete(api: MemoryApi, found: Object[Any]) -> None:
-    await api.delete(found.kind, found.name, namespace=found.namespace, uid=found.uid)
+async def _delete(api: MemoryApi, found: Object[Any], propagation: str = "") -> None:
+    await api.delete(found.kind, found.name, namespace=found.namespace, uid=found.uid, propagation=propagation)
 
 
 async def _disown(api: MemoryApi, found: _Found, uids: set[str]) -> None:

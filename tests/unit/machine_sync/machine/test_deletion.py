@@ -6,28 +6,39 @@ import pytest
 from msgspec.structs import replace
 
 from windlass.api import capi, capo, mapi
-from windlass.kube.plan import Delete, Done, Plan, RemoveFinalizers, WaitFor
+from windlass.kube.plan import Delete, Done, Emit, Merge, Plan, RemoveFinalizers, WaitFor
 from windlass.kube.seen import Absent
 from windlass.machine_sync.machine.decide import decide
 
 from .cases import (
+    AUTHORITY,
     CAPI_MACHINE,
     CAPI_SET,
+    CLUSTER,
     CLUSTER_API_FINALIZER,
     GONE,
     INFRA,
     INFRA_FINALIZER,
     MACHINE_API_FINALIZER,
+    MAPI_MACHINE,
     MAPI_SET,
     NOW,
     SYNC,
     Tree,
     changed,
+    condition,
     decided,
+    mirrored,
     settled,
     snapshot,
     under_machine_api,
+    writes,
 )
+
+
+def going(tree: Tree, **fields: Any) -> Tree:
+    return changed(tree, metadata__deletionTimestamp=GONE["deletionTimestamp"], **fields)
+
 
 MIRROR: Tree = {
     "metadata": {
@@ -43,11 +54,8 @@ MIRROR: Tree = {
     "spec": {"authoritativeAPI": "ClusterAPI"},
     "status": {"authoritativeAPI": "ClusterAPI"},
 }
+MARKED = {AUTHORITY: "MachineAPI"}
 LONE = changed(MIRROR, metadata__ownerReferences=None)
-
-
-def going(tree: Tree, **fields: Any) -> Tree:
-    return changed(tree, metadata__deletionTimestamp=GONE["deletionTimestamp"], **fields)
 
 
 def steps(plan: Plan) -> list[tuple[str, str]]:
@@ -75,11 +83,32 @@ def test_deleting_the_mirror_with_its_own_machine_set_lets_it_go_and_keeps_the_m
         ]
 
 
-@pytest.mark.parametrize("cluster_api_set", [None, going(CAPI_SET), changed(CAPI_SET, metadata__uid="made-anew")])
-def test_when_both_machine_sets_go_the_machine_goes_too(cluster_api_set: Tree | None) -> None:
-    assert steps(decided(machine_api=going(MIRROR), machine_api_set=None, cluster_api_set=cluster_api_set)) == [
-        ("Delete", "cluster_api")
-    ]
+@pytest.mark.parametrize(
+    ("machine_api_set", "cluster_api_set"),
+    [
+        pytest.param(None, going(CAPI_SET), id="Cluster-API-deletes-its-set"),
+        pytest.param(
+            going(MAPI_SET), changed(CAPI_SET, metadata__annotations=MARKED), id="the-Machine-API-deletes-its-set"
+        ),
+    ],
+)
+def test_a_mirror_that_goes_with_its_set_says_nothing_while_the_set_of_its_machine_may_go_too(
+    machine_api_set: Tree | None, cluster_api_set: Tree
+) -> None:
+    plan = decided(machine_api=going(MIRROR), machine_api_set=machine_api_set, cluster_api_set=cluster_api_set)
+    assert plan.actions == ()
+    assert plan.next == WaitFor("MachineSet ms to be gone, and the machine with it or without an owner")
+
+
+@pytest.mark.parametrize("cluster_api_set", [None, changed(CAPI_SET, metadata__uid="made-anew")])
+def test_a_mirror_that_has_lost_its_set_never_takes_the_machine_along(cluster_api_set: Tree | None) -> None:
+    for source in (CAPI_MACHINE, changed(CAPI_MACHINE, metadata__ownerReferences=None)):
+        case = {"machine_api": going(MIRROR), "machine_api_set": None, "cluster_api_set": cluster_api_set}
+        assert steps(decided(cluster_api=source, **case)) == [
+            ("RemoveFinalizers", "infra"),
+            ("RemoveFinalizers", "cluster_api"),
+            ("RemoveFinalizers", "machine_api"),
+        ]
 
 
 def test_deleting_the_mirror_alone_while_its_set_stays_deletes_the_machine() -> None:
@@ -140,6 +169,11 @@ def test_a_mirror_is_not_let_go_while_an_infra_machine_is_left() -> None:
     assert decided(cluster_api=None, machine_api=going(MIRROR), infra=going(INFRA)).needed == ()
 
 
+def test_an_infra_machine_is_not_deleted_while_only_a_cache_misses_its_machine() -> None:
+    seen = replace(snapshot(cluster_api=None, machine_api=going(MIRROR)), cluster_api=Absent())
+    assert decide(seen, now=NOW).needed == ()
+
+
 def test_an_infra_machine_that_only_we_hold_is_let_go_before_the_mirror() -> None:
     plan = decided(cluster_api=None, machine_api=going(MIRROR), infra=going(INFRA, metadata__finalizers=[SYNC]))
     assert steps(plan) == [("RemoveFinalizers", "infra")]
@@ -155,6 +189,149 @@ def test_a_machine_that_cannot_be_read_can_still_be_deleted() -> None:
     broken = changed(CAPI_MACHINE, spec="none", metadata__finalizers=[SYNC])
     plan = decided(cluster_api=going(broken), machine_api=going(MIRROR), infra=None)
     assert steps(plan) == [("RemoveFinalizers", "machine_api"), ("RemoveFinalizers", "cluster_api")]
+
+
+class TestMirrorsThatTheCollectorDeleted:
+    """The Machine API is authoritative, and nobody has deleted its Machine."""
+
+    LOST = (
+        pytest.param(None, id="its-set-is-gone"),
+        pytest.param(changed(CAPI_SET, metadata__uid="made-anew"), id="its-set-was-made-anew"),
+    )
+
+    @pytest.mark.parametrize("cluster_api_set", LOST)
+    def test_a_mirror_without_its_set_goes_alone_and_is_made_again(self, cluster_api_set: Tree | None) -> None:
+        case = self.collected()
+        plan = decided(**case, cluster_api_set=cluster_api_set)
+        assert steps(plan) == [("RemoveFinalizers", "cluster_api")]
+        end = settled(**case, cluster_api_set=changed(CAPI_SET, metadata__uid="made-anew"))
+        assert "deletionTimestamp" not in end["machine_api"]["metadata"]
+        assert end["cluster_api"]["metadata"]["uid"] == "new-capi-uid"
+        assert end["cluster_api"]["metadata"]["ownerReferences"][0]["uid"] == "made-anew"
+
+    def test_its_infra_machine_is_taken_off_it_first_and_keeps_the_instance(self) -> None:
+        plan = decided(**self.collected(), cluster_api_set=None)
+        disown, off = plan.needed
+        assert [change.path for change in disown.diff()] == ["metadata.ownerReferences"]
+        assert isinstance(disown, Merge)
+        assert disown.desired == {"metadata": {}}
+        assert isinstance(off, RemoveFinalizers)
+        assert off.desired == []
+
+    def test_an_infra_machine_that_goes_with_it_leaves_what_its_provider_made_of_it(self) -> None:
+        case = self.collected()
+        case["infra"] = going(case["infra"], metadata__finalizers=[INFRA_FINALIZER, SYNC])
+        orphan, _ = decided(**case, cluster_api_set=None).needed
+        assert isinstance(orphan, Delete)
+        assert (orphan.target.kind, orphan.propagation) == (capo.OpenStackMachine, "Orphan")
+
+    def test_when_its_set_goes_in_the_foreground_that_set_decides(self) -> None:
+        goes = going(CAPI_SET, metadata__annotations=MARKED, metadata__finalizers=["foregroundDeletion", SYNC])
+        plan = decided(**self.collected(), cluster_api_set=goes)
+        assert plan.actions == ()
+        assert plan.next == WaitFor("MachineSet ms to be deleted in the Machine API as it is in Cluster API")
+        for machine_api_set in (going(MAPI_SET), None):
+            plan = decided(**self.collected(), cluster_api_set=goes, machine_api_set=machine_api_set)
+            assert steps(plan) == [("RemoveFinalizers", "cluster_api")]
+
+    @pytest.mark.parametrize(
+        "cluster_api_set",
+        [
+            pytest.param(CAPI_SET, id="somebody"),
+            pytest.param(going(CAPI_SET, metadata__annotations=MARKED), id="somebody-while-a-mirror-goes"),
+            pytest.param(going(CAPI_SET, metadata__finalizers=["foregroundDeletion"]), id="Cluster-API"),
+        ],
+    )
+    def test_what_somebody_or_cluster_api_deletes_takes_its_machine_along(self, cluster_api_set: Tree) -> None:
+        assert steps(decided(**self.collected(), cluster_api_set=cluster_api_set)) == [("Delete", "machine_api")]
+
+    @pytest.mark.parametrize("cluster", [None, going(CLUSTER), changed(CLUSTER, metadata__uid="made-anew")])
+    def test_a_mirror_that_goes_for_the_sake_of_its_cluster_goes_alone(self, cluster: Tree | None) -> None:
+        case = self.of_the_cluster()
+        assert steps(decided(**case, cluster=cluster)) == [("RemoveFinalizers", "cluster_api")]
+
+    def test_a_mirror_whose_cluster_stays_takes_its_machine_along(self) -> None:
+        assert steps(decided(**self.of_the_cluster())) == [("Delete", "machine_api")]
+
+    def test_none_is_made_for_a_cluster_that_is_being_deleted(self) -> None:
+        alone = changed(MAPI_MACHINE, metadata__ownerReferences=None)
+        plan = decided(machine_api=alone, cluster_api=None, infra=None, cluster=going(CLUSTER))
+        assert condition(plan)["message"].endswith('clusters.cluster.x-k8s.io "c" is being deleted')
+
+    def of_the_cluster(self) -> Tree:
+        case = under_machine_api(machine_api=changed(MAPI_MACHINE, metadata__ownerReferences=None))
+        assert case["cluster_api"]["metadata"]["ownerReferences"][0]["kind"] == "Cluster"
+        return {**case, "cluster_api": going(case["cluster_api"])}
+
+    def collected(self) -> Tree:
+        case = under_machine_api()
+        finalizers = [CLUSTER_API_FINALIZER, SYNC, "foregroundDeletion"]
+        return {**case, "cluster_api": going(case["cluster_api"], metadata__finalizers=finalizers)}
+
+
+class TestOwnersOfASetThatGoes:
+    """It may have given its machines back already, and then it must not get them again."""
+
+    @pytest.mark.parametrize(
+        "sets",
+        [
+            {"cluster_api_set": going(CAPI_SET)},
+            {"machine_api_set": going(MAPI_SET)},
+            {"machine_api_set": going(MAPI_SET), "cluster_api_set": None},
+            {"machine_api_set": None, "cluster_api_set": None},
+        ],
+    )
+    @pytest.mark.parametrize("disowned", [False, True])
+    def test_a_mirror_in_cluster_api_keeps_those_that_it_has(self, sets: Tree, disowned: bool) -> None:
+        case = under_machine_api()
+        if disowned:
+            del case["cluster_api"]["metadata"]["ownerReferences"]
+        assert decided(**case, **sets).needed == ()
+        case["machine_api"] = changed(case["machine_api"], metadata__labels={"team": "b"})
+        (mirrored, *_) = decided(**case, **sets).needed
+        assert "metadata.labels.team" in [change.path for change in mirrored.diff()], "all else is still mirrored"
+        assert not [change for change in mirrored.diff() if "ownerReferences" in change.path]
+
+    def test_a_mirror_whose_machine_was_given_back_belongs_to_the_cluster(self) -> None:
+        case = under_machine_api()
+        case["machine_api"] = changed(case["machine_api"], metadata__ownerReferences=None)
+        end = settled(**case, cluster_api_set=going(CAPI_SET))
+        (owner,) = end["cluster_api"]["metadata"]["ownerReferences"]
+        assert owner["kind"] == "Cluster"
+
+    @pytest.mark.parametrize("disowned", [False, True])
+    def test_a_mirror_in_the_machine_api_keeps_those_that_it_has(self, disowned: bool) -> None:
+        mirror = mirrored()
+        if disowned:
+            del mirror["metadata"]["ownerReferences"]
+        assert [*writes(decided(machine_api=mirror, machine_api_set=going(MAPI_SET)))] == []
+
+    def test_none_is_made_for_a_machine_of_such_a_set(self) -> None:
+        for sets in ({"machine_api_set": going(MAPI_SET)}, {"cluster_api_set": going(CAPI_SET)}):
+            plan = decided(machine_api=MAPI_MACHINE, cluster_api=None, infra=None, **sets)
+            assert plan.actions == ()
+            assert isinstance(plan.next, WaitFor)
+
+
+class TestLeftBehind:
+    """The Machine of the Machine API was deleted by force, and its mirror is left."""
+
+    def test_it_stays_paused_and_says_so(self) -> None:
+        case = {**under_machine_api(), "machine_api": None}
+        (told,) = decided(**case).actions
+        assert isinstance(told, Emit)
+        assert (told.type, told.reason) == ("Warning", "SynchronizationError")
+        assert told.note.startswith("This is the copy of Machine w-0 of the Machine API, which is gone")
+
+    def test_it_can_be_deleted_although_cluster_api_is_paused(self) -> None:
+        case = {**under_machine_api(), "machine_api": None}
+        case["cluster_api"] = going(case["cluster_api"])
+        case["infra"]["metadata"]["finalizers"] = [INFRA_FINALIZER, SYNC]
+        off_infra, off = decided(**case).needed
+        assert isinstance(off_infra, RemoveFinalizers)
+        assert off_infra.desired == [INFRA_FINALIZER], "the instance may be there"
+        assert isinstance(off, RemoveFinalizers)
+        assert off.desired == []
 
 
 class TestUnderTheMachineApi:

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from windlass.kube.rounds import Decide, Rest
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine.decide import decide
-from windlass.machine_sync.machine.infra_machine import ORPHAN_FINALIZER
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
+from windlass.machine_sync.mirroring.collector import ORPHAN
 from windlass.machine_sync.platforms import PLATFORMS
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.garbage import collect_garbage
@@ -170,7 +170,7 @@ async def rest_of(
     controller = replace(machine_controller(reader, platform=platform, namespaces=NAMESPACES), decide=rules)
     while True:
         rest = await to_rest(controller, row["request"], api=api, reader=reader, now=NOW)
-        if not any(ORPHAN_FINALIZER in infra.metadata.finalizers for infra in api.listing(platform.infra_machine)):
+        if not any(ORPHAN in infra.metadata.finalizers for infra in api.listing(platform.infra_machine)):
             return api, rest
         await collect_garbage(api)
 

@@ -369,7 +369,7 @@ class TestFailures:
     def test_a_machine_whose_set_is_being_deleted_is_no_failure(self) -> None:
         going = changed(MAPI_SET, metadata__deletionTimestamp="2026-05-01T00:00:00Z")
         plan = decided(**{**ALONE, "cluster_api_set": None, "machine_api_set": going})
-        assert plan == Plan().then(WaitFor("the machine to be deleted like its MachineSet ms"))
+        assert plan == Plan().then(WaitFor("MachineSet ms to be gone, and the machine with it or without an owner"))
 
     def test_a_missing_cluster_is_a_condition_and_retried(self) -> None:
         plan = decided(**{**ALONE, "machine_api": LONE, "cluster": None})

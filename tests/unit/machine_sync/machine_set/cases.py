@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from windlass.api import capi, config, mapi
+from windlass.kube.object import Object
 from windlass.kube.plan import Outcome
 from windlass.kube.seen import Present, Unreadable
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot, Template
@@ -157,7 +158,9 @@ def snapshot(
     template: Tree | None = TEMPLATE,
     templates: tuple[Tree, ...] = (),
     users: Mapping[str, tuple[str, ...]] | None = None,
-    acting: tuple[str, ...] = (),
+    acting: tuple[Tree, ...] = (),
+    owned: tuple[str, ...] = (),
+    disowned: bool = False,
     infra_cluster: Tree | None = INFRA_CLUSTER,
     cluster: Tree | None = CLUSTER,
     infrastructure: Tree | None = INFRASTRUCTURE,
@@ -176,7 +179,9 @@ def snapshot(
             for tree, found in looked
             if isinstance(found, Present | Unreadable)
         ),
-        acting=acting,
+        acting=tuple(Object.of(capi.Machine, tree).metadata for tree in acting),
+        owned=owned,
+        disowned=disowned,
         infra_cluster=look(platform.infra_cluster, infra_cluster),
         cluster=look(capi.Cluster, cluster),
         infrastructure=look(config.Infrastructure, infrastructure),

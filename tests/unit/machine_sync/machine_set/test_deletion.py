@@ -6,8 +6,7 @@ import msgspec
 import pytest
 
 from windlass.api import capi, capo, mapi
-from windlass.kube.merge import Change
-from windlass.kube.plan import Delete, Emit, Plan, RemoveFinalizers, WaitFor
+from windlass.kube.plan import Delete, Emit, Merge, Plan, RemoveFinalizers, Target, WaitFor
 from windlass.kube.seen import Absent
 from windlass.machine_sync.machine_set.decide import decide
 
@@ -15,12 +14,15 @@ from .cases import (
     AUTHORITY,
     BEHIND_CLUSTER_API,
     CAPI_SET,
+    CLUSTER,
     CLUSTER_API_FINALIZER,
     GONE,
+    MACHINE_SET_LABEL,
     MAPI_SET,
     NOW,
     PAUSED,
     SYNC,
+    THEIRS,
     Tree,
     changed,
     snapshot,
@@ -37,6 +39,11 @@ def decided(**case: Any) -> Plan:
 
 def going(tree: Tree, **fields: Any) -> Tree:
     return changed(tree, metadata={**tree["metadata"], **GONE, **fields})
+
+
+def machine(name: str) -> Tree:
+    """A Machine of Cluster API, as far as it matters here."""
+    return {"metadata": {"name": name, "namespace": THEIRS, "uid": f"uid-of-{name}", "resourceVersion": "7"}}
 
 
 def steps(plan: Plan) -> list[tuple[str, type[Any]]]:
@@ -61,17 +68,55 @@ class TestMachineApi:
         assert steps(plan) == [("Delete", capi.MachineSet), ("Delete", capo.OpenStackMachineTemplate)]
         assert plan.needed[1].target.name == "ms-00000000"
 
-    def test_machines_of_cluster_api_go_before_their_set_which_therefore_acts(self) -> None:
-        """Cluster API deletes a Machine only while the MachineSet that owns it is there."""
-        there = {"acting": ("w-0", "w-1"), "templates": (template("ms-00000000"),)}
-        plan = decided(machine_api=going(MAPI_SET), cluster_api=MIRROR, **there)
-        assert steps(plan) == [("Delete", capi.MachineSet)]
-        plan = decided(machine_api=going(MAPI_SET), cluster_api=going(MIRROR), **there)
-        (release,) = plan.needed
-        assert release.diff() == (Change(f"metadata.annotations.{PAUSED}", "", None),)
-        plan = decided(machine_api=going(MAPI_SET), cluster_api=going(UNPAUSED), **there)
+    @pytest.mark.parametrize(
+        ("finalizers", "disowned", "propagation"),
+        [
+            ((), False, ""),
+            (("foregroundDeletion",), False, "Foreground"),
+            (("orphan",), False, "Orphan"),
+            ((), True, "Orphan"),
+        ],
+    )
+    def test_the_propagation_that_was_chosen_for_the_mirror_is_that_of_the_set(
+        self, finalizers: tuple[str, ...], disowned: bool, propagation: str
+    ) -> None:
+        mirror = going(MIRROR, finalizers=[SYNC, *finalizers])
+        (delete,) = decided(cluster_api=mirror, owned=("w-0",), disowned=disowned).needed
+        assert isinstance(delete, Delete)
+        assert (delete.target.kind, delete.propagation) == (mapi.MachineSet, propagation)
+
+    @pytest.mark.parametrize("cluster", [None, going(CLUSTER), changed(CLUSTER, metadata__uid="made-anew")])
+    def test_a_mirror_that_goes_for_the_sake_of_its_cluster_goes_alone(self, cluster: Tree | None) -> None:
+        mirror = going(MIRROR, finalizers=[CLUSTER_API_FINALIZER, SYNC, "foregroundDeletion"])
+        plan = decided(cluster_api=mirror, cluster=cluster)
+        assert steps(plan) == [("RemoveFinalizers", capi.MachineSet)]
+        assert taken_off(plan) == {capi.MachineSet: []}
+
+    def test_machines_of_cluster_api_are_deleted_before_their_set(self) -> None:
+        there = {"templates": (template("ms-00000000"),), "owned": ("w-0", "w-1")}
+        plan = decided(machine_api=going(MAPI_SET), cluster_api=MIRROR, acting=(machine("w-1"),), **there)
+        assert steps(plan) == [("Delete", capi.Machine)]
+        assert plan.needed[0].target == Target(capi.Machine, "w-1", THEIRS, "uid-of-w-1", "7")
+        plan = decided(machine_api=going(MAPI_SET), cluster_api=MIRROR, acting=(going(machine("w-1")),), **there)
         assert plan.needed == ()
-        assert plan.next == WaitFor("Cluster API to delete the machines of the set: w-0, w-1")
+        assert plan.next == WaitFor("Cluster API to delete the machines of the set: w-1")
+
+    def test_the_mirror_is_deleted_with_orphan(self) -> None:
+        (delete,) = decided(machine_api=going(MAPI_SET), cluster_api=MIRROR, owned=("w-0",)).needed
+        assert isinstance(delete, Delete)
+        assert delete.propagation == "Orphan"
+
+    @pytest.mark.parametrize("finalizer", ["orphan", "foregroundDeletion"])
+    def test_the_mirror_stays_until_the_collector_has_taken_its_machines_off(self, finalizer: str) -> None:
+        mirror = going(MIRROR, finalizers=[CLUSTER_API_FINALIZER, SYNC, finalizer])
+        plan = decided(machine_api=going(MAPI_SET), cluster_api=mirror, owned=("w-0", "w-1"))
+        assert plan.needed == ()
+        assert plan.next == WaitFor("the garbage collector to take 2 machines off the set")
+
+    def test_a_mirror_that_somebody_deleted_otherwise_is_deleted_again_with_orphan(self) -> None:
+        (delete,) = decided(machine_api=going(MAPI_SET), cluster_api=going(MIRROR), owned=("w-0",)).needed
+        assert isinstance(delete, Delete)
+        assert (delete.target.kind, delete.propagation) == (capi.MachineSet, "Orphan")
 
     def test_ss3_while_templates_are_there_nothing_is_let_go(self) -> None:
         still = template("ms-00000000", **GONE)
@@ -137,7 +182,15 @@ class TestClusterApi:
         plan = decided(machine_api=going(BEHIND_CLUSTER_API), cluster_api=CAPI_SET, templates=(ours,))
         assert taken_off(plan) == {capi.MachineSet: [CLUSTER_API_FINALIZER], mapi.MachineSet: []}
         assert [one.target.kind for one in plan.needed if isinstance(one, RemoveFinalizers)][-1] is mapi.MachineSet
-        assert [one.reason for one in plan.needed if isinstance(one, Emit)] == ["MirrorReleased"]
+        (told,) = [one for one in plan.needed if isinstance(one, Emit)]
+        assert (told.reason, told.note) == (
+            "MirrorReleased",
+            "Its mirror in the Machine API is being deleted. MachineSet ms stays, and so do its machines that Cluster "
+            "API is the authority of; they are no longer synchronized.",
+        )
+        (given_up,) = [one for one in plan.needed if isinstance(one, Merge)]
+        assert given_up.target.name == "ms-00000000"
+        assert [change.path for change in given_up.diff()] == [f"metadata.labels.{MACHINE_SET_LABEL}"]
         assert not [one for one in plan.needed if isinstance(one, Delete)]
 
     def test_ss11_a_set_takes_its_mirror_along(self) -> None:
@@ -150,6 +203,12 @@ class TestClusterApi:
         )
         assert plan.needed == ()
         assert plan.next == WaitFor("Cluster API to finish deleting the MachineSet")
+
+    def test_a_mirror_that_still_has_machines_is_orphaned_before_it_goes(self) -> None:
+        case = {"cluster_api": going(CAPI_SET, finalizers=[SYNC]), "owned": ("w-0",)}
+        (delete,) = decided(machine_api=going(BEHIND_CLUSTER_API), **case).needed
+        assert isinstance(delete, Delete)
+        assert (delete.target.kind, delete.propagation) == (mapi.MachineSet, "Orphan")
 
     def test_ss11_then_templates_go_but_those_of_users(self) -> None:
         plan = decided(

@@ -25,6 +25,8 @@ from .cases import (
     MAPI_SET,
     NAME,
     NOW,
+    OURS,
+    SYNC,
     TEMPLATE,
     THEIRS,
     Tree,
@@ -37,6 +39,29 @@ from .world import NAMESPACES, typed
 MADE: Final = template("ms-67cae42a")
 GOING: Final = changed(MAPI_SET, metadata={**MAPI_SET["metadata"], **GONE})
 MIGRATING: Final = changed(MAPI_SET, status__authoritativeAPI="Migrating")
+
+OTHER_SET: Final = changed(CAPI_SET, metadata__name="other", metadata__uid="other-uid")
+
+
+def machine(name: str, *, owner: str = "capi-uid", **annotations: str) -> Tree:
+    references = [{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "name": "any", "uid": owner}]
+    meta = {"name": name, "namespace": THEIRS, "ownerReferences": references, "annotations": annotations}
+    return {"metadata": meta, "spec": {"clusterName": "c"}}
+
+
+def mirror(name: str, *, owned: bool = True) -> Tree:
+    owner = {"apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "name": "any", "uid": "mapi-uid"}
+    return {"metadata": {"name": name, "namespace": OURS, "ownerReferences": [owner] if owned else []}, "spec": {}}
+
+
+MACHINES: Final = (
+    machine("w-0"),
+    machine("w-1", **{AUTHORITY: "MachineAPI"}),
+    machine("w-2", owner="other-uid"),
+    machine("w-3"),
+)
+MIRRORS: Final = (mirror("w-0"), mirror("w-1"), mirror("w-3", owned=False))
+"""The Machines of both APIs; w-3 no longer belongs to the set in the Machine API."""
 
 NOT_CONVERTED: Final = {"cluster", "infrastructure"}
 NOT_REFERRED_TO: Final = {"template", "infra_cluster"}
@@ -55,7 +80,33 @@ CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
     ),
     "the first of Cluster API": ({"machine_api": BEHIND_CLUSTER_API}, NOT_REFERRED_TO),
     "deleted in the Machine API": (
-        {"machine_api": GOING, "cluster_api": CAPI_SET, "templates": (MADE,), "acting": ("w-0",)},
+        {
+            "machine_api": GOING,
+            "cluster_api": CAPI_SET,
+            "templates": (MADE,),
+            "acting": (machine("w-0"),),
+            "owned": ("w-0", "w-1", "w-3"),
+        },
+        {*NOT_CONVERTED, *NOT_REFERRED_TO},
+    ),
+    "deleted in the Machine API with Orphan": (
+        {
+            "machine_api": changed(GOING, metadata__finalizers=[SYNC, "orphan"]),
+            "cluster_api": CAPI_SET,
+            "owned": ("w-0", "w-1", "w-3"),
+        },
+        {*NOT_CONVERTED, *NOT_REFERRED_TO},
+    ),
+    "deleted in Cluster API": (
+        {"cluster_api": changed(CAPI_SET, metadata={**CAPI_SET["metadata"], **GONE}), "owned": ("w-0", "w-1", "w-3")},
+        {"infrastructure", *NOT_REFERRED_TO},
+    ),
+    "the authority, deleted in Cluster API": (
+        {
+            "machine_api": changed(BEHIND_CLUSTER_API, metadata={**MAPI_SET["metadata"], **GONE}),
+            "cluster_api": changed(CAPI_SET, metadata={**CAPI_SET["metadata"], **GONE}),
+            "owned": ("w-0", "w-1"),
+        },
         {*NOT_CONVERTED, *NOT_REFERRED_TO},
     ),
     "on its way to Cluster API": (
@@ -66,22 +117,12 @@ CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
 }
 """What there is, and what of it is not looked for."""
 
-OTHER_SET: Final = changed(CAPI_SET, metadata__name="other", metadata__uid="other-uid")
-
-
-def machine(name: str, *, owner: str = "capi-uid", **annotations: str) -> Tree:
-    references = [{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "name": "any", "uid": owner}]
-    meta = {"name": name, "namespace": THEIRS, "ownerReferences": references, "annotations": annotations}
-    return {"metadata": meta, "spec": {"clusterName": "c"}}
-
-
-MACHINES: Final = (machine("w-0"), machine("w-1", **{AUTHORITY: "MachineAPI"}), machine("w-2", owner="other-uid"))
-
 
 def world(*, machine_api: Tree | None = MAPI_SET, cluster_api: Tree | None = None, **trees: Any) -> MemoryApi:
     """The objects of a case, and what does not concern it: machines of others, a MachineSet of its own template."""
     api = MemoryApi(
         mapi.MachineSet,
+        mapi.Machine,
         capi.MachineSet,
         capi.Machine,
         capi.Cluster,
@@ -94,6 +135,7 @@ def world(*, machine_api: Tree | None = MAPI_SET, cluster_api: Tree | None = Non
         (capi.MachineSet, cluster_api),
         (capi.MachineSet, OTHER_SET),
         *((capi.Machine, one) for one in MACHINES),
+        *((mapi.Machine, one) for one in MIRRORS),
         *((capo.OpenStackMachineTemplate, one) for one in (TEMPLATE, *trees.get("templates", ()))),
         (capi.Cluster, CLUSTER),
         (capo.OpenStackCluster, INFRA_CLUSTER),
@@ -125,7 +167,8 @@ def found(seen: MachineSetSnapshot) -> dict[str, Any]:
         metadata = {key: value for key, value in side.tree["metadata"].items() if key != "resourceVersion"}
         trees[name] = {**side.tree, "metadata": metadata, "apiVersion": "", "kind": ""}
     templates = tuple((one.name, one.users) for one in seen.templates)
-    return {**trees, "templates": templates, "acting": seen.acting}
+    acting = [machine.name for machine in seen.acting]
+    return {**trees, "templates": templates, "acting": acting, "owned": seen.owned, "disowned": seen.disowned}
 
 
 @pytest.mark.parametrize(("case", "unneeded"), CASES.values(), ids=CASES)
@@ -133,6 +176,15 @@ async def test_all_that_a_decision_needs_is_seen_as_it_is(case: Tree, unneeded: 
     seen, there = await observed(world(**case)), snapshot(**case)
     assert found(seen) == {name: value for name, value in found(there).items() if name not in unneeded}
     assert str(decide(seen, now=NOW)) == str(decide(there, now=NOW))
+
+
+async def test_that_the_collector_took_machines_off_a_mirror_is_seen() -> None:
+    """Orphan was chosen, and no longer shows on the set itself."""
+    api = world(cluster_api=changed(CAPI_SET, metadata={**CAPI_SET["metadata"], **GONE}))
+    assert not (await observed(api)).disowned
+    given_back = changed(MACHINES[1], metadata__ownerReferences=[])
+    api.load(typed(capi.Machine, given_back))
+    assert (await observed(api)).disowned
 
 
 async def test_who_else_uses_a_template_is_seen() -> None:

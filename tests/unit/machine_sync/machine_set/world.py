@@ -7,6 +7,7 @@ from typing import Any
 from windlass.api import capi, config, mapi
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.kube.object import Object
 from windlass.kube.rounds import MAX_ROUNDS, Rest
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.constants import Namespaces
@@ -132,7 +133,7 @@ async def machine_api_core(api: MemoryApi) -> None:
 
 
 async def cluster_api_core(api: MemoryApi) -> None:
-    """Cluster API core: finalizer, Paused condition and, unless paused, status and the end of a deletion."""
+    """Cluster API core: finalizer, Paused condition and, unless paused, status and deletion, the machines first."""
     for found in api.listing(capi.MachineSet):
         meta, tree = found.metadata, found.tree()
         paused = PAUSED in meta.annotations
@@ -142,6 +143,9 @@ async def cluster_api_core(api: MemoryApi) -> None:
             body |= {"replicas": tree["spec"].get("replicas", 1), "observedGeneration": meta.generation}
         if any(status.get(key) != value for key, value in body.items()):
             await _merge(api, capi.MachineSet, meta, {"status": body}, subresource="status")
+        elif found.deleting and not paused and (machines := _machines_of(api, meta)):
+            for machine in machines:
+                await api.delete(capi.Machine, machine.name, namespace=machine.namespace)
         elif found.deleting and not paused and CLUSTER_API_FINALIZER in meta.finalizers:
             kept = [one for one in meta.finalizers if one != CLUSTER_API_FINALIZER]
             await _merge(api, capi.MachineSet, meta, {"metadata": {"finalizers": kept}})
@@ -150,13 +154,19 @@ async def cluster_api_core(api: MemoryApi) -> None:
             await _merge(api, capi.MachineSet, meta, {"metadata": {"finalizers": finalizers}})
 
 
+def _machines_of(api: MemoryApi, machine_set: ObjectMeta) -> list[Object[capi.Machine]]:
+    machines = api.listing(capi.Machine)
+    return [one for one in machines if any(owner.uid == machine_set.uid for owner in one.metadata.owner_references)]
+
+
 def _saying_paused(status: Tree, *, paused: bool) -> Tree:
     said = {"type": "Paused", "status": str(paused), "reason": "Said"}
     others = [one for one in status.get("conditions") or [] if one["type"] != "Paused"]
     before = [one["status"] for one in status.get("conditions") or [] if one["type"] == "Paused"]
     if before == [said["status"]]:
         return {}
-    return {"conditions": [*others, {**said, "lastTransitionTime": "2026-05-01T12:00:00Z"}]}
+    conditions = [*others, {**said, "lastTransitionTime": "2026-05-01T12:00:00Z"}]
+    return {"conditions": sorted(conditions, key=lambda one: one["type"] == "Deleting")}  # as Cluster API orders them
 
 
 async def _merge(

@@ -1,0 +1,40 @@
+"""Who deleted a mirror: somebody who wants the machine to go, or the garbage collector, because of the mirror's owner.
+
+| mirror | its owner | the deletion was made by |
+|---|---|---|
+| in either API | none | somebody |
+| in either API | is gone, or there is another one of its name | the collector |
+| in either API | stays | somebody |
+| in the Machine API | a MachineSet that is being deleted | the collector, or it makes no difference |
+| in Cluster API | a MachineSet, itself a mirror, that is being deleted in the foreground | the collector |
+| in Cluster API | any other MachineSet that is being deleted | somebody: Cluster API, if the set is its own |
+| in Cluster API | the Cluster, which is being deleted | the collector, or Cluster API for the Cluster's sake |
+
+The collector deletes what has lost its owner, and what is owned by an object that goes in the foreground.
+"""
+
+from windlass.api import capi, mapi
+from windlass.api.meta import ObjectMeta
+from windlass.kube.seen import metadata_of
+from windlass.machine_sync.constants import AUTHORITY_ANNOTATION
+from windlass.machine_sync.machine.owners import cluster_owner
+from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
+from windlass.machine_sync.mirroring.collector import FOREGROUND, is_going, is_gone
+
+
+def in_machine_api(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
+    """The collector deleted the mirror that the Machine API has."""
+    owner = set_owner(mirror, mapi.MachineSet.RESOURCE.api_version)
+    return owner is not None and (is_gone(owner, seen.machine_api_set) or is_going(seen.machine_api_set))
+
+
+def in_cluster_api(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
+    """The collector deleted the mirror that Cluster API has."""
+    owner = set_owner(mirror, capi.MachineSet.RESOURCE.api_version)
+    if owner is None:
+        cluster = cluster_owner(mirror)
+        return cluster is not None and (is_gone(cluster, seen.cluster) or is_going(seen.cluster))
+    owning = metadata_of(seen.cluster_api_set)
+    if is_gone(owner, seen.cluster_api_set) or owning is None or owning.deletion_timestamp is None:
+        return is_gone(owner, seen.cluster_api_set)
+    return AUTHORITY_ANNOTATION in owning.annotations and FOREGROUND in owning.finalizers
