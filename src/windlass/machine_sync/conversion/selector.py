@@ -1,9 +1,9 @@
-"""Label selectors as one string, as Kubernetes prints them: the form of `status.selector` of a MachineSet."""
+"""Label selectors: as one string, the form of `status.selector` of a MachineSet; and which labels they name."""
 
 import re
 from typing import Final
 
-from windlass.api import capi
+from windlass.api import capi, mapi
 
 # What Kubernetes accepts as the name of a label, as the prefix of one, and as a value.
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -30,6 +30,11 @@ def selector_text(selector: capi.LabelSelector) -> str:
         requirements.append((expression.key, text))
     requirements.sort(key=_key)
     return ",".join(text for _, text in requirements)
+
+
+def selected_keys(selector: capi.LabelSelector | mapi.LabelSelector) -> set[str]:
+    """The labels that decide whether the selector matches."""
+    return {*selector.match_labels, *(expression.key for expression in selector.match_expressions)}
 
 
 def _key(requirement: tuple[str, str]) -> str:

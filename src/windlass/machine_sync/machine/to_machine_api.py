@@ -20,6 +20,7 @@ from windlass.api.meta import OwnerReference, tree
 from windlass.kube.plan import Create, Merge, Plan, Target, target
 from windlass.kube.seen import Present, metadata_of
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API_FINALIZER, SYNC_FINALIZER
+from windlass.machine_sync.conversion.selector import selected_keys
 from windlass.machine_sync.machine import infrastructure, owners
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.machine.synchronized import FROM_CLUSTER_API, Reason, failed
@@ -56,7 +57,7 @@ def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, no
     if isinstance(seen.machine_api, Present):
         actions = _update(seen, seen.machine_api, source.object, converted.machine, references=references, now=now)
         return with_warnings(seen.machine_api, converted.remarks, *finalizers, *actions)
-    return Plan.of(*finalizers, _create(seen, converted.machine, references))
+    return Plan.of(*finalizers, _create(seen, source.object, converted.machine, references))
 
 
 def _not_converted(text: str) -> Fault:
@@ -64,11 +65,13 @@ def _not_converted(text: str) -> Fault:
     return Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, what, remedy=_REMEDY)
 
 
-def _create(seen: MachineSnapshot, converted: mapi.Machine, references: list[OwnerReference]) -> Create:
+def _create(
+    seen: MachineSnapshot, source: capi.Machine, converted: mapi.Machine, references: list[OwnerReference]
+) -> Create:
     body = tree(converted)
     body.pop("status", None)
     body["metadata"] = {
-        **_metadata({}, converted, references),
+        **_metadata(seen, {}, source, converted, references),
         "finalizers": [MACHINE_API_FINALIZER, SYNC_FINALIZER],
     }
     body["spec"]["authoritativeAPI"] = CLUSTER_API
@@ -97,7 +100,7 @@ def _update(
     content = Merge(
         target=target(mirror),
         observed={"metadata": metadata.compared(observed_metadata), "spec": observed_spec},
-        desired={"metadata": _metadata(observed_metadata, converted, references), "spec": desired_spec},
+        desired={"metadata": _metadata(seen, observed_metadata, source, converted, references), "spec": desired_spec},
         why="the Cluster API Machine changed",
     )
     status = _status(mirror, converted, desired.get("status") or {}, now=now)
@@ -105,9 +108,21 @@ def _update(
     return content, status_write(mirror, status, verdict=FROM_CLUSTER_API, generation=generation, now=now)
 
 
-def _metadata(observed: Mapping[str, Any], converted: mapi.Machine, references: list[OwnerReference]) -> dict[str, Any]:
-    meta = converted.metadata
-    return metadata.mirrored(observed, labels=meta.labels, annotations=meta.annotations, owners=references)
+def _metadata(
+    seen: MachineSnapshot,
+    observed: Mapping[str, Any],
+    source: capi.Machine,
+    converted: mapi.Machine,
+    references: list[OwnerReference],
+) -> dict[str, Any]:
+    meta, labels = converted.metadata, source.metadata.labels
+    of_set = seen.machine_api_set
+    named = selected_keys(of_set.object.spec.selector) if references and isinstance(of_set, Present) else set()
+    # Without these the set of the Machine API would not find its machine, and would make another, once it is in charge.
+    selected = {key: labels[key] for key in sorted(named) if key in labels}
+    return metadata.mirrored(
+        observed, labels={**selected, **meta.labels}, annotations=meta.annotations, owners=references
+    )
 
 
 def _status(

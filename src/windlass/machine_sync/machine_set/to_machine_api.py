@@ -24,6 +24,7 @@ from windlass.kube.seen import NotServedKind, Present, Seen, Unreadable
 from windlass.machine_sync.constants import EVENT_SOURCE
 from windlass.machine_sync.conversion.field_errors import FieldError, invalid_json, too_many
 from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
+from windlass.machine_sync.conversion.selector import selected_keys
 from windlass.machine_sync.machine.owners import not_found
 from windlass.machine_sync.machine_set import selectors
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
@@ -42,7 +43,8 @@ OWNED: Final[Mapping[str, Any]] = {
 """What of the spec of the mirror follows the authority, and what each field means where it is absent.
 
 In the template the authority of machines that the Machine API would make stays, and so does a provider spec that means
-the same. The selector cannot be changed.
+the same. The selector cannot be changed, and the labels of the template match it whatever conversion makes of them: the
+Machine API admits no other set.
 """
 
 _FETCH = "failed to fetch CAPI infra resources"
@@ -70,7 +72,7 @@ def update(
     if converted.machine_set is None:
         fault = Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, f"{_CONVERT}: {converted.error}", remedy=_REMEDY)
         return failed(seen, fault, now=now)
-    content = _content(seen, mirror, converted.machine_set)
+    content = _content(seen, mirror, source.object, converted.machine_set)
     status = _status(source, mirror, converted.machine_set, changing="spec" in content.patch)
     return with_warnings(
         mirror,
@@ -134,7 +136,9 @@ def _missing(seen: MachineSetSnapshot, source: capi.MachineSet) -> Fault | None:
     return None
 
 
-def _content(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet], converted: mapi.MachineSet) -> Merge:
+def _content(
+    seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet], source: capi.MachineSet, converted: mapi.MachineSet
+) -> Merge:
     observed: Mapping[str, Any] = mirror.tree["metadata"]
     observed_spec: Mapping[str, Any] = mirror.tree.get("spec") or {}
     meta = converted.metadata
@@ -143,21 +147,32 @@ def _content(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet], convert
         observed={"metadata": metadata.compared(observed), "spec": extent(observed_spec, OWNED)},
         desired={
             "metadata": metadata.mirrored(observed, labels=meta.labels, annotations=meta.annotations, owners=[]),
-            "spec": extent(_spec(seen, observed_spec, converted), OWNED),
+            "spec": extent(_spec(seen, mirror, source, converted), OWNED),
         },
         why="the Cluster API MachineSet changed",
     )
 
 
-def _spec(seen: MachineSetSnapshot, observed: Mapping[str, Any], converted: mapi.MachineSet) -> dict[str, Any]:
+def _spec(
+    seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet], source: capi.MachineSet, converted: mapi.MachineSet
+) -> dict[str, Any]:
     spec: dict[str, Any] = tree(converted.spec)
+    if labels := _labels(mirror.object.spec, source.spec.template.metadata.labels, spec["template"]["metadata"]):
+        spec["template"]["metadata"]["labels"] = labels
     made: dict[str, Any] = spec["template"]["spec"]
-    there: Mapping[str, Any] = (observed.get("template") or {}).get("spec") or {}
+    there: Mapping[str, Any] = ((mirror.tree.get("spec") or {}).get("template") or {}).get("spec") or {}
     if "authoritativeAPI" in there:
         made["authoritativeAPI"] = there["authoritativeAPI"]
     if "providerSpec" in there:
         made["providerSpec"] = seen.platform.mirrored_provider_spec(there["providerSpec"], made.get("providerSpec"))
     return spec
+
+
+def _labels(mirror: mapi.MachineSetSpec, source: Mapping[str, str], made: Mapping[str, Any]) -> dict[str, str]:
+    """Those that conversion made for the template, and those that the selector of the mirror names beside them."""
+    there = {**mirror.template.metadata.labels, **source}
+    named = {key: there[key] for key in sorted(selected_keys(mirror.selector)) if key in there}
+    return {**named, **(made.get("labels") or {}), **mirror.selector.match_labels}
 
 
 def _status(

@@ -10,6 +10,7 @@ from .cases import (
     CAPI_MACHINE,
     EARLIER,
     INFRA,
+    MAPI_SET,
     Tree,
     after,
     changed,
@@ -100,6 +101,16 @@ def test_what_the_user_asked_for_is_kept() -> None:
         plan = decided(machine_api=asked, infra=infra)
         assert plan.needed
         assert "authoritativeAPI" not in str([getattr(write, "patch", {}).get("spec") for write in plan.needed])
+
+
+def test_a_mirror_keeps_the_labels_by_which_its_set_finds_it() -> None:
+    """Those of Cluster API are left behind, and a set in charge makes a machine for each that it does not find."""
+    by_name = changed(MAPI_SET, spec__selector={"matchLabels": {"cluster.x-k8s.io/set-name": "ms"}})
+    named = changed(CAPI_MACHINE, metadata__labels={"cluster.x-k8s.io/set-name": "ms", "cluster.x-k8s.io/other": "1"})
+    mirror = mirrored(machine_api_set=by_name, cluster_api=named)
+    assert mirror["metadata"]["labels"]["cluster.x-k8s.io/set-name"] == "ms"
+    assert "cluster.x-k8s.io/other" not in mirror["metadata"]["labels"]
+    assert decided(machine_api=mirror, machine_api_set=by_name, cluster_api=named).needed == ()
 
 
 def test_only_the_status_changed() -> None:
