@@ -13,7 +13,13 @@ from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.constants import MACHINE_API_FINALIZER, MACHINE_API_NAMESPACE
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid
 from windlass.machine_sync.conversion.machine_status import converted_addresses, printed_time
-from windlass.machine_sync.conversion.metadata import INSTANCE_STATE, machine_api_annotations, machine_api_labels
+from windlass.machine_sync.conversion.metadata import (
+    INSTANCE_STATE,
+    machine_api_annotations,
+    machine_api_labels,
+    of_a_set,
+    without_tracking,
+)
 from windlass.machine_sync.conversion.result import Conversion
 
 _PHASES: Final = {
@@ -26,7 +32,6 @@ DELETION_TIMEOUT: Final = 10
 # Immutable and equal for most machines, so one serves them all.
 _NO_NESTED_META: Final = mapi.NestedMeta()
 _NO_REFERENCE: Final = capi.ContractReference()
-_MACHINE_SET: Final = capi.MachineSet.RESOURCE.kind
 
 
 class Converted(Conversion, frozen=True, gc=False):
@@ -66,7 +71,9 @@ def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Convert
         return Converted(errors=texts, warnings=warnings, losses=losses)
 
     metadata = source.metadata
-    labels, nested_labels = machine_api_labels(metadata.labels)
+    labels, nested_labels = machine_api_labels(
+        metadata.labels if of_a_set(metadata.owner_references) else without_tracking(metadata.labels)
+    )
     for key, value in provider.labels:
         if value:
             labels[key] = value
@@ -135,7 +142,7 @@ def _lose(machine: capi.Machine, found: Findings) -> None:
     Not for minReadySeconds of a MachineSet's Machines: they have it from their set, which keeps it.
     """
     spec = machine.spec
-    if spec.min_ready_seconds and not any(owner.kind == _MACHINE_SET for owner in machine.metadata.owner_references):
+    if spec.min_ready_seconds and not of_a_set(machine.metadata.owner_references):
         found.lose("spec.minReadySeconds", spec.min_ready_seconds, by="the Machine API")
     if spec.bootstrap.config_ref != _NO_REFERENCE:
         found.lose("spec.bootstrap.configRef", spec.bootstrap.config_ref, by="the Machine API")

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion.field_errors import dropped
-from windlass.machine_sync.conversion.metadata import machine_api_annotations, machine_api_labels
+from windlass.machine_sync.conversion.metadata import (
+    machine_api_annotations,
+    machine_api_labels,
+    without_tracking,
+)
 from windlass.machine_sync.conversion.result import Conversion
 
 if TYPE_CHECKING:
@@ -59,7 +63,7 @@ def machine_api_machine_set(
         metadata=ObjectMeta(
             name=metadata.name,
             namespace=metadata.namespace,
-            labels=machine_api_labels(metadata.labels)[0],
+            labels=machine_api_labels(without_tracking(metadata.labels))[0],
             annotations=machine_api_annotations(metadata.annotations)[0],
         ),
         spec=_spec(source.spec, converted.machine.spec),

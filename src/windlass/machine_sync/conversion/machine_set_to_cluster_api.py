@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
-from windlass.api.meta import ObjectMeta
+from windlass.api.meta import ObjectMeta, OwnerReference
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
 from windlass.machine_sync.conversion.field_errors import dropped
 from windlass.machine_sync.conversion.machine_to_cluster_api import (
@@ -21,6 +21,7 @@ from windlass.machine_sync.conversion.metadata import (
     CLUSTER_NAME_LABEL,
     cluster_api_annotations,
     cluster_api_labels,
+    without_tracking,
 )
 from windlass.machine_sync.conversion.result import Conversion
 from windlass.machine_sync.conversion.selector import selector_text
@@ -29,6 +30,8 @@ from windlass.machine_sync.conversion.template_name import template_name
 if TYPE_CHECKING:
     from windlass.machine_sync.platforms.platform import Platform
 
+_OWNERS: Final = [OwnerReference(kind=mapi.MachineSet.RESOURCE.kind)]
+"""Of a Machine as the set makes it."""
 _RANDOM: Final = "Random"
 
 _MACHINES_READY: Final = condition_pair("MachinesReady", "NotReady", "Ready")
@@ -64,7 +67,8 @@ def cluster_api_machine_set(
     if source is None:
         return ConvertedSetToClusterAPI(errors=("provided MachineSet can not be nil",))
     template = source.spec.template
-    made = mapi.Machine(metadata=ObjectMeta(namespace=source.metadata.namespace), spec=template.spec)
+    meta = ObjectMeta(namespace=source.metadata.namespace, owner_references=_OWNERS)
+    made = mapi.Machine(metadata=meta, spec=template.spec)
     converted = platform.to_cluster_api(made, infrastructure)
     cluster = infrastructure.status.infrastructure_name if infrastructure is not None else ""
     own_errors = [] if cluster else [no_infrastructure_name()]
@@ -84,7 +88,7 @@ def cluster_api_machine_set(
         metadata=ObjectMeta(
             name=metadata.name,
             namespace=metadata.namespace,
-            labels={**cluster_api_labels(metadata.labels), CLUSTER_NAME_LABEL: cluster},
+            labels={**cluster_api_labels(without_tracking(metadata.labels)), CLUSTER_NAME_LABEL: cluster},
             annotations=cluster_api_annotations(metadata.annotations),
         ),
         spec=_spec(platform, source.spec, machine, cluster=cluster, template=name),

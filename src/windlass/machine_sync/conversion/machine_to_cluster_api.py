@@ -21,6 +21,9 @@ from windlass.machine_sync.conversion.metadata import (
     cluster_api_annotations,
     cluster_api_labels,
     hook_annotations,
+    of_a_set,
+    without_notes,
+    without_tracking,
 )
 from windlass.machine_sync.conversion.result import Conversion
 
@@ -96,10 +99,14 @@ def cluster_api_machine(
         return ConvertedToClusterAPI(errors=texts, warnings=warnings, losses=losses)
 
     name = source.metadata.name
-    labels = {**cluster_api_labels(source.metadata.labels), **nested.labels, CLUSTER_NAME_LABEL: cluster}
+    labels = {**cluster_api_labels(source.metadata.labels), **nested.labels}
+    labels = {
+        **(labels if of_a_set(source.metadata.owner_references) else without_tracking(labels)),
+        CLUSTER_NAME_LABEL: cluster,
+    }
     annotations = {
         **cluster_api_annotations(source.metadata.annotations),
-        **nested.annotations,
+        **without_notes(nested.annotations),
         **hook_annotations(source.spec.lifecycle_hooks),
     }
     machine = capi.Machine(

@@ -5,17 +5,33 @@
 | label `machine.openshift.io/cluster-api-machine-role: x`, and `-type: x` | label `node-role.kubernetes.io/x: ""` |
 | labels `machine.openshift.io/{instance-type,region,zone}` | none: they follow from the infrastructure machine |
 | annotation `machine.openshift.io/delete-machine` | annotation `cluster.x-k8s.io/delete-machine` |
+| the same, `machine.openshift.io/exclude-node-draining` | `machine.cluster.x-k8s.io/exclude-node-draining` |
 | annotation `machine.openshift.io/instance-state` | none: it follows from the infrastructure machine |
 | `spec.lifecycleHooks` | one annotation for each hook |
 | labels and annotations of `spec.metadata`, for the Node | labels and annotations of the Machine |
 
-What contains `cluster.x-k8s.io/` belongs to Cluster API and is not mirrored in the Machine API. What the sync notes on
-a mirror for itself is not mirrored either. All else is copied.
+What contains `cluster.x-k8s.io/` belongs to Cluster API and is not mirrored in the Machine API. Notes about the object
+that bears them are mirrored in neither direction, and do not go on to the Node: those of the sync, and those of tools
+that apply objects. Such a tool takes an object with its mark for one of its own, and deletes what it has not applied.
+
+| of | annotations | labels |
+|---|---|---|
+| kubectl | `kubectl.kubernetes.io/last-applied-configuration` | |
+| Argo CD | `argocd.argoproj.io/*` | `argocd.argoproj.io/*`, `app.kubernetes.io/instance` |
+| Flux | `kustomize.toolkit.fluxcd.io/*`, `helm.toolkit.fluxcd.io/*` | the same |
+| Helm | `meta.helm.sh/*` | `app.kubernetes.io/managed-by` |
+
+These labels are left out of MachineSets, and of Machines that no MachineSet owns: the ones that people apply. Machines
+of a set, templates and selectors keep them: a selector may name them.
+
+All else is copied.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from windlass.api import mapi
+from windlass.api.meta import OwnerReference
 from windlass.machine_sync.constants import BOOKKEEPING
 
 CONTROL_PLANE_LABEL: Final = "cluster.x-k8s.io/control-plane"
@@ -33,6 +49,19 @@ _PRE_DRAIN: Final = "pre-drain.delete.hook.machine.cluster.x-k8s.io/"
 _PRE_TERMINATE: Final = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/"
 _DELETE_MACHINE: Final = "cluster.x-k8s.io/delete-machine"
 _MACHINE_API_DELETE_MACHINE: Final = "machine.openshift.io/delete-machine"
+_EXCLUDE_DRAINING: Final = "machine.cluster.x-k8s.io/exclude-node-draining"
+_MACHINE_API_EXCLUDE_DRAINING: Final = "machine.openshift.io/exclude-node-draining"
+_TO_MACHINE_API: Final = {
+    _DELETE_MACHINE: _MACHINE_API_DELETE_MACHINE,
+    _EXCLUDE_DRAINING: _MACHINE_API_EXCLUDE_DRAINING,
+}
+"""Annotations that mean the same to the controllers of both APIs."""
+_TO_CLUSTER_API: Final = {ours: theirs for theirs, ours in _TO_MACHINE_API.items()}
+
+_APPLIERS: Final = ("argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
+_NOTED: Final = frozenset({*BOOKKEEPING, "kubectl.kubernetes.io/last-applied-configuration"})
+_NOTED_PREFIXES: Final = (*_APPLIERS, "meta.helm.sh/")
+_TRACKING: Final = frozenset({"app.kubernetes.io/instance", "app.kubernetes.io/managed-by"})
 
 # Immutable and equal for most machines, so one serves them all.
 _NO_HOOKS: Final = mapi.LifecycleHooks()
@@ -69,7 +98,7 @@ def machine_api_annotations(annotations: dict[str, str]) -> tuple[dict[str, str]
     pre_drain: list[mapi.LifecycleHook] = []
     pre_terminate: list[mapi.LifecycleHook] = []
     for key, value in annotations.items():
-        if key in BOOKKEEPING:
+        if _is_note(key):
             continue
         if _CLUSTER_API not in key:
             mirrored[key] = nested[key] = value
@@ -77,8 +106,9 @@ def machine_api_annotations(annotations: dict[str, str]) -> tuple[dict[str, str]
             pre_drain.append(mapi.LifecycleHook(name=key.removeprefix(_PRE_DRAIN), owner=value))
         elif key.startswith(_PRE_TERMINATE):
             pre_terminate.append(mapi.LifecycleHook(name=key.removeprefix(_PRE_TERMINATE), owner=value))
-    if _DELETE_MACHINE in annotations:
-        mirrored[_MACHINE_API_DELETE_MACHINE] = annotations[_DELETE_MACHINE]
+    for theirs, ours in _TO_MACHINE_API.items():
+        if theirs in annotations:
+            mirrored[ours] = annotations[theirs]
     if not pre_drain and not pre_terminate:
         return mirrored, nested, _NO_HOOKS
     pre_drain.sort(key=_hook_name)
@@ -113,11 +143,35 @@ def cluster_api_annotations(annotations: dict[str, str]) -> dict[str, str]:
     mirrored = {
         key: value
         for key, value in annotations.items()
-        if key not in (INSTANCE_STATE, _MACHINE_API_DELETE_MACHINE, *BOOKKEEPING)
+        if key != INSTANCE_STATE and key not in _TO_CLUSTER_API and not _is_note(key)
     }
-    if _MACHINE_API_DELETE_MACHINE in annotations:
-        mirrored[_DELETE_MACHINE] = annotations[_MACHINE_API_DELETE_MACHINE]
+    for ours, theirs in _TO_CLUSTER_API.items():
+        if ours in annotations:
+            mirrored[theirs] = annotations[ours]
     return mirrored
+
+
+def without_notes(annotations: dict[str, str]) -> dict[str, str]:
+    """`annotations` but for what somebody notes there about the object that bears them."""
+    return {key: value for key, value in annotations.items() if not _is_note(key)}
+
+
+def without_tracking(labels: dict[str, str]) -> dict[str, str]:
+    """`labels` but for those by which a tool finds the objects that it has applied.
+
+    >>> without_tracking({"app.kubernetes.io/instance": "fleet", "team": "a"})
+    {'team': 'a'}
+    """
+    return {key: value for key, value in labels.items() if key not in _TRACKING and not key.startswith(_APPLIERS)}
+
+
+def of_a_set(owners: Iterable[OwnerReference]) -> bool:
+    """Whether a MachineSet is among the owners of a Machine."""
+    return any(owner.kind == mapi.MachineSet.RESOURCE.kind for owner in owners)
+
+
+def _is_note(annotation: str) -> bool:
+    return annotation in _NOTED or annotation.startswith(_NOTED_PREFIXES)
 
 
 def hook_annotations(hooks: mapi.LifecycleHooks) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Cluster API is authoritative: the template of the mirror matches the mirror's own selector.
 
-Conversion leaves labels with `cluster.x-k8s.io/` in their key behind. The webhook of the Machine API refuses a set whose
-selector does not match the labels of its template, and then nothing of the set could be mirrored.
+Conversion leaves labels with `cluster.x-k8s.io/` in their key behind. The webhook of the Machine API refuses a set
+whose selector does not match the labels of its template, and then nothing of the set could be mirrored.
 """
 
 import pytest
