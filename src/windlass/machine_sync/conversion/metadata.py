@@ -5,7 +5,7 @@
 | label `machine.openshift.io/cluster-api-machine-role: x`, and `-type: x` | label `node-role.kubernetes.io/x: ""` |
 | labels `machine.openshift.io/{instance-type,region,zone}` | none: they follow from the infrastructure machine |
 | annotation `machine.openshift.io/delete-machine` | annotation `cluster.x-k8s.io/delete-machine` |
-| the same, `machine.openshift.io/exclude-node-draining` | `machine.cluster.x-k8s.io/exclude-node-draining` |
+| annotation `machine.openshift.io/exclude-node-draining` | the same of `machine.cluster.x-k8s.io/` |
 | annotation `machine.openshift.io/instance-state` | none: it follows from the infrastructure machine |
 | `spec.lifecycleHooks` | one annotation for each hook |
 | labels and annotations of `spec.metadata`, for the Node | labels and annotations of the Machine |
