@@ -127,6 +127,33 @@ _IN_TURN = (
         ("        if not self._rival.gone:", "        if False:"),
         ('{"metadata": {"resourceVersion": version}, "spec": spec}', '{"spec": spec}'),
     ),
+    *_in(
+        "kube/transport.py",
+        "kube/test_client_errors.py",
+        ("            limit = min(limit, self.fence.longest_write)\n", "            pass\n"),
+        ("            self.fence.gate(left)\n", "            pass\n"),
+    ),
+    *_in(
+        "kube/manager.py",
+        "kube/test_manager.py",
+        ("        entry = self._entries.get(name)\n", "        entry = self._entries.pop(name, None)\n"),
+        (
+            "        if self._stopping.is_set():\n            self._entries",
+            "        if False:\n            self._entries",
+        ),
+        ("client.fence is not election:", "False:"),
+    ),
+    *_in(
+        "kube/permissions.py",
+        "kube/test_permissions.py",
+        ("each.namespace in (None, namespace) and ", ""),
+        (" and (not each.names or name in each.names)", ""),
+    ),
+    *_in(
+        "kube/reader.py",
+        "kube/test_reader.py",
+        ('        require(self._permits, kind, "get", namespace=namespace, name=name)\n', ""),
+    ),
 )
 
 _DECIDING = (
