@@ -63,6 +63,12 @@ async def test_what_is_only_cached_may_not_be_asked_for(reader: Callable[..., Me
         await cached.see(Widget, "a", live=True, **SHOP)
 
 
+async def test_what_a_selector_may_leave_out_has_to_be_asked_for(reader: Callable[..., MemoryReader]) -> None:
+    selected = reader(watch={**SHOP, "label_selector": "size=1", "cache_only": True})
+    with pytest.raises(Undeclared):
+        await selected.see(Widget, "a", **SHOP)
+
+
 async def test_what_is_not_watched_needs_a_permission_of_its_own(reader: Callable[..., MemoryReader]) -> None:
     with pytest.raises(Undeclared, match=r"may get secrets 'pull' in shop"):
         await reader().see(Secret, "pull", **SHOP)

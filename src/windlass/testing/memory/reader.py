@@ -87,7 +87,9 @@ class MemoryReader:
         if self._controller is None:
             return
         held = any(
-            watch.kind is kind and watch.namespace in (None, namespace) and not watch.metadata_only
+            watch.kind is kind
+            and watch.namespace in (None, namespace)
+            and not (watch.metadata_only or watch.label_selector)
             for watch in self._controller.watches
         )
         if asks or not held:
