@@ -16,14 +16,17 @@ from .cases import CAPI_SET, CLUSTER, INFRA_CLUSTER, INFRASTRUCTURE, MAPI_SET, T
 from .world import NAMESPACES, world
 
 
+def watches(reader: MemoryReader) -> tuple[Watch[str], ...]:
+    return machine_set_controller(reader, platform=OPENSTACK, namespaces=NAMESPACES).watches
+
+
 def woken(kind: type[Any], tree: Tree, **trees: Any) -> list[str]:
     """The sets that an object of `kind` concerns."""
     reader = MemoryReader(world(**trees))
-    watches: list[Watch[str]] = [*machine_set_controller(reader, platform=OPENSTACK, namespaces=NAMESPACES).watches]
-    for watch in watches:
+    for watch in watches(reader):
         for index, values in watch.indexes.items():
             reader.add_index(watch.kind, index, values)
-    (watch,) = [watch for watch in watches if watch.kind is kind]
+    (watch,) = [watch for watch in watches(reader) if watch.kind is kind]
     return sorted(watch.map(Object.of(kind, tree)))
 
 
@@ -47,6 +50,23 @@ def test_a_template_of_nobody_wakes_nobody() -> None:
 def test_an_infra_cluster_wakes_the_sets_in_it() -> None:
     assert woken(capo.OpenStackCluster, INFRA_CLUSTER, cluster_api=CAPI_SET) == ["ms"]
     assert woken(capo.OpenStackCluster, changed(INFRA_CLUSTER, metadata__name="other"), cluster_api=CAPI_SET) == []
+
+
+def test_the_end_of_a_machine_wakes_the_set_that_it_held_and_nothing_else_of_it_does() -> None:
+    owner = {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachineSet",
+        "name": "ms",
+        "uid": "u",
+        "controller": True,
+    }
+    tree: Tree = {"metadata": {"name": "w-0", "ownerReferences": [owner]}}
+    assert woken(capi.Machine, tree) == ["ms"]
+    machine: Object[Any] = Object.of(capi.Machine, tree)
+    (watch,) = [watch for watch in watches(MemoryReader(world())) if watch.kind is capi.Machine]
+    assert watch.when(machine, None)
+    assert not watch.when(None, machine)
+    assert not watch.when(machine, machine)
 
 
 def test_a_cluster_wakes_all_sets_of_the_machine_api_which_wait_for_it() -> None:

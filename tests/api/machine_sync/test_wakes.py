@@ -1,0 +1,121 @@
+"""What comes last is noticed by a watch and by nothing else: no resync, no safety look and no retry brings a key back.
+
+Both controllers run here with every timer off. Each test leaves out one object, waits until the controllers have
+nothing more to do without it, and adds it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from windlass.api import capi
+from windlass.kube import config
+from windlass.kube.backoff import Constant
+from windlass.kube.client import Client
+from windlass.kube.controller import Controller
+from windlass.kube.manager import Manager
+from windlass.kube.plan import Done, Plan, RequeueAfter, WaitFor
+from windlass.kube.reader import CacheReader
+from windlass.machine_sync.controllers import Make, makers
+
+from .stage import CLUSTER, Stage, eventually
+
+pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
+
+NEVER = Constant(86_400.0)
+
+Last = Callable[[Stage], Awaitable[object]]
+
+
+class Woken:
+    """The controllers of a stage without timers; `decided` is the last plan for each name."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.decided: dict[str, Plan] = {}
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        stage = self.stage
+        cluster = config.load(kubeconfig=stage.account)
+        async with Client(cluster) as client, Manager(client, tune_gc=False) as manager:
+            for make in makers(platform=stage.example.platform, namespaces=stage.namespaces, resync=0.0):
+                await manager.start(self.without_timers(make))
+            task = asyncio.create_task(manager.run())
+            try:
+                yield
+            finally:
+                manager.shut_down()
+                await task
+
+    def without_timers(self, make: Make) -> Callable[[CacheReader], Controller[str, Any]]:
+        def made(reader: CacheReader) -> Controller[str, Any]:
+            controller = make(reader)
+
+            def decide(snapshot: Any, *, now: datetime) -> Plan:
+                plan = controller.decide(snapshot, now=now)
+                self.decided[snapshot.name] = plan
+                timed = isinstance(plan.next, RequeueAfter | WaitFor)
+                return structs.replace(plan, next=Done("no timer")) if timed else plan
+
+            return structs.replace(controller, decide=decide, backoff=NEVER, conflict=NEVER)
+
+        return made
+
+    async def rests(self, name: str) -> None:
+        """Everything was done about `name` that can be done now."""
+
+        async def plan() -> Plan | None:
+            return self.decided.get(name)
+
+        await eventually(plan, lambda found: found is not None and not found.needed, what=f"rest of {name}")
+
+
+async def the_cluster(stage: Stage) -> None:
+    kind = stage.example.platform.infra_cluster.RESOURCE
+    reference = {"apiGroup": kind.group, "kind": kind.kind, "name": CLUSTER}
+    await stage.make(capi.Cluster, CLUSTER, {"infrastructureRef": reference})
+
+
+async def the_infra_cluster(stage: Stage) -> None:
+    await stage.infra_cluster()
+
+
+async def the_twin_of_its_set(stage: Stage) -> None:
+    await stage.mirror_set()
+
+
+async def the_infra_machine(stage: Stage) -> None:
+    await stage.infra_machine("w-0")
+
+
+@pytest.mark.parametrize("last", [the_infra_cluster, the_twin_of_its_set, the_infra_machine])
+async def test_a_machine_of_cluster_api_is_mirrored_when_what_was_missing_comes(stage: Stage, last: Last) -> None:
+    woken = Woken(stage)
+    async with woken.running():
+        await stage.source_set()
+        for each in (the_infra_cluster, the_twin_of_its_set):
+            if each is not last:
+                await each(stage)
+        await stage.machine("w-0", infra=last is not the_infra_machine)
+        await woken.rests("w-0")
+        await last(stage)
+        await stage.in_sync("w-0")
+
+
+@pytest.mark.parametrize("last", [the_cluster, the_infra_cluster])
+async def test_a_machine_of_the_machine_api_is_mirrored_when_what_was_missing_comes(stage: Stage, last: Last) -> None:
+    await stage.cluster()
+    woken = Woken(stage)
+    kind = capi.Cluster if last is the_cluster else stage.example.platform.infra_cluster
+    await stage.delete(kind, CLUSTER)
+    async with woken.running():
+        await stage.machine_of_machine_api("w-0")
+        await woken.rests("w-0")
+        await last(stage)
+        await stage.in_sync("w-0")
