@@ -79,6 +79,7 @@ _SEEING = (
         ("return not meta.finalizers and meta.deletion_grace_period_seconds == 0", "return not meta.finalizers"),
         ("if version is None or (position is not None and version <= position):", "if version is None:"),
         ("return version is not None and version <= tombstone.version", "return False"),
+        ("return self._entries.get(key) is tombstone and self.drop(key)", "return self.drop(key)"),
     ),
     *_in(
         "kube/store.py",
@@ -93,6 +94,11 @@ _SEEING = (
         ("if isinstance(error, Gone | _Rewound):", "if False:"),
         ('raise TransportError("the stream ended before the list was complete")', "return"),
         ("if self._silences >= _SILENT_WATCHES_BEFORE_LIST:", "if False:"),
+    ),
+    *_in(
+        "kube/reader.py",
+        "kube/test_reader.py",
+        ("if found is not None or not (confirm or cache.selected):", "if found is not None or not confirm:"),
     ),
     *_in("kube/object.py", "kube/test_nesting.py", ("        if CUT in self.raw:", "        if False:")),
     *_in(
@@ -110,6 +116,7 @@ _IN_TURN = (
         (".delay(failures, self._random), at_least)", ".delay(failures, self._random), 0.0)"),
         ("(not normal or self._normal_in_a_row >= LOW_SHARE)", "not normal"),
         ("        if again is not None and not self._closed:", "        if False:"),
+        ("if due is not None and due.priority <= priority:", "if due is not None:"),
     ),
     *_in(
         "kube/lease.py",
@@ -230,6 +237,11 @@ _OBSERVING = (
         ("            Watch(capi.Cluster, of_this_cluster, namespace=theirs, when=identity_differs),\n", ""),
         (", *of_cluster_api(BY_INFRA_MACHINE)(infra)}", "}"),
         ("for kind in both for machine", "for kind in (capi.Machine,) for machine"),
+    ),
+    *_in(
+        "machine_sync/machine_set/controller.py",
+        "machine_sync/machine_set/test_controller.py",
+        ("    return old is not None and new is None", "    return True"),
     ),
     *_in(
         "machine_sync/machine_set/observe.py",
