@@ -108,6 +108,7 @@ class CachePool:
             shared.indexes[name, index] -= 1
             if not shared.indexes[name, index]:
                 shared.cache.remove_index((name, index))
+                del shared.indexes[name, index]
         if not shared.users:
             del self._shared[_key(watch)]
             self.ledger.remove(shared.cache)
