@@ -165,6 +165,27 @@ async def test_a_streaming_list_that_keeps_failing_is_replaced_by_pages(server: 
     assert server.requests["list"] == 1
 
 
+def test_a_streaming_list_that_ends_before_it_is_complete_has_failed() -> None:
+    class EndsEarly(ScriptedServer):
+        async def watch(self, kind, **options):  # type: ignore[no-untyped-def]
+            if options["send_initial_events"]:
+                self.requests["stream"] += 1
+                await asyncio.sleep(0.1)
+                return
+            async for event in super().watch(kind, **options):
+                yield event
+
+    async def main() -> None:
+        server = EndsEarly(Widget)
+        server.put("a")
+        async with following(server) as follower:
+            await follower.catches_up()
+            assert follower.reflector.pulse.failures == 0
+        assert (server.requests["stream"], server.requests["list"]) == (3, 1)
+
+    run(main())
+
+
 @scenario
 async def test_what_is_missed_while_disconnected_is_told_once_and_in_order(server: ScriptedServer) -> None:
     async with following(server) as follower:
