@@ -173,7 +173,6 @@ _DECIDING = (
     *_in(
         "machine_sync/machine/decide.py",
         "machine_sync/machine/test_migration.py",
-        ("if not move.requested or found.deleting:", "if not move.requested:"),
         ("if _being_provisioned(seen, found):", "if False:"),
         ("if not migration.taken_up(move):", "if False:"),
     ),
@@ -184,6 +183,7 @@ _DECIDING = (
         ("moving = next((part for part in move.parts if not part.stands_still), None)", "moving = None"),
         ("for part in reversed(move.parts):", "for part in move.parts:"),
         ("if isinstance(part.seen, Unreadable) and part.reports:", "if False:"),
+        (" or not is_true(_conditions(move.machine_api), SYNCHRONIZED):", ":"),
         ("            goal = move.source\n", "            pass\n"),
         ("return self.annotated and (not self.reports or _says_paused(self.seen))", "return self.annotated"),
         (
