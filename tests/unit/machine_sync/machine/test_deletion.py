@@ -169,9 +169,11 @@ def test_a_mirror_is_not_let_go_while_an_infra_machine_is_left() -> None:
     assert decided(cluster_api=None, machine_api=going(MIRROR), infra=going(INFRA)).needed == ()
 
 
-def test_an_infra_machine_is_not_deleted_while_only_a_cache_misses_its_machine() -> None:
-    seen = replace(snapshot(cluster_api=None, machine_api=going(MIRROR)), cluster_api=Absent())
-    assert decide(seen, now=NOW).needed == ()
+def test_an_infra_machine_is_not_deleted_while_only_a_cache_says_that_its_machine_is_gone() -> None:
+    seen = snapshot(cluster_api=None, machine_api=going(MIRROR))
+    plan = decide(replace(seen, cluster_api=Absent(confirmed=False)), now=NOW)
+    assert plan.needed == ()
+    assert isinstance(plan.next, WaitFor)
 
 
 def test_an_infra_machine_that_only_we_hold_is_let_go_before_the_mirror() -> None:
