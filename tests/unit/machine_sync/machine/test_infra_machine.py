@@ -100,6 +100,17 @@ class TestRecreation:
             ("Merge status", "machine_api"),
         ]
 
+    def test_what_it_owns_is_orphaned_before_it_goes(self) -> None:
+        """The garbage collector's finalizer stays, until it has taken the object off all that it owned."""
+        case = resized()
+        finalizers = [INFRA_FINALIZER, "orphan", SYNC]
+        going = changed(
+            case["infra"], metadata__deletionTimestamp=GONE["deletionTimestamp"], metadata__finalizers=finalizers
+        )
+        plan = decided(**{**case, "infra": going})
+        (off,) = [action for action in plan.needed if isinstance(action, RemoveFinalizers)]
+        assert off.desired == ["orphan"]
+
     @pytest.mark.parametrize("going", [{}, {"metadata__deletionTimestamp": GONE["deletionTimestamp"]}])
     def test_nothing_is_stripped_or_deleted_that_is_not_paused(self, going: Tree) -> None:
         """Its provider would take it for the end of the instance."""
