@@ -22,6 +22,7 @@ from .cases import (
     settled,
     writes,
 )
+from .migration_cases import aws_under_cluster_api
 
 
 def test_a_created_mirror_gets_status_condition_generation_and_authority_in_one_write() -> None:
@@ -93,6 +94,16 @@ def test_a_default_that_the_server_set_on_the_infra_machine_writes_nothing() -> 
     mirror = mirrored(infra=changed(INFRA, **with_ref))
     defaulted = changed(INFRA, **with_ref, spec__identityRef__type="Secret")
     assert decided(machine_api=mirror, infra=defaulted).needed == ()
+
+
+def test_a_provider_spec_that_says_the_same_in_another_order_is_left_as_it_is() -> None:
+    case = aws_under_cluster_api()
+    tags = {"spec__additionalTags": {"a": "1", "b": "2"}}
+    case = settled(**{**case, "infra": changed(case["infra"], **tags)})
+    value = case["machine_api"]["spec"]["providerSpec"]["value"]
+    assert len(value["tags"]) > 1
+    reordered = changed(case["machine_api"], spec__providerSpec__value__tags=value["tags"][::-1])
+    assert decided(**{**case, "machine_api": reordered}).needed == ()
 
 
 def test_what_the_user_asked_for_is_kept() -> None:
