@@ -295,7 +295,7 @@ _MIRRORING = (
     ),
     *_in(
         "machine_sync/conversion/machine.py",
-        "machine_sync/conversion/test_to_machine_api.py",
+        "machine_sync/conversion/test_machine.py",
         ("if delete is not None and delete != DELETION_TIMEOUT:", "if False:"),
         ("provider_id=source.spec.provider_id or None", "provider_id=None"),
     ),
