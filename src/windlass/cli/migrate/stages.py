@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from windlass.kube.seen import Present, Seen, Unreadable
 from windlass.machine_sync.constants import CLUSTER_API, MIGRATING
-from windlass.machine_sync.mirroring.migration import PAUSED
+from windlass.machine_sync.mirroring.move import PAUSED
 from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
 from windlass.machine_sync.preflight.checks import condition
 

@@ -9,7 +9,7 @@ from windlass.api.meta import ObjectMeta, OwnerReference
 from windlass.kube.plan import Outcome
 from windlass.kube.seen import Absent, Seen, metadata_of
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.mirroring.migration import Move, Pausable
+from windlass.machine_sync.mirroring.move import Move, Pausable
 from windlass.machine_sync.platforms import Platform
 
 

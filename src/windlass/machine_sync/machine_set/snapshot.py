@@ -9,7 +9,7 @@ from windlass.api.meta import ObjectMeta
 from windlass.kube.plan import Outcome
 from windlass.kube.seen import Absent, Present, Seen, Unreadable
 from windlass.machine_sync.constants import MACHINE_SET_LABEL, Namespaces
-from windlass.machine_sync.mirroring.migration import Move, Pausable
+from windlass.machine_sync.mirroring.move import Move, Pausable
 from windlass.machine_sync.platforms import Platform
 
 

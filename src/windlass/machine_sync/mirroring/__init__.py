@@ -4,6 +4,7 @@
 |---|---|
 | `synchronized` | the `Synchronized` condition and the one status write of a Machine API object; who is authoritative |
 | `migration` | moving authority from one API to the other, and back at any point |
+| `move` | what such a move is about, and what those who have to stand still say |
 | `metadata` | which labels and annotations a mirror has: what the sync put there, and what others did |
 | `conditions` | conditions of the authoritative object merged into those of its mirror |
 | `infra_spec` | where an infra machine, or the template of one, really differs from what conversion gives |

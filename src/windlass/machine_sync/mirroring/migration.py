@@ -44,12 +44,10 @@ from datetime import datetime
 from math import inf
 from typing import Any
 
-from msgspec import Struct
-
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.conditions import find, is_true, put
 from windlass.kube.plan import Emit, Merge, Outcome, Plan, WaitFor, target, target_of
-from windlass.kube.seen import NotServedKind, Present, Seen, Unreadable, metadata_of
+from windlass.kube.seen import NotServedKind, Present, Unreadable
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
@@ -58,11 +56,10 @@ from windlass.machine_sync.constants import (
     MIGRATING,
     PAUSED_ANNOTATION,
 )
+from windlass.machine_sync.mirroring.move import PAUSED, Move, Pausable, conditions_of, says_paused
 from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED, Fault, Verdict, status_fields
 
 AUTHORITY_CHANGED = Verdict(None, "AuthoritativeAPIChanged", "Waiting for resync after change of AuthoritativeAPI")
-
-PAUSED = "Paused"
 
 _NOTHING = Plan()
 _GENERATION = "synchronizedGeneration"
@@ -70,80 +67,6 @@ _PATIENCE = 30.0
 """Seconds after which we look again for somebody else's `Paused` condition, should a watch event be lost."""
 _COURTESY = 2.0
 """Seconds that the Machine API's controllers get to say who is authoritative; times of conditions are whole seconds."""
-
-
-class Pausable(Struct, frozen=True):
-    """An object of Cluster API that its controllers leave alone while it is annotated.
-
-    `reports`: they say so in a `Paused` condition. Some providers never do; for them the annotation has to be enough.
-    """
-
-    kind: type[KubernetesObject]
-    seen: Seen[Any]
-    reports: bool = True
-
-    @property
-    def metadata(self) -> ObjectMeta | None:
-        return metadata_of(self.seen)
-
-    @property
-    def annotations(self) -> Mapping[str, str]:
-        meta = self.metadata
-        return meta.annotations if meta is not None else {}
-
-    @property
-    def annotated(self) -> bool:
-        return PAUSED_ANNOTATION in self.annotations
-
-    @property
-    def stands_still(self) -> bool:
-        if self.metadata is None:
-            return True
-        return self.annotated and (not self.reports or _says_paused(self.seen))
-
-    def __str__(self) -> str:
-        meta = self.metadata
-        return f"{self.kind.RESOURCE.kind} {meta.name if meta else ''}".strip()
-
-
-class Move(Struct, frozen=True):
-    """One object of the Machine API and what it mirrors, or is mirrored by.
-
-    `parts` are the objects of Cluster API that must stand still when the Machine API is authoritative, the Machine or
-    MachineSet first.
-    """
-
-    machine_api: Present[Any]
-    parts: tuple[Pausable, ...]
-
-    @property
-    def spec(self) -> str:
-        return str(self.machine_api.object.spec.authoritative_api)
-
-    @property
-    def status(self) -> str:
-        return str(self.machine_api.object.status.authoritative_api)
-
-    @property
-    def came_from(self) -> str:
-        """The last stable authority; "" if nobody has noted it."""
-        noted = str(self.machine_api.object.status.synchronized_api)
-        return noted if noted in (MACHINE_API, CLUSTER_API) else ""
-
-    @property
-    def source(self) -> str:
-        """Whose object the mirror was made from when the move began. Only while authority moves."""
-        return self.came_from or _other(self.spec)
-
-    @property
-    def noted(self) -> int:
-        """The generation of the authority that the mirror is known to have."""
-        return int(self.machine_api.object.status.synchronized_generation)
-
-    @property
-    def requested(self) -> bool:
-        """Authority is to move, and has not begun to."""
-        return {self.status, self.spec} == {MACHINE_API, CLUSTER_API}
 
 
 def begin(move: Move, plan: Plan = _NOTHING) -> Plan:
@@ -158,10 +81,11 @@ def begin(move: Move, plan: Plan = _NOTHING) -> Plan:
 def recreated(move: Move) -> Plan | None:
     """The first step of the way through Migrating and back, where the API lets the noted generation go down.
 
-    None if it need not. It must not stay above: the next edits of the new object would pass for noted.
+    None if it need not, or if the way could not be gone to its end. The noted generation must not stay above: the next
+    edits of the new object would pass for noted.
     """
-    source = _source(move, move.status)
-    if not move.status or source is None or move.noted <= source.generation:
+    source = move.metadata_of(move.status)
+    if not move.status or source is None or move.noted <= source.generation or _blind(move):
         return None
     why = f"generation {move.noted} is noted, but {move.status}'s object was recreated and is at {source.generation}"
     return Plan.of(_leave(move, why=why))
@@ -187,8 +111,8 @@ def synchronized(move: Move, *, authority: str, noted: int | None = None) -> boo
 
     `noted` is the generation that is about to be noted, None for what the status says.
     """
-    source = _source(move, authority)
-    if source is None or not is_true(_conditions(move.machine_api), SYNCHRONIZED):
+    source = move.metadata_of(authority)
+    if source is None or not is_true(conditions_of(move.machine_api.tree), SYNCHRONIZED):
         return False
     return (move.noted if noted is None else noted) == source.generation
 
@@ -196,7 +120,7 @@ def synchronized(move: Move, *, authority: str, noted: int | None = None) -> boo
 def up_to_date(copying: Plan) -> bool:
     """`copying`, the plan that brings a mirror up to date, succeeds and changes nothing but status."""
     last = copying.actions[-1] if copying.actions else None
-    if not isinstance(last, Merge) or not is_true(_list(_status(last.desired).get("conditions")), SYNCHRONIZED):
+    if not isinstance(last, Merge) or not is_true(conditions_of(last.desired), SYNCHRONIZED):
         return False
     return all(isinstance(action, Emit) or action.subresource == "status" for action in copying.needed)
 
@@ -208,8 +132,8 @@ def taken_up(move: Move) -> bool:
     own request, while they have just begun to act.
     """
     if move.status == MACHINE_API:
-        return not _says_paused(move.machine_api)
-    return not any(part.reports and not part.annotated and _says_paused(part.seen) for part in move.parts)
+        return not says_paused(move.machine_api)
+    return not any(part.reports and not part.annotated and says_paused(part.seen) for part in move.parts)
 
 
 def proceed(move: Move, *, in_sync: Callable[[], bool], now: datetime) -> Plan:
@@ -281,7 +205,7 @@ def unheard(found: Present[Any], *, now: datetime) -> Plan | None:
     refused. None if their `Paused` does not speak of the move (any more), or they have had time enough: they may not
     be there.
     """
-    conditions = _conditions(found)
+    conditions = conditions_of(found.tree)
     changed, paused = find(conditions, SYNCHRONIZED), find(conditions, PAUSED)
     if changed is None or paused is None or changed.get("reason") != AUTHORITY_CHANGED.reason:
         return None
@@ -317,7 +241,7 @@ def _to_machine_api(move: Move, *, now: datetime) -> Plan:
 
 def _to_cluster_api(move: Move, *, now: datetime) -> Plan:
     never_left = move.came_from == CLUSTER_API and not any(part.annotated for part in move.parts)
-    if not never_left and not _says_paused(move.machine_api):
+    if not never_left and not says_paused(move.machine_api):
         return Plan().then(WaitFor("the Machine API's controllers to say that they are paused", _PATIENCE))
     if blind := _blind(move):
         return blind
@@ -331,7 +255,7 @@ def _to_cluster_api(move: Move, *, now: datetime) -> Plan:
 
 
 def _arrive(move: Move, authority: str, *, now: datetime) -> Plan:
-    conditions = put(_conditions(move.machine_api), AUTHORITY_CHANGED.condition, now=now)
+    conditions = put(conditions_of(move.machine_api.tree), AUTHORITY_CHANGED.condition, now=now)
     fields = {
         "authoritativeAPI": authority,
         "synchronizedAPI": authority,
@@ -384,15 +308,6 @@ def _blind(move: Move) -> Plan | None:
     return None
 
 
-def _says_paused(found: Seen[Any]) -> bool:
-    if not isinstance(found, Present):
-        return False
-    status = found.tree.get("status") or {}
-    v1beta2 = status.get("v1beta2") if isinstance(status, Mapping) else None
-    lists = (status, v1beta2) if isinstance(v1beta2, Mapping) else (status,)
-    return any(is_true(_list(conditions.get("conditions")), PAUSED) for conditions in lists)
-
-
 def _noting(plan: Plan) -> dict[str, Any]:
     """The generation as a field of the status, if to note it is all that `plan` writes; else nothing."""
     match [action for action in plan.needed if not isinstance(action, Emit)]:
@@ -407,27 +322,3 @@ def _seconds_since(time: Any, now: datetime) -> float:
         return (now - datetime.fromisoformat(time)).total_seconds()
     except (TypeError, ValueError):
         return inf
-
-
-def _source(move: Move, authority: str) -> ObjectMeta | None:
-    """The metadata of the object of `authority`."""
-    return move.machine_api.metadata if authority == MACHINE_API else move.parts[0].metadata
-
-
-def _status(tree: Mapping[str, Any]) -> Mapping[str, Any]:
-    status = tree.get("status")
-    return status if isinstance(status, Mapping) else {}
-
-
-def _conditions(found: Present[Any]) -> list[Any]:
-    return _list(_status(found.tree).get("conditions"))
-
-
-def _list(conditions: Any) -> list[Any]:
-    if not isinstance(conditions, list):
-        return []
-    return [condition for condition in conditions if isinstance(condition, Mapping)]
-
-
-def _other(authority: str) -> str:
-    return CLUSTER_API if authority == MACHINE_API else MACHINE_API

@@ -8,7 +8,8 @@ from windlass.api.meta import ObjectMeta
 from windlass.kube.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING, PAUSED_ANNOTATION
 from windlass.machine_sync.machine_set import selectors
-from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED, PAUSED
+from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
+from windlass.machine_sync.mirroring.move import PAUSED
 from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
 from windlass.machine_sync.preflight.convertible import convertible
 from windlass.machine_sync.preflight.report import (

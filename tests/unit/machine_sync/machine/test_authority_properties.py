@@ -24,10 +24,13 @@ from windlass.machine_sync.platforms import AWS, OPENSTACK, Platform
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import LaggingReader
 
-from .actors import cluster_api_core, is_paused, provider, say_paused
+from .actors import cluster_api_core, is_paused, merge, provider, say_paused
 from .aws_cases import on_aws
 from .cases import CAPI_MACHINE, INFRA, MAPI_MACHINE, Tree, changed
 from .world import NAME, OURS, THEIRS, mapi_of, reconciled, synchronized, tree_of, world
+
+SIZE = {"OpenStack": "flavor", "AWS": "instanceType"}
+"""The field that says so, of an infra machine and of a provider spec."""
 
 ROUNDS = 8
 LAPS = 30
@@ -53,6 +56,8 @@ class Cast:
         """The last change of the spec that was made where it may be made."""
         self.labelled: str | None = None
         """The last change of a label that was made there, which no generation counts."""
+        self.size: str | None = None
+        """The last change of an infra machine, whose generation nobody notes."""
         self.turns: dict[str, Callable[[], Awaitable[object]]] = {
             "we": lambda: self.we(self.readers[0], max_rounds=ROUNDS),
             "we, one step": lambda: self.we(self.readers[0], max_rounds=1),
@@ -71,6 +76,7 @@ class Cast:
             "user edits the Machine API": lambda: self.edit(mapi.Machine, OURS),
             "user edits Cluster API": lambda: self.edit(capi.Machine, THEIRS),
             "user labels Cluster API": self.label,
+            "user edits the infra machine": self.edit_infra,
         }
 
     async def take(self, turn: str) -> None:
@@ -142,6 +148,13 @@ class Cast:
             body = {"metadata": {"labels": {"team": labelled}}}
             await self.api.patch(capi.Machine, NAME, body, type=PatchType.MERGE, namespace=THEIRS)
             self.labelled = labelled
+
+    async def edit_infra(self) -> None:
+        infra = self.object_of(Actor.PROVIDER)
+        if infra is not None and not is_paused(infra) and self.may_change(capi.Machine):
+            size = f"m{self.api.version}"
+            await merge(self.api, infra, {"spec": {SIZE[self.platform.name]: size}})
+            self.size = size
 
     async def to_rest(self) -> None:
         """Fair turns until nothing changes any more."""
@@ -261,6 +274,10 @@ def test_never_two_that_act_and_in_the_end_who_was_asked_for(
         assert marks & annotations_of(source).keys() == (marks if asked == "MachineAPI" else set())
         if cast.edited:
             assert machine["spec"]["providerID"] == source["spec"]["providerID"] == cast.edited
+        if cast.size:
+            (infra,) = cast.api.listing(platform.infra_machine)
+            field = SIZE[platform.name]
+            assert machine["spec"]["providerSpec"]["value"][field] == infra.tree()["spec"][field] == cast.size
         if cast.labelled:
             assert machine["metadata"]["labels"]["team"] == source["metadata"]["labels"]["team"] == cast.labelled
 
