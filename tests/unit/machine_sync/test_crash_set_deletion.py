@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from windlass.api import capi, capo, mapi
+from windlass.api import capi, capo, config, mapi
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine_set.controller import machine_set_controller
@@ -89,7 +89,7 @@ async def mirrored(*machines: Tree, authority: str = "MachineAPI") -> MemoryApi:
         *((mapi.Machine, tree) for tree in machines),
         (OPENSTACK.infra_cluster, INFRA_CLUSTER),
         (capi.Cluster, CLUSTER),
-        (world.config.Infrastructure, INFRASTRUCTURE),
+        (config.Infrastructure, INFRASTRUCTURE),
     ]
     api.load(*(typed(kind, tree) for kind, tree in trees))
     reader = MemoryReader(api)
