@@ -25,6 +25,7 @@ from tests.authorizer import until_allowed
 from tests.patience import PATIENCE
 from tests.unit.machine_sync import preflight_cases as cases
 from windlass.cli.migrate import carry_out
+from windlass.machine_sync.constants import LEASE_NAME
 from windlass.testing import BlockingAccess, ControlPlane
 from windlass.testing.plane.errors import PlaneError, Refused
 from windlass.testing.plane.rest import MERGE_PATCH
@@ -490,15 +491,14 @@ def test_whoever_holds_the_lease_of_machine_sync_is_named(fleet: Fleet, migrate:
     fleet.machine("w-0")
     path = f"/apis/coordination.k8s.io/v1/namespaces/{fleet.cluster_api}/leases"
     renewed = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
-    spec = {"holderIdentity": "pod-1", "leaseDurationSeconds": 15, "renewTime": renewed}
+    spec = {"holderIdentity": "windlass_pod-1", "leaseDurationSeconds": 15, "renewTime": renewed}
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec}
-    fleet.rest.request("POST", path, {**lease, "metadata": {"name": "windlass-machine-sync"}})
+    fleet.rest.request("POST", path, {**lease, "metadata": {"name": LEASE_NAME}})
 
     done = migrate("w-0", "--to", "cluster-api", "--dry-run", "-o", "json")
 
-    held = f"Machine sync (Lease {fleet.cluster_api}/windlass-machine-sync is held by pod-1)"
+    held = f"Machine sync (Lease {fleet.cluster_api}/{LEASE_NAME} is held by windlass_pod-1)"
     assert json.loads(done.stdout)["controller"] == held
-    fleet.rest.request("DELETE", f"{path}/windlass-machine-sync")
 
 
 # The switch
