@@ -19,7 +19,7 @@ from windlass.kube.backoff import Constant
 from windlass.kube.client import Client
 from windlass.kube.controller import Controller
 from windlass.kube.manager import Manager
-from windlass.kube.plan import Done, Plan, RequeueAfter, WaitFor
+from windlass.kube.plan import Done, Emit, Plan, RequeueAfter, Retry, WaitFor
 from windlass.kube.reader import CacheReader
 from windlass.machine_sync.controllers import Make, makers
 
@@ -68,12 +68,17 @@ class Woken:
         return made
 
     async def rests(self, name: str) -> None:
-        """Everything was done about `name` that can be done now."""
+        """Everything was decided about `name` that can be without what is missing."""
 
         async def plan() -> Plan | None:
             return self.decided.get(name)
 
-        await eventually(plan, lambda found: found is not None and not found.needed, what=f"rest of {name}")
+        def at_rest(found: Plan | None) -> bool:
+            if found is None:
+                return False
+            return isinstance(found.next, Retry) or all(isinstance(action, Emit) for action in found.needed)
+
+        await eventually(plan, at_rest, what=f"rest of {name}")
 
 
 async def the_cluster(stage: Stage) -> None:
