@@ -10,7 +10,7 @@ Cluster API's manager and the garbage collector are real. What was asked for:
 | ClusterAPI | its mirror | the mirrors go; set and machines stay in Cluster API | set and machines stay on both sides |
 
 One case is large. A collector that is wrong about one machine in hundreds shows there: before the mirror of a set was
-deleted with Orphan, one of 250 machines was lost in every other run. The others show what happens, not how often; a
+deleted with Orphan, one of 250 machines was lost now and then. The others show what happens, not how often; a
 large one of each would take the rest of the tests' time.
 """
 
