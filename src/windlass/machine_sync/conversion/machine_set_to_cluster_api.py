@@ -14,6 +14,7 @@ from windlass.machine_sync.conversion.machine_to_cluster_api import (
     DELETING,
     INFRA_GROUP,
     condition_pair,
+    failure_message,
     no_infrastructure_name,
     unsupported_names,
 )
@@ -174,7 +175,7 @@ def _status(source: mapi.MachineSet) -> capi.MachineSetStatus:
                     _OLD_RESIZED[created],
                 ],
                 failure_reason=status.error_reason,
-                failure_message=status.error_message,
+                failure_message=failure_message(status.error_message),
                 fully_labeled_replicas=status.fully_labeled_replicas,
                 ready_replicas=status.ready_replicas,
                 available_replicas=status.available_replicas,

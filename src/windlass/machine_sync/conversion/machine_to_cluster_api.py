@@ -12,6 +12,7 @@ from msgspec import Struct
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta
+from windlass.kube.shorten import shortened
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, CLUSTER_API_NAMESPACE
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, dropped, invalid, invalid_json
 from windlass.machine_sync.conversion.machine import DELETION_TIMEOUT
@@ -35,6 +36,8 @@ _BOOTSTRAPPED: Final = frozenset({"Running", "Deleting"})
 _DELETION: Final = capi.MachineDeletion(node_deletion_timeout_seconds=DELETION_TIMEOUT)
 
 # A nested struct is omitted when it is the very default of its field.
+_FAILURE_MESSAGE_LIMIT: Final = 10_240
+"""Characters, by the CRDs of Cluster API v1.14."""
 _NO_BOOTSTRAP: Final = capi.MachineSpec().bootstrap
 _NO_NODE: Final = capi.MachineStatus().node_ref
 _NO_INITIALIZATION: Final = capi.MachineStatus().initialization
@@ -138,6 +141,11 @@ def cluster_api_machine(
     return ConvertedToClusterAPI(machine, infra_machine, warnings=warnings, losses=losses)
 
 
+def failure_message(text: str | None) -> str | None:
+    """The Machine API's error message, as far as Cluster API's CRDs admit it."""
+    return None if text is None else shortened(text, _FAILURE_MESSAGE_LIMIT)
+
+
 def no_infrastructure_name() -> FieldError:
     """The error of a cluster that does not say what it is called."""
     detail = "infrastructure cannot be nil and infrastructure.Status.InfrastructureName cannot be empty"
@@ -178,7 +186,7 @@ def _status(source: mapi.Machine) -> tuple[capi.MachineStatus, list[FieldError]]
                     _OLD_INFRASTRUCTURE_READY[provisioned],
                 ],
                 failure_reason=status.error_reason,
-                failure_message=status.error_message,
+                failure_message=failure_message(status.error_message),
             )
         ),
     )

@@ -12,6 +12,7 @@ from windlass.machine_sync.conversion.machine_to_cluster_api import (
     ConvertedToClusterAPI,
     InfraPart,
     cluster_api_machine,
+    failure_message,
 )
 
 from .vectors import plain
@@ -317,3 +318,10 @@ def test_errors_come_in_the_order_of_the_parts_and_each_once() -> None:
     assert [text.partition(":")[0] for text in result.losses] == ["spec.l", "spec.u"]
     assert result.remarks == result.warnings + result.losses
     assert result.error == f"[{', '.join(result.errors)}]"
+
+
+@pytest.mark.parametrize("text", [None, "", "gone", "x" * 10_240, "word " * 4_000])
+def test_an_error_message_is_cut_to_what_cluster_api_admits(text: str | None) -> None:
+    said = failure_message(text)
+    assert (said == text) == (len(text or "") <= 10_240)
+    assert len(said or "") <= 10_240
