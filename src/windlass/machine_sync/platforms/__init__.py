@@ -40,7 +40,7 @@ AWS = Platform(
     infra_part=aws_to_cluster_api.infra_part,
     cluster_errors=aws_load_balancers.load_balancer_errors,
     canonical_provider_spec=aws_provider_spec.canonical_provider_spec,
-    provider_spec_leftovers=("placement.region",),
+    provider_spec_leftovers=("placement.region", "userDataSecret"),
     infra_leftovers={
         "providerID": None,
         "instanceID": None,

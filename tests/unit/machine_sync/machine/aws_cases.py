@@ -4,7 +4,7 @@ from typing import Any
 
 from windlass.machine_sync.platforms import AWS
 
-from .cases import MAPI_MACHINE, Tree, changed
+from .cases import CAPI_MACHINE, INFRA, MAPI_MACHINE, Tree, changed
 
 LONE = changed(MAPI_MACHINE, metadata__ownerReferences=None)
 AWS_VALUE: Tree = {
@@ -39,5 +39,25 @@ def on_aws(*, labels: Any = None, load_balancers: Any = None, cluster: Tree | No
             "spec": {"region": "us-east-1", **spec},
         },
         "infrastructure": AWS_INFRASTRUCTURE,
+        "platform": AWS,
+    }
+
+
+def on_aws_under_cluster_api(*, region: str = "", user_data: str | None = None) -> Tree:
+    """A Machine of Cluster API without a mirror yet, of a set that has one."""
+    reference = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "AWSMachine", "name": "w-0-infra"}
+    return {
+        "cluster_api": changed(
+            CAPI_MACHINE,
+            spec__infrastructureRef=reference,
+            spec__providerID="aws:///us-east-1a/i-1",
+            spec__bootstrap={"dataSecretName": user_data} if user_data else {},
+        ),
+        "machine_api": None,
+        "infra": changed(INFRA, spec={"ami": {"id": "ami-1"}, "instanceType": "m6i.large"}),
+        "infra_cluster": {
+            "metadata": {"name": "c", "namespace": "openshift-cluster-api", "uid": "c"},
+            "spec": {"region": region},
+        },
         "platform": AWS,
     }

@@ -1,11 +1,13 @@
 """Cluster API is authoritative: what the mirror in the Machine API becomes, and what is said when it cannot."""
 
+from typing import Any
+
 import pytest
 
 from windlass.api import capi, mapi
 from windlass.kube.plan import Done, Emit, Merge, Retry
 
-from .aws_cases import AWS_INFRASTRUCTURE, on_aws
+from .aws_cases import AWS_INFRASTRUCTURE, on_aws, on_aws_under_cluster_api
 from .cases import (
     CAPI_MACHINE,
     EARLIER,
@@ -55,6 +57,34 @@ def test_ms6_a_change_of_the_infra_machine_reaches_the_provider_spec() -> None:
     content, *_ = plan.needed
     assert isinstance(content, Merge)
     assert content.patch["spec"] == {"providerSpec": {"value": {"flavor": "m1.huge"}}}
+
+
+def test_what_the_webhook_of_the_machine_api_filled_in_stays() -> None:
+    aws = on_aws_under_cluster_api()
+    mirror = after(decided(**aws), **aws)["machine_api"]
+    filled_in = changed(
+        mirror,
+        spec__providerSpec__value__userDataSecret={"name": "worker-user-data"},
+        spec__providerSpec__value__placement__region="us-east-1",
+    )
+    assert provider_spec_patch(**{**aws, "machine_api": filled_in}) is None
+    larger = changed(aws["infra"], spec__instanceType="m6i.2xlarge")
+    assert provider_spec_patch(**{**aws, "machine_api": filled_in, "infra": larger}) == {"instanceType": "m6i.2xlarge"}
+
+
+def test_what_conversion_makes_goes_before_what_the_webhook_filled_in() -> None:
+    aws = on_aws_under_cluster_api(region="eu-west-1", user_data="ours")
+    mirror = after(decided(**aws), **aws)["machine_api"]
+    filled_in = changed(mirror, spec__providerSpec__value__userDataSecret={"name": "worker-user-data"})
+    assert provider_spec_patch(**{**aws, "machine_api": filled_in}) == {"userDataSecret": {"name": "ours"}}
+
+
+def provider_spec_patch(**case: Any) -> Any:
+    """What is patched of the mirror's provider spec; None if nothing is."""
+    for action in decided(**case).needed:
+        if isinstance(action, Merge) and action.target.kind is mapi.Machine and "spec" in action.patch:
+            return action.patch["spec"]["providerSpec"]["value"]
+    return None
 
 
 def test_a_provider_spec_field_that_is_gone_is_removed() -> None:
