@@ -16,6 +16,7 @@ As a pytest plugin (`pytest -p windlass.testing`) it brings the fixtures `windla
 | `windlass.testing.pytest_plugin` | the fixtures |
 | `windlass.testing.memory` | an in-memory model of the API server for plans |
 | `windlass.testing.simulators` | small stand-ins for absent actors |
+| `windlass.testing.machine_api` | the Machine API's own controllers and webhooks, over a cloud that is played |
 
 Importing this package costs nothing; names are loaded when they are used.
 """

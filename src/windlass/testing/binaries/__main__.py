@@ -1,7 +1,8 @@
 """`python -m windlass.testing.binaries`: fill the cache ahead of time, or prove that parts build for other platforms.
 
-    python -m windlass.testing.binaries                                   everything, for this machine, into the cache
+    python -m windlass.testing.binaries                                   all that planes need, for this machine
     python -m windlass.testing.binaries etcd kubernetes                   only these parts
+    python -m windlass.testing.binaries machine-api                       what is else built when a test first asks
     python -m windlass.testing.binaries --target darwin/arm64 --into DIR  for another platform, into DIR
 
 What is built for another platform is checked to be a program of that platform. Lines on standard output: the folders.
@@ -15,7 +16,7 @@ from pathlib import Path
 from windlass.testing.binaries.cache import Cache
 from windlass.testing.binaries.errors import BinariesError, BuildFailed
 from windlass.testing.binaries.obtain import fill
-from windlass.testing.binaries.parts import PARTS, Part, Platform
+from windlass.testing.binaries.parts import JUDGES, PARTS, Part, Platform
 
 # The second field is the machine number at its place in the header of an ELF or Mach-O file.
 _HEADERS = {
@@ -37,12 +38,17 @@ def check_platform(program: Path, target: Platform) -> None:
 
 def main(arguments: list[str]) -> int:
     """Run the command line; returns the exit code."""
-    by_name = {part.name: part for part in PARTS}
+    by_name = {part.name: part for part in (*PARTS, *JUDGES)}
     parser = argparse.ArgumentParser(
         prog="python -m windlass.testing.binaries",
         description="Fill the cache of control plane programs, or build them for another platform.",
     )
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"what to build: {', '.join(by_name)} (default: all)")
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        metavar="PART",
+        help=f"what to build: {', '.join(by_name)} (default: all but {', '.join(part.name for part in JUDGES)})",
+    )
     parser.add_argument(
         "--target", action="append", metavar="OS/ARCH", help="platform to build for (default: this one)"
     )

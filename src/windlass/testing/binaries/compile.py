@@ -38,7 +38,7 @@ class Compiler:
         with tempfile.TemporaryDirectory(prefix="windlass-pins-") as temporary:
             pins = Path(temporary)
             with as_file(part.sources) as sources:
-                for file in ("go.mod", "go.sum"):
+                for file in part.files:
                     shutil.copyfile(sources / file, pins / file)
             if part.programs:
                 self._build_programs(part, pins, destination, clock=clock)

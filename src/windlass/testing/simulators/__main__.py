@@ -44,12 +44,13 @@ async def simulate(settings: argparse.Namespace) -> None:
         machines: dict[str, Any] = {"platform": platform, "cloud": there, **times}
         kubeconfig = settings.workload_kubeconfig.read_bytes()
         makers: list[Callable[[CacheReader], Controller[Any, Any]]] = [
-            partial(machine_api_simulator, namespace=here, **machines),
-            partial(machine_api_set_simulator, namespace=here),
             partial(infrastructure_machine_simulator, namespace=there, **machines),
             partial(infrastructure_cluster_simulator, platform=platform, endpoint=endpoint, namespace=there),
             partial(cluster_bootstrap_simulator, kubeconfig=kubeconfig, namespace=there),
         ]
+        if settings.machine_api:
+            makers.append(partial(machine_api_simulator, namespace=here, **machines))
+            makers.append(partial(machine_api_set_simulator, namespace=here))
         for make in makers:
             await manager.start(make)
         await manager.run()
@@ -67,6 +68,12 @@ def main(arguments: list[str] | None = None) -> int:
         "--workload-kubeconfig", required=True, type=Path, help="what Cluster API core is given to find Nodes"
     )
     parser.add_argument("--platform", choices=sorted(PLATFORMS), default="OpenStack")
+    parser.add_argument(
+        "--no-machine-api",
+        dest="machine_api",
+        action="store_false",
+        help="leave the Machine API's machines to others, such as windlass.testing.machine_api",
+    )
     parser.add_argument("--machine-api-namespace", default=MACHINE_API_NAMESPACE)
     parser.add_argument("--cluster-api-namespace", default=CLUSTER_API_NAMESPACE)
     parser.add_argument("--boot-seconds", type=float, default=2.0, help="from a machine's creation until it runs")
