@@ -16,7 +16,7 @@ from windlass.testing.plane.control_plane import BlockingControlPlane
 
 from ..api.machine_sync.examples import EXAMPLES
 from ..api.machine_sync.stage import Stage
-from .ground import SIMULATORS, Actors, Ground
+from .ground import SIMULATED, SIMULATORS, Actors, Ground
 
 CORE_FLAGS = ["--feature-gates=ReconcilerRateLimiting=false"]
 """By default Cluster API core looks at an object once a second at most, which tests would wait for at every step.
@@ -55,9 +55,15 @@ async def ground(migration_plane: ControlPlane, platform: str, tmp_path: Path) -
 
 
 @pytest.fixture
-async def actors(ground: Ground) -> AsyncIterator[Actors]:
+def machine_api() -> str:
+    """Who the Machine API is; parametrize it to have the real one."""
+    return SIMULATED
+
+
+@pytest.fixture
+async def actors(ground: Ground, machine_api: str) -> AsyncIterator[Actors]:
     """Everybody else is there, and acts on a provisioned Cluster."""
-    async with ground.simulated() as actors:
+    async with ground.simulated(machine_api=machine_api) as actors:
         await ground.cluster()
         yield actors
 

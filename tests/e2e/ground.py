@@ -31,11 +31,12 @@ from windlass.machine_sync.constants import (
     MACHINE_API,
     PAUSED_ANNOTATION,
 )
+from windlass.testing.machine_api import MachineApi
 from windlass.testing.plane.processes import Processes
 from windlass.testing.simulators.instances import Instance, instances
 
 from ..api.machine_sync.examples import EXAMPLES, Tree
-from ..api.machine_sync.stage import CLUSTER, Stage, eventually
+from ..api.machine_sync.stage import CLUSTER, Stage, describe_cluster, eventually
 from .claims import set_shortcoming, shortcoming, status_of
 from .replicas import ALONE, replica
 
@@ -43,6 +44,9 @@ T = TypeVar("T")
 
 SIMULATORS = "simulators"
 """Who they are on the plane, where a user of that name must exist."""
+
+SIMULATED, REAL = "simulated", "real"
+"""Whether a simulator is the Machine API, or its own controllers and webhooks."""
 
 PROVIDER_SPECS: Mapping[str, Tree] = {
     "OpenStack": {
@@ -108,9 +112,9 @@ class Ground:
     # who acts
 
     @asynccontextmanager
-    async def simulated(self) -> AsyncIterator["Actors"]:
-        """The Machine API, the infrastructure provider and the installer, as one process, until the end."""
-        actors = Actors(self.stage, self.folder)
+    async def simulated(self, *, machine_api: str = SIMULATED) -> AsyncIterator["Actors"]:
+        """The Machine API, the infrastructure provider and the installer, until the end."""
+        actors = Actors(self.stage, self.folder, machine_api)
         try:
             await actors.start()
             yield actors
@@ -295,9 +299,10 @@ class Ground:
 
 
 class Actors:
-    """The simulators of a ground as a process."""
+    """The simulators of a ground as a process, and the real Machine API as another where that is wanted."""
 
-    def __init__(self, stage: Stage, folder: Path) -> None:
+    def __init__(self, stage: Stage, folder: Path, machine_api: str) -> None:
+        self._stage = stage
         kubeconfig = stage.plane.kubeconfig(SIMULATORS)
         self.log = folder / "simulators.log"
         self._argv = [
@@ -308,15 +313,37 @@ class Actors:
             *("--boot-seconds=0.5", "--register-seconds=0.5"),
         ]
         self._processes = Processes(folders=[], log=folder / "supervisor.log")
+        self._machine_api: MachineApi | None = None
+        if machine_api == REAL:
+            self._argv.append("--no-machine-api")
+            self._machine_api = MachineApi(
+                stage.plane.blocking,
+                platform=stage.example.name,
+                folder=folder,
+                namespace=stage.namespaces.machine_api,
+                cloud=stage.namespaces.cluster_api,
+                kubeconfig=kubeconfig,
+            )
 
     async def start(self) -> None:
-        await asyncio.to_thread(self._processes.start, "simulators", self._argv, log=self.log)
+        await asyncio.to_thread(self._start)
+
+    def _start(self) -> None:
+        if self._machine_api is not None:
+            describe_cluster(self._stage.plane.blocking, platform=self._stage.example.name)
+            self._machine_api.start()
+            self._machine_api.admit(self._stage.namespaces.machine_api)
+        self._processes.start("simulators", self._argv, log=self.log)
 
     async def kill(self) -> None:
         """None of them acts any more."""
         await asyncio.to_thread(self._processes.kill, "simulators")
+        if self._machine_api is not None:
+            await asyncio.to_thread(self._machine_api.kill)
 
     def close(self) -> None:
+        if self._machine_api is not None:
+            self._machine_api.close()
         self._processes.stop("simulators")
         self._processes.close()
 

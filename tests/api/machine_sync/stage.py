@@ -38,7 +38,9 @@ from windlass.machine_sync.constants import (
     Namespaces,
 )
 from windlass.machine_sync.rbac import ServiceAccount
+from windlass.testing.plane.access import BlockingAccess
 from windlass.testing.plane.facade import PlaneAccess
+from windlass.testing.plane.rest import MERGE_PATCH
 
 from .examples import Example, Tree
 
@@ -82,6 +84,19 @@ class History:
 
     async def latest(self) -> Tree:
         return self.trees[-1] if self.trees else {}
+
+
+def describe_cluster(plane: BlockingAccess, *, platform: str) -> None:
+    """What the Machine API's controllers and webhooks read of the cluster, once, when they start."""
+    group = "config.openshift.io/v1"
+    plane.apply(
+        {"apiVersion": group, "kind": "DNS", "metadata": {"name": "cluster"}, "spec": {"baseDomain": "example.com"}},
+        {"apiVersion": group, "kind": "Infrastructure", "metadata": {"name": "cluster"}, "spec": {}},
+    )
+    described = {"type": platform, **({"aws": {"region": "us-east-1"}} if platform == "AWS" else {})}
+    status = {"status": {"infrastructureName": CLUSTER, "platformStatus": described}}
+    path = f"/apis/{group}/infrastructures/cluster/status"
+    plane.rest.request("PATCH", path, status, content_type=MERGE_PATCH)
 
 
 class Stage:

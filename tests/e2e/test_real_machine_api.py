@@ -1,0 +1,62 @@
+"""Authority moves and machines go with the Machine API's own controllers and webhooks.
+
+Beside them the real Cluster API core manager; only the infrastructure provider and the cloud are played.
+"""
+
+import pytest
+
+from windlass.api import mapi
+from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
+
+from .ground import OTHER, REAL, Actors, Ground, assert_one_instance
+from .history import recorded
+from .test_migration import ON_BOTH_PLATFORMS, assert_one_authority_at_a_time, there_and_back
+from .test_migration_sets import machines_of
+
+pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("judges")]
+
+
+@pytest.fixture
+def machine_api() -> str:
+    """The real one."""
+    return REAL
+
+
+@ON_BOTH_PLATFORMS
+@pytest.mark.parametrize("authority", [MACHINE_API, CLUSTER_API])
+async def test_a_machine_changes_hands_and_back_and_goes(ground: Ground, actors: Actors, authority: str) -> None:
+    name = ground.name("w-0")
+    async with ground.syncing():
+        async with recorded(ground.stage) as history:
+            await ground.machine(name, authority)
+            await there_and_back(ground, name, authority)
+        assert_one_authority_at_a_time(history)
+        assert_one_instance(await ground.instance(name), hands=[authority, OTHER[authority], authority])
+        await ground.stage.delete(mapi.Machine, name)
+        await ground.gone(name)
+    gone = await ground.instance(name)
+    assert_one_instance(gone, hands=[authority, OTHER[authority], authority], alive=False)
+    assert gone.entries[-1].side == authority
+
+
+async def test_a_set_and_its_machines_change_hands_and_back(ground: Ground, actors: Actors) -> None:
+    name = ground.name("ms")
+    async with ground.syncing(), recorded(ground.stage) as history:
+        await ground.machine_set(name, MACHINE_API, replicas=2)
+        await ground.set_settled(name, MACHINE_API, replicas=2)
+        machines = await machines_of(ground, name, 2)
+        for target in (CLUSTER_API, MACHINE_API):
+            for machine in machines:
+                await ground.hand_over(mapi.Machine, machine, target)
+            await ground.hand_over(mapi.MachineSet, name, target)
+            for machine in machines:
+                await ground.settled(machine, target)
+            await ground.set_settled(name, target, replicas=2)
+        await ground.scale(mapi.MachineSet, name, 1)
+        await ground.set_settled(name, MACHINE_API, replicas=1)
+        (kept,) = await machines_of(ground, name, 1)
+        await ground.gone(*(machines - {kept}))
+    assert history.two_authorities() == []
+    for machine in machines:
+        hands = [MACHINE_API, CLUSTER_API, MACHINE_API]
+        assert_one_instance(await ground.instance(machine), hands=hands, alive=machine == kept)
