@@ -1,13 +1,17 @@
-"""Authority moves and machines go with the Machine API's own controllers and webhooks.
+"""Authority moves, machines go and hooks hold with the Machine API's own controllers and webhooks.
 
 Beside them the real Cluster API core manager; only the infrastructure provider and the cloud are played.
 """
 
+from typing import Any
+
 import pytest
 
-from windlass.api import mapi
+from windlass.api import capi, mapi
+from windlass.kube.conditions import is_true
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
+from .claims import status_of
 from .ground import OTHER, REAL, Actors, Ground, assert_one_instance
 from .history import recorded
 from .test_migration import ON_BOTH_PLATFORMS, assert_one_authority_at_a_time, there_and_back
@@ -60,3 +64,33 @@ async def test_a_set_and_its_machines_change_hands_and_back(ground: Ground, acto
     for machine in machines:
         hands = [MACHINE_API, CLUSTER_API, MACHINE_API]
         assert_one_instance(await ground.instance(machine), hands=hands, alive=machine == kept)
+
+
+@pytest.mark.parametrize("kind", [mapi.Machine, capi.Machine], ids=lambda kind: str(kind.RESOURCE))
+async def test_hooks_hold_a_deletion_from_either_side(ground: Ground, actors: Actors, kind: type[Any]) -> None:
+    name, stage = ground.name("w-0"), ground.stage
+    hooks: dict[str, Any] = {
+        "preDrain": [{"name": "backup", "owner": "tests"}],
+        "preTerminate": [{"name": "detach", "owner": "tests"}],
+    }
+    async with ground.syncing():
+        await ground.machine(name, MACHINE_API)
+        await ground.settled(name, MACHINE_API)
+        await stage.patch(mapi.Machine, name, {"spec": {"lifecycleHooks": hooks}})
+        await ground.settled(name, MACHINE_API)
+        await stage.delete(kind, name)
+        await stage.mirror_that(name, lambda machine: held(machine, drained=False))
+        await stage.patch(mapi.Machine, name, {"spec": {"lifecycleHooks": {"preDrain": None}}})
+        await stage.mirror_that(name, lambda machine: held(machine, drained=True))
+        assert (await ground.instance(name)).alive
+        await stage.patch(mapi.Machine, name, {"spec": {"lifecycleHooks": {"preTerminate": None}}})
+        await ground.gone(name)
+    assert_one_instance(await ground.instance(name), hands=[MACHINE_API], alive=False)
+
+
+def held(machine: Any, *, drained: bool) -> bool:
+    """Whether the Machine API says that a hook holds the deletion, before it drains or after."""
+    conditions = status_of(machine).get("conditions") or []
+    by = "Terminable" if drained else "Drainable"
+    reasons = {one["type"]: (one["status"], one.get("reason")) for one in conditions}
+    return is_true(conditions, "Drained") == drained and reasons.get(by) == ("False", "HookPresent")
