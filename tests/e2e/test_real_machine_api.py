@@ -66,6 +66,23 @@ async def test_a_set_and_its_machines_change_hands_and_back(ground: Ground, acto
         assert_one_instance(await ground.instance(machine), hands=hands, alive=machine == kept)
 
 
+async def test_a_set_that_is_deleted_and_orphans_leaves_its_machines(ground: Ground, actors: Actors) -> None:
+    name = ground.name("ms")
+    async with ground.syncing():
+        await ground.machine_set(name, MACHINE_API, replicas=2)
+        await ground.set_settled(name, MACHINE_API, replicas=2)
+        machines = await machines_of(ground, name, 2)
+        await ground.stage.admin.delete(
+            mapi.MachineSet, name, namespace=ground.stage.namespaces.machine_api, propagation="Orphan"
+        )
+        await ground.stage.gone((mapi.MachineSet, name), (capi.MachineSet, name))
+        for machine in machines:
+            left = await ground.settled(machine, MACHINE_API)
+            assert not left["mirror"]["metadata"].get("ownerReferences")
+    for machine in machines:
+        assert_one_instance(await ground.instance(machine), hands=[MACHINE_API])
+
+
 @pytest.mark.parametrize("kind", [mapi.Machine, capi.Machine], ids=lambda kind: str(kind.RESOURCE))
 async def test_hooks_hold_a_deletion_from_either_side(ground: Ground, actors: Actors, kind: type[Any]) -> None:
     name, stage = ground.name("w-0"), ground.stage
