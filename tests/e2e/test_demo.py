@@ -105,6 +105,6 @@ def test_ctrl_c_leaves_nothing_behind(environment: Mapping[str, str]) -> None:
 
 
 def test_it_refuses_to_play_on_somebody_elses_cluster(environment: Mapping[str, str]) -> None:
-    demo = windlass("demo", "--kubeconfig", "production.yaml", environment=environment)
+    demo = windlass("--kubeconfig", "production.yaml", "demo", environment=environment)
     assert demo.returncode == Exit.USAGE
     assert "only on the control plane it starts" in demo.stderr
