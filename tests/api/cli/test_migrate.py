@@ -25,7 +25,7 @@ from tests.authorizer import until_allowed
 from tests.patience import PATIENCE
 from tests.unit.machine_sync import preflight_cases as cases
 from windlass.cli.migrate import carry_out
-from windlass.machine_sync.constants import LEASE_NAME
+from windlass.machine_sync.constants import LEASE_NAME, MACHINE_API_NAMESPACE
 from windlass.testing import BlockingAccess, ControlPlane
 from windlass.testing.plane.errors import PlaneError, Refused
 from windlass.testing.plane.rest import MERGE_PATCH
@@ -50,16 +50,21 @@ class Fleet(Sides):
 
     def machine(self, name: str, *, authority: str = "MachineAPI", status: Tree | None = None, **metadata: Any) -> None:
         """A Machine in sync under `authority`; `status` changes that of the Machine API."""
-        original = cases.machine_api(authority)
+        original = self._at_home(cases.machine_api(authority))
         twin, infra = cases.cluster_api(authority)
         self._mapi("machines", "Machine", name, original, status=status, **metadata)
         twin["spec"]["infrastructureRef"]["name"] = name
         self._capi("machines", "Machine", name, twin)
         self.make(OPENSTACK, "openstackmachines", self.cluster_api, name, kind="OpenStackMachine", spec=infra["spec"])
 
+    def _at_home(self, tree: Tree) -> Tree:
+        """With its Secrets in the namespace of the machine."""
+        home: Tree = json.loads(json.dumps(tree).replace(MACHINE_API_NAMESPACE, self.machine_api))
+        return home
+
     def machine_set(self, name: str, *, authority: str = "MachineAPI") -> None:
         twin, infra = cases.cluster_api_set(authority)
-        self._mapi("machinesets", "MachineSet", name, cases.machine_set(authority))
+        self._mapi("machinesets", "MachineSet", name, self._at_home(cases.machine_set(authority)))
         self._capi("machinesets", "MachineSet", name, twin)
         template = "openstackmachinetemplates"
         found = self.rest.request("GET", f"/apis/{OPENSTACK}/namespaces/{self.cluster_api}/{template}")["items"]

@@ -34,8 +34,11 @@ RECORDED_NAMESPACES = Namespaces()
 
 S = TypeVar("S")
 
-COUNTED: dict[Any, Tree] = {capi.Machine: {"minReadySeconds": 1}, mapi.Machine: {"taints": []}}
-"""A field of the spec by which a recorded generation is reached."""
+COUNTED: dict[Any, tuple[Tree, ...]] = {
+    capi.Machine: ({"minReadySeconds": 1},),
+    mapi.Machine: ({"taints": []}, {"providerID": "counted"}),
+}
+"""Fields of the spec by which a recorded generation is reached: the first that the run does not have."""
 
 
 class Pod:
@@ -126,8 +129,8 @@ class Run(ABC, Generic[S]):
             ]
         spec = tree.get("spec") or {}
         # Every change of the spec counts, so a field that the run lacks comes and goes until that many have been made.
-        field: Tree = COUNTED.get(kind, {})
-        wanted = recorded.get("generation", 1) if field and not field.keys() & spec.keys() else 1
+        field: Tree = next((each for each in COUNTED.get(kind, ()) if not each.keys() & spec.keys()), {})
+        wanted = recorded.get("generation", 1) if field else 1
         first = {**spec, **field} if wanted % 2 == 0 else spec
         made = await self.client.create(kind, {"metadata": metadata, "spec": first}, **place)
         for generation in range(2, wanted + 1):
