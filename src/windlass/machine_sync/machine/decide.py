@@ -38,7 +38,7 @@ from windlass.machine_sync.constants import (
     PAUSED_ANNOTATION,
 )
 from windlass.machine_sync.conversion.machine_to_cluster_api import PROVISIONED_PHASES
-from windlass.machine_sync.machine import deletion, to_cluster_api, to_machine_api
+from windlass.machine_sync.machine import collected, deletion, to_cluster_api, to_machine_api
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.machine.synchronized import Reason, blame, failed, refused
 from windlass.machine_sync.mirroring import migration
@@ -73,9 +73,15 @@ def proceed(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datetim
     """The next step of a machine whose authority moves."""
 
     def in_sync() -> bool:
+        # A mirror that the collector takes away is lost. As the authority it would take the machine along.
         if seen.move.source == MACHINE_API:
-            return migration.up_to_date(_from_machine_api(seen, found, now=now))
-        return migration.up_to_date(_from_cluster_api(seen, now=now))
+            mirror = metadata_of(seen.cluster_api)
+            lost = (
+                mirror is not None and mirror.deletion_timestamp is not None and collected.in_cluster_api(seen, mirror)
+            )
+            return not lost and migration.up_to_date(_from_machine_api(seen, found, now=now))
+        lost = found.deleting and collected.in_machine_api(seen, found.metadata)
+        return not lost and migration.up_to_date(_from_cluster_api(seen, now=now))
 
     return migration.proceed(seen.move, in_sync=in_sync, now=now)
 

@@ -11,6 +11,7 @@ authoritative, so that the direction is known whatever spec says meanwhile.
 | the other | synchronized, the generation noted or to be noted | Migrating, synchronizedAPI who was authoritative |
 | any | the noted generation is above the authority's: its object was recreated | Migrating, and back |
 | Migrating | spec went back, or the authoritative object changed or lost its mirror | back to synchronizedAPI |
+| Migrating | the garbage collector takes the mirror away | back to synchronizedAPI |
 | Migrating, to the Machine API | Cluster API not paused | it is asked to pause: an annotation on its objects |
 | Migrating, to the Machine API | not yet paused | wait for its controllers to say so |
 | Migrating, to Cluster API | the Machine API not paused | wait for its controllers to say so: status has told them |

@@ -16,6 +16,7 @@ from ..trees import synchronized
 from .cases import (
     AUTHORITY,
     CAPI_MACHINE,
+    CAPI_SET,
     GONE,
     INFRA,
     NOW,
@@ -218,6 +219,16 @@ class TestToClusterApi:
         assert the_one_status_write(back)["authoritativeAPI"] == "MachineAPI"
         assert settled(**lost)["cluster_api"] is not None
 
+    def test_a_mirror_that_the_collector_takes_away_meanwhile_leads_back(self) -> None:
+        case = says_paused(moving(under_machine_api()), "machine_api", "cluster_api", "infra")
+        metadata = {**case["cluster_api"]["metadata"], **GONE}
+        going = {**case, "cluster_api": changed(case["cluster_api"], metadata=metadata)}
+        collected = {**going, "cluster_api_set": changed(CAPI_SET, metadata__uid="of-another")}
+
+        back, *_ = rounds(**collected)
+        assert the_one_status_write(back)["authoritativeAPI"] == "MachineAPI"
+        assert [kind for kind, _ in writes(decided(**going))] == ["Merge", "Merge"], "what a user deletes goes on"
+
     def test_a_mirror_that_is_missing_when_somebody_else_began_is_an_error(self) -> None:
         case = says_paused(moving(under_machine_api()), "machine_api")
         foreign = changed(case["machine_api"], status__synchronizedAPI=None)
@@ -291,6 +302,15 @@ class TestToTheMachineApi:
         lost = {**case, "cluster_api": None, "infra": None}
         back, *_ = rounds(**lost)
         assert the_one_status_write(back)["authoritativeAPI"] == "ClusterAPI"
+
+    def test_a_mirror_that_the_collector_takes_away_meanwhile_leads_back(self) -> None:
+        case = says_paused(moving(under_cluster_api()), "machine_api", "cluster_api", "infra")
+        metadata = {**case["machine_api"]["metadata"], **GONE}
+        going = {**case, "machine_api": changed(case["machine_api"], metadata=metadata)}
+
+        back, *_ = rounds(**{**going, "machine_api_set": None})
+        assert [kind for kind, _ in writes(back)] == ["Merge", "Merge"], "Cluster API is let go again"
+        assert the_one_status_write(decided(**going))["authoritativeAPI"] == "MachineAPI"
 
     def test_a_pause_in_other_words_is_a_pause(self) -> None:
         case = under_cluster_api()
