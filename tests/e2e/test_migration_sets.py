@@ -30,6 +30,21 @@ async def machines_of(ground: Ground, name: str, count: int) -> set[str]:
     return here
 
 
+async def made_handed_over_and_back(ground: Ground, name: str, *, replicas: int) -> set[str]:
+    """The Machines of a new set of the Machine API, after it and they went to Cluster API and back."""
+    await ground.machine_set(name, MACHINE_API, replicas=replicas)
+    await ground.set_settled(name, MACHINE_API, replicas=replicas)
+    machines = await machines_of(ground, name, replicas)
+    for target in (CLUSTER_API, MACHINE_API):
+        for machine in machines:
+            await ground.hand_over(mapi.Machine, machine, target)
+        await ground.hand_over(mapi.MachineSet, name, target)
+        for machine in machines:
+            await ground.settled(machine, target)
+        await ground.set_settled(name, target, replicas=replicas)
+    return machines
+
+
 async def machines_of_both(ground: Ground, name: str) -> set[str]:
     """The Machines of a set once there are two, one under each authority."""
 
@@ -181,16 +196,7 @@ async def test_a_set_and_its_machines_are_handed_over_and_back_and_no_instance_n
 ) -> None:
     name = ground.name("ms")
     async with ground.syncing(), recorded(ground.stage) as history:
-        await ground.machine_set(name, MACHINE_API, replicas=3)
-        await ground.set_settled(name, MACHINE_API, replicas=3)
-        machines = await machines_of(ground, name, 3)
-        for target in (CLUSTER_API, MACHINE_API):
-            for machine in machines:
-                await ground.hand_over(mapi.Machine, machine, target)
-            await ground.hand_over(mapi.MachineSet, name, target)
-            for machine in machines:
-                await ground.settled(machine, target)
-            await ground.set_settled(name, target, replicas=3)
+        machines = await made_handed_over_and_back(ground, name, replicas=3)
         assert await machines_of(ground, name, 3) == machines
     assert history.two_authorities() == []
     for machine in machines:

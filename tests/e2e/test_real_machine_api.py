@@ -15,7 +15,7 @@ from .claims import status_of
 from .ground import OTHER, REAL, Actors, Ground, assert_one_instance
 from .history import recorded
 from .test_migration import ON_BOTH_PLATFORMS, assert_one_authority_at_a_time, there_and_back
-from .test_migration_sets import machines_of
+from .test_migration_sets import machines_of, made_handed_over_and_back
 
 pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("judges")]
 
@@ -46,16 +46,7 @@ async def test_a_machine_changes_hands_and_back_and_goes(ground: Ground, actors:
 async def test_a_set_and_its_machines_change_hands_and_back(ground: Ground, actors: Actors) -> None:
     name = ground.name("ms")
     async with ground.syncing(), recorded(ground.stage) as history:
-        await ground.machine_set(name, MACHINE_API, replicas=2)
-        await ground.set_settled(name, MACHINE_API, replicas=2)
-        machines = await machines_of(ground, name, 2)
-        for target in (CLUSTER_API, MACHINE_API):
-            for machine in machines:
-                await ground.hand_over(mapi.Machine, machine, target)
-            await ground.hand_over(mapi.MachineSet, name, target)
-            for machine in machines:
-                await ground.settled(machine, target)
-            await ground.set_settled(name, target, replicas=2)
+        machines = await made_handed_over_and_back(ground, name, replicas=2)
         await ground.scale(mapi.MachineSet, name, 1)
         await ground.set_settled(name, MACHINE_API, replicas=1)
         (kept,) = await machines_of(ground, name, 1)

@@ -33,9 +33,10 @@ class Memo(Generic[T]):
         return len(self._kept)
 
     def __call__(self, found: Object[Any]) -> T:
-        known = self._kept.get(ref(found))
+        key = ref(found)
+        known = self._kept.get(key)
         if known is not None:
-            self._kept.move_to_end(ref(found))
+            self._kept.move_to_end(key)
             return known[0]
         result = self._decode(found)
         size = len(found.raw)
