@@ -25,13 +25,13 @@ from bench.contestant import ROOT, environment
 from bench.machine import NoiseMeter
 from bench.tables import Cell, Table, against
 from windlass.api import capi
-from windlass.kube import logs
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
-from windlass.kube.controller import Controller, Watch
-from windlass.kube.manager import Manager
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.plan import Outcome, Plan
 from windlass.kube.object import Object
-from windlass.kube.plan import Outcome, Plan
+from windlass.kube.process import logs
+from windlass.kube.process.manager import Manager
 
 TARGET = 50.0
 """Milliseconds that may be computed without giving the loop back."""

@@ -23,11 +23,11 @@ from windlass.api import capa, capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube import config
 from windlass.kube.client import Client
+from windlass.kube.client.watch import EventType
 from windlass.kube.conditions import put
 from windlass.kube.errors import Conflict, NotFound
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
-from windlass.kube.watch import EventType
 from windlass.machine_sync.constants import PAUSED_ANNOTATION
 from windlass.testing.simulators.authority import paused_condition
 

@@ -26,9 +26,9 @@ from windlass.api import capa, capi, mapi
 from windlass.api.meta import KubernetesObject, tree
 from windlass.kube import config
 from windlass.kube.client import Client
+from windlass.kube.client.transport import JSON
 from windlass.kube.config import Impersonation
 from windlass.kube.errors import Invalid
-from windlass.kube.transport import JSON
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync import policies
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MACHINE_SET_LABEL, SET_NAME_LABEL, Namespaces

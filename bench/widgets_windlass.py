@@ -9,14 +9,15 @@ from datetime import datetime
 
 from bench.widgets import Widget
 from windlass.api.meta import tree
-from windlass.kube import config, logs
+from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.conditions import condition, put
-from windlass.kube.controller import Controller, Watch
-from windlass.kube.manager import Manager
-from windlass.kube.permissions import writes
-from windlass.kube.plan import Merge, Outcome, Plan, target
-from windlass.kube.seen import Present, Reader, Seen
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import writes
+from windlass.kube.control.plan import Merge, Outcome, Plan, target
+from windlass.kube.control.seen import Present, Reader, Seen
+from windlass.kube.process import logs
+from windlass.kube.process.manager import Manager
 
 
 def widget_controller(reader: Reader, *, namespace: str, workers: int) -> Controller[str, Seen[Widget]]:

@@ -13,13 +13,13 @@ from tests.patience import PATIENCE
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.cache import Cache
+from windlass.kube.cache.reflector import Stage
+from windlass.kube.cache.store import Change
 from windlass.kube.client import Client
+from windlass.kube.control.plan import Target
+from windlass.kube.control.reader import CacheReader
+from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.kube.errors import Invalid, NotFound, Status
-from windlass.kube.plan import Target
-from windlass.kube.reader import CacheReader
-from windlass.kube.reflector import Stage
-from windlass.kube.seen import Absent, NotServedKind, Present, Unreadable
-from windlass.kube.store import Change
 from windlass.kube.verbs import PatchType
 from windlass.testing.plane.facade import PlaneAccess
 

@@ -14,9 +14,9 @@ from windlass.api.core import Namespace, Secret
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config, errors
 from windlass.kube.client import Client
+from windlass.kube.client.watch import Event, EventType
 from windlass.kube.config import Impersonation
 from windlass.kube.verbs import Api, PatchType
-from windlass.kube.watch import Event, EventType
 from windlass.testing import ControlPlane
 from windlass.testing.plane.facade import PlaneAccess
 

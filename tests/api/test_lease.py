@@ -12,9 +12,9 @@ from windlass.api.coordination import Lease, LeaseSpec
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.clock import Clock, SystemClock
+from windlass.kube.control.permissions import rules
 from windlass.kube.errors import Fenced, Forbidden
-from windlass.kube.lease import Election, Terms, held, lease_permissions
-from windlass.kube.permissions import rules
+from windlass.kube.process.lease import Election, Terms, held, lease_permissions
 from windlass.testing.plane.facade import PlaneAccess
 
 pytestmark = pytest.mark.plane

@@ -15,13 +15,13 @@ from tests.patience import PATIENCE
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.client import Client
-from windlass.kube.controller import Controller, Watch
-from windlass.kube.manager import Manager
-from windlass.kube.metrics import Metrics
-from windlass.kube.permissions import rules, writes
-from windlass.kube.plan import Create, Merge, Outcome, Plan, Target, target
-from windlass.kube.reader import CacheReader
-from windlass.kube.seen import Absent, Present, Seen
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.metrics import Metrics
+from windlass.kube.control.permissions import rules, writes
+from windlass.kube.control.plan import Create, Merge, Outcome, Plan, Target, target
+from windlass.kube.control.reader import CacheReader
+from windlass.kube.control.seen import Absent, Present, Seen
+from windlass.kube.process.manager import Manager
 from windlass.kube.verbs import PatchType
 from windlass.testing.plane.facade import PlaneAccess
 

@@ -16,10 +16,10 @@ from tests.patience import PATIENCE
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.clock import SystemClock
+from windlass.kube.control.metrics import Metrics
 from windlass.kube.errors import Busy, ConfigError, Status
-from windlass.kube.metrics import Metrics
-from windlass.kube.scrape import Guard, metrics_routes, open_metrics
-from windlass.kube.serving import TlsFiles, serve
+from windlass.kube.process.scrape import Guard, metrics_routes, open_metrics
+from windlass.kube.process.serving import TlsFiles, serve
 from windlass.testing.plane.facade import PlaneAccess
 
 pytestmark = pytest.mark.plane

@@ -14,8 +14,8 @@ from msgspec import Struct
 from tests.patience import PATIENCE
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
+from windlass.kube.client.watch import Event, EventType
 from windlass.kube.errors import KubeError
-from windlass.kube.watch import Event, EventType
 from windlass.machine_sync.constants import MACHINE_API
 
 from ..api.machine_sync.examples import Tree

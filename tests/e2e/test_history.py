@@ -3,8 +3,8 @@
 from typing import Any
 
 from windlass.api import capi, mapi
+from windlass.kube.client.watch import INITIAL_EVENTS_END, Event, EventType
 from windlass.kube.object import Object
-from windlass.kube.watch import INITIAL_EVENTS_END, Event, EventType
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, PAUSED_ANNOTATION
 
 from .history import Follower, History

@@ -27,8 +27,8 @@ def _in(file: str, tests: str, *changes: tuple[str, str]) -> tuple[Mutation, ...
 
 _WRITING = (
     *_in(
-        "kube/executor.py",
-        "kube/test_executor.py",
+        "kube/control/executor.py",
+        "kube/control/test_executor.py",
         (
             '{"metadata": {"finalizers": action.desired, "resourceVersion": version}}',
             '{"metadata": {"finalizers": action.desired}}',
@@ -57,16 +57,16 @@ _WRITING = (
         ("action.reason, action.note, action.occasion)", "action.reason, action.note)"),
     ),
     *_in(
-        "kube/rounds.py",
-        "kube/test_rounds.py",
+        "kube/control/rounds.py",
+        "kube/control/test_rounds.py",
         ("if undecidable or describe(last) == describe(earlier):", "if undecidable:"),
         ("isinstance(error, Conflict | AlreadyExists)", "False"),
         ("if error is None and not any(result.changed for result in last.results):", "if False:"),
         ("Outcome() if _vanished(last) else last", "last"),
     ),
     *_in(
-        "kube/merge.py",
-        "kube/test_merge.py",
+        "kube/control/merge.py",
+        "kube/control/test_merge.py",
         ("if there is not None and desired.get(key) is None:", "if False:"),
         ("isinstance(left, bool) == isinstance(right, bool) and bool(left == right)", "bool(left == right)"),
     ),
@@ -74,30 +74,30 @@ _WRITING = (
 
 _SEEING = (
     *_in(
-        "kube/overlay.py",
-        "kube/test_overlay.py",
+        "kube/client/overlay.py",
+        "kube/client/test_overlay.py",
         ("return not meta.finalizers and meta.deletion_grace_period_seconds == 0", "return not meta.finalizers"),
         ("if version is None or (position is not None and version <= position):", "if version is None:"),
         ("return version is not None and version <= tombstone.version", "return False"),
         ("return self._entries.get(key) is tombstone and self.drop(key)", "return self.drop(key)"),
     ),
     *_in(
-        "kube/store.py",
-        "kube/test_store.py",
+        "kube/cache/store.py",
+        "kube/cache/test_store.py",
         ("elif self._is_late(told, version, old=old, deleted=deleted):", "elif False:"),
         ("        changes += [Change(old, None) for key, old in before.items() if key not in objects]\n", ""),
         ("        self._overlay.clear()\n", ""),
     ),
     *_in(
-        "kube/reflector.py",
-        "kube/test_reflector.py",
+        "kube/cache/reflector.py",
+        "kube/cache/test_reflector.py",
         ("if isinstance(error, Gone | _Rewound):", "if False:"),
         ('raise TransportError("the stream ended before the list was complete")', "return"),
         ("if self._silences >= _SILENT_WATCHES_BEFORE_LIST:", "if False:"),
     ),
     *_in(
-        "kube/reader.py",
-        "kube/test_reader.py",
+        "kube/control/reader.py",
+        "kube/control/test_reader.py",
         ("if found is not None or not (confirm or cache.selected):", "if found is not None or not confirm:"),
     ),
     *_in("kube/object.py", "kube/test_nesting.py", ("        if CUT in self.raw:", "        if False:")),
@@ -110,8 +110,8 @@ _SEEING = (
 
 _IN_TURN = (
     *_in(
-        "kube/queue.py",
-        "kube/test_queue.py",
+        "kube/control/queue.py",
+        "kube/control/test_queue.py",
         ("            self._keep_back(key, priority)\n            return\n", "            return\n"),
         (".delay(failures, self._random), at_least)", ".delay(failures, self._random), 0.0)"),
         ("(not normal or self._normal_in_a_row >= LOW_SHARE)", "not normal"),
@@ -119,8 +119,8 @@ _IN_TURN = (
         ("if due is not None and due.priority <= priority:", "if due is not None:"),
     ),
     *_in(
-        "kube/lease.py",
-        "kube/test_lease.py",
+        "kube/process/lease.py",
+        "kube/process/test_lease.py",
         (
             "left = self._expiry - self.terms.margin - self._clock.monotonic()",
             "left = self._expiry - self._clock.monotonic()",
@@ -135,14 +135,14 @@ _IN_TURN = (
         ('{"metadata": {"resourceVersion": version}, "spec": spec}', '{"spec": spec}'),
     ),
     *_in(
-        "kube/transport.py",
-        "kube/test_client_errors.py",
+        "kube/client/transport.py",
+        "kube/client/test_client_errors.py",
         ("            limit = min(limit, self.fence.longest_write)\n", "            pass\n"),
         ("            self.fence.gate(left)\n", "            pass\n"),
     ),
     *_in(
-        "kube/manager.py",
-        "kube/test_manager.py",
+        "kube/process/manager.py",
+        "kube/process/test_manager.py",
         ("        entry = self._entries.get(name)\n", "        entry = self._entries.pop(name, None)\n"),
         (
             "        if self._stopping.is_set():\n            self._entries",
@@ -151,14 +151,14 @@ _IN_TURN = (
         ("client.fence is not election:", "False:"),
     ),
     *_in(
-        "kube/permissions.py",
-        "kube/test_permissions.py",
+        "kube/control/permissions.py",
+        "kube/control/test_permissions.py",
         ("each.namespace in (None, namespace) and ", ""),
         (" and (not each.names or name in each.names)", ""),
     ),
     *_in(
-        "kube/reader.py",
-        "kube/test_reader.py",
+        "kube/control/reader.py",
+        "kube/control/test_reader.py",
         ('        require(self._permits, kind, "get", namespace=namespace, name=name)\n', ""),
     ),
 )

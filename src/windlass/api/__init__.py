@@ -8,5 +8,5 @@ omission rules of the Go type it stands for, so that encoding one gives the JSON
 * a field declared with `always(...)` is emitted whatever its value (Go: no `omitempty`, or a struct-typed field).
 
 Decoding ignores fields that a type does not declare. Objects are therefore never written back from these types:
-writes are patches against what the API server sent (see `windlass.kube.plan`).
+writes are patches against what the API server sent (see `windlass.kube.control.plan`).
 """

@@ -14,9 +14,9 @@ from windlass.cli import complaints
 from windlass.cli.conventions import Settings
 from windlass.kube import config
 from windlass.kube.client import Client
+from windlass.kube.client.warnings import Warned, once
 from windlass.kube.config import ClusterConfig, Impersonation, kubeconfig
 from windlass.kube.errors import ConfigError
-from windlass.kube.warnings import Warned, once
 
 REQUEST_TIMEOUT = 30.0
 """Seconds, unless `--request-timeout` says otherwise."""

@@ -106,9 +106,9 @@ def machine_sync(
     from pathlib import Path
 
     from windlass.cli import connection
-    from windlass.kube import logs
-    from windlass.kube.lease import Terms
-    from windlass.kube.serving import TlsFiles
+    from windlass.kube.process import logs
+    from windlass.kube.process.lease import Terms
+    from windlass.kube.process.serving import TlsFiles
     from windlass.machine_sync import service
     from windlass.machine_sync.constants import Namespaces
 

@@ -27,10 +27,10 @@ from msgspec import Struct
 from windlass.api.config import ClusterVersion, FeatureGate, FeatureGateDetails, Infrastructure
 from windlass.api.meta import K, KubernetesObject
 from windlass.kube.cache import Cache
-from windlass.kube.controller import Watch
-from windlass.kube.permissions import Permission, permission
-from windlass.kube.pool import CachePool
-from windlass.kube.seen import NotServedKind, Present, Seen, Unreadable, seen
+from windlass.kube.control.controller import Watch
+from windlass.kube.control.permissions import Permission, permission
+from windlass.kube.control.seen import NotServedKind, Present, Seen, Unreadable, seen
+from windlass.kube.process.pool import CachePool
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 
 FEATURE_GATE = "MachineAPIMigration"

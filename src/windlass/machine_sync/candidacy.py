@@ -23,9 +23,9 @@ from random import Random
 from typing import Any
 
 from windlass.kube.clock import Clock
-from windlass.kube.lease import Election, Terms, own_identity
-from windlass.kube.manager import Switch
-from windlass.kube.tasks import end
+from windlass.kube.process.lease import Election, Terms, own_identity
+from windlass.kube.process.manager import Switch
+from windlass.kube.process.tasks import end
 from windlass.kube.verbs import Api
 from windlass.machine_sync.activation import Idle
 from windlass.machine_sync.constants import HOLDER_PREFIX, LEASE_NAME

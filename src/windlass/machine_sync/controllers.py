@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
-from windlass.kube.controller import Controller
+from windlass.kube.control.controller import Controller
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import IndexedReader, machine_controller
 from windlass.machine_sync.machine_set.controller import machine_set_controller

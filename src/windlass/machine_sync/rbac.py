@@ -17,11 +17,11 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from windlass.api.meta import K
-from windlass.kube.lease import lease_permissions
+from windlass.kube.control.permissions import Permission, rules
+from windlass.kube.control.seen import Seen
 from windlass.kube.object import Object
-from windlass.kube.permissions import Permission, rules
-from windlass.kube.scrape import guard_permissions
-from windlass.kube.seen import Seen
+from windlass.kube.process.lease import lease_permissions
+from windlass.kube.process.scrape import guard_permissions
 from windlass.machine_sync.activation import SERVED, activation_permissions
 from windlass.machine_sync.constants import LEASE_NAME, Namespaces
 from windlass.machine_sync.controllers import controllers

@@ -22,8 +22,8 @@ from msgspec import Struct
 
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.kube.control.plan import Merge, Plan, Target
 from windlass.kube.object import Object
-from windlass.kube.plan import Merge, Plan, Target
 from windlass.machine_sync.constants import (
     BOOKKEEPING,
     CLUSTER_API,

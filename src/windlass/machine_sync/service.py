@@ -21,16 +21,16 @@ from msgspec import Struct
 
 from windlass.kube.cache import INACTIVITY
 from windlass.kube.client import Client
+from windlass.kube.client.retry import Retry
+from windlass.kube.client.warnings import once
 from windlass.kube.config import ClusterConfig
-from windlass.kube.lease import Terms
-from windlass.kube.manager import Manager
-from windlass.kube.metrics import Metrics
-from windlass.kube.probes import probe_routes
-from windlass.kube.retry import Retry
-from windlass.kube.scrape import Guard, metrics_routes, open_metrics
-from windlass.kube.serving import TlsFiles, serve
-from windlass.kube.tasks import end
-from windlass.kube.warnings import once
+from windlass.kube.control.metrics import Metrics
+from windlass.kube.process.lease import Terms
+from windlass.kube.process.manager import Manager
+from windlass.kube.process.probes import probe_routes
+from windlass.kube.process.scrape import Guard, metrics_routes, open_metrics
+from windlass.kube.process.serving import TlsFiles, serve
+from windlass.kube.process.tasks import end
 from windlass.machine_sync.activation import Activation, Idle
 from windlass.machine_sync.candidacy import Candidacy
 from windlass.machine_sync.constants import MACHINE_API_FINALIZER, Namespaces

@@ -30,7 +30,7 @@ from typing import Any, TypeAlias, TypeVar
 from msgspec import Struct, field
 
 from windlass.api.meta import K, KubernetesObject
-from windlass.kube.merge import changes
+from windlass.kube.control.merge import changes
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api, Listed, PatchType
 from windlass.testing.memory import MemoryApi

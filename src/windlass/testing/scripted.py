@@ -1,8 +1,8 @@
 """An API server for one kind that does what a test tells it to, faults included.
 
 It keeps the history of its objects as etcd does (one counter, compaction) and serves get, paged lists, watches and
-streaming lists from it, as `windlass.kube.reading.Reader` does over HTTP. Between the history and the reader stand the
-faults: each is a method that a test calls at the moment it wants it to happen.
+streaming lists from it, as `windlass.kube.client.reading.Reader` does over HTTP. Between the history and the reader
+stand the faults: each is a method that a test calls at the moment it wants it to happen.
 
     server = ScriptedServer(Widget)
     server.put("a", {"size": 1})
@@ -22,10 +22,10 @@ from typing import Any, ClassVar
 from msgspec import Struct, field
 
 from windlass.api.meta import K, KubernetesObject, ObjectMeta, Resource
+from windlass.kube.client.reading import Page
+from windlass.kube.client.watch import INITIAL_EVENTS_END, Event, EventType
 from windlass.kube.errors import DecodeError, Gone, Invalid, KubeError, NotFound, Silent, Status
 from windlass.kube.object import Object
-from windlass.kube.reading import Page
-from windlass.kube.watch import INITIAL_EVENTS_END, Event, EventType
 
 
 class Widget(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):

@@ -14,7 +14,7 @@ from windlass.api.meta import Resource
 from windlass.cli.release import carry_out
 from windlass.kube import config
 from windlass.kube.client import Client
-from windlass.kube.executor import Executor
+from windlass.kube.control.executor import Executor
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     LEASE_NAME,

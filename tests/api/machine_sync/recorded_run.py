@@ -19,9 +19,9 @@ from windlass.api import config as openshift
 from windlass.api.meta import KubernetesObject, Resource
 from windlass.kube import config
 from windlass.kube.client import Client
+from windlass.kube.control.merge import Change, changes
+from windlass.kube.control.rounds import Decide, Rest
 from windlass.kube.errors import AlreadyExists, Invalid
-from windlass.kube.merge import Change, changes
-from windlass.kube.rounds import Decide, Rest
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.platforms import PLATFORMS, Platform

@@ -25,10 +25,10 @@ from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
 from windlass.kube import config
 from windlass.kube.client import Client
+from windlass.kube.client.watch import EventType
 from windlass.kube.config import Impersonation
 from windlass.kube.errors import Conflict, KubeError, NotFound
 from windlass.kube.verbs import PatchType
-from windlass.kube.watch import EventType
 from windlass.machine_sync import rbac, service
 from windlass.machine_sync.constants import (
     CLUSTER_API_FINALIZER,

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from windlass.api import mapi
 from windlass.kube import config
 from windlass.kube.client import Client
+from windlass.kube.control.executor import Executor
+from windlass.kube.control.plan import Emit, Merge, Plan
 from windlass.kube.errors import ApiError, Conflict, NotFound
-from windlass.kube.executor import Executor
-from windlass.kube.plan import Emit, Merge, Plan
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API_NAMESPACE
 from windlass.machine_sync.machine.decide import decide

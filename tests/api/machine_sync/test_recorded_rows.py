@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from windlass.kube.executor import Executor
-from windlass.kube.permissions import Declared
-from windlass.kube.plan import Delete, Plan
-from windlass.kube.reader import CacheReader
-from windlass.kube.rounds import Decide, Rest, reconcile
+from windlass.kube.control.executor import Executor
+from windlass.kube.control.permissions import Declared
+from windlass.kube.control.plan import Delete, Plan
+from windlass.kube.control.reader import CacheReader
+from windlass.kube.control.rounds import Decide, Rest, reconcile
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.snapshot import MachineSnapshot

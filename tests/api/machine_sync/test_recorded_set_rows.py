@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from windlass.kube.client import Client
-from windlass.kube.executor import Executor
-from windlass.kube.permissions import Declared
-from windlass.kube.pool import CachePool
-from windlass.kube.reader import CacheReader
-from windlass.kube.rounds import Decide, Rest, reconcile
+from windlass.kube.control.executor import Executor
+from windlass.kube.control.permissions import Declared
+from windlass.kube.control.reader import CacheReader
+from windlass.kube.control.rounds import Decide, Rest, reconcile
+from windlass.kube.process.pool import CachePool
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine_set.controller import machine_set_controller

@@ -12,9 +12,9 @@ from aiohttp import ClientSession
 from windlass.api import capi, mapi
 from windlass.api.coordination import Lease
 from windlass.kube.errors import AlreadyExists
-from windlass.kube.lease import Terms
-from windlass.kube.scrape import IN_LINE
-from windlass.kube.tasks import end
+from windlass.kube.process.lease import Terms
+from windlass.kube.process.scrape import IN_LINE
+from windlass.kube.process.tasks import end
 from windlass.machine_sync.constants import HOLDER_PREFIX, LEASE_NAME
 from windlass.machine_sync.service import Address
 from windlass.testing.plane.audit import Permission

@@ -17,10 +17,10 @@ from windlass.api import capi
 from windlass.kube import config
 from windlass.kube.backoff import Constant
 from windlass.kube.client import Client
-from windlass.kube.controller import Controller
-from windlass.kube.manager import Manager
-from windlass.kube.plan import Done, Emit, Plan, RequeueAfter, Retry, WaitFor
-from windlass.kube.reader import CacheReader
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.plan import Done, Emit, Plan, RequeueAfter, Retry, WaitFor
+from windlass.kube.control.reader import CacheReader
+from windlass.kube.process.manager import Manager
 from windlass.machine_sync.controllers import Make, makers
 
 from .stage import CLUSTER, Stage, eventually

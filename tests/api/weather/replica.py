@@ -18,13 +18,13 @@ from msgspec import Struct, field
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.client import Client
-from windlass.kube.controller import Controller, Watch
-from windlass.kube.lease import Election, Terms
-from windlass.kube.manager import Manager
-from windlass.kube.permissions import writes
-from windlass.kube.plan import Merge, Outcome, Plan, RequeueAfter, target
-from windlass.kube.reader import CacheReader
-from windlass.kube.seen import Present, Seen
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import writes
+from windlass.kube.control.plan import Merge, Outcome, Plan, RequeueAfter, target
+from windlass.kube.control.reader import CacheReader
+from windlass.kube.control.seen import Present, Seen
+from windlass.kube.process.lease import Election, Terms
+from windlass.kube.process.manager import Manager
 
 BEAT = 0.2
 

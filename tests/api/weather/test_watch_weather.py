@@ -15,9 +15,9 @@ from tests.patience import PATIENCE
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.cache import Cache
+from windlass.kube.cache.store import Change
 from windlass.kube.client import Client
 from windlass.kube.errors import KubeError
-from windlass.kube.store import Change
 from windlass.kube.verbs import PatchType
 from windlass.testing.blackhole import BlackHole
 from windlass.testing.plane.facade import ControlPlane

@@ -19,8 +19,8 @@ from typing import Any, Self
 
 from aiohttp import ClientSession, ClientTimeout, web
 
-from windlass.kube.connections import Connections
-from windlass.kube.serving import serve
+from windlass.kube.client.connections import Connections
+from windlass.kube.process.serving import serve
 from windlass.testing.plane.connection import Connection
 
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "host", "content-encoding"}

@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 from msgspec import Struct
 
-from windlass.kube.merge import changes
+from windlass.kube.control.merge import changes
 
 from ...api.machine_sync.examples import Tree
 from ...api.machine_sync.stage import eventually

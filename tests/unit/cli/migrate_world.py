@@ -12,9 +12,9 @@ from windlass.cli.migrate.selection import Subject
 from windlass.cli.migrate.stages import Step
 from windlass.cli.migrate.switch import Result, Switch
 from windlass.cli.migrate.waves import Waves
+from windlass.kube.control.seen import Absent, seen
 from windlass.kube.errors import NotFound
 from windlass.kube.object import Object
-from windlass.kube.seen import Absent, seen
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.preflight import Candidate
 from windlass.testing.memory import MemoryApi

@@ -20,9 +20,9 @@ from windlass.cli.demo.scene import Moment, Scene, met, missing
 from windlass.cli.demo.stage import Stage
 from windlass.cli.demo.story import PATIENCE, STORY, Step
 from windlass.cli.demo.view import LinesView, summarise
+from windlass.kube.control.seen import Present, seen
 from windlass.kube.errors import TransportError
 from windlass.kube.object import Object
-from windlass.kube.seen import Present, seen
 from windlass.testing.plane.errors import PlaneError
 from windlass.testing.simulators.instances import Entry, Instance
 

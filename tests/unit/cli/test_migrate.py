@@ -33,8 +33,8 @@ from windlass.cli.migrate.selection import Subject
 from windlass.cli.migrate.stages import Stage, Step, step
 from windlass.cli.migrate.switch import Outcome, Result
 from windlass.cli.table import Table
+from windlass.kube.control.seen import Absent, Present, Seen, Unreadable
 from windlass.kube.object import Object
-from windlass.kube.seen import Absent, Present, Seen, Unreadable
 from windlass.machine_sync.preflight import Answer, Trial, Tried, preflight
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -13,7 +13,7 @@ import yaml
 from windlass.api import mapi
 from windlass.cli import main
 from windlass.cli.plan import as_text
-from windlass.kube.plan import Emit, Merge, RequeueAfter, Retry, Target, WaitFor
+from windlass.kube.control.plan import Emit, Merge, RequeueAfter, Retry, Target, WaitFor
 from windlass.machine_sync.planning import KeyPlan
 
 from .plan_documents import ALONE, AT_REST, INFRASTRUCTURE, MACHINE, UNMIRRORED

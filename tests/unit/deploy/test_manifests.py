@@ -11,7 +11,7 @@ import yaml
 
 import windlass
 from windlass.cli.run import machine_sync
-from windlass.kube import metrics as runtime_metrics
+from windlass.kube.control import metrics as runtime_metrics
 from windlass.machine_sync import metrics as sync_metrics
 from windlass.machine_sync import rbac
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
+from tests.unit.kube.widgets import Widget, widget
 from windlass.kube import nesting
+from windlass.kube.control.seen import Unreadable, seen
 from windlass.kube.errors import DecodeError
 from windlass.kube.nesting import CUT, DEEPEST, cut, is_deep
 from windlass.kube.object import Object
-from windlass.kube.seen import Unreadable, seen
-
-from .widgets import Widget, widget
 
 trees = st.recursive(
     st.none() | st.integers(0, 9) | st.text(alphabet='ab[]{}"\\\n', max_size=4),

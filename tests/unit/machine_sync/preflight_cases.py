@@ -7,8 +7,8 @@ from msgspec import structs
 from windlass.api import capi, capo, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import KubernetesObject, tree
+from windlass.kube.control.seen import Absent, seen
 from windlass.kube.object import Object
-from windlass.kube.seen import Absent, seen
 from windlass.machine_sync.conversion import machine_set_to_cluster_api, to_cluster_api
 from windlass.machine_sync.preflight import Candidate, Look, Trial, Tried
 

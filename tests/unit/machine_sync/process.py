@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from windlass.kube.controller import Controller
-from windlass.kube.executor import Executor
-from windlass.kube.permissions import Declared
-from windlass.kube.rounds import MAX_ROUNDS, Rest, reconcile
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.executor import Executor
+from windlass.kube.control.permissions import Declared
+from windlass.kube.control.rounds import MAX_ROUNDS, Rest, reconcile
 from windlass.kube.verbs import Api
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from windlass.api.meta import KubernetesObject
-from windlass.kube.plan import Emit, Plan
-from windlass.kube.rounds import Rest
+from windlass.kube.control.plan import Emit, Plan
+from windlass.kube.control.rounds import Rest
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import LaggingReader, MemoryReader
 

@@ -16,10 +16,10 @@ import pytest
 
 from windlass.api import capi, config, mapi
 from windlass.api.core import Event
-from windlass.kube.merge import Change, changes
-from windlass.kube.plan import Plan, Retry
-from windlass.kube.rounds import Rest
-from windlass.kube.seen import Present
+from windlass.kube.control.merge import Change, changes
+from windlass.kube.control.plan import Plan, Retry
+from windlass.kube.control.rounds import Rest
+from windlass.kube.control.seen import Present
 from windlass.machine_sync.constants import BOOKKEEPING, MIGRATING, PAUSED_ANNOTATION
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot

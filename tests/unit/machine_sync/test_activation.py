@@ -9,10 +9,10 @@ import pytest
 
 from windlass.api.config import ClusterVersion, FeatureGate, Infrastructure
 from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.kube.control.permissions import rules
+from windlass.kube.control.seen import Absent, NotServedKind, Seen, Unreadable, seen
 from windlass.kube.object import Object
-from windlass.kube.permissions import rules
-from windlass.kube.pool import CachePool
-from windlass.kube.seen import Absent, NotServedKind, Seen, Unreadable, seen
+from windlass.kube.process.pool import CachePool
 from windlass.machine_sync.activation import (
     WATCHED,
     Activation,

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from windlass.api.coordination import Lease, LeaseSpec
 from windlass.kube.errors import Fenced
-from windlass.kube.tasks import end
+from windlass.kube.process.tasks import end
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.activation import Idle
 from windlass.machine_sync.candidacy import Candidacy

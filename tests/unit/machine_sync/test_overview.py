@@ -6,8 +6,8 @@ import pytest
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
+from windlass.kube.control.seen import Present, Unreadable, seen
 from windlass.kube.object import Object
-from windlass.kube.seen import Present, Unreadable, seen
 from windlass.machine_sync.overview import KINDS, MACHINE_SETS, MACHINES, AnyKind, Generation, Reference, Replicas
 
 Found = Present[Any] | Unreadable

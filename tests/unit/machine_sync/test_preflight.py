@@ -36,7 +36,7 @@ from tests.unit.machine_sync.preflight_cases import (
 )
 from windlass.api import capa, capi, capo, mapi
 from windlass.api.config import Infrastructure
-from windlass.kube.seen import Absent, NotServedKind, Unreadable
+from windlass.kube.control.seen import Absent, NotServedKind, Unreadable
 from windlass.machine_sync.preflight import (
     Answer,
     Candidate,

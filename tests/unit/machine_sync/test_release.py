@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from windlass.api import capa, capi, capo, mapi
+from windlass.kube.control.plan import Merge
 from windlass.kube.object import Object
-from windlass.kube.plan import Merge
 from windlass.machine_sync import release
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from windlass.api.meta import KubernetesObject
+from windlass.kube.control.seen import Absent, Seen, seen
 from windlass.kube.object import Object
-from windlass.kube.seen import Absent, Seen, seen
 from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
 from windlass.testing.memory import MemoryApi
 

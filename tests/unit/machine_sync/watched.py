@@ -5,16 +5,16 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from windlass.api.meta import K
+from windlass.kube.client.reading import Page
+from windlass.kube.client.watch import INITIAL_EVENTS_END, Event, EventType
 from windlass.kube.object import Object
-from windlass.kube.reading import Page
-from windlass.kube.watch import INITIAL_EVENTS_END, Event, EventType
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory import refusals as refuse
 from windlass.testing.memory.changes import Change
 
 
 class WatchedApi(MemoryApi):
-    """`windlass.kube.pool.Cluster` without a network. Selectors are not looked at."""
+    """`windlass.kube.process.pool.Cluster` without a network. Selectors are not looked at."""
 
     @property
     def metadata(self) -> "WatchedApi":

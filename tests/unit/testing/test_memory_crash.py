@@ -7,10 +7,20 @@ import pytest
 from msgspec import Struct, field
 
 from windlass.api.meta import ObjectMeta, Resource
-from windlass.kube.executor import Executor
-from windlass.kube.plan import AddFinalizer, Create, Delete, Merge, Outcome, Plan, RemoveFinalizers, Target, target
-from windlass.kube.rounds import reconcile
-from windlass.kube.seen import Absent, Present, Seen
+from windlass.kube.control.executor import Executor
+from windlass.kube.control.plan import (
+    AddFinalizer,
+    Create,
+    Delete,
+    Merge,
+    Outcome,
+    Plan,
+    RemoveFinalizers,
+    Target,
+    target,
+)
+from windlass.kube.control.rounds import reconcile
+from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.kube.verbs import Api, PatchType
 from windlass.testing.crash import CrashPoint, Harm, NoRest, Report, Scenario, When, crash_everywhere, play
 from windlass.testing.memory import MemoryApi

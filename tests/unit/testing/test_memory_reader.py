@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from windlass.api.core import Secret
-from windlass.kube.controller import Controller, Watch
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import permission
+from windlass.kube.control.plan import Outcome, Plan
+from windlass.kube.control.seen import Absent, Present
 from windlass.kube.errors import Undeclared
-from windlass.kube.permissions import permission
-from windlass.kube.plan import Outcome, Plan
-from windlass.kube.seen import Absent, Present
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.scripted import Widget

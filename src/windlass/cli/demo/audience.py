@@ -8,7 +8,7 @@ from windlass.api import capi, capo, mapi
 from windlass.api.meta import K, KubernetesObject
 from windlass.kube.cache import Cache
 from windlass.kube.client import Client
-from windlass.kube.seen import Present, seen
+from windlass.kube.control.seen import Present, seen
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE
 from windlass.testing.simulators.instances import SELECTOR, Instance, InstanceRecord, instance_of
 

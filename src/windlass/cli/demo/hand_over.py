@@ -9,7 +9,7 @@ from windlass.api import capi, mapi
 from windlass.cli.demo.expectations import Expectation, not_running
 from windlass.cli.demo.scene import Finding, Moment, Scene, met, missing
 from windlass.kube.conditions import is_true
-from windlass.kube.seen import Present
+from windlass.kube.control.seen import Present
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 from windlass.machine_sync.conversion.metadata import CLUSTER_NAME_LABEL
 

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from windlass.api import capi, mapi
-from windlass.kube.seen import Present
+from windlass.kube.control.seen import Present
 from windlass.machine_sync.overview import MACHINE_SETS, MACHINES, MachineRow, MachineSetRow
 from windlass.testing.simulators.instances import Instance
 

@@ -1,6 +1,6 @@
 """Both sides, followed: a board that always has the present rows and knows which ones changed.
 
-Each kind on each side is kept by a `windlass.kube.reflector`, which survives restarts of the API server, expired
+Each kind on each side is kept by a `windlass.kube.cache.reflector`, which survives restarts of the API server, expired
 versions and CRDs that come and go. The board announces only rows whose content differs; lists and echoes that change
 nothing say nothing.
 """
@@ -13,9 +13,9 @@ from typing import Any, Generic, NoReturn, TypeAlias
 from windlass.api.meta import K
 from windlass.cli import complaints
 from windlass.cli.machines.read import Listing, Look, decoded
+from windlass.kube.cache.reflector import Reflector, Stage
 from windlass.kube.client import Client
 from windlass.kube.object import Object
-from windlass.kube.reflector import Reflector, Stage
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import AnyKind, AnyRow, Found
 

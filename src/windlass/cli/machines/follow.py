@@ -15,7 +15,7 @@ from windlass.cli.machines.board import Board
 from windlass.cli.machines.read import look_at
 from windlass.cli.machines.selection import Selection
 from windlass.cli.machines.show import Request, listings, note_idle, report_troubles, summary, why_idle
-from windlass.kube import logs
+from windlass.kube.process import logs
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import AnyRow
 

@@ -1,7 +1,7 @@
 """The Machines and MachineSets as they are now, and a bell for each that rings when it changes.
 
-Filled by `windlass.kube.reflector`, which survives restarts of the API server; a wait is for a change, never for a
-moment to look again. An own write is known to whoever made it: older states than that are not shown.
+Filled by `windlass.kube.cache.reflector`, which survives restarts of the API server; a wait is for a change, never for
+a moment to look again. An own write is known to whoever made it: older states than that are not shown.
 """
 
 import asyncio
@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from windlass.cli.migrate.selection import Subject
+from windlass.kube.client.overlay import ordinal
+from windlass.kube.control.seen import Absent, Seen, seen
 from windlass.kube.object import Object
-from windlass.kube.overlay import ordinal
-from windlass.kube.seen import Absent, Seen, seen
 from windlass.machine_sync.preflight.report import Kind
 
 

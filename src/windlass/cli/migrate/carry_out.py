@@ -24,11 +24,11 @@ from windlass.cli.migrate.selection import KINDS, Subject
 from windlass.cli.migrate.switch import Outcome, Result, Switch
 from windlass.cli.migrate.waves import Waves
 from windlass.cli.table import Table
-from windlass.kube import logs
+from windlass.kube.cache.reflector import Reflector
 from windlass.kube.client import Client
 from windlass.kube.colour import colourful
-from windlass.kube.reader import CacheReader
-from windlass.kube.reflector import Reflector
+from windlass.kube.control.reader import CacheReader
+from windlass.kube.process import logs
 from windlass.kube.together import both, together
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.preflight import Answer, Report, Verdict, preflight

@@ -14,11 +14,10 @@ from windlass.api.config import Infrastructure
 from windlass.api.meta import K
 from windlass.cli import complaints
 from windlass.cli.migrate.selection import Subject
-from windlass.kube import paths
-from windlass.kube.client import Client
+from windlass.kube.client import Client, paths
+from windlass.kube.control.seen import Absent, NotServedKind, Present, Reader, Seen, seen
 from windlass.kube.errors import BadRequest, Forbidden, Invalid, NotFound, NotServed
 from windlass.kube.object import Object
-from windlass.kube.seen import Absent, NotServedKind, Present, Reader, Seen, seen
 from windlass.kube.together import together
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.constants import Namespaces

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from windlass.kube.seen import Present, Seen, Unreadable
+from windlass.kube.control.seen import Present, Seen, Unreadable
 from windlass.machine_sync.constants import CLUSTER_API, MIGRATING
 from windlass.machine_sync.mirroring.move import PAUSED
 from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED

@@ -25,8 +25,8 @@ from windlass.cli.migrate.progress import Audience
 from windlass.cli.migrate.selection import Subject
 from windlass.cli.migrate.stages import Stage, Step, step
 from windlass.kube.backoff import Exponential
+from windlass.kube.control.seen import Present
 from windlass.kube.errors import Conflict, KubeError
-from windlass.kube.seen import Present
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.preflight import Answer, Candidate, Verdict, preflight
 

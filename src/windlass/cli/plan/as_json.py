@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from windlass.kube.plan import Action, Emit, Next, RequeueAfter, Result, Retry, WaitFor
+from windlass.kube.control.plan import Action, Emit, Next, RequeueAfter, Result, Retry, WaitFor
 from windlass.machine_sync.planning import KeyPlan
 from windlass.machine_sync.planning.fields import field_changes
 from windlass.machine_sync.planning.following import Course

@@ -16,8 +16,8 @@ import msgspec
 from windlass.cli.ages import human
 from windlass.cli.complaints import harmless
 from windlass.cli.terminal import paint
-from windlass.kube.merge import Change
-from windlass.kube.plan import Action, Done, Next, RequeueAfter, Result, Retry, WaitFor
+from windlass.kube.control.merge import Change
+from windlass.kube.control.plan import Action, Done, Next, RequeueAfter, Result, Retry, WaitFor
 from windlass.machine_sync.planning import KeyPlan
 from windlass.machine_sync.planning.fields import field_changes
 from windlass.machine_sync.planning.following import Course

@@ -18,9 +18,9 @@ from windlass.cli.conventions import Settings
 from windlass.cli.exit_codes import Exit
 from windlass.cli.machines.selection import Selection
 from windlass.kube.client import Client
+from windlass.kube.control.executor import Executor
 from windlass.kube.errors import Conflict, KubeError, NotFound, NotServed
-from windlass.kube.executor import Executor
-from windlass.kube.lease import held
+from windlass.kube.process.lease import held
 from windlass.kube.together import together
 from windlass.machine_sync import release as rules
 from windlass.machine_sync.constants import LEASE_NAME, Namespaces

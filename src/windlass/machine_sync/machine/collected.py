@@ -15,7 +15,7 @@ The collector deletes what has lost its owner, and what is owned by an object th
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
-from windlass.kube.seen import metadata_of
+from windlass.kube.control.seen import metadata_of
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION
 from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner

@@ -7,17 +7,17 @@ from msgspec import Struct, field
 
 from windlass.api import capi, config, mapi
 from windlass.api.meta import K, KubernetesObject
-from windlass.kube.controller import Controller, Index, Watch
-from windlass.kube.object import Object
-from windlass.kube.permissions import (
+from windlass.kube.control.controller import Controller, Index, Watch
+from windlass.kube.control.permissions import (
     Permission,
     blocks_deletion_of,
     changes_owners_of,
     emits_events,
     writes,
 )
-from windlass.kube.seen import Reader
-from windlass.kube.source import identity_differs, spec_differs
+from windlass.kube.control.seen import Reader
+from windlass.kube.control.source import identity_differs, spec_differs
+from windlass.kube.object import Object
 from windlass.machine_sync.constants import MACHINE_API, Namespaces
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.observe import Observer

@@ -27,8 +27,8 @@ from typing import Final
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
-from windlass.kube.plan import Emit, Plan, WaitFor, target_of
-from windlass.kube.seen import NotServedKind, Present, Unreadable, metadata_of
+from windlass.kube.control.plan import Emit, Plan, WaitFor, target_of
+from windlass.kube.control.seen import NotServedKind, Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,

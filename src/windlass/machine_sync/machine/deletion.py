@@ -30,8 +30,8 @@ needs more than metadata, so that an object whose content cannot be read does no
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta, tree
-from windlass.kube.plan import Action, Delete, Emit, Merge, Plan, RemoveFinalizers, WaitFor, target_of
-from windlass.kube.seen import Absent, NotServedKind, metadata_of
+from windlass.kube.control.plan import Action, Delete, Emit, Merge, Plan, RemoveFinalizers, WaitFor, target_of
+from windlass.kube.control.seen import Absent, NotServedKind, metadata_of
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API_FINALIZER,

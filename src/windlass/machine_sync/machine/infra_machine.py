@@ -19,9 +19,9 @@ from msgspec import Struct
 
 from windlass.api import capi, mapi
 from windlass.api.meta import OwnerReference, tree
-from windlass.kube.merge import Change, changes
-from windlass.kube.plan import Action, Create, Delete, Emit, Merge, RemoveFinalizers, Target, target, target_of
-from windlass.kube.seen import Present, metadata_of
+from windlass.kube.control.merge import Change, changes
+from windlass.kube.control.plan import Action, Create, Delete, Emit, Merge, RemoveFinalizers, Target, target, target_of
+from windlass.kube.control.seen import Present, metadata_of
 from windlass.machine_sync.constants import EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
 from windlass.machine_sync.machine.owners import reference
 from windlass.machine_sync.machine.propagation import claimed_metadata

@@ -2,7 +2,7 @@
 
 from windlass.api import capi
 from windlass.api.meta import KubernetesObject
-from windlass.kube.seen import Absent, NotServedKind, Unreadable
+from windlass.kube.control.seen import Absent, NotServedKind, Unreadable
 from windlass.machine_sync.machine.owners import not_found
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.machine.synchronized import Reason

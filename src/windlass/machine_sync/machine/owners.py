@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference
-from windlass.kube.seen import Seen, metadata_of
+from windlass.kube.control.seen import Seen, metadata_of
 from windlass.machine_sync.mirroring.collector import is_going
 
 CONTROL_PLANE_MACHINE_SET = "ControlPlaneMachineSet"

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from windlass.api import capi
-from windlass.kube.seen import Present, Seen
+from windlass.kube.control.seen import Present, Seen
 from windlass.machine_sync.constants import BOOKKEEPING, PAUSED_ANNOTATION
 from windlass.machine_sync.mirroring.metadata import NOTHING_CLAIMED, Claimed
 

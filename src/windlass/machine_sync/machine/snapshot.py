@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from windlass.api import capi, config, mapi
 from windlass.api.meta import ObjectMeta, OwnerReference
-from windlass.kube.plan import Outcome
-from windlass.kube.seen import Absent, Seen, metadata_of
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Absent, Seen, metadata_of
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.mirroring.move import Move, Pausable
 from windlass.machine_sync.platforms import Platform

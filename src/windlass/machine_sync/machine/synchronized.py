@@ -7,8 +7,8 @@ from typing import Final
 
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
-from windlass.kube.plan import Plan, Result, target_of
-from windlass.kube.seen import metadata_of
+from windlass.kube.control.plan import Plan, Result, target_of
+from windlass.kube.control.seen import metadata_of
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.mirroring import synchronized
 from windlass.machine_sync.mirroring.synchronized import Fault, Verdict, Written

@@ -27,8 +27,8 @@ from msgspec import Struct
 from windlass.api import capi, config, mapi
 from windlass.api.meta import OwnerReference, tree
 from windlass.kube.conditions import find
-from windlass.kube.plan import Create, Merge, Plan, Target, WaitFor, target
-from windlass.kube.seen import Absent, Present, metadata_of
+from windlass.kube.control.plan import Create, Merge, Plan, Target, WaitFor, target
+from windlass.kube.control.seen import Absent, Present, metadata_of
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API_FINALIZER,

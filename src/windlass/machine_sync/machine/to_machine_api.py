@@ -17,8 +17,8 @@ from typing import Any
 
 from windlass.api import capi, mapi
 from windlass.api.meta import OwnerReference, tree
-from windlass.kube.plan import Create, Merge, Plan, Target, target
-from windlass.kube.seen import Present, metadata_of
+from windlass.kube.control.plan import Create, Merge, Plan, Target, target
+from windlass.kube.control.seen import Present, metadata_of
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API_FINALIZER, SYNC_FINALIZER
 from windlass.machine_sync.conversion.selector import selected_keys
 from windlass.machine_sync.machine import infrastructure, owners

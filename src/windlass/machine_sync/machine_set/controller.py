@@ -7,16 +7,16 @@ from msgspec import Struct, field
 
 from windlass.api import capi, config, mapi
 from windlass.api.meta import KubernetesObject
-from windlass.kube.controller import Controller, Watch
-from windlass.kube.object import Object
-from windlass.kube.permissions import (
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import (
     Permission,
     blocks_deletion_of,
     changes_owners_of,
     emits_events,
     writes,
 )
-from windlass.kube.source import identity_differs, spec_differs
+from windlass.kube.control.source import identity_differs, spec_differs
+from windlass.kube.object import Object
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import IndexedReader
 from windlass.machine_sync.machine.snapshot import set_owner

@@ -21,8 +21,8 @@ When there is nothing left to bring up to date and spec asks for the other autho
 from datetime import datetime
 
 from windlass.api import mapi
-from windlass.kube.plan import Done, Emit, Plan, WaitFor, target_of
-from windlass.kube.seen import NotServedKind, Present, Unreadable, metadata_of
+from windlass.kube.control.plan import Done, Emit, Plan, WaitFor, target_of
+from windlass.kube.control.seen import NotServedKind, Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, CLUSTER_API, EVENT_SOURCE, MACHINE_API, MIGRATING
 from windlass.machine_sync.machine_set import deletion, selectors, to_cluster_api, to_machine_api
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot

@@ -35,8 +35,8 @@ content cannot be read does not stay for ever.
 
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta
-from windlass.kube.plan import Delete, Emit, Plan, RemoveFinalizers, WaitFor, target_of
-from windlass.kube.seen import Absent, metadata_of
+from windlass.kube.control.plan import Delete, Emit, Plan, RemoveFinalizers, WaitFor, target_of
+from windlass.kube.control.seen import Absent, metadata_of
 from windlass.machine_sync.constants import EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
 from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine_set import templates

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from windlass.api import capi, config, mapi
 from windlass.api.meta import ObjectMeta
-from windlass.kube.plan import Outcome
-from windlass.kube.seen import Absent, Present, Seen, Unreadable
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Absent, Present, Seen, Unreadable
 from windlass.machine_sync.constants import MACHINE_SET_LABEL, Namespaces
 from windlass.machine_sync.mirroring.move import Move, Pausable
 from windlass.machine_sync.platforms import Platform

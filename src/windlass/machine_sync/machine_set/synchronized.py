@@ -7,7 +7,7 @@ from typing import Final
 
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
-from windlass.kube.plan import Plan, Result
+from windlass.kube.control.plan import Plan, Result
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring import synchronized
 from windlass.machine_sync.mirroring.synchronized import Fault, Verdict, Written

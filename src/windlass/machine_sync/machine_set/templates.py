@@ -19,9 +19,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from windlass.api.meta import OwnerReference, tree
+from windlass.kube.control.plan import Create, Delete, Merge, Target, WaitFor, target, target_of
+from windlass.kube.control.seen import Present, Unreadable
 from windlass.kube.object import Object
-from windlass.kube.plan import Create, Delete, Merge, Target, WaitFor, target, target_of
-from windlass.kube.seen import Present, Unreadable
 from windlass.machine_sync.constants import MACHINE_SET_LABEL, PAUSED_ANNOTATION
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.machine_set.synchronized import Reason

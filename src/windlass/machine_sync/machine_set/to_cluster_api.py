@@ -24,8 +24,8 @@ from msgspec import Struct
 
 from windlass.api import capi, config, mapi
 from windlass.api.meta import OwnerReference, tree
-from windlass.kube.plan import AddFinalizer, Create, Merge, Plan, Target, WaitFor, target
-from windlass.kube.seen import NotServedKind, Present, Unreadable
+from windlass.kube.control.plan import AddFinalizer, Create, Merge, Plan, Target, WaitFor, target
+from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     MACHINE_API,

@@ -19,8 +19,8 @@ from typing import Any, Final
 
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, tree
-from windlass.kube.plan import Emit, Merge, Plan, target
-from windlass.kube.seen import NotServedKind, Present, Seen, Unreadable
+from windlass.kube.control.plan import Emit, Merge, Plan, target
+from windlass.kube.control.seen import NotServedKind, Present, Seen, Unreadable
 from windlass.machine_sync.constants import EVENT_SOURCE
 from windlass.machine_sync.conversion.field_errors import FieldError, invalid_json, too_many
 from windlass.machine_sync.conversion.machine_set import machine_api_machine_set

@@ -15,8 +15,8 @@ foreground. Such a deletion says nothing about the object itself. On a mirror it
 from typing import Any, Final
 
 from windlass.api.meta import ObjectMeta, OwnerReference
-from windlass.kube.plan import Propagation
-from windlass.kube.seen import Absent, Seen, metadata_of
+from windlass.kube.control.plan import Propagation
+from windlass.kube.control.seen import Absent, Seen, metadata_of
 
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from windlass.kube.plan import Merge
-from windlass.kube.seen import Present
+from windlass.kube.control.plan import Merge
+from windlass.kube.control.seen import Present
 
 
 def extent(spec: Mapping[str, Any], owned: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from windlass.api.meta import KubernetesObject
-from windlass.kube.plan import AddFinalizer, RemoveFinalizers, target_of
-from windlass.kube.seen import Seen, metadata_of
+from windlass.kube.control.plan import AddFinalizer, RemoveFinalizers, target_of
+from windlass.kube.control.seen import Seen, metadata_of
 from windlass.machine_sync.constants import SYNC_FINALIZER
 
 

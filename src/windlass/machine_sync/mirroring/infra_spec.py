@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from windlass.api.meta import tree
-from windlass.kube.merge import same
+from windlass.kube.control.merge import same
 from windlass.machine_sync.platforms import Platform
 
 

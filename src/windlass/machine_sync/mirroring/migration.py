@@ -47,8 +47,8 @@ from typing import Any
 
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.conditions import find, is_true, put
-from windlass.kube.plan import Emit, Merge, Outcome, Plan, WaitFor, target, target_of
-from windlass.kube.seen import NotServedKind, Present, Unreadable
+from windlass.kube.control.plan import Emit, Merge, Outcome, Plan, WaitFor, target, target_of
+from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,

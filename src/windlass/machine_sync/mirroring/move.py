@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.conditions import is_true
-from windlass.kube.seen import Present, Seen, metadata_of
+from windlass.kube.control.seen import Present, Seen, metadata_of
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, PAUSED_ANNOTATION
 
 PAUSED = "Paused"

@@ -21,7 +21,7 @@ from msgspec import Struct
 from windlass.api import mapi
 from windlass.api.meta import ObjectMeta
 from windlass.kube.conditions import find, put
-from windlass.kube.plan import (
+from windlass.kube.control.plan import (
     Action,
     AddFinalizer,
     Create,
@@ -33,7 +33,7 @@ from windlass.kube.plan import (
     Target,
     target,
 )
-from windlass.kube.seen import Present, Seen
+from windlass.kube.control.seen import Present, Seen
 from windlass.kube.shorten import shortened
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, EVENT_SOURCE, MACHINE_API, MIGRATING
 

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from msgspec import Struct, field
 
 from windlass.api.meta import KubernetesObject, ObjectMeta
-from windlass.kube.seen import Present, Unreadable
+from windlass.kube.control.seen import Present, Unreadable
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING, PAUSED_ANNOTATION, SYNC_FINALIZER
 
 SYNCHRONIZED = "Synchronized"

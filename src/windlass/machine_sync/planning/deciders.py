@@ -8,9 +8,9 @@ from msgspec import Struct
 from windlass.api import capi, config
 from windlass.api.core import Event
 from windlass.api.meta import K, KubernetesObject
-from windlass.kube.controller import Controller
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.seen import Reader
 from windlass.kube.object import Object
-from windlass.kube.seen import Reader
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.controllers import controllers
 from windlass.machine_sync.machine.controller import NAME as MACHINES_OF

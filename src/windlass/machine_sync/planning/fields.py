@@ -7,8 +7,8 @@ them: `status.conditions[Ready].reason`. Lists of plain values are one field.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from windlass.kube.merge import Change, same
-from windlass.kube.plan import Action, Create, Merge
+from windlass.kube.control.merge import Change, same
+from windlass.kube.control.plan import Action, Create, Merge
 
 _NAMES = ("type", "name")
 

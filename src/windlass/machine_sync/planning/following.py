@@ -10,11 +10,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from windlass.kube.executor import Executor, Ledger
+from windlass.kube.control.executor import Executor, Ledger
+from windlass.kube.control.permissions import Declared
+from windlass.kube.control.plan import Done, Emit, Next, Outcome, Plan, Result, Retry
+from windlass.kube.control.rounds import reconcile
 from windlass.kube.object import Object
-from windlass.kube.permissions import Declared
-from windlass.kube.plan import Done, Emit, Next, Outcome, Plan, Result, Retry
-from windlass.kube.rounds import reconcile
 from windlass.kube.verbs import Api
 from windlass.machine_sync.planning.deciders import Decider
 

@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from windlass.api.config import ClusterVersion, FeatureGate, Infrastructure
+from windlass.kube.control.seen import NotServedKind, Present, Reader, Seen, Unreadable
 from windlass.kube.errors import Forbidden
-from windlass.kube.seen import NotServedKind, Present, Reader, Seen, Unreadable
 from windlass.machine_sync.activation import FEATURE_GATE, SERVED, Idle, verdict
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import KubernetesObject
-from windlass.kube.merge import same
+from windlass.kube.control.merge import same
 from windlass.machine_sync.conversion.field_errors import FieldError
 from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
 from windlass.machine_sync.conversion.machine_to_cluster_api import (

@@ -39,7 +39,7 @@ Pure: nothing here reads a cluster or a clock. `report` has the types, `checks` 
 from typing import Any
 
 from windlass.api import mapi
-from windlass.kube.seen import Absent, NotServedKind, Present, Unreadable
+from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.machine_sync.constants import MIGRATING
 from windlass.machine_sync.preflight.checks import CHECKS, waits_for_resync, who_is_paused
 from windlass.machine_sync.preflight.report import (

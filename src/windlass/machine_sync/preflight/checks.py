@@ -5,7 +5,7 @@ from typing import Any
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
-from windlass.kube.seen import Absent, NotServedKind, Present, Unreadable
+from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING, PAUSED_ANNOTATION
 from windlass.machine_sync.machine_set import selectors
 from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from windlass.api import mapi
 from windlass.api.meta import K
-from windlass.kube.seen import Absent, NotServedKind, Present, Seen, Unreadable
+from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen, Unreadable
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
 SIDE = {MACHINE_API: "the Machine API", CLUSTER_API: "Cluster API"}

@@ -1,8 +1,8 @@
 """Looking at the in-memory API server the way `observe` looks at caches: always fresh, or lagging on purpose.
 
-`MemoryReader` has the reading contract of `windlass.kube.reader.CacheReader` (`see`, `indexed`, and the executor's
-`Ledger`). `LaggingReader` is a cache that lags: kinds are frozen and released, own writes show through the ice, and a
-confirmed absence is looked up live.
+`MemoryReader` has the reading contract of `windlass.kube.control.reader.CacheReader` (`see`, `indexed`, and the
+executor's `Ledger`). `LaggingReader` is a cache that lags: kinds are frozen and released, own writes show through the
+ice, and a confirmed absence is looked up live.
 
     reader = LaggingReader(api)
     reader.freeze(OpenStackMachine)          # from here on its changes are not seen
@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from windlass.api.meta import K, KubernetesObject, ObjectMeta, Resource
-from windlass.kube.controller import Controller
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.permissions import Declared, require
+from windlass.kube.control.plan import Target
+from windlass.kube.control.seen import Absent, NotServedKind, Seen, Unreadable, seen
 from windlass.kube.errors import DecodeError, NotFound, NotServed
 from windlass.kube.object import Object
-from windlass.kube.permissions import Declared, require
-from windlass.kube.plan import Target
-from windlass.kube.seen import Absent, NotServedKind, Seen, Unreadable, seen
 from windlass.testing.memory import MemoryApi
 
 Index = Callable[[Object[Any]], Iterable[str]]

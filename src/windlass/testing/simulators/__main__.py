@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from windlass.kube import config, logs
+from windlass.kube import config
 from windlass.kube.client import Client
-from windlass.kube.controller import Controller
-from windlass.kube.manager import Manager
-from windlass.kube.reader import CacheReader
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.reader import CacheReader
+from windlass.kube.process import logs
+from windlass.kube.process.manager import Manager
 from windlass.testing.simulators import (
     cluster_bootstrap_simulator,
     infrastructure_cluster_simulator,

@@ -15,8 +15,8 @@ from typing import Any, Final, TypeAlias
 
 from windlass.api import mapi
 from windlass.kube.conditions import put
-from windlass.kube.plan import Merge, Plan, target
-from windlass.kube.seen import Present
+from windlass.kube.control.plan import Merge, Plan, target
+from windlass.kube.control.seen import Present
 
 NAMESPACE: Final = "openshift-machine-api"
 

@@ -14,10 +14,10 @@ from msgspec import Struct
 from windlass.api import capi, core
 from windlass.api.meta import tree
 from windlass.kube.conditions import condition, is_true, put
-from windlass.kube.controller import Controller, Watch
-from windlass.kube.permissions import permission, writes
-from windlass.kube.plan import Create, Merge, Outcome, Plan, Target, target
-from windlass.kube.seen import Absent, Present, Reader, Seen
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import permission, writes
+from windlass.kube.control.plan import Create, Merge, Outcome, Plan, Target, target
+from windlass.kube.control.seen import Absent, Present, Reader, Seen
 from windlass.testing.simulators.infrastructure_machines import NAMESPACE
 
 CONDITION = "ControlPlaneInitialized"

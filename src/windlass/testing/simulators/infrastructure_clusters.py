@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from windlass.kube.controller import Controller, Watch
-from windlass.kube.permissions import writes
-from windlass.kube.plan import AddFinalizer, Merge, Outcome, Plan, RemoveFinalizers, target
-from windlass.kube.seen import Present, Reader, Seen
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import writes
+from windlass.kube.control.plan import AddFinalizer, Merge, Outcome, Plan, RemoveFinalizers, target
+from windlass.kube.control.seen import Present, Reader, Seen
 from windlass.testing.simulators.infrastructure_machines import NAMESPACE, PAUSED
 from windlass.testing.simulators.platforms import SimulatedPlatform
 

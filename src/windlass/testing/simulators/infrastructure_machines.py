@@ -23,10 +23,10 @@ from msgspec import Struct
 from windlass.api import capi, core
 from windlass.api.meta import ObjectMeta
 from windlass.kube.conditions import put
-from windlass.kube.controller import Controller, Watch
-from windlass.kube.permissions import permission, writes
-from windlass.kube.plan import AddFinalizer, Merge, Outcome, Plan, RemoveFinalizers, RequeueAfter, Retry, target
-from windlass.kube.seen import Absent, Present, Reader, Seen
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import permission, writes
+from windlass.kube.control.plan import AddFinalizer, Merge, Outcome, Plan, RemoveFinalizers, RequeueAfter, Retry, target
+from windlass.kube.control.seen import Absent, Present, Reader, Seen
 from windlass.testing.simulators import instances, kubelet
 from windlass.testing.simulators.ages import seconds_left
 from windlass.testing.simulators.instances import InstanceRecord, Side

@@ -28,10 +28,10 @@ from msgspec import Struct, field
 
 from windlass.api.meta import ObjectMeta, Resource, always
 from windlass.kube.clock import rfc3339
+from windlass.kube.control.permissions import Permission, permission, writes
+from windlass.kube.control.plan import Action, Create, Merge, Target, target
+from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.kube.object import Object
-from windlass.kube.permissions import Permission, permission, writes
-from windlass.kube.plan import Action, Create, Merge, Target, target
-from windlass.kube.seen import Absent, Present, Seen
 from windlass.kube.verbs import Api
 
 NAMESPACE: Final = "openshift-cluster-api"

@@ -6,9 +6,9 @@ from typing import Any, Final, TypeGuard
 
 from windlass.api import core
 from windlass.kube.clock import rfc3339
-from windlass.kube.permissions import Permission, writes
-from windlass.kube.plan import Action, Create, Delete, Merge, Target, target
-from windlass.kube.seen import Absent, Present, Seen
+from windlass.kube.control.permissions import Permission, writes
+from windlass.kube.control.plan import Action, Create, Delete, Merge, Target, target
+from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.testing.simulators.platforms import address
 
 _CONDITIONS: Final = {

@@ -21,10 +21,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from windlass.api import core, mapi
-from windlass.kube.controller import Controller, Watch
-from windlass.kube.permissions import writes
-from windlass.kube.plan import AddFinalizer, Merge, Outcome, Plan, RemoveFinalizers, RequeueAfter, Retry, target
-from windlass.kube.seen import Absent, Present, Reader, Seen
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import writes
+from windlass.kube.control.plan import AddFinalizer, Merge, Outcome, Plan, RemoveFinalizers, RequeueAfter, Retry, target
+from windlass.kube.control.seen import Absent, Present, Reader, Seen
 from windlass.testing.simulators import instances, kubelet
 from windlass.testing.simulators.ages import seconds_left
 from windlass.testing.simulators.authority import NAMESPACE, in_charge, standing_still, status

@@ -23,11 +23,11 @@ from msgspec import Struct
 
 from windlass.api import mapi
 from windlass.api.meta import K
-from windlass.kube.controller import Controller, Watch
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import blocks_deletion_of, writes
+from windlass.kube.control.plan import Action, Create, Delete, Outcome, Plan, Target, target
+from windlass.kube.control.seen import Present, Reader, Seen, seen
 from windlass.kube.object import Object
-from windlass.kube.permissions import blocks_deletion_of, writes
-from windlass.kube.plan import Action, Create, Delete, Outcome, Plan, Target, target
-from windlass.kube.seen import Present, Reader, Seen, seen
 from windlass.testing.simulators.authority import NAMESPACE, in_charge, standing_still, status
 
 DELETE_FIRST: Final = "machine.openshift.io/delete-machine"

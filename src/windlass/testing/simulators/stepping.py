@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
 
-from windlass.kube.controller import Controller
-from windlass.kube.executor import Executor
-from windlass.kube.permissions import Declared
-from windlass.kube.rounds import reconcile
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.executor import Executor
+from windlass.kube.control.permissions import Declared
+from windlass.kube.control.rounds import reconcile
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 

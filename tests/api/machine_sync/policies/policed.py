@@ -23,9 +23,9 @@ from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube import config
 from windlass.kube.client import Client
+from windlass.kube.client.transport import JSON
 from windlass.kube.config import Impersonation
 from windlass.kube.errors import Forbidden, Invalid
-from windlass.kube.transport import JSON
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import SYNC_FINALIZER, Namespaces
 from windlass.machine_sync.platforms import AWS, OPENSTACK

@@ -3,8 +3,8 @@
 import pytest
 
 from windlass.api import capi, mapi
+from windlass.kube.control.plan import Merge
 from windlass.kube.object import Object
-from windlass.kube.plan import Merge
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     MIRRORED_ANNOTATIONS_ANNOTATION,

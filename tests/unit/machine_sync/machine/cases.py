@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 from windlass.api import capi, config, mapi
-from windlass.kube.plan import AddFinalizer, Create, Delete, Emit, Merge, Plan, RemoveFinalizers, Retry
+from windlass.kube.control.plan import AddFinalizer, Create, Delete, Emit, Merge, Plan, RemoveFinalizers, Retry
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.platforms import OPENSTACK, Platform

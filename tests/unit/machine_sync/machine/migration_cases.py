@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from windlass.kube.plan import Merge, Plan
+from windlass.kube.control.plan import Merge, Plan
 
 from .aws_cases import on_aws
 from .cases import AUTHORITY, EARLIER, INFRA_CLUSTER, PAUSED, Tree, changed, settled, under_machine_api

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from windlass.api import mapi
-from windlass.kube.plan import AddFinalizer, Create, Done, Plan, Retry
-from windlass.kube.seen import NotServedKind
+from windlass.kube.control.plan import AddFinalizer, Create, Done, Plan, Retry
+from windlass.kube.control.seen import NotServedKind
 from windlass.machine_sync.machine.decide import decide
 
 from .cases import (

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from windlass.api import capi, capo, mapi
-from windlass.kube.plan import Delete, Done, Emit, Merge, Plan, RemoveFinalizers, WaitFor
-from windlass.kube.seen import Absent
+from windlass.kube.control.plan import Delete, Done, Emit, Merge, Plan, RemoveFinalizers, WaitFor
+from windlass.kube.control.seen import Absent
 from windlass.machine_sync.machine.decide import decide
 
 from .cases import (

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from windlass.api import mapi
+from windlass.kube.control.plan import Delete, Emit, Merge, Outcome, Plan, RemoveFinalizers, Result, Retry
 from windlass.kube.errors import Forbidden, KubeError, NotFound, Status
-from windlass.kube.plan import Delete, Emit, Merge, Outcome, Plan, RemoveFinalizers, Result, Retry
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.mirroring.infra_spec import differing
 from windlass.machine_sync.platforms import AWS, OPENSTACK

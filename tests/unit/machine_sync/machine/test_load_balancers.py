@@ -2,7 +2,7 @@
 
 import pytest
 
-from windlass.kube.plan import Retry
+from windlass.kube.control.plan import Retry
 
 from .aws_cases import MASTER, on_aws
 from .cases import Tree, condition, decided, settled, writes

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from windlass.kube.plan import Done, Retry, WaitFor
-from windlass.kube.seen import NotServedKind
+from windlass.kube.control.plan import Done, Retry, WaitFor
+from windlass.kube.control.seen import NotServedKind
 from windlass.machine_sync.machine.decide import decide
 
 from ..trees import synchronized

@@ -10,9 +10,9 @@ import pytest
 
 from windlass.api import capa, capi, mapi
 from windlass.api.meta import K, KubernetesObject
+from windlass.kube.control.plan import Emit, Merge, Outcome, Plan, Result, WaitFor, target_of
+from windlass.kube.control.seen import Present, Seen, metadata_of
 from windlass.kube.errors import Conflict
-from windlass.kube.plan import Emit, Merge, Outcome, Plan, Result, WaitFor, target_of
-from windlass.kube.seen import Present, Seen, metadata_of
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.machine.decide import decide, proceed
 from windlass.machine_sync.mirroring import migration

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import pytest
 
-from windlass.kube.plan import Outcome
-from windlass.kube.seen import Absent, Present
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Absent, Present
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.snapshot import MachineSnapshot

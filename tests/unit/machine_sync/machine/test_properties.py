@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from windlass.api import capi, capo, config, mapi
 from windlass.api.meta import tree as plain
+from windlass.kube.control.merge import changes
+from windlass.kube.control.plan import Plan
+from windlass.kube.control.seen import NotServedKind, Present
 from windlass.kube.errors import Invalid
-from windlass.kube.merge import changes
-from windlass.kube.plan import Plan
-from windlass.kube.seen import NotServedKind, Present
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import MIRRORED_ANNOTATIONS_ANNOTATION, MIRRORED_LABELS_ANNOTATION
 from windlass.machine_sync.machine.decide import decide

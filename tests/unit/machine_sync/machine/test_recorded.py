@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from windlass.kube.rounds import Decide, Rest
+from windlass.kube.control.rounds import Decide, Rest
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.snapshot import MachineSnapshot

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
+from windlass.kube.control.plan import Outcome, Plan, Result, Retry
 from windlass.kube.errors import Forbidden, Status
-from windlass.kube.plan import Outcome, Plan, Result, Retry
 from windlass.machine_sync.machine.decide import decide
 
 from .cases import (

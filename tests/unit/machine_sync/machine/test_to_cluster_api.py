@@ -7,7 +7,7 @@ import pytest
 
 from windlass.api import capi, mapi
 from windlass.kube.clock import rfc3339
-from windlass.kube.plan import AddFinalizer, Create, Done, Emit, Merge, Plan, Retry, WaitFor
+from windlass.kube.control.plan import AddFinalizer, Create, Done, Emit, Merge, Plan, Retry, WaitFor
 from windlass.machine_sync.constants import BOOKKEEPING
 
 from .aws_cases import on_aws

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from windlass.api import capi, mapi
-from windlass.kube.plan import Done, Emit, Merge, Retry
+from windlass.kube.control.plan import Done, Emit, Merge, Retry
 
 from .aws_cases import AWS_INFRASTRUCTURE, on_aws, on_aws_under_cluster_api
 from .cases import (

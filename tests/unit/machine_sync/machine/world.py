@@ -5,7 +5,7 @@ from typing import Any
 
 from windlass.api import capi, config, mapi
 from windlass.api.core import Event
-from windlass.kube.rounds import MAX_ROUNDS, Rest
+from windlass.kube.control.rounds import MAX_ROUNDS, Rest
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import machine_controller

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from windlass.api import capi, config, mapi
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Present, Unreadable
 from windlass.kube.object import Object
-from windlass.kube.plan import Outcome
-from windlass.kube.seen import Present, Unreadable
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot, Template
 from windlass.machine_sync.platforms import OPENSTACK, Platform
 

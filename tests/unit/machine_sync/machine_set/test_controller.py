@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from windlass.api import capi, capo, config, mapi
-from windlass.kube.controller import Watch
+from windlass.kube.control.controller import Watch
 from windlass.kube.object import Object
 from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.machine_set.templates import sets_of

@@ -10,9 +10,8 @@ import pytest
 
 from windlass.api import capi, capo, mapi
 from windlass.kube.clock import rfc3339
-from windlass.kube.errors import Forbidden, Status
-from windlass.kube.merge import Change
-from windlass.kube.plan import (
+from windlass.kube.control.merge import Change
+from windlass.kube.control.plan import (
     Action,
     AddFinalizer,
     Create,
@@ -26,7 +25,8 @@ from windlass.kube.plan import (
     Retry,
     WaitFor,
 )
-from windlass.kube.seen import NotServedKind
+from windlass.kube.control.seen import NotServedKind
+from windlass.kube.errors import Forbidden, Status
 from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
 from windlass.testing.simulators.authority import paused_condition

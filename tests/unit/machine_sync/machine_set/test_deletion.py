@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from windlass.api import capi, capo, mapi
-from windlass.kube.plan import Delete, Emit, Merge, Plan, RemoveFinalizers, Target, WaitFor
-from windlass.kube.seen import Absent
+from windlass.kube.control.plan import Delete, Emit, Merge, Plan, RemoveFinalizers, Target, WaitFor
+from windlass.kube.control.seen import Absent
 from windlass.machine_sync.machine_set.decide import decide
 
 from .cases import (

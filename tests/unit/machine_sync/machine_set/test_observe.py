@@ -5,8 +5,8 @@ from typing import Any, Final
 import pytest
 
 from windlass.api import capi, capo, config, mapi
-from windlass.kube.plan import Outcome
-from windlass.kube.seen import Absent, Present
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Absent, Present
 from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot

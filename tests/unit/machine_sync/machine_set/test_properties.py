@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from windlass.api import capi, capo, mapi
+from windlass.kube.control.plan import Plan
+from windlass.kube.control.seen import NotServedKind
 from windlass.kube.errors import Invalid
-from windlass.kube.plan import Plan
-from windlass.kube.seen import NotServedKind
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 from windlass.machine_sync.machine_set.decide import decide

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from windlass.kube.rounds import Decide, Rest
+from windlass.kube.control.rounds import Decide, Rest
 from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot

@@ -7,8 +7,8 @@ from typing import Any
 from windlass.api import capi, config, mapi
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.kube.control.rounds import MAX_ROUNDS, Rest
 from windlass.kube.object import Object
-from windlass.kube.rounds import MAX_ROUNDS, Rest
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine_set.controller import machine_set_controller

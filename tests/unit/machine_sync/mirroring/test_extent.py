@@ -3,10 +3,10 @@
 from typing import Any
 
 from windlass.api import capi
-from windlass.kube.merge import merge_patch
+from windlass.kube.control.merge import merge_patch
+from windlass.kube.control.plan import Merge, target
+from windlass.kube.control.seen import Present, seen
 from windlass.kube.object import Object
-from windlass.kube.plan import Merge, target
-from windlass.kube.seen import Present, seen
 from windlass.machine_sync.mirroring.extent import extent, generation_after
 
 from ..machine_set.cases import CAPI_SET

@@ -3,9 +3,9 @@
 from typing import Any
 
 from windlass.api import capi, mapi
+from windlass.kube.control.plan import AddFinalizer
+from windlass.kube.control.seen import Absent, Seen, seen
 from windlass.kube.object import Object
-from windlass.kube.plan import AddFinalizer
-from windlass.kube.seen import Absent, Seen, seen
 from windlass.machine_sync.constants import SYNC_FINALIZER
 from windlass.machine_sync.mirroring.finalizers import hold, let_go
 

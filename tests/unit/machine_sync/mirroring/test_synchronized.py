@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from windlass.api import capi, mapi
-from windlass.kube.executor import event_name
+from windlass.kube.control.executor import event_name
+from windlass.kube.control.plan import Done, Emit, Merge, Plan, Retry, Target, target
+from windlass.kube.control.seen import Absent, Present, seen
 from windlass.kube.object import Object
-from windlass.kube.plan import Done, Emit, Merge, Plan, Retry, Target, target
-from windlass.kube.seen import Absent, Present, seen
 from windlass.machine_sync.mirroring.synchronized import (
     MESSAGE_LIMIT,
     Fault,

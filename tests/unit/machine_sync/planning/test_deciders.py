@@ -1,6 +1,6 @@
 """Which keys are planned."""
 
-from windlass.kube.plan import Plan
+from windlass.kube.control.plan import Plan
 from windlass.machine_sync.overview import MACHINE_SETS
 from windlass.machine_sync.planning import Name, select
 from windlass.testing.memory.reader import MemoryReader

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from windlass.api import mapi
-from windlass.kube.merge import Change
-from windlass.kube.plan import AddFinalizer, Delete, Merge, Target
+from windlass.kube.control.merge import Change
+from windlass.kube.control.plan import AddFinalizer, Delete, Merge, Target
 from windlass.machine_sync.planning.fields import field_changes
 
 from .world import HERE, Tree

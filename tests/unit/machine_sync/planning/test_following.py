@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from windlass.api import mapi
+from windlass.kube.control.merge import Change
+from windlass.kube.control.plan import Create, Plan, Retry, Target, WaitFor
+from windlass.kube.control.seen import Present
 from windlass.kube.errors import Undeclared
-from windlass.kube.merge import Change
-from windlass.kube.plan import Create, Plan, Retry, Target, WaitFor
-from windlass.kube.seen import Present
 from windlass.machine_sync.overview import MACHINE_SETS
 from windlass.machine_sync.planning import deciders, plans, select
 from windlass.machine_sync.planning.following import MAX_ROUNDS, follow

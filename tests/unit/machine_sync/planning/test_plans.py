@@ -1,9 +1,9 @@
 """The plan of each key."""
 
 from windlass.api import mapi
-from windlass.kube.executor import Executor
-from windlass.kube.plan import Emit, Plan, target
-from windlass.kube.seen import Present
+from windlass.kube.control.executor import Executor
+from windlass.kube.control.plan import Emit, Plan, target
+from windlass.kube.control.seen import Present
 from windlass.machine_sync.planning import KeyPlan, Survey, plan_of, plans, select
 from windlass.testing.memory.reader import MemoryReader
 

@@ -8,11 +8,11 @@ from msgspec import structs
 
 from windlass.api import capi, mapi
 from windlass.api.core import Event
-from windlass.kube.controller import Controller, Watch
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import writes
+from windlass.kube.control.plan import Merge, Outcome, Plan, target
+from windlass.kube.control.seen import Present
 from windlass.kube.errors import TransportError
-from windlass.kube.permissions import writes
-from windlass.kube.plan import Merge, Outcome, Plan, target
-from windlass.kube.seen import Present
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.documents import read
 from windlass.machine_sync.overview import MACHINES

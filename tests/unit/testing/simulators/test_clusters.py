@@ -3,7 +3,7 @@
 from typing import Any
 
 from windlass.api import capi, capo, core
-from windlass.kube.controller import Controller
+from windlass.kube.control.controller import Controller
 from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.simulators import (
     cluster_bootstrap_simulator,

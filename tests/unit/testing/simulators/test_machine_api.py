@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from windlass.api import mapi
-from windlass.kube.controller import Controller
+from windlass.kube.control.controller import Controller
 from windlass.kube.verbs import PatchType
 from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.simulators import (

@@ -6,7 +6,7 @@ from typing import Any
 
 from windlass.api import capa, capi, capo, core, mapi
 from windlass.api.meta import KubernetesObject
-from windlass.kube.controller import Controller
+from windlass.kube.control.controller import Controller
 from windlass.kube.verbs import PatchType
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader

@@ -11,8 +11,8 @@ from msgspec import Struct, field
 
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
+from windlass.kube.control.seen import Present, Unreadable, seen
 from windlass.kube.object import Object
-from windlass.kube.seen import Present, Unreadable, seen
 from windlass.machine_sync.constants import CLUSTER_API, MIGRATING, PAUSED_ANNOTATION
 
 Tree = Mapping[str, Any]

@@ -1,0 +1,370 @@
+"""All objects of a kind, close at hand: what the API server has, own writes included, and word of every change.
+
+A `Cache` puts three parts together, each usable alone: a `Reflector` follows the server, a `Store` keeps what it says
+under what we wrote, and listeners hear of changes. What it promises:
+
+* never older than our own writes: `wrote` and `removed` are seen by the next `get`, and stay seen through reconnects
+  and lists until the stream has passed them;
+* a deleted object stays deleted; one recreated under its name is another object;
+* every real change is announced once the stream shows it, and nothing else is: a list after a gap announces only
+  what differs. Own writes are announced when their echo comes;
+* one object that cannot be read, and one listener that fails, are logged and do not concern the others;
+* it always says how it is: `health` names the stage, the last error and the time since the server gave a sign of
+  life. A kind that is not served is a state, not an error: nobody can tell what there is of it until it is listed
+  again, and then listeners hear of its return.
+
+    async with Client(config) as client, asyncio.TaskGroup() as tasks:
+        machines = Cache(client, Machine, namespace="openshift-machine-api")
+        machines.add_index("by-node", lambda machine: [machine.decode().status.node_ref.name])
+        machines.subscribe(lambda change: print(change.old, "->", change.new))
+        tasks.create_task(machines.run())
+        await machines.wait_synced()
+        print(machines.get("worker-1"), machines.indexed("by-node", "ip-10-0-0-1"))
+
+Objects are kept as the bytes the server sent (`windlass.kube.object`): 6,000 of 3 KB need about 25 MB.
+
+It belongs to one event loop; all methods but `run`, the waits and `ask` return at once.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
+from functools import partial
+from random import Random
+from typing import Generic, NoReturn, Protocol
+
+import structlog
+from msgspec import Struct, structs
+
+from windlass.api.meta import K
+from windlass.kube.backoff import Backoff
+from windlass.kube.cache.reflector import RECONNECT, Pulse, Reflector, Stage, Watchable
+from windlass.kube.cache.store import STEP, Change, Steps, Store, Terms
+from windlass.kube.client.overlay import Key, is_gone, ordinal
+from windlass.kube.clock import Clock
+from windlass.kube.errors import NotFound
+from windlass.kube.object import Object
+
+log = structlog.stdlib.get_logger(__name__)
+
+INACTIVITY = 75.0
+"""Seconds of silence after which a watch begins anew. Most API servers send a bookmark each minute."""
+
+_PATIENCE = 30.0
+"""Seconds for which following may fail until nobody should rely on a cache."""
+
+
+class Followable(Watchable, Protocol):
+    """What a cache needs of a client: to follow a kind, and to read one object when the cache is not enough."""
+
+    async def get(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K]: ...
+
+
+class Health(Struct, frozen=True):
+    """How a cache is doing, for probes and people."""
+
+    kind: str
+    """As `Resource` prints it: `Machine.cluster.x-k8s.io/v1beta2`."""
+    namespace: str | None
+    synced: bool
+    """The first list is complete: what the cache does not show did not exist, or was not selected, when listed."""
+    served: bool
+    objects: int
+    pending: int
+    """Own writes that the stream has not passed yet."""
+    inactivity: float
+    pulse: Pulse
+
+    @property
+    def trouble(self) -> str:
+        """Why nobody should rely on this cache now, or nothing. A kind that is not served is no trouble."""
+        pulse = self.pulse
+        if not self.served:
+            return ""
+        because = f": {pulse.error}" if pulse.error else ""
+        if pulse.stage in (Stage.WAITING, Stage.STOPPED):
+            return str(pulse.stage)
+        if not self.synced:
+            return f"not synced: {pulse.stage} for {pulse.stage_seconds:.0f} s{because}"
+        if (pulse.failing_seconds or 0.0) > _PATIENCE or pulse.silent_seconds > 2 * self.inactivity:
+            return f"nothing heard for {pulse.silent_seconds:.0f} s: {pulse.stage}{because}"
+        return ""
+
+
+class Cache(Generic[K]):
+    """The objects of `kind` in `namespace` (None: everywhere) that match the selectors.
+
+    `inactivity`: seconds of silence after which a watch begins anew; `page_size`: objects per page where the server
+    cannot stream lists. `clock` and `random` are for tests.
+
+    An own write to an object that the selectors leave out is shown until the stream has passed it.
+    """
+
+    def __init__(
+        self,
+        client: Followable,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        inactivity: float = INACTIVITY,
+        page_size: int = 500,
+        backoff: Backoff = RECONNECT,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self.kind = kind
+        self.namespace = namespace
+        self.label_selector = label_selector
+        self.field_selector = field_selector
+        self.synced = asyncio.Event()
+        """Set when the first list is complete, and never cleared."""
+        self.settled = asyncio.Event()
+        """Set when it is known what there is: synced, or the kind found not to be served."""
+        self._client = client
+        self._inactivity = inactivity
+        self._store: Store[K] = Store()
+        self._listeners: dict[object, tuple[Callable[[Change[K]], None], Callable[[], None]]] = {}
+        self._doubts: dict[Key, object] = {}
+        self._unserved = ""
+        self._untold: deque[Change[K]] = deque()
+        self._reflector: Reflector[K] = Reflector(
+            client,
+            kind,
+            _Sink(self._store, listed=self._listed, changed=self._announce),
+            namespace=namespace,
+            label_selector=label_selector,
+            field_selector=field_selector,
+            inactivity=inactivity,
+            page_size=page_size,
+            on_stage=self._entered,
+            backoff=backoff,
+            clock=clock,
+            random=random,
+        )
+
+    # life
+
+    async def run(self) -> NoReturn:
+        """Keep the cache up to date until cancelled. Run it once at a time."""
+        await self._reflector.run()
+
+    async def wait_synced(self) -> None:
+        """Return when the first list is complete. Waits for ever while the kind is not served."""
+        await self.synced.wait()
+
+    async def wait_settled(self) -> None:
+        """Return when the first list is complete or the kind is known not to be served."""
+        await self.settled.wait()
+
+    @property
+    def selected(self) -> bool:
+        """Selectors leave objects out: what the cache does not show may be there."""
+        return bool(self.label_selector or self.field_selector)
+
+    @property
+    def served(self) -> bool:
+        """False from the moment when the API server says that it does not know the kind until it is listed again."""
+        return not self._unserved
+
+    @property
+    def unserved(self) -> str:
+        """Why the kind is not `served`, for people."""
+        return self._unserved
+
+    @property
+    def health(self) -> Health:
+        return Health(
+            kind=str(self.kind.RESOURCE),
+            namespace=self.namespace,
+            synced=self.synced.is_set(),
+            served=self.served,
+            objects=len(self._store),
+            pending=self._store.pending,
+            inactivity=self._inactivity,
+            pulse=self._reflector.pulse,
+        )
+
+    # reads
+
+    def get(self, name: str, *, namespace: str | None = None) -> Object[K] | None:
+        """The object, or None. `namespace` may be left out if the cache is of one."""
+        return self._store.get(self._key(name, namespace))
+
+    def items(self, namespace: str | None = None) -> Iterator[Object[K]]:
+        """All objects, or those of `namespace`, as they are at this moment."""
+        return self._store.items(namespace)
+
+    def add_index(self, name: Hashable, terms: Terms[K]) -> None:
+        """Make objects findable by the values that `terms` gives for them.
+
+        An object for which `terms` raises is logged and found under no value. ValueError if `name` is taken.
+        """
+        self._store.add_index(name, terms)
+
+    def remove_index(self, name: Hashable) -> None:
+        """Keep this index no longer. KeyError, naming those there are, for an unknown one."""
+        self._store.remove_index(name)
+
+    def indexed(self, name: Hashable, value: str) -> list[Object[K]]:
+        """The objects for which index `name` gives `value`. KeyError, naming those there are, for an unknown one."""
+        return self._store.indexed(name, value)
+
+    async def ask(self, name: str, *, namespace: str | None = None) -> Object[K] | None:
+        """What the API server itself says now, by one GET. What it says is remembered like an own write.
+
+        Raises NotServed and other KubeErrors; that the object is not there is None.
+        """
+        key = self._key(name, namespace)
+        before, position, doubt = self._store.get(key), self._store.position, self._doubts.get(key)
+        tombstone = self._store.tombstone(key)
+        answer: Object[K] | None = None
+        try:
+            answer = await self._client.get(self.kind, name, namespace=key[0])
+        except NotFound:
+            # Only the object known before the question is proved gone: another may have been created since.
+            if before is not None:
+                self._store.removed(key, uid=before.uid, resource_version=before.resource_version)
+        else:
+            if self._covers(answer.namespace):
+                self._store.wrote(answer, despite=tombstone)
+        if doubt is not None and self._doubts.get(key) is doubt:
+            del self._doubts[key]
+        found = self._store.get(key)
+        if answer is not None and found is None and before is None and _left_out(answer, position):
+            return answer
+        return found
+
+    # own writes
+
+    def wrote(self, answer: Object[K]) -> None:
+        """A write was answered with this object: show it until the stream has passed it."""
+        if self.namespace is None or answer.namespace == self.namespace:
+            self._store.wrote(answer)
+
+    def removed(self, *, name: str, namespace: str | None = None, uid: str = "", resource_version: str = "") -> None:
+        """The object `uid`, last known at `resource_version`, is gone.
+
+        Without a uid nobody can tell which object is meant; then the next look asks the server.
+        """
+        if not uid:
+            self.doubt(name, namespace)
+        elif self._covers(namespace):
+            self._store.removed(self._key(name, namespace), uid=uid, resource_version=resource_version)
+
+    def doubt(self, name: str, namespace: str | None = None) -> None:
+        """A write of unknown outcome: `doubted` until the next `ask` about the object is answered."""
+        if self._covers(namespace):
+            self._doubts[self._key(name, namespace)] = object()
+
+    def doubted(self, name: str, *, namespace: str | None = None) -> bool:
+        """What the cache says about this object may be older than a write of ours."""
+        return self._key(name, namespace) in self._doubts
+
+    # listeners
+
+    def subscribe(
+        self, listener: Callable[[Change[K]], None], /, *, returned: Callable[[], None] = lambda: None
+    ) -> Callable[[], None]:
+        """Call `listener` with every change from now on. Returns how to stop.
+
+        The first list is announced as `initial`; who subscribes after it reads `items` for the present state. The
+        cache shows the new state already when the listener is called.
+
+        `returned` is called when the kind was not served for a while and is again: who looked meanwhile could not
+        tell, and no change may ever come to look again for.
+        """
+        ticket = object()
+        self._listeners[ticket] = listener, returned
+
+        def stop() -> None:
+            self._listeners.pop(ticket, None)
+
+        return stop
+
+    def _announce(self, changes: Iterable[Change[K]]) -> None:
+        for change in changes:
+            for listener, _ in list(self._listeners.values()):
+                self._tell(partial(listener, change), repr(change))
+
+    def _tell(self, listener: Callable[[], None], what: str) -> None:
+        try:
+            listener()
+        except Exception:
+            log.exception("a listener failed", kind=str(self.kind.RESOURCE), told=what)
+
+    async def _listed(self, steps: Steps[K]) -> None:
+        # Kept until told: a cache that is cancelled meanwhile and run again would find no difference any more.
+        self._untold.extend(await _gradually(steps))
+        first, returned = not self.synced.is_set(), not self.served
+        self._unserved = ""
+        while self._untold:
+            told = [self._untold.popleft() for _ in range(min(STEP, len(self._untold)))]
+            self._announce([structs.replace(change, initial=True) for change in told] if first else told)
+            await asyncio.sleep(0)
+        if returned and not first:
+            for _, call in list(self._listeners.values()):
+                self._tell(call, "served again")
+        self.synced.set()
+        self.settled.set()
+
+    def _entered(self, stage: Stage) -> None:
+        if stage is Stage.LISTING:
+            self._store.asking()
+        elif stage is Stage.NOT_SERVED:
+            self._unserved = self._reflector.pulse.error
+            self.settled.set()
+
+    def _covers(self, namespace: str | None) -> bool:
+        return self.namespace is None or namespace is None or namespace == self.namespace
+
+    def _key(self, name: str, namespace: str | None) -> Key:
+        return (namespace or self.namespace, name) if self.kind.RESOURCE.namespaced else (None, name)
+
+
+async def _gradually(steps: Steps[K]) -> list[Change[K]]:
+    """Take the steps, and let everybody else have a turn after each."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            changes: list[Change[K]] = end.value
+            return changes
+        await asyncio.sleep(0)
+
+
+def _left_out(answer: Object[K], position: int | None) -> bool:
+    """The stream is past this answer and does not show it, so the selectors leave it out (or versions are opaque)."""
+    version = ordinal(answer.resource_version)
+    return not is_gone(answer) and (version is None or (position is not None and version <= position))
+
+
+class _Sink(Generic[K]):
+    """Hands on to the store what the reflector tells, and to the listeners what that changes."""
+
+    def __init__(
+        self,
+        store: Store[K],
+        *,
+        listed: Callable[[Steps[K]], Awaitable[None]],
+        changed: Callable[[list[Change[K]]], None],
+    ) -> None:
+        self._store = store
+        self._listed = listed
+        self._changed = changed
+
+    async def replace(self, objects: dict[Key, Object[K]], version: str, /) -> None:
+        await self._listed(self._store.replacing(objects, version))
+
+    async def rewind(self, objects: dict[Key, Object[K]], version: str, /) -> None:
+        await self._listed(self._store.rewinding(objects, version))
+
+    def put(self, new: Object[K], /) -> None:
+        self._changed(self._store.put(new))
+
+    def delete(self, last: Object[K], /) -> None:
+        self._changed(self._store.delete(last))
+
+    def reach(self, version: str, /) -> None:
+        self._store.reach(version)

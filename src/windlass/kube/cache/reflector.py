@@ -1,0 +1,439 @@
+"""Follow all objects of a kind, for ever: list, watch, and never go silently dead.
+
+A `Reflector` is a state machine that tells a `Sink` what exists and what changes. Nothing that a server or a network
+does ends it; only cancelling does.
+
+    LISTING ──── the list is complete ───> WATCHING <── the stream ended: watch on from where it was ──┐
+       ^                                       │  └────────────────────────────────────────────────────┘
+       │                                       │
+       │ the version is too old,               │ any error, in any stage
+       │ or history went back                  v
+       └──────────────────────────────── BACKING_OFF ──> WATCHING
+         growing, jittered, not before Retry-After
+
+    any stage, kind unknown ──> NOT_SERVED (asked again once in a while) ──> LISTING
+
+| what happens | what is done |
+|---|---|
+| the server has WatchList | one stream is list and watch: no pages in memory, one round trip |
+| it refuses WatchList (400, 422), does not know it, or it failed three times | list in pages, then watch |
+| 410 at any stage | list again; what differs is announced, nothing else |
+| the API server restarts | watch on from the version reached; if that is gone, 410 |
+| nothing comes for `inactivity` seconds | watch anew, for the connection may be dead; that it opens is a sign of life |
+| silence twice in a row | list again: the server may be waiting for a version that never comes |
+| a bookmark or a list older than what was seen | history went back (etcd restored): accepted when the list insists |
+| the kind is not served (its CRD is gone or not yet there) | a stage of its own, not an error; what is known stays |
+| an object whose metadata nobody can read | counted, logged, left out |
+| all replicas start at once | the server is asked to end each watch after a random 300 to 600 s |
+
+    reflector = Reflector(client, Machine, sink, namespace="openshift-machine-api")
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(reflector.run())
+
+Sources: Kubernetes API concepts, "Efficient detection of changes" and "Streaming lists"; the times are client-go's.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from enum import StrEnum
+from random import Random
+from typing import Generic, NoReturn, Protocol
+
+import structlog
+from msgspec import Struct
+
+from windlass.api.meta import K
+from windlass.kube.backoff import Backoff, Constant, Exponential
+from windlass.kube.client.overlay import Key, ordinal
+from windlass.kube.client.reading import Page
+from windlass.kube.client.watch import Event, EventType
+from windlass.kube.clock import Clock, SystemClock
+from windlass.kube.errors import (
+    ApiError,
+    BadRequest,
+    DecodeError,
+    Gone,
+    Invalid,
+    KubeError,
+    NotServed,
+    Silent,
+    TransportError,
+)
+from windlass.kube.object import Object
+
+RECONNECT = Exponential(0.2).at_most(30.0).jittered(0.5)
+"""Between attempts at a server that does not answer: an API server restarts within seconds."""
+NOT_SERVED = Exponential(1.0).at_most(15.0).jittered(0.5)
+"""Between questions whether a kind is served by now."""
+
+_WATCH_SECONDS = (300, 600)
+_SHORTEST_WATCH = 1.0
+_PATIENCE_WITH_STREAMING = 3
+_PATIENCE_WITH_OLD_LISTS = 3
+_SILENT_WATCHES_BEFORE_LIST = 2
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+class Stage(StrEnum):
+    """Where a reflector is; the value is how people read it."""
+
+    WAITING = "not started"
+    LISTING = "listing"
+    WATCHING = "watching"
+    BACKING_OFF = "backing off"
+    NOT_SERVED = "kind not served"
+    STOPPED = "stopped"
+
+
+class Watchable(Protocol):
+    """What a reflector needs of a client: reading verbs, whose meaning stands in
+    `windlass.kube.client.reading.Reader`.
+    """
+
+    def watch(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        resource_version: str = "",
+        bookmarks: bool = True,
+        send_initial_events: bool = False,
+        timeout_seconds: int | None = None,
+        inactivity: float = 75.0,
+        on_open: Callable[[], None] | None = None,
+        on_unreadable: Callable[[DecodeError], None] | None = None,
+    ) -> AsyncGenerator[Event[K], None]: ...
+
+    def list_pages(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        page_size: int = 500,
+        on_unreadable: Callable[[DecodeError], None] | None = None,
+    ) -> AsyncGenerator[Page[K], None]: ...
+
+
+class Sink(Protocol[K]):
+    """Who is told. `windlass.kube.cache.store.Store` explains what the methods mean.
+
+    Nothing else is told until `replace` or `rewind` has returned.
+    """
+
+    async def replace(self, objects: dict[Key, Object[K]], version: str, /) -> object: ...
+    async def rewind(self, objects: dict[Key, Object[K]], version: str, /) -> object: ...
+    def put(self, new: Object[K], /) -> object: ...
+    def delete(self, last: Object[K], /) -> object: ...
+    def reach(self, version: str, /) -> object: ...
+
+
+class Pulse(Struct, frozen=True):
+    """How a reflector is doing. Times are seconds."""
+
+    stage: Stage
+    stage_seconds: float
+    """How long it has been in `stage`."""
+    silent_seconds: float
+    """How long ago the server last gave a sign of life: an event, a bookmark, a page of a list, a watch that opened."""
+    listed: bool
+    """At least one list was complete."""
+    error: str = ""
+    """What went wrong last, as long as nothing went well after it."""
+    failures: int = 0
+    """Attempts in a row that failed."""
+    failing_seconds: float | None = None
+    """For how long they have been failing; None while a watch is open."""
+    lists: int = 0
+    """Lists that were complete, since the start."""
+    watches: int = 0
+    """Watches begun, since the start."""
+    skipped: int = 0
+    """Objects left out because nobody can read their metadata, counted each time they are sent."""
+
+    @property
+    def failing(self) -> str:
+        """What goes wrong now, or nothing: once a watch is open it goes well, although nothing may have come yet."""
+        return self.error if self.failing_seconds is not None else ""
+
+
+class _Rewound(KubeError):
+    """The server is behind what it said before."""
+
+
+class Reflector(Generic[K]):
+    """Tells `sink` of all objects of `kind` in `namespace` (None: everywhere) that match the selectors.
+
+    `inactivity`: seconds of silence after which a watch begins anew; more than the minute between bookmarks.
+    `page_size`: objects per page where the server cannot stream lists. `on_stage` is called on entering a stage.
+    """
+
+    def __init__(
+        self,
+        source: Watchable,
+        kind: type[K],
+        sink: Sink[K],
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        inactivity: float = 75.0,
+        page_size: int = 500,
+        on_stage: Callable[[Stage], None] = lambda stage: None,
+        backoff: Backoff = RECONNECT,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self._source = source
+        self._kind = kind
+        self._sink = sink
+        self._namespace = namespace
+        self._label_selector = label_selector
+        self._field_selector = field_selector
+        self._inactivity = inactivity
+        self._page_size = page_size
+        self._on_stage = on_stage
+        self._backoff = backoff
+        self._clock = clock or SystemClock()
+        self._random = random or Random()
+        self._log = log.bind(kind=str(kind.RESOURCE), **({"namespace": namespace} if namespace else {}))
+
+        self._stage = Stage.WAITING
+        self._since = self._heard_at = self._failing_since = self._clock.monotonic()
+        self._open_since: float | None = None
+        self._version = ""
+        self._reached: int | None = None
+        self._pause = 0.0
+        self._streams_lists = True
+        self._error = ""
+        self._failures = self._failed_lists = self._old_lists = self._silences = self._relists = 0
+        self._lists = self._watches = self._skipped = 0
+
+    @property
+    def stage(self) -> Stage:
+        return self._stage
+
+    @property
+    def pulse(self) -> Pulse:
+        now = self._clock.monotonic()
+        return Pulse(
+            stage=self._stage,
+            stage_seconds=now - self._since,
+            silent_seconds=now - self._heard_at,
+            listed=self._lists > 0,
+            error=self._error,
+            failures=self._failures,
+            failing_seconds=now - self._failing_since if self._failures and not self._is_open(now) else None,
+            lists=self._lists,
+            watches=self._watches,
+            skipped=self._skipped,
+        )
+
+    async def run(self) -> NoReturn:
+        """Follow until cancelled. May be run again afterwards; then it begins with a list."""
+        self._version = ""
+        self._enter(Stage.LISTING)
+        try:
+            while True:
+                try:
+                    await self._step()
+                except KubeError as error:
+                    self._stumble(error)
+                except Exception as error:
+                    # A fault of ours must not leave a cache that looks alive and is not.
+                    self._log.exception("following failed in an unforeseen way")
+                    self._stumble(error)
+        finally:
+            self._enter(Stage.STOPPED)
+
+    async def _step(self) -> None:
+        match self._stage:
+            case Stage.LISTING if not self._streams_lists or self._failed_lists >= _PATIENCE_WITH_STREAMING:
+                await self._list()
+            case Stage.LISTING | Stage.WATCHING:
+                await self._follow()
+            case _:
+                await self._clock.sleep(self._pause)
+                self._enter(Stage.WATCHING if self._version else Stage.LISTING)
+
+    # what goes well
+
+    async def _list(self) -> None:
+        objects: dict[Key, Object[K]] = {}
+        version = ""
+        pages = self._source.list_pages(
+            self._kind,
+            namespace=self._namespace,
+            label_selector=self._label_selector,
+            field_selector=self._field_selector,
+            page_size=self._page_size,
+            on_unreadable=self._leave_out,
+        )
+        async with aclosing(pages):
+            async for page in pages:
+                self._sign_of_life()
+                if page.first:
+                    objects.clear()
+                    version = page.resource_version
+                for item in page.items:
+                    objects[item.key] = item
+        await self._listed(objects, version)
+
+    async def _follow(self) -> None:
+        """One watch to its end; in LISTING it begins with everything that exists."""
+        gathered: dict[Key, Object[K]] | None = {} if self._stage is Stage.LISTING else None
+        began = self._clock.monotonic()
+        self._watches += 1
+        events = self._source.watch(
+            self._kind,
+            namespace=self._namespace,
+            label_selector=self._label_selector,
+            field_selector=self._field_selector,
+            resource_version=self._version,
+            bookmarks=True,
+            send_initial_events=gathered is not None,
+            timeout_seconds=self._random.randint(*_WATCH_SECONDS),
+            inactivity=self._inactivity,
+            on_open=self._opened,
+            on_unreadable=self._leave_out,
+        )
+        heard = False
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    heard = True
+                    self._sign_of_life()
+                    if gathered is None:
+                        self._take(event)
+                    elif event.ends_initial_events:
+                        await self._listed(gathered, event.object.resource_version)
+                        gathered = None
+                    else:
+                        self._gather(gathered, event)
+        finally:
+            self._open_since = None
+        if gathered is not None:
+            raise TransportError("the stream ended before the list was complete")
+        if not heard and self._clock.monotonic() - began < _SHORTEST_WATCH:
+            raise TransportError("the server ended the watch as soon as it began")
+
+    def _gather(self, gathered: dict[Key, Object[K]], event: Event[K]) -> None:
+        """Take one event of a streaming list."""
+        match event.type:
+            case EventType.BOOKMARK:
+                self._streams_lists = False
+                raise TransportError("the server does not know streaming lists; listing in pages")
+            case EventType.DELETED:
+                gathered.pop(event.object.key, None)
+            case _:
+                gathered[event.object.key] = event.object
+
+    async def _listed(self, objects: dict[Key, Object[K]], version: str) -> None:
+        if not version:
+            raise TransportError("the server's list has no resourceVersion to watch from")
+        order = ordinal(version)
+        if order is not None and self._reached is not None and order < self._reached:
+            self._old_lists += 1
+            if self._old_lists < _PATIENCE_WITH_OLD_LISTS:
+                raise _Rewound(f"the list is of version {version}, but {self._reached} was seen before")
+            self._log.warning("history went back; own writes are void", version=version, seen=self._reached)
+            await self._sink.rewind(objects, version)
+        else:
+            await self._sink.replace(objects, version)
+        self._version, self._reached = version, order
+        self._old_lists = self._failed_lists = self._silences = 0
+        self._lists += 1
+        self._well()
+        self._enter(Stage.WATCHING)
+
+    def _take(self, event: Event[K]) -> None:
+        """Take one event of a watch."""
+        told = event.object
+        order = ordinal(told.resource_version)
+        late = order is not None and self._reached is not None and order < self._reached
+        match event.type:
+            case EventType.BOOKMARK if late:
+                raise _Rewound(f"the server is at version {order}, but {self._reached} was seen before")
+            case EventType.BOOKMARK:
+                self._sink.reach(told.resource_version)
+            case EventType.DELETED:
+                self._sink.delete(told)
+            case _:
+                self._sink.put(told)
+        if not late:
+            self._version, self._reached = told.resource_version, order
+        self._silences = self._relists = 0
+        self._well()
+
+    def _well(self) -> None:
+        if self._failures > 1:
+            self._log.info("following again", after_failures=self._failures)
+        self._error, self._failures = "", 0
+
+    def _leave_out(self, error: DecodeError) -> None:
+        self._skipped += 1
+        self._log.warning("left out an object that cannot be read", error=str(error))
+
+    def _sign_of_life(self) -> None:
+        self._heard_at = self._clock.monotonic()
+
+    def _opened(self) -> None:
+        self._sign_of_life()
+        self._open_since = self._heard_at
+
+    def _is_open(self, now: float) -> bool:
+        """A watch is open, and did not end as soon as it began."""
+        return self._open_since is not None and now - self._open_since >= _SHORTEST_WATCH
+
+    def _enter(self, stage: Stage) -> None:
+        if stage is not self._stage:
+            self._stage = stage
+            self._since = self._clock.monotonic()
+            self._on_stage(stage)
+
+    # what does not
+
+    def _stumble(self, error: Exception) -> None:
+        """Decide how to go on after `error`, by the table at the top."""
+        stage, text = self._stage, str(error)
+        if stage is Stage.LISTING and self._streams_lists and isinstance(error, BadRequest | Invalid):
+            self._streams_lists = False
+            self._log.info("the server refuses streaming lists; listing in pages", error=text)
+            return
+        if stage is Stage.WATCHING and isinstance(error, Silent):
+            self._well()  # all that time the watch was open
+            self._silences += 1
+            self._log.debug("nothing came, watching anew", silences=self._silences)
+            if self._silences >= _SILENT_WATCHES_BEFORE_LIST:
+                self._version = ""
+                self._enter(Stage.LISTING)
+            return
+        if not self._failures:
+            self._failing_since = self._clock.monotonic()
+        self._failures += 1
+        self._note(error, text)
+        if stage is Stage.LISTING:
+            self._failed_lists += 1
+        if isinstance(error, NotServed):
+            self._version = ""
+            self._pause = NOT_SERVED.delay(self._failures, self._random)
+            self._enter(Stage.NOT_SERVED)
+            return
+        if isinstance(error, Gone | _Rewound):
+            self._version = ""
+            self._relists += 1
+        # Lists that succeed and expire before the first event count too: they are the dearest of all requests.
+        self._pause = self._backoff.delay(max(self._failures, self._relists), self._random)
+        if isinstance(error, ApiError) and error.retry_after is not None:
+            self._pause = max(self._pause, Constant(error.retry_after).jittered(0.2).delay(1, self._random))
+        self._enter(Stage.BACKING_OFF)
+
+    def _note(self, error: Exception, text: str) -> None:
+        repeated, self._error = text == self._error, text
+        if not isinstance(error, Gone):
+            say = self._log.debug if repeated else self._log.warning
+            say("following was interrupted", stage=str(self._stage), error=text)

@@ -1,0 +1,313 @@
+"""A client for one Kubernetes API server: a few verbs, on any kind.
+
+    import asyncio
+    from msgspec import Struct, field
+    from windlass.api.meta import ObjectMeta, Resource
+    from windlass.kube import config
+    from windlass.kube.client import Client
+    from windlass.kube.verbs import PatchType
+
+    class ConfigMap(Struct):
+        RESOURCE = Resource(group="", version="v1", kind="ConfigMap", plural="configmaps")
+        metadata: ObjectMeta = field(default_factory=ObjectMeta)
+        data: dict[str, str] = field(default_factory=dict)
+
+    async def main() -> None:
+        async with Client(config.load()) as client:
+            place = {"namespace": "default"}
+            made = await client.create(ConfigMap, {"metadata": {"name": "hello"}, "data": {"to": "you"}}, **place)
+            await client.patch(ConfigMap, "hello", {"data": {"to": "all"}}, type=PatchType.MERGE, **place)
+            print((await client.get(ConfigMap, "hello", **place)).tree()["data"])
+            await client.delete(ConfigMap, "hello", uid=made.uid, **place)
+
+    asyncio.run(main())
+
+**Kinds** are types with a `RESOURCE` (`windlass.api.meta.Resource`), so a new kind needs five lines and no generator.
+What comes back is an `Object`: the JSON as it was sent (less managedFields), decoded when somebody looks.
+
+**Writes** are plain JSON trees, and only ever creates, patches and deletes: a typed object written back would drop the
+fields its type does not know. All carry `fieldValidation=Strict` (an unknown or duplicate field is an error, not a
+silent loss) and a `fieldManager`, by default the client's.
+
+**Errors** are the leaves of `windlass.kube.errors`; each says what the caller may do. In short: `OutcomeUnknown` means
+look before writing again; `transient` means the same request may succeed later; NotFound is said only when an API
+server said it.
+
+**Repetition**: `windlass.kube.client.retry` has the table. Time-outs bound a request with all its repetitions.
+
+**Fencing**: `Client(config, fence=election)` writes only while the election is sure to be won. The fence is asked
+immediately before a write is sent, at repetitions too, and raises `Fenced` to hold it back. A write that was let
+through ends or is cut off in the time that was asked for, which is never more than `fence.longest_write` (`transport`
+names the two limits). Leases are renewed through a second client without a fence; so are TokenReviews, which a standby
+must make too.
+
+**Metrics**: `observer(method, kind, code, seconds)` is told of every attempt; `code` is "200", or "<error>" if there
+was no answer; `kind` is `plural.group`.
+
+**Warnings**: `warned(text)` is told what the API server warns of beside its answers, such as a deprecated API or an
+admission policy that only warns; the same text comes with every answer that it concerns.
+
+**Connections**: each watch has its own; all other requests share `connections`, and more of them wait for their turn.
+
+**Cost**, by which the design was chosen: about 0.3 ms of CPU a PATCH over TLS; one header block per form of request,
+one pass over the bytes of an answer.
+"""
+
+import platform
+from collections.abc import Mapping, Sequence
+from random import Random
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+from msgspec import Struct, field
+
+from windlass import __version__
+from windlass.api.meta import K, KubernetesObject, T
+from windlass.kube.client import paths
+from windlass.kube.client.fence import Fence
+from windlass.kube.client.overlay import is_gone
+from windlass.kube.client.reading import METADATA, METADATA_LIST, Page, Reader
+from windlass.kube.client.retry import Retry
+from windlass.kube.client.transport import JSON, Observer, Transport
+from windlass.kube.client.warnings import Warned
+from windlass.kube.client.watch import Event, EventType
+from windlass.kube.config import ClusterConfig
+from windlass.kube.errors import DecodeError, NotFound, NotServed
+from windlass.kube.nesting import cut
+from windlass.kube.object import Object
+from windlass.kube.verbs import Listed, PatchType
+
+__all__ = ["Client", "Event", "EventType", "Fence", "Listed", "Observer", "Page", "PatchType", "Reader", "Retry"]
+
+_ENCODE = msgspec.json.Encoder().encode
+
+
+class _Kind(Struct, frozen=True):
+    kind: str = ""
+
+
+class _Served(Struct, frozen=True):
+    name: str = ""
+    kind: str = ""
+
+
+class _ServedList(Struct, frozen=True):
+    resources: list[_Served] = field(default_factory=list)
+
+
+class Client(Reader):
+    """The verbs of `windlass.kube.verbs.Api`, and more, against a real API server.
+
+    Made anywhere, used in one event loop; connections are opened at the first request. `timeout`: seconds for a request
+    with its repetitions. `field_manager`: who the API server records as the writer unless a call says otherwise.
+    """
+
+    def __init__(
+        self,
+        config: ClusterConfig,
+        *,
+        field_manager: str = "windlass",
+        connections: int = 128,
+        timeout: float = 30.0,
+        retry: Retry | None = None,
+        fence: Fence | None = None,
+        observer: Observer | None = None,
+        warned: Warned | None = None,
+        user_agent: str = "",
+        random: Random | None = None,
+    ) -> None:
+        transport = Transport(
+            config,
+            connections=connections,
+            timeout=timeout,
+            retry=retry,
+            fence=fence,
+            observer=observer,
+            warned=warned,
+            user_agent=user_agent or _user_agent(),
+            random=random,
+        )
+        super().__init__(transport)
+        self.config = config
+        self.field_manager = field_manager
+        self.metadata = Reader(transport, accept=METADATA, accept_list=METADATA_LIST)
+        """The reading verbs, of metadata only."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def fence(self) -> Fence | None:
+        """What stands before writes."""
+        return self.transport.fence
+
+    async def close(self) -> None:
+        """Close all connections, for good."""
+        await self.transport.close()
+
+    async def create(
+        self, kind: type[K], body: Mapping[str, Any], *, namespace: str | None = None, field_manager: str = ""
+    ) -> Object[K]:
+        """Make a new object; returns it as stored. `apiVersion` and `kind` are filled in.
+
+        Raises AlreadyExists; Invalid; NotFound if the namespace is not there, NotServed if the kind is not; and
+        OutcomeUnknown: look for it by name before doing it again.
+        """
+        resource = kind.RESOURCE
+        if resource.namespaced and namespace is None:
+            raise ValueError(f"{resource.kind} is namespaced: say in which namespace to create it")
+        whole = {**body, "apiVersion": resource.api_version, "kind": resource.kind}
+        path = paths.collection(kind, namespace, query=self._writing(field_manager))
+        answer = await self.transport.exchange("POST", path, body=_ENCODE(whole), content_type=JSON, kind=resource.name)
+        return Object.parse(kind, answer)
+
+    async def patch(
+        self,
+        kind: type[K],
+        name: str,
+        body: Mapping[str, Any] | Sequence[Any],
+        *,
+        type: PatchType,  # noqa: A002 - the word of the field
+        namespace: str | None = None,
+        subresource: str = "",
+        field_manager: str = "",
+        force: bool = False,
+    ) -> Object[K]:
+        """Change an object; returns it as stored afterwards.
+
+        Put `metadata.resourceVersion` into the body of a MERGE to make it conditional (Conflict), `metadata.uid` into
+        that of an APPLY to keep it from creating the object. `force` takes over fields from other managers (APPLY).
+        """
+        path = paths.item(
+            kind, name, namespace, subresource=subresource, query=self._writing(field_manager, force=force)
+        )
+        answer = await self.transport.exchange(
+            "PATCH", path, body=_ENCODE(body), content_type=type.value, kind=kind.RESOURCE.name
+        )
+        return Object.parse(kind, answer)
+
+    async def apply(
+        self,
+        kind: type[K],
+        name: str,
+        body: Mapping[str, Any],
+        *,
+        namespace: str | None = None,
+        subresource: str = "",
+        field_manager: str = "",
+        force: bool = True,
+    ) -> Object[K]:
+        """Server-side apply: own exactly the fields of `body`. `apiVersion`, `kind` and name are filled in.
+
+        It creates the object if it is not there, unless the body has a `metadata.uid`.
+        """
+        resource = kind.RESOURCE
+        metadata = {**body.get("metadata", {}), "name": name}
+        whole = {**body, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+        return await self.patch(
+            kind,
+            name,
+            whole,
+            type=PatchType.APPLY,
+            namespace=namespace,
+            subresource=subresource,
+            field_manager=field_manager,
+            force=force,
+        )
+
+    async def delete(
+        self,
+        kind: type[K],
+        name: str,
+        *,
+        namespace: str | None = None,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "",
+    ) -> Object[K] | None:
+        """Delete an object if it is still the one meant. Returns it if something still holds it, None if it is gone.
+
+        `uid`, `resource_version`: preconditions (Conflict). `propagation`: Background, Foreground or Orphan. Raises
+        NotFound if it was gone already.
+        """
+        preconditions = {key: value for key, value in (("uid", uid), ("resourceVersion", resource_version)) if value}
+        options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        if preconditions:
+            options["preconditions"] = preconditions
+        if propagation:
+            options["propagationPolicy"] = propagation
+        answer = await self.transport.exchange(
+            "DELETE",
+            paths.item(kind, name, namespace),
+            body=_ENCODE(options),
+            content_type=JSON,
+            kind=kind.RESOURCE.name,
+        )
+        if _decode(answer, _Kind, "DELETE").kind == "Status":
+            return None
+        last = Object.parse(kind, answer)
+        # Some kinds answer with the object although it is gone; one that stays is marked as being deleted and is held,
+        # by finalizers or by a grace period that runs (Pods).
+        return last if last.deleting and not is_gone(last) else None
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,
+        content_type: str = JSON,
+        accept: str = JSON,
+        timeout: float | None = None,  # noqa: ASYNC109 - spans repetitions
+    ) -> bytes:
+        """Any request, for what has no verb here: subresources, `/version`, `/metrics`. Returns the answer's body.
+
+        `body` is encoded as JSON unless it is bytes. Whatever is not GET, HEAD or OPTIONS counts as a write.
+        """
+        encoded = body if body is None or isinstance(body, bytes) else _ENCODE(body)
+        return await self.transport.exchange(
+            method.upper(),
+            f"{path}?{paths.encode(query)}" if query else path,
+            body=encoded,
+            accept=accept,
+            content_type=content_type if body is not None else "",
+            timeout=timeout,
+        )
+
+    async def serves(self, kind: type[KubernetesObject]) -> bool:
+        """Whether the server has this kind in this version: its CRD is installed, its feature is on."""
+        resource = kind.RESOURCE
+        root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
+        try:
+            answer = await self.transport.exchange("GET", root)
+        except (NotFound, NotServed):
+            return False
+        served = _decode(answer, _ServedList, root).resources
+        return any(one.name == resource.plural and one.kind == resource.kind for one in served)
+
+    def _writing(self, field_manager: str, *, force: bool = False) -> str:
+        manager = field_manager or self.field_manager
+        return f"fieldManager={paths.text(manager)}&fieldValidation=Strict{'&force=true' if force else ''}"
+
+
+def _decode(answer: bytes, shape: type[T], what: str) -> T:
+    try:
+        try:
+            return msgspec.json.decode(answer, type=shape)
+        except RecursionError:
+            return msgspec.json.decode(cut(answer), type=shape)
+    except msgspec.MsgspecError as error:
+        raise DecodeError(f"{what}: the server's answer is not what the API promises: {error}") from error
+
+
+def _user_agent() -> str:
+    return (
+        f"windlass/{__version__} ({platform.system().lower()}/{platform.machine()}; python {platform.python_version()})"
+    )

@@ -1,0 +1,216 @@
+"""Reading objects of any kind: get, list, pages, watch. The half of the client that changes nothing.
+
+    async with Client(config.load()) as client:
+        machine = await client.get(Machine, "worker-0", namespace="openshift-cluster-api")
+        print(machine.decode().spec.provider_id)
+
+        async for page in client.list_pages(Machine):
+            print(len(page.items))
+
+`client.metadata` reads the same objects without their content (`PartialObjectMetadata`): for Secrets, which a cache
+must not hold. Such an `Object` has the identity and metadata of the whole one; it decodes to a value with no other
+field set.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from typing import Generic
+
+import msgspec
+from msgspec import Struct, field
+
+from windlass.api.meta import K
+from windlass.kube.client import paths
+from windlass.kube.client.transport import JSON, Transport
+from windlass.kube.client.watch import Event, events
+from windlass.kube.errors import DecodeError, Gone
+from windlass.kube.nesting import DEEPEST, cut
+from windlass.kube.object import Object
+from windlass.kube.verbs import Listed
+
+PAGE_SIZE = 500
+"""Objects in a page, as kubectl and client-go ask for."""
+RESTARTS = 3
+"""How often a list is begun again because it took longer than the server keeps its snapshot (5 min by default)."""
+INACTIVITY = 75.0
+"""Seconds of silence after which a watch with bookmarks is doubted: most servers send one about each minute."""
+_AT_ONCE = 100
+"""Objects taken in before other tasks get a turn: about 1.5 ms."""
+
+METADATA = f"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
+METADATA_LIST = f"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
+
+
+class Page(Struct, Generic[K], frozen=True):
+    """A part of a list. `first`: it starts the list, or starts it anew: forget the pages before it.
+
+    `resource_version` is the same in all pages of one list; a watch can go on from it. `remaining`: about how many
+    objects follow, None if the server does not say.
+    """
+
+    items: Sequence[Object[K]]
+    resource_version: str
+    first: bool
+    remaining: int | None = None
+
+
+class _ListMeta(Struct, rename="camel", frozen=True):
+    resource_version: str = ""
+    continue_: str = field(default="", name="continue")
+    remaining_item_count: int | None = None
+
+
+class _List(Struct, frozen=True):
+    metadata: _ListMeta = field(default_factory=_ListMeta)
+    items: list[msgspec.Raw] | None = None
+
+
+_LIST = msgspec.json.Decoder(_List)
+
+
+class Reader:
+    """The reading verbs over a transport. `accept`, `accept_list`: in which form objects and lists are asked for."""
+
+    def __init__(self, transport: Transport, *, accept: str = JSON, accept_list: str = JSON) -> None:
+        self.transport = transport
+        self._accept = accept
+        self._accept_list = accept_list
+
+    async def get(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K]:
+        """The object as it is now. Raises NotFound, NotServed if the server has no such kind, and the general ones."""
+        answer = await self.transport.exchange(
+            "GET", paths.item(kind, name, namespace), accept=self._accept, kind=kind.RESOURCE.name
+        )
+        return Object.parse(kind, answer)
+
+    async def list(
+        self, kind: type[K], *, namespace: str | None = None, label_selector: str = "", field_selector: str = ""
+    ) -> Listed:
+        """All objects, as of one moment. Large lists are fetched in pages and put together."""
+        items: list[Object[K]] = []
+        version = ""
+        pages = self.list_pages(kind, namespace=namespace, label_selector=label_selector, field_selector=field_selector)
+        async with aclosing(pages):
+            async for page in pages:
+                if page.first:
+                    items.clear()
+                items.extend(page.items)
+                version = page.resource_version
+        return Listed(items, version)
+
+    async def list_pages(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        page_size: int = PAGE_SIZE,
+        on_unreadable: Callable[[DecodeError], None] | None = None,
+    ) -> AsyncGenerator[Page[K], None]:
+        """All objects, as of one moment, page by page.
+
+        If the server forgets that moment while we read (410), the list begins anew, with a page that says `first`;
+        after three times the Gone is raised. An object whose metadata cannot be read is a DecodeError, or is passed to
+        `on_unreadable` and left out.
+        """
+        more, begun = "", 0
+        while True:
+            query = paths.query(
+                limit=page_size, label_selector=label_selector, field_selector=field_selector, continue_=more
+            )
+            try:
+                answer = await self.transport.exchange(
+                    "GET",
+                    paths.collection(kind, namespace, query=query),
+                    accept=self._accept_list,
+                    kind=kind.RESOURCE.name,
+                )
+            except Gone:
+                if not more or begun > RESTARTS:
+                    raise
+                more = ""
+                continue
+            try:
+                said = _listed(answer)
+            except msgspec.MsgspecError as error:
+                raise DecodeError(f"{kind.RESOURCE}: the server's answer is not a list: {error}") from error
+            items = await _take_in(kind, said.items or [], on_unreadable)
+            begun += not more
+            yield Page(items, said.metadata.resource_version, not more, said.metadata.remaining_item_count)
+            more = said.metadata.continue_
+            if not more:
+                return
+
+    async def watch(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        resource_version: str = "",
+        bookmarks: bool = True,
+        send_initial_events: bool = False,
+        timeout_seconds: int | None = None,
+        inactivity: float = INACTIVITY,
+        on_open: Callable[[], None] | None = None,
+        on_unreadable: Callable[[DecodeError], None] | None = None,
+    ) -> AsyncGenerator[Event[K], None]:
+        """Changes after `resource_version` as they happen, until the server ends the stream after `timeout_seconds`.
+
+        `send_initial_events`: first everything that exists, as ADDED, then a bookmark that `ends_initial_events`
+        (WatchList; Invalid or BadRequest from servers without it). `inactivity`: after so many seconds without a word
+        the watch is Silent, an error. That proves nothing without bookmarks, and little with them: there is none for a
+        kind of which nothing is new since `resource_version`. `on_open` is called when the server has agreed to watch.
+
+        Raises Gone when `resource_version` is too old, at the start or later: list again. Leave it early only inside
+        `contextlib.aclosing(...)`, which returns its connection at once.
+        """
+        query = paths.query(
+            watch=True,
+            label_selector=label_selector,
+            field_selector=field_selector,
+            resource_version=resource_version,
+            allow_watch_bookmarks=bookmarks,
+            send_initial_events=send_initial_events,
+            resource_version_match="NotOlderThan" if send_initial_events else None,
+            timeout_seconds=timeout_seconds,
+        )
+        path = paths.collection(kind, namespace, query=query)
+        async with self.transport.stream(
+            path, accept=self._accept, kind=kind.RESOURCE.name, inactivity=inactivity
+        ) as pieces:
+            if on_open is not None:
+                on_open()
+            async for event in events(pieces, kind, request=f"WATCH {path}", on_unreadable=on_unreadable):
+                yield event
+
+
+def _listed(answer: bytes) -> _List:
+    try:
+        return _LIST.decode(answer)
+    except RecursionError:
+        return _LIST.decode(cut(answer, deepest=DEEPEST + 2))
+
+
+async def _take_in(
+    kind: type[K], raws: Sequence[msgspec.Raw], on_unreadable: Callable[[DecodeError], None] | None
+) -> Sequence[Object[K]]:
+    # Items of built-in kinds come without kind and apiVersion, everywhere else they have them.
+    head = f'{{"kind":"{kind.RESOURCE.kind}","apiVersion":"{kind.RESOURCE.api_version}",'.encode()
+    taken = []
+    for count, raw in enumerate(raws, start=1):
+        whole = bytes(raw)
+        if whole.startswith(b'{"metadata"'):
+            whole = head + whole[1:]
+        try:
+            taken.append(Object.parse(kind, whole))
+        except DecodeError as error:
+            if on_unreadable is None:
+                raise
+            on_unreadable(error)
+        if count % _AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return taken

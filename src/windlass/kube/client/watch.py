@@ -1,0 +1,115 @@
+"""What a watch says, event by event, read from a stream of bytes that is cut wherever the network likes.
+
+A watch line is one JSON document of any length: an object near the size limit and its managedFields make lines of
+more than a megabyte, so lines are put together here and not by an HTTP library with a limit of its own.
+
+    async with transport.stream(path, inactivity=75) as pieces:
+        async for event in events(pieces, Machine, request=f"WATCH {path}"):
+            print(event.type, event.object.name, event.object.resource_version)
+
+The stream ends normally when the server has had enough (its `timeoutSeconds`); go on from the last resource version.
+Every other end is an error: an ERROR event is the ApiError in it (410: `Gone`), an end in the middle of a line is a
+TransportError.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from enum import StrEnum
+from typing import Generic
+
+import msgspec
+from msgspec import Struct
+
+from windlass.api.meta import K
+from windlass.kube.client.refusal import read_status
+from windlass.kube.errors import ApiError, DecodeError, Status, TransportError, api_error
+from windlass.kube.nesting import DEEPEST, cut
+from windlass.kube.object import Object
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+"""The annotation of the bookmark that follows the initial events of a WatchList."""
+
+
+class EventType(StrEnum):
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    BOOKMARK = "BOOKMARK"
+    """Nothing happened up to `object.resource_version`; the object has no other content."""
+
+
+class Event(Struct, Generic[K], frozen=True):
+    """One change. `object` is the state after it; for DELETED the last state, with the version of the deletion."""
+
+    type: EventType
+    object: Object[K]
+
+    @property
+    def ends_initial_events(self) -> bool:
+        """Whether this is the bookmark that says: all that existed at the start has been sent."""
+        return self.type is EventType.BOOKMARK and self.object.metadata.annotations.get(INITIAL_EVENTS_END) == "true"
+
+
+class _Line(Struct, frozen=True):
+    type: str
+    object: msgspec.Raw
+
+
+_LINE = msgspec.json.Decoder(_Line)
+
+
+async def events(
+    pieces: AsyncIterator[bytes],
+    kind: type[K],
+    *,
+    request: str,
+    on_unreadable: Callable[[DecodeError], None] | None = None,
+) -> AsyncIterator[Event[K]]:
+    """The events in `pieces`.
+
+    An object whose metadata cannot be read is a DecodeError, or is passed to `on_unreadable` and skipped. Event types
+    that are not known are skipped.
+    """
+    async for line in _lines(pieces, request):
+        try:
+            said = _event(line)
+        except msgspec.MsgspecError as error:
+            raise TransportError(f"{request}: sent what is not a watch event: {line[:100]!r}") from error
+        if said.type == "ERROR":
+            raise _refused(said.object, request)
+        if said.type not in EventType.__members__:
+            continue
+        try:
+            seen = Object.parse(kind, said.object)
+        except DecodeError as error:
+            if on_unreadable is None:
+                raise
+            on_unreadable(error)
+            continue
+        yield Event(EventType[said.type], seen)
+
+
+def _event(line: bytes) -> _Line:
+    try:
+        return _LINE.decode(line)
+    except RecursionError:
+        return _LINE.decode(cut(line, deepest=DEEPEST + 1))
+
+
+async def _lines(pieces: AsyncIterator[bytes], request: str) -> AsyncIterator[bytes]:
+    begun: list[bytes] = []
+    async for piece in pieces:
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        for following in others:
+            if line := b"".join(begun):
+                yield line
+            begun = [following]
+    if any(begun):
+        raise TransportError(f"{request}: broke off in the middle of an event")
+
+
+def _refused(raw: msgspec.Raw, request: str) -> ApiError:
+    status = read_status(raw)
+    if status is None:
+        status = Status("Failure", f"the watch ended with an error in no known form: {bytes(raw)[:200]!r}", "", 500)
+    return api_error(status, request=request)

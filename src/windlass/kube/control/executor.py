@@ -1,0 +1,319 @@
+"""Carry out plans: the only code that writes.
+
+The executor sends the actions of a plan in order and stops at the first error. Finalizers to be added to several
+objects are sent at the same time: none of them depends on another, and what follows waits for all. It
+
+* drops what is not needed (every desired value is there, nothing of ours is left over) and Events already sent;
+* refuses what the controller did not declare, so that RBAC generated from the declaration cannot drift from code;
+* refuses a change or a deletion that does not say which object it was decided on (uid, resourceVersion);
+* chains resourceVersions: a second write to an object in the same plan is conditional on the *first* one's result,
+  which is safe because that one was itself conditional on what was observed;
+* reports every answer to the `Ledger`, so that the next observation sees our own writes before the watch does;
+* after a conflict reads the object once, so that the next attempt decides on what is really there;
+* takes a deletion as done when the object is not found, and as failed when its kind is not served: nobody could look;
+* never repeats a write of unknown outcome: it reports doubt, and the next observation looks.
+
+Events are best effort: a refused one never stops a plan. It is a warning in the log, once for each namespace and
+class of error until Events arrive there again. Their name is a hash of (uid, reason, note), so that a repeat is
+answered AlreadyExists, by this process or by its successor.
+"""
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import structlog
+
+from windlass.api.core import Event
+from windlass.kube.client.overlay import is_gone
+from windlass.kube.clock import rfc3339
+from windlass.kube.control.permissions import Permits, require
+from windlass.kube.control.plan import (
+    Action,
+    AddFinalizer,
+    Create,
+    Delete,
+    Emit,
+    Merge,
+    Outcome,
+    Plan,
+    RemoveFinalizers,
+    Result,
+    Target,
+)
+from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, Unconditional
+from windlass.kube.object import Object
+from windlass.kube.shorten import shortened
+from windlass.kube.verbs import Api, PatchType
+
+NOTE_LIMIT = 1024
+"""Characters of a note that the API server admits in an Event."""
+
+_REMEMBERED_EVENTS = 4096
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+class Ledger(Protocol):
+    """Who is told what became of writes: the caches, so that own writes are visible at once."""
+
+    def wrote(self, written: Object[Any]) -> None:
+        """The API server answered a write, or a read after a conflict, with this object."""
+
+    def removed(self, target: Target) -> None:
+        """The object is gone: deleted by us without finalizers in the way, or found missing."""
+
+    def doubt(self, target: Target) -> None:
+        """A write of unknown outcome: do not trust the cache about this object before looking."""
+
+
+class Executor:
+    """Writes plans to `api` as field manager `manager`.
+
+    `permits` None allows everything (scripts, tests). `now` is the clock of Event timestamps.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        *,
+        ledger: Ledger | None = None,
+        permits: Permits | None = None,
+        manager: str = "windlass",
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._api = api
+        self._ledger = ledger
+        self._permits = permits
+        self._manager = manager
+        self._now = now
+        self._emitted: OrderedDict[str, None] = OrderedDict()
+        self._refusing_events: dict[str | None, type[KubeError]] = {}
+
+    def pending(self, plan: Plan) -> tuple[Action, ...]:
+        """The actions of `plan` that would be sent: needed ones, without Events this process has already sent."""
+        return tuple(
+            action for action in plan.needed if not (isinstance(action, Emit) and event_name(action) in self._emitted)
+        )
+
+    async def apply(self, plan: Plan, *, wrote: Callable[[Object[Any]], None] | None = None) -> Outcome:
+        """Carry out what is pending, in order, up to the first error. Never raises a KubeError: it is in the result.
+
+        `wrote` is called with the answer to each write as soon as it is there.
+        """
+        results: list[Result] = []
+        versions: dict[str, str] = {}
+        for batch in _batches(self.pending(plan)):
+            if len(batch) == 1:
+                done = [await self._carry_out(batch[0], versions, wrote)]
+            else:
+                done = await asyncio.gather(*(self._carry_out(action, versions, wrote) for action in batch))
+            results += [result for result in done if result is not None]
+            if any(result is not None and result.error is not None for result in done):
+                break
+        return Outcome(tuple(results))
+
+    async def _carry_out(
+        self, action: Action, versions: dict[str, str], wrote: Callable[[Object[Any]], None] | None
+    ) -> Result | None:
+        """None: an Event that was refused, which never matters."""
+        try:
+            self._require_declared(action)
+            _require_identity(action)
+            answer = await self._send(action, versions)
+        except asyncio.CancelledError:
+            # Cut off by a time-out or a shutdown: the request may be on its way.
+            if self._ledger is not None and not isinstance(action, Emit):
+                self._ledger.doubt(action.target)
+            raise
+        except KubeError as error:
+            if isinstance(action, Emit):
+                self._mind_refused(action, error)
+                return None
+            await self._account_for(action, error)
+            return Result(action, error=error)
+        if answer is not None and is_gone(answer):
+            answer = None
+        changed = True
+        if answer is not None and action.target.uid:
+            before = versions.get(action.target.uid, action.target.resource_version)
+            changed = answer.resource_version != before
+            versions[action.target.uid] = answer.resource_version
+        self._report(action, answer)
+        if wrote is not None and answer is not None:
+            wrote(answer)
+        return Result(action, object=answer, changed=changed)
+
+    def _require_declared(self, action: Action) -> None:
+        aim = action.target
+        match action:
+            case Emit():
+                require(self._permits, Event, "create", namespace=aim.namespace or "default", what=action)
+            case Create():
+                require(self._permits, aim.kind, "create", namespace=aim.namespace, what=action)
+            case _:
+                verb, part = "delete" if isinstance(action, Delete) else "patch", action.subresource
+                require(self._permits, aim.kind, verb, part, namespace=aim.namespace, name=aim.name, what=action)
+
+    async def _send(self, action: Action, versions: dict[str, str]) -> Object[Any] | None:
+        aim = action.target
+        version = versions.get(aim.uid, aim.resource_version)
+        match action:
+            case Create():
+                body = _identified(action.body, aim)
+                return await self._api.create(aim.kind, body, namespace=aim.namespace, field_manager=self._manager)
+            case Merge():
+                metadata = {**(action.patch.get("metadata") or {}), "resourceVersion": version}
+                return await self._patch(action, {**action.patch, "metadata": metadata})
+            case AddFinalizer() | RemoveFinalizers():
+                return await self._patch(
+                    action, {"metadata": {"finalizers": action.desired, "resourceVersion": version}}
+                )
+            case Delete():
+                return await self._delete(action, version)
+            case Emit():
+                return await self._emit(action)
+        raise TypeError(f"the executor does not know the action {type(action).__name__}")
+
+    async def _patch(self, action: Action, body: dict[str, Any]) -> Object[Any]:
+        aim = action.target
+        return await self._api.patch(
+            aim.kind,
+            aim.name,
+            body,
+            type=PatchType.MERGE,
+            namespace=aim.namespace,
+            subresource=action.subresource,
+            field_manager=self._manager,
+        )
+
+    async def _delete(self, action: Delete, version: str) -> Object[Any] | None:
+        aim = action.target
+        try:
+            return await self._api.delete(
+                aim.kind,
+                aim.name,
+                namespace=aim.namespace,
+                uid=aim.uid,
+                resource_version=version if action.pin else "",
+                propagation=action.propagation,
+            )
+        except NotFound:
+            return None
+
+    async def _emit(self, action: Emit) -> Object[Any] | None:
+        name = event_name(action)
+        body = event_body(action, now=self._now())
+        with contextlib.suppress(AlreadyExists):
+            await self._api.create(Event, body, namespace=body["metadata"]["namespace"], field_manager=self._manager)
+        self._refusing_events.pop(action.target.namespace, None)
+        self._emitted[name] = None
+        while len(self._emitted) > _REMEMBERED_EVENTS:
+            self._emitted.popitem(last=False)
+        return None
+
+    def _mind_refused(self, event: Emit, error: KubeError) -> None:
+        where = event.target.namespace
+        say = log.debug if self._refusing_events.get(where) is type(error) else log.warning
+        self._refusing_events[where] = type(error)
+        say("an event was refused", about=str(event), error=f"{type(error).__name__}: {error}")
+
+    def _report(self, action: Action, answer: Object[Any] | None) -> None:
+        if self._ledger is None or isinstance(action, Emit):
+            return
+        if answer is None:
+            self._ledger.removed(action.target)
+        else:
+            self._ledger.wrote(answer)
+
+    async def _account_for(self, action: Action, error: KubeError) -> None:
+        if self._ledger is None:
+            return
+        if error.unknown_outcome:
+            self._ledger.doubt(action.target)
+        elif isinstance(error, Conflict | AlreadyExists | NotFound):
+            aim = action.target
+            try:
+                require(self._permits, aim.kind, "get", namespace=aim.namespace, name=aim.name)
+                self._ledger.wrote(await self._api.get(aim.kind, aim.name, namespace=aim.namespace))
+            except NotFound:
+                self._ledger.removed(aim)
+            except KubeError:
+                self._ledger.doubt(aim)
+
+
+def event_name(action: Emit) -> str:
+    """`<object>.<hash>`: equal for equal (uid, reason, note, occasion), so that a repeat is the same Event."""
+    aim = action.target
+    told = "\x1f".join((aim.uid, aim.name, action.reason, action.note, action.occasion))
+    digest = hashlib.sha256(told.encode()).digest()
+    suffix = base64.b32encode(digest[:10]).decode().lower()
+    return f"{aim.name[: 253 - len(suffix) - 1]}.{suffix}"
+
+
+def event_body(action: Emit, *, now: datetime) -> dict[str, Any]:
+    """The v1 Event that `kubectl describe` shows under the target."""
+    aim, stamp = action.target, rfc3339(now)
+    return {
+        "apiVersion": Event.RESOURCE.api_version,
+        "kind": Event.RESOURCE.kind,
+        "metadata": {"name": event_name(action), "namespace": aim.namespace or "default"},
+        "involvedObject": {
+            "apiVersion": aim.kind.RESOURCE.api_version,
+            "kind": aim.kind.RESOURCE.kind,
+            "name": aim.name,
+            **({"namespace": aim.namespace} if aim.namespace else {}),
+            **({"uid": aim.uid} if aim.uid else {}),
+            **({"resourceVersion": aim.resource_version} if aim.resource_version else {}),
+        },
+        "type": action.type,
+        "reason": action.reason,
+        "message": shortened(action.note, NOTE_LIMIT),
+        "source": {"component": action.source},
+        "reportingComponent": action.source,
+        "reportingInstance": "",
+        "firstTimestamp": stamp,
+        "lastTimestamp": stamp,
+        "count": 1,
+    }
+
+
+def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
+    """The actions in order; finalizers added to different objects one after the other come together."""
+    batch: list[Action] = []
+    for action in actions:
+        together = isinstance(action, AddFinalizer) and all(
+            isinstance(other, AddFinalizer) and other.target.uid != action.target.uid for other in batch
+        )
+        if batch and not together:
+            yield batch
+            batch = []
+        batch.append(action)
+    if batch:
+        yield batch
+
+
+def _require_identity(action: Action) -> None:
+    """Without uid and resourceVersion the server would write to whatever has the name by now."""
+    match action:
+        case Create() | Emit():
+            return
+        case Delete(pin=False):
+            known = {"uid": action.target.uid}
+        case _:
+            known = {"uid": action.target.uid, "resourceVersion": action.target.resource_version}
+    if missing := [name for name, value in known.items() if not value]:
+        raise Unconditional(f"{action}: the target has no {' and no '.join(missing)}; take it from what was observed")
+
+
+def _identified(body: Any, aim: Target) -> dict[str, Any]:
+    metadata = {**(body.get("metadata") or {}), "name": aim.name}
+    if aim.namespace:
+        metadata["namespace"] = aim.namespace
+    resource = aim.kind.RESOURCE
+    return {**body, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}

@@ -1,0 +1,193 @@
+"""What a controller may read and write, declared once: checked at each request and turned into RBAC.
+
+A controller lists `Permission`s. The executor and the reader refuse what is not among them (`Declared` is their
+`Permits`), by verb, kind, namespace and name as RBAC does, and `rules` turns the same list into the rules of Roles and
+a ClusterRole, so code and RBAC cannot drift apart.
+
+    from windlass.kube.control.permissions import Declared, emits_events, reads, rules, writes
+
+    declared = (
+        reads(capi.Machine, namespace="openshift-cluster-api"),
+        writes(mapi.Machine, "create", "patch", namespace="openshift-machine-api"),
+        writes(mapi.Machine, "patch", subresource="status", namespace="openshift-machine-api"),
+        emits_events(namespace="openshift-machine-api"),
+    )
+    assert Declared(declared)(mapi.Machine, "patch", "status", namespace="openshift-machine-api", name="worker-0")
+    assert not Declared(declared)(mapi.Machine, "patch", "status", namespace="default", name="worker-0")
+    rules(declared)["openshift-machine-api"]      # the rules of a Role in that namespace
+    rules(declared).get(None, [])                 # the rules of a ClusterRole
+
+Which verb a write form needs: Create `create`; Merge and the finalizers `patch` (of `status` when they write
+that); Delete `delete`; Emit `create` on events. None is a wildcard, and none can be.
+
+OwnerReferencesPermissionEnforcement, which OpenShift turns on, asks for two more, which no request names:
+
+* who sets `blockOwnerDeletion` must be allowed to update `<owner>/finalizers`: `blocks_deletion_of(owner)`;
+* who changes the ownerReferences of an existing object must be allowed to delete it: `changes_owners_of(kind)`.
+
+Source: the admission plugin of that name in kube-apiserver (creating an object with owners needs only the first).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from windlass.api.core import Event
+from windlass.api.meta import KubernetesObject
+from windlass.kube.errors import Undeclared
+
+READ = ("get", "list", "watch")
+
+
+class Permission(Struct, frozen=True, order=True):
+    """These `verbs` on this resource, in one `namespace` or (None) cluster-wide.
+
+    `names` restricts get, update, patch and delete to objects so called; the API cannot restrict the other verbs.
+    """
+
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+    subresource: str = ""
+    namespace: str | None = None
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.verbs:
+            raise ValueError(f"a permission on {self.target} without verbs permits nothing: name the verbs")
+        if "*" in (*self.verbs, self.group, self.resource, self.subresource):
+            raise ValueError(f"a permission on {self.target} has a wildcard: name what is needed")
+
+    @property
+    def target(self) -> str:
+        """As RBAC and error messages name it: `machines.cluster.x-k8s.io/status`."""
+        name = f"{self.resource}.{self.group}" if self.group else self.resource
+        return f"{name}/{self.subresource}" if self.subresource else name
+
+    def __str__(self) -> str:
+        place = f"in {self.namespace}" if self.namespace else "cluster-wide"
+        return f"{', '.join(self.verbs)} {self.target} {place}"
+
+
+def permission(
+    kind: type[KubernetesObject],
+    *verbs: str,
+    subresource: str = "",
+    namespace: str | None = None,
+    names: tuple[str, ...] = (),
+) -> Permission:
+    """`verbs` on `kind`. Of a cluster-scoped kind `namespace` must be None."""
+    resource = kind.RESOURCE
+    if namespace is not None and not resource.namespaced:
+        raise ValueError(f"{resource.kind} is cluster-scoped: a permission on it cannot be limited to {namespace!r}")
+    return Permission(resource.group, resource.plural, tuple(sorted(set(verbs))), subresource, namespace, names)
+
+
+def reads(kind: type[KubernetesObject], *, namespace: str | None = None) -> Permission:
+    """Get, list and watch: what a cache needs."""
+    return permission(kind, *READ, namespace=namespace)
+
+
+def writes(
+    kind: type[KubernetesObject],
+    *verbs: str,
+    subresource: str = "",
+    namespace: str | None = None,
+    names: tuple[str, ...] = (),
+) -> Permission:
+    """`verbs` out of create, patch, delete."""
+    if odd := set(verbs) - {"create", "patch", "delete"}:
+        raise ValueError(f"no action needs {', '.join(sorted(odd))}: plans create, patch and delete")
+    return permission(kind, *verbs, subresource=subresource, namespace=namespace, names=names)
+
+
+def emits_events(*, namespace: str | None = None) -> Permission:
+    """Events about objects in `namespace` (None: anywhere; those about cluster-scoped objects go to `default`)."""
+    return permission(Event, "create", namespace=namespace)
+
+
+def blocks_deletion_of(owner: type[KubernetesObject], *, namespace: str | None = None) -> Permission:
+    """Objects may be given `owner` with blockOwnerDeletion."""
+    return permission(owner, "update", subresource="finalizers", namespace=namespace)
+
+
+def changes_owners_of(kind: type[KubernetesObject], *, namespace: str | None = None) -> Permission:
+    """The ownerReferences of existing objects may be changed."""
+    return permission(kind, "delete", namespace=namespace)
+
+
+class Permits(Protocol):
+    """Does a declaration cover this request?
+
+    `namespace` None is that of a cluster-scoped object or of a list of all namespaces. `name` is empty where the
+    request has none: create, list and watch.
+    """
+
+    def __call__(
+        self, kind: type[KubernetesObject], verb: str, subresource: str = "", *, namespace: str | None, name: str = ""
+    ) -> bool: ...
+
+
+class Declared:
+    """The `Permits` of these permissions: what RBAC would say of a process that has been granted them."""
+
+    def __init__(self, permissions: Iterable[Permission]) -> None:
+        self._granted: dict[tuple[str, str, str, str], list[Permission]] = defaultdict(list)
+        for each in permissions:
+            for verb in each.verbs:
+                self._granted[each.group, each.resource, each.subresource, verb].append(each)
+
+    def __call__(
+        self, kind: type[KubernetesObject], verb: str, subresource: str = "", *, namespace: str | None, name: str = ""
+    ) -> bool:
+        resource = kind.RESOURCE
+        return any(
+            each.namespace in (None, namespace) and (not each.names or name in each.names)
+            for each in self._granted.get((resource.group, resource.plural, subresource, verb), ())
+        )
+
+
+def require(
+    permits: Permits | None,
+    kind: type[KubernetesObject],
+    verb: str,
+    subresource: str = "",
+    *,
+    namespace: str | None,
+    name: str = "",
+    what: object = "",
+) -> None:
+    """Raise Undeclared unless `permits` covers the request. None covers everything. `what` begins the message."""
+    if permits is None or permits(kind, verb, subresource, namespace=namespace, name=name):
+        return
+    target = f"{kind.RESOURCE.name}/{subresource}" if subresource else kind.RESOURCE.name
+    place = f"in {namespace}" if namespace else "cluster-wide"
+    called = f" {name!r}" if name else ""
+    said = f"{what}: " if what else ""
+    raise Undeclared(f"{said}this controller does not declare that it may {verb} {target}{called} {place}")
+
+
+def rules(permissions: Iterable[Permission]) -> dict[str | None, list[dict[str, Any]]]:
+    """RBAC rules by namespace (None: cluster-wide), each verb granted once, in a stable order.
+
+    What is granted cluster-wide is not granted again in a namespace.
+    """
+    verbs: dict[tuple[str | None, str, str, tuple[str, ...]], set[str]] = defaultdict(set)
+    for each in permissions:
+        name = f"{each.resource}/{each.subresource}" if each.subresource else each.resource
+        verbs[each.namespace, each.group, name, each.names].update(each.verbs)
+    result: dict[str | None, list[dict[str, Any]]] = {}
+    for (namespace, group, resource, names), wanted in sorted(verbs.items(), key=lambda entry: _order(entry[0])):
+        covered = verbs.get((None, group, resource, ()), set()) if namespace or names else set()
+        if left := sorted(wanted - covered):
+            rule: dict[str, Any] = {"apiGroups": [group], "resources": [resource], "verbs": left}
+            if names:
+                rule["resourceNames"] = list(names)
+            result.setdefault(namespace, []).append(rule)
+    return result
+
+
+def _order(key: tuple[str | None, str, str, tuple[str, ...]]) -> tuple[str, str, str, tuple[str, ...]]:
+    return (key[0] or "", *key[1:])

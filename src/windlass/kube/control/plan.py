@@ -1,0 +1,307 @@
+"""Plans: what a controller wants done, as values that can be printed, compared and carried out.
+
+    observe(key, last outcome) -> Snapshot      reads
+    decide(Snapshot, now)      -> Plan          thinks: this page is its vocabulary
+    apply(Plan)                -> Outcome       writes (`windlass.kube.control.executor`)
+
+A `Plan` is a tuple of actions, carried out in order, and what comes next:
+
+| next | meaning |
+|---|---|
+| `Done()` | after the actions, look again at once; without actions, rest until something changes |
+| `RequeueAfter(seconds, why)` | the same, but look again after `seconds` even if nothing changes |
+| `WaitFor(what, safety)` | the same, saying what is awaited; `safety` seconds guard against a missed event |
+| `Retry(error)` | after the actions, stop; come back with growing delays until the error is gone |
+
+Actions name their target by identity as it was observed (uid, resourceVersion), because a decision is only good for
+what it looked at:
+
+| action | rule |
+|---|---|
+| `Create` | a new object; when no answer comes, the next round looks before anything is created again |
+| `Merge` | JSON merge patch from what was observed to what is desired, null for what goes, with resourceVersion |
+| `AddFinalizer`, `RemoveFinalizers` | merge patch of the list with resourceVersion |
+| `Delete` | with the uid, and the resourceVersion when the content was the reason |
+| `Emit` | an Event; best effort, the same Event is not sent twice |
+
+Each action says why it is there (`why`), which is what `windlass plan` and the logs show.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.kube.control.merge import Change, changes, merge_patch
+from windlass.kube.control.seen import Present
+from windlass.kube.errors import KubeError
+from windlass.kube.object import Object
+
+Tree: TypeAlias = Mapping[str, Any]
+Subresource: TypeAlias = Literal["", "status"]
+Propagation: TypeAlias = Literal["", "Background", "Foreground", "Orphan"]
+
+
+class Target(Struct, frozen=True):
+    """The object an action writes. `uid` and `resource_version` are what was observed, empty for a new object."""
+
+    kind: type[KubernetesObject]
+    name: str
+    namespace: str | None = None
+    uid: str = ""
+    resource_version: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind.RESOURCE.kind}.{self.kind.RESOURCE.group or 'core'} {place}{self.name}"
+
+
+def target(found: Present[Any]) -> Target:
+    """The target that is the observed object itself."""
+    meta = found.metadata
+    return Target(type(found.object), meta.name, meta.namespace or None, meta.uid, meta.resource_version)
+
+
+def target_of(kind: type[KubernetesObject], meta: ObjectMeta) -> Target:
+    """The target that is the observed object with this metadata, readable or not."""
+    return Target(kind, meta.name, meta.namespace or None, meta.uid, meta.resource_version)
+
+
+class Action(Struct, frozen=True, kw_only=True):
+    """One write. `target` first, `why` for people."""
+
+    target: Target
+    why: str = ""
+
+    @property
+    def verb(self) -> str:
+        """What is done, in one word for people."""
+        return type(self).__name__.lower()
+
+    @property
+    def subresource(self) -> str:
+        return ""
+
+    @property
+    def needed(self) -> bool:
+        """False if everything desired is already so, and nothing of ours is left that is no longer desired."""
+        return True
+
+    def diff(self) -> tuple[Change, ...]:
+        """Field by field, what this action changes."""
+        return ()
+
+    def __str__(self) -> str:
+        because = f": {self.why}" if self.why else ""
+        sub = f" ({self.subresource})" if self.subresource else ""
+        return f"{self.verb} {self.target}{sub}{because}"
+
+
+class Create(Action, frozen=True, kw_only=True):
+    """Create the object `body` (a whole tree; apiVersion, kind, name and namespace are filled in from the target)."""
+
+    body: Tree
+
+    def diff(self) -> tuple[Change, ...]:
+        return tuple(changes({}, self.body))
+
+
+class Merge(Action, frozen=True, kw_only=True, dict=True):
+    """Change the observed object into the desired one.
+
+    `observed` and `desired` are trees of the same extent: the whole object, or only the parts that this controller
+    decides (`{"spec": ..., "metadata": {"labels": ...}}`). What stands in neither is left alone.
+    """
+
+    observed: Tree
+    desired: Tree
+    part: Subresource = ""
+
+    @property
+    def subresource(self) -> str:
+        return self.part
+
+    @cached_property
+    def patch(self) -> Tree:
+        """The merge patch, without the resourceVersion that the executor adds. Computed once: it is asked for often."""
+        return merge_patch(self.observed, self.desired)
+
+    @property
+    def needed(self) -> bool:
+        return bool(self.patch)
+
+    def diff(self) -> tuple[Change, ...]:
+        return tuple(changes(self.observed, self.desired))
+
+
+class AddFinalizer(Action, frozen=True, kw_only=True):
+    """Add `finalizer` to the list that was `observed`."""
+
+    observed: tuple[str, ...]
+    finalizer: str
+
+    @property
+    def verb(self) -> str:
+        return "add finalizer to"
+
+    @property
+    def needed(self) -> bool:
+        return self.finalizer not in self.observed
+
+    @property
+    def desired(self) -> list[str]:
+        return [*self.observed, self.finalizer]
+
+    def diff(self) -> tuple[Change, ...]:
+        return (Change("metadata.finalizers", None, self.finalizer),)
+
+
+class RemoveFinalizers(Action, frozen=True, kw_only=True):
+    """Take `finalizers` off the list that was `observed`; the others stay in order."""
+
+    observed: tuple[str, ...]
+    finalizers: tuple[str, ...]
+
+    @property
+    def verb(self) -> str:
+        return "remove finalizers from"
+
+    @property
+    def needed(self) -> bool:
+        return any(finalizer in self.observed for finalizer in self.finalizers)
+
+    @property
+    def desired(self) -> list[str]:
+        return [finalizer for finalizer in self.observed if finalizer not in self.finalizers]
+
+    def diff(self) -> tuple[Change, ...]:
+        return tuple(Change("metadata.finalizers", f, None) for f in self.observed if f in self.finalizers)
+
+
+class Delete(Action, frozen=True, kw_only=True):
+    """Delete the object with the uid of the target; `pin` also its resourceVersion (the content was the reason).
+
+    `propagation` is what the garbage collector does about the objects that it owns; empty: what is usual for its kind.
+    """
+
+    pin: bool = False
+    propagation: Propagation = ""
+    deleting: bool = False
+    """It is already being deleted, so there is nothing to do."""
+
+    @property
+    def needed(self) -> bool:
+        return not self.deleting
+
+    def __str__(self) -> str:
+        cascade = f" (--cascade={self.propagation.lower()})" if self.propagation else ""
+        because = f": {self.why}" if self.why else ""
+        return f"{self.verb} {self.target}{cascade}{because}"
+
+
+class Emit(Action, frozen=True, kw_only=True):
+    """Tell people: an Event about the target. `note` is cut to what the API admits.
+
+    The same reason and note are told once about a target; `occasion` tells apart what happens again.
+    """
+
+    type: Literal["Normal", "Warning"]
+    reason: str
+    note: str
+    source: str
+    occasion: str = ""
+
+    @property
+    def verb(self) -> str:
+        return f"event {self.type} {self.reason} on"
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.target}: {self.note}"
+
+
+class Done(Struct, frozen=True):
+    """Nothing more until something changes. `note` says why there was nothing to do, for people."""
+
+    note: str = ""
+
+
+class RequeueAfter(Struct, frozen=True):
+    seconds: float
+    why: str = ""
+
+
+class WaitFor(Struct, frozen=True):
+    """A change is expected, by whom and which stands in `what`; `safety` seconds later we look anyway."""
+
+    what: str
+    safety: float = 600.0
+
+
+class Retry(Struct, frozen=True):
+    """This attempt failed. The key comes back with growing delays."""
+
+    error: str
+
+
+Next: TypeAlias = Done | RequeueAfter | WaitFor | Retry
+
+
+class Plan(Struct, frozen=True):
+    actions: tuple[Action, ...] = ()
+    next: Next = Done()
+
+    @classmethod
+    def of(cls, *actions: Action | None) -> "Plan":
+        """The plan of these actions, None left out."""
+        return cls(tuple(action for action in actions if action is not None))
+
+    @classmethod
+    def nothing(cls, note: str = "") -> "Plan":
+        """Rest. `note` is why, for people."""
+        return cls(next=Done(note))
+
+    def then(self, coming: Next) -> "Plan":
+        return Plan(self.actions, coming)
+
+    def retry(self, error: KubeError | str) -> "Plan":
+        return Plan(self.actions, Retry(str(error)))
+
+    @property
+    def needed(self) -> tuple[Action, ...]:
+        """The actions that would change something."""
+        return tuple(action for action in self.actions if action.needed)
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.actions), f"then {self.next}"])
+
+
+class Result(Struct, frozen=True):
+    """What became of one action.
+
+    `error` None means it was carried out, and `object` is what the server answered (None if the object is gone).
+    `error.unknown_outcome` means nobody knows: the next observation looks. `changed` False: the server took the write
+    and the object is as it was, because a default or a pruned field undid it.
+    """
+
+    action: Action
+    error: KubeError | None = None
+    object: Object[Any] | None = None
+    changed: bool = True
+
+
+class Outcome(Struct, frozen=True):
+    """What became of the plan of one round: a result per action that was tried; it ends at the first error."""
+
+    results: tuple[Result, ...] = ()
+
+    @property
+    def failed(self) -> Result | None:
+        """The action that stopped the plan, if one did."""
+        return next((result for result in self.results if result.error is not None), None)
+
+    @property
+    def error(self) -> KubeError | None:
+        failed = self.failed
+        return failed.error if failed else None

@@ -1,0 +1,171 @@
+"""How `observe` looks at objects: from the caches where there are caches, from the server where there are none.
+
+Each controller has a reader of its own, over what its watches declare. Others may have caches of the same kinds, with
+other selectors and other indexes: that is none of its business.
+
+    manager.start(lambda reader: widget_controller(reader, namespace="shop"))
+
+Caches of different kinds lag each other, so "not in the cache" and "not there" are two things. A decision that relies
+on an absence asks for it to be confirmed, which costs one live GET, and one that relies on a presence as well looks
+live; everything else costs nothing:
+
+    machine = await reader.see(Machine, "worker-1", namespace="openshift-machine-api")
+    mirror = await reader.see(MapiMachine, "worker-1", namespace="openshift-machine-api", confirm=True)
+    match mirror:
+        case Absent(confirmed=True): ...        # the API server itself said so, just now
+
+| the kind | `see` reads | an absence is confirmed |
+|---|---|---|
+| has a cache, synced | the cache; the server with `live`, or after a write of unknown outcome | if asked for |
+| has only a cache with a selector | the same; the server for what is not in the selection | always |
+| has a cache, not synced yet | the server | always |
+| has no cache (Secrets) | the server | always |
+| is not served, since its cache was told so until it has listed it again | nothing: `NotServedKind` | |
+
+Without a manager a reader is given its caches by hand, `CacheReader(client, [machines, infrastructures])`. It is also
+a `Ledger` for the executor: what became of our writes reaches every cache of it that may show the object.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from windlass.api.meta import K, KubernetesObject, ObjectMeta
+from windlass.kube.cache import Cache
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import Declared, Permits, require
+from windlass.kube.control.plan import Target
+from windlass.kube.control.seen import Absent, NotServedKind, Seen, Unreadable, seen
+from windlass.kube.errors import DecodeError, NotFound, NotServed, Status, Undeclared
+from windlass.kube.object import Object
+from windlass.kube.verbs import Api
+
+
+class _Part(Struct):
+    """A cache, and the names under which its indexes are known here (None: their own)."""
+
+    cache: Cache[Any]
+    indexes: Mapping[str, Hashable] | None = None
+    metadata_only: bool = False
+
+
+class CacheReader:
+    """Reads through `caches`, and through `api` what they do not hold. Caches may come and go.
+
+    `permits`: what the server may be asked for; None for everything.
+    """
+
+    def __init__(self, api: Api, caches: Iterable[Cache[Any]] = (), *, permits: Permits | None = None) -> None:
+        self._api = api
+        self._permits = permits
+        self._controller = ""
+        self._parts: dict[type[KubernetesObject], list[_Part]] = {}
+        for cache in caches:
+            self.add(cache)
+
+    def only(self, controller: Controller[Any, Any]) -> None:
+        """Read for `controller` from now on: the server is asked for nothing that it does not declare."""
+        self._controller = controller.name
+        self._permits = Declared(controller.declared)
+
+    def add(self, cache: Cache[Any], watch: Watch[Any] | None = None) -> None:
+        """Read through `cache` from now on, by the indexes that `watch` declares (without one: by all it has).
+
+        Of several caches that may hold an object, one without selectors is read, else the one added first.
+        """
+        part = _Part(cache)
+        if watch is not None:
+            part = _Part(cache, {name: (name, index) for name, index in watch.indexes.items()}, watch.metadata_only)
+        parts = self._parts.setdefault(cache.kind, [])
+        parts.append(part)
+        parts.sort(key=lambda part: part.cache.selected)
+
+    def remove(self, cache: Cache[Any]) -> None:
+        """Stop reading through `cache`."""
+        parts = self._parts.get(cache.kind, [])
+        parts[:] = [part for part in parts if part.cache is not cache]
+
+    async def see(
+        self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
+    ) -> Seen[K]:
+        """What there is under this name.
+
+        Raises KubeErrors when the server had to be asked and did not answer, and Undeclared when it may not be asked.
+        """
+        cache = self._cache(kind, namespace)
+        if cache is not None and not cache.served:
+            return NotServedKind(f"{kind.RESOURCE} is not served: {cache.unserved}")
+        readable = cache is not None and cache.synced.is_set() and not cache.doubted(name, namespace=namespace)
+        if cache is not None and readable and not live:
+            found = cache.get(name, namespace=namespace)
+            if found is not None or not (confirm or cache.selected):
+                return seen(found)
+        require(self._permits, kind, "get", namespace=namespace, name=name)
+        try:
+            if cache is None:
+                return seen(await self._api.get(kind, name, namespace=namespace))
+            return seen(await cache.ask(name, namespace=namespace), confirmed=True)
+        except NotServed as error:
+            return NotServedKind(f"{kind.RESOURCE} is not served: {error}")
+        except NotFound:
+            return Absent(confirmed=True)
+        except DecodeError as error:
+            return Unreadable(ObjectMeta(name=name, namespace=namespace or ""), str(error))
+
+    def cached(self, kind: type[K]) -> Iterator[Object[K]]:
+        """Every cached object of the kind, once; none if there is no cache of it."""
+        yield from {item.key: item for part in self._whole(kind) for item in part.cache.items()}.values()
+
+    def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """The objects for which `index` gives `value`, to decide by. Undeclared if no watch of the kind has the index.
+
+        Raises NotServed while the kind is not served: nobody can tell then.
+        """
+        for part in self._parts.get(kind, ()):
+            if not part.cache.served:
+                text = f"{kind.RESOURCE} is not served: {part.cache.unserved}"
+                raise NotServed(Status("Failure", text, "NotFound", 404))
+        return self.known(kind, index, value)
+
+    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """The same, to wake keys by: while the kind is not served, those that were known before."""
+        found: dict[Any, Object[K]] = {}
+        declared = False
+        for part in self._parts.get(kind, ()):
+            name: Hashable = index if part.indexes is None else part.indexes.get(index)
+            if name is not None:
+                declared = True
+                found |= {item.key: item for item in part.cache.indexed(name, value)}
+        if not declared:
+            raise Undeclared(
+                f"controller {self._controller or '(without a name)'} looks {kind.RESOURCE.name} up by {index!r}, "
+                "which none of its watches declares: add it to the `indexes` of its Watch of them"
+            )
+        return list(found.values())
+
+    # the executor's ledger
+
+    def wrote(self, written: Object[Any]) -> None:
+        for part in self._whole(written.kind):
+            part.cache.wrote(written)
+
+    def removed(self, target: Target) -> None:
+        for part in self._whole(target.kind):
+            part.cache.removed(
+                name=target.name,
+                namespace=target.namespace,
+                uid=target.uid,
+                resource_version=target.resource_version,
+            )
+
+    def doubt(self, target: Target) -> None:
+        for part in self._whole(target.kind):
+            part.cache.doubt(target.name, target.namespace)
+
+    def _whole(self, kind: type[KubernetesObject]) -> list[_Part]:
+        return [part for part in self._parts.get(kind, ()) if not part.metadata_only]
+
+    def _cache(self, kind: type[K], namespace: str | None) -> Cache[K] | None:
+        caches = (part.cache for part in self._whole(kind))
+        return next((cache for cache in caches if cache.namespace is None or cache.namespace == namespace), None)

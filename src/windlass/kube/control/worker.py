@@ -1,0 +1,250 @@
+"""A controller at work: its queue, its workers, and what becomes of each key.
+
+`Running` joins a `Controller` (a declaration) to the things it needs (caches, an executor, metrics) and runs it:
+
+    running = Running(controller, executor=executor, caches=caches)
+    task = asyncio.create_task(running.run())     # returns after `drain`
+    ...
+    await running.drain()                         # no new keys; keys in work come to their end
+    await task
+
+Cancelling `run` instead of draining ends the keys in work where they stand, which is harmless by design (see
+`windlass.kube.control.rounds`) but leaves writes of unknown outcome behind; it is what happens when a drain takes too
+long.
+
+The table in `windlass.kube.control.controller` says how a key comes back. What its own writes bring back through the
+watches does not wake a key (`windlass.kube.control.echoes`).
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from random import Random
+from typing import Any, Generic, TypeVar
+
+import structlog
+from structlog.contextvars import bound_contextvars
+
+from windlass.kube.clock import Clock, SystemClock
+from windlass.kube.control.budget import Budget
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.echoes import Echoes
+from windlass.kube.control.executor import Executor
+from windlass.kube.control.metrics import ControllerMetrics, Metrics
+from windlass.kube.control.plan import Plan, RequeueAfter, Retry, WaitFor
+from windlass.kube.control.queue import Closed, Queue
+from windlass.kube.control.rounds import Rest, reconcile
+from windlass.kube.control.source import Every, FromCache, Source, Subscribable
+from windlass.kube.errors import AlreadyExists, ApiError, Conflict, Fenced, KubeError
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Running(Generic[Key]):
+    """One run of `controller`, from start to drain. `caches` stand in the order of its watches.
+
+    `owns` says whether a key is this process's business; it is asked when a key is woken.
+    """
+
+    def __init__(
+        self,
+        controller: Controller[Key, Any],
+        *,
+        executor: Executor,
+        caches: Sequence[Subscribable[Any]] = (),
+        metrics: Metrics | None = None,
+        owns: Callable[[Key], bool] = lambda _: True,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self.controller = controller
+        self.queue: Queue[Key] = Queue(
+            backoff=controller.backoff, min_interval=controller.min_interval, random=random or Random()
+        )
+        self._executor = executor
+        self._echoes: Echoes[Key] = Echoes()
+        self._caches = caches
+        self._owns = owns
+        self._clock = clock or SystemClock()
+        self._random = random or Random()
+        self._counts: ControllerMetrics | None = None
+        if metrics is not None:
+            self._counts = metrics.controller(controller.name, self.queue, workers=controller.workers)
+            self.queue.timings = self._counts
+        self._log = structlog.stdlib.get_logger("windlass.reconcile")
+        self._budget = Budget(controller.name)
+
+    async def run(self) -> None:
+        """Work until `drain`. Raises only what cancels it."""
+        detach = [source.attach(self._wake) for source in self._sources()]
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self.controller.workers):
+                    group.create_task(self._work(), name=f"{self.controller.name}-{number}")
+        finally:
+            for each in detach:
+                each()
+            self.queue.close()
+            if self._counts:
+                self._counts.close()
+
+    async def drain(self) -> None:
+        """Take no more keys, and wait for those in work."""
+        self.queue.close()
+        await self.queue.idle()
+
+    def _sources(self) -> list[Source[Key]]:
+        watched = [
+            FromCache(cache, watch.map, when=watch.when, holds=self._echoes.holds)
+            for cache, watch in zip(self._caches, self.controller.watches, strict=True)
+        ]
+        sources: list[Source[Key]] = [*watched, *self.controller.sources]
+        if self.controller.resync and watched:
+            sources.append(Every(self.controller.resync, lambda: self._everything(watched), random=self._random))
+        return sources
+
+    def _everything(self, watched: Sequence[FromCache[Any, Key]]) -> Sequence[Key]:
+        """Wakes by itself: all at once would take too long."""
+        for source in watched:
+            source.resync(self._wake)
+        return ()
+
+    def _wake(self, key: Key, /, **how: Any) -> None:
+        if self._owns(key):
+            self.queue.add(key, **how)
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                key = await self.queue.take()
+            except Closed:
+                return
+            self._echoes.begin(key)
+            try:
+                await self.reconcile(key)
+            finally:
+                if self._echoes.end(key):
+                    self._wake(key)
+                self.queue.done(key)
+            # A reconcile that finds nothing to do waits for nothing. A fleet of them would stop everybody else.
+            await asyncio.sleep(0)
+
+    async def reconcile(self, key: Key) -> None:
+        """One reconcile of `key`: to rest or to an error; then the queue, the log and the metrics hear of it."""
+        controller = self.controller
+        began = time.perf_counter()
+        if self._counts:
+            self._counts.began()
+        try:
+            with bound_contextvars(
+                controller=controller.name,
+                object=controller.key_text(key),
+                reconcile_id=f"{self._random.getrandbits(48):012x}",
+            ):
+                rest, bug = await self._to_rest(key)
+                self._account(key, rest, bug=bug, seconds=time.perf_counter() - began)
+        finally:
+            if self._counts:
+                self._counts.ended()
+
+    async def _to_rest(self, key: Key) -> tuple[Rest, BaseException | None]:
+        """Never raises but when cancelled from outside. The second value is what was raised that nobody expected."""
+        controller = self.controller
+        try:
+            async with asyncio.timeout(controller.timeout) as deadline:
+                rest = await reconcile(
+                    key,
+                    observe=controller.observe,
+                    decide=self._decide,
+                    executor=self._executor,
+                    now=self._clock.now,
+                    wrote=partial(self._echoes.expect, key),
+                )
+                return rest, None
+        except KubeError as error:
+            return Rest(Retry(f"{type(error).__name__}: {error}"), error=error), None
+        except TimeoutError as error:
+            if deadline.expired():
+                return Rest(Retry(f"took longer than {controller.timeout:g} s"), error=TimedOut()), None
+            return Rest(Retry(str(error))), error
+        except Exception as error:
+            return Rest(Retry(f"{type(error).__name__}: {error}")), error
+
+    def _decide(self, snapshot: Any, /, *, now: Any) -> Plan:
+        began = time.perf_counter()
+        try:
+            return self.controller.decide(snapshot, now=now)
+        finally:
+            seconds = time.perf_counter() - began
+            if self._counts:
+                self._counts.decided(seconds)
+            if exceeded := self._budget.spend(seconds):
+                self._log.warning("decide takes longer than its budget", controller=self.controller.name, **exceeded)
+
+    def _account(self, key: Key, rest: Rest, *, bug: BaseException | None, seconds: float) -> None:
+        result, facts = self._send_back(key, rest)
+        if self._counts:
+            self._counts.reconciled(
+                result,
+                seconds,
+                writes=rest.writes,
+                bug=bug is not None,
+                timed_out=isinstance(rest.error, TimedOut),
+            )
+        if bug is not None:
+            level = "error"
+        elif result == "error":
+            level = "warning"
+        elif isinstance(rest.error, Fenced) or (result == "success" and not rest.writes):
+            # Nothing was to be done: at every start and resync that is so for the whole fleet.
+            level = "debug"
+        else:
+            level = "info"
+        getattr(self._log, level)(
+            "reconciled" if result != "error" else "reconcile failed",
+            **facts,
+            duration=round(seconds, 6),
+            rounds=rest.rounds,
+            writes=rest.writes,
+            **({"exc_info": bug} if bug is not None else {}),
+        )
+
+    def _send_back(self, key: Key, rest: Rest) -> tuple[str, dict[str, Any]]:
+        """Tell the queue; returns the result for metrics and the facts for the log."""
+        match rest:
+            case Rest(error=Fenced()):
+                delay = self.queue.retry(key, backoff=self.controller.conflict)
+                return "requeue", {"outcome": "fenced", "again_in": round(delay, 3)}
+            case Rest(next=Retry(), error=Conflict() | AlreadyExists() as error):
+                delay = self.queue.retry(key, backoff=self.controller.conflict)
+                return "requeue", {"outcome": "conflict", "again_in": round(delay, 3), "error": str(error)}
+            case Rest(next=Retry(error=text), error=error):
+                at_least = error.retry_after or 0.0 if isinstance(error, ApiError) else 0.0
+                delay = self.queue.retry(key, at_least=at_least)
+                return "error", {
+                    "outcome": "error",
+                    "again_in": round(delay, 3),
+                    "failures": self.queue.failures(key),
+                    "error": text,
+                }
+            case Rest(next=RequeueAfter(seconds=seconds, why=why)):
+                self.queue.forget(key)
+                self.queue.add_after(key, seconds)
+                return "requeue_after", {"outcome": "requeue_after", "again_in": seconds, **note(why)}
+            case Rest(next=WaitFor(what=what, safety=seconds)):
+                self.queue.forget(key)
+                self.queue.add_after(key, seconds)
+                return "requeue_after", {"outcome": "waiting", "again_in": seconds, **note(what)}
+        self.queue.forget(key)
+        return "success", {"outcome": "done", **note(getattr(rest.next, "note", ""))}
+
+
+class TimedOut(KubeError):
+    """A reconcile took longer than its controller allows."""
+
+    transient = True
+
+
+def note(text: str) -> dict[str, str]:
+    return {"note": text} if text else {}

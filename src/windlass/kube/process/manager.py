@@ -1,0 +1,384 @@
+"""Everything a process of controllers needs around them: caches, leadership, start and stop, and a clean end.
+
+    from windlass.kube.process.manager import Manager
+
+    async with Client(config, fence=election) as client:
+        async with Manager(client, election=election, metrics=metrics) as manager:
+            await manager.start(machine_sync)            # caches fill at once, also while standing by
+            await manager.run()                          # until SIGTERM; works whenever it leads
+
+Without `election` the manager leads from the start. A client that is fenced by another election than the manager's, or
+by none, is refused. Controllers may be started and stopped at any time, before and
+during `run`, by whoever watches feature gates, platforms or CRDs:
+
+    await manager.start(lambda reader: machine_controller(reader, platform=AWS))
+    await manager.stop("machine-sync")
+
+What is started may be a controller, or a function that makes it from the reader it observes with: each has its own,
+over its own watches, and the caches behind are shared.
+
+| what happens | what the manager does |
+|---|---|
+| a controller is started | starts the caches nobody else had started; works once they are filled and while leading |
+| a controller is stopped | lets its keys in work come to their end, gives its caches back |
+| leadership is won | puts controllers to work on the caches that are ready: everything is looked at once |
+| leadership is lost | writes stop at once (the gate); workers end; caches go on; competes again |
+| SIGTERM, SIGINT, `shut_down()` | no new keys; keys in work end while the lease is still renewed; then it is released |
+| a controller is started after that | nothing begins; it can be stopped |
+| SIGTERM, SIGINT before `run` | the task that entered the manager is cancelled, and the `async with` ends quietly |
+| that takes longer than `drain_seconds` | logs what is left and leaves by `os._exit(1)`; the lease runs out by itself |
+| a second signal | the same at once |
+| a cache or the election fails with a bug | `run` raises it: better restarted than half alive |
+
+`report_ready` and `report_live` say why the process is not ready (an unsynced cache, a dead watch) or not alive (a
+late event loop), for `windlass.kube.process.probes`. Standing by is ready.
+
+`owns` is asked for every key that is woken: the one place where several replicas could share the work.
+
+When the caches of everything started so far have filled for the first time, what they hold is taken out of the
+garbage collector's sight (`gc.freeze`): its pauses grow with the number of objects alive, of which caches have most.
+"""
+
+import asyncio
+import gc
+import os
+import signal
+import threading
+from collections.abc import Callable
+from random import Random
+from types import TracebackType
+from typing import Any, Self
+
+import structlog
+from msgspec import Struct, field
+
+from windlass.kube.cache import INACTIVITY, Cache
+from windlass.kube.client import Client
+from windlass.kube.clock import Clock, SystemClock
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.executor import Executor
+from windlass.kube.control.metrics import Metrics
+from windlass.kube.control.permissions import Declared
+from windlass.kube.control.reader import CacheReader
+from windlass.kube.control.worker import Running
+from windlass.kube.process.lag import LoopLag
+from windlass.kube.process.lease import Election
+from windlass.kube.process.pool import CachePool, Cluster
+from windlass.kube.process.switch import Switch
+from windlass.kube.process.tasks import end
+
+__all__ = ["FAILED", "Manager", "Switch"]
+
+FAILED = 1
+"""Exit code of a hard exit."""
+
+
+class _Entry(Struct):
+    controller: Controller[Any, Any]
+    caches: list[Cache[Any]]
+    permits: Declared
+    synced: bool = False
+    running: Running[Any] | None = None
+    at_work: Switch = field(default_factory=Switch)
+    task: asyncio.Task[None] | None = None
+
+
+class Manager:
+    """See the module.
+
+    `drain_seconds`: how long keys in work may take to end. `inactivity`: seconds of silence after which a watch is
+    dead. `tune_gc`: set the garbage collector for many live objects. `exit`: the hard exit.
+    """
+
+    def __init__(
+        self,
+        client: Cluster,
+        *,
+        election: Election | None = None,
+        metrics: Metrics | None = None,
+        owns: Callable[[Any], bool] = lambda _: True,
+        field_manager: str = "windlass",
+        drain_seconds: float = 20.0,
+        inactivity: float = INACTIVITY,
+        tune_gc: bool = True,
+        clock: Clock | None = None,
+        random: Random | None = None,
+        exit: Callable[[int], None] = os._exit,  # noqa: A002
+    ) -> None:
+        if isinstance(client, Client) and client.fence is not election:
+            raise ValueError(
+                "a manager writes while its election is won, so its client must have that election as its fence: "
+                "Manager(Client(config, fence=election), election=election), or neither of them"
+            )
+        self.owns = owns
+        self.metrics = metrics
+        self._client = client
+        self._election = election
+        self._field_manager = field_manager
+        self._drain_seconds = drain_seconds
+        self._tune_gc = tune_gc
+        self._clock = clock or SystemClock()
+        self._random = random or Random()
+        self._exit = exit
+        self._pool = CachePool(client, inactivity=inactivity, clock=clock, on_crash=self._crashed)
+        self._lag = LoopLag(clock=self._clock, on_beat=metrics.lag if metrics else None)
+        self._entries: dict[str, _Entry] = {}
+        self._works = Switch()
+        self._frozen = not tune_gc
+        self._entrant: asyncio.Task[Any] | None = None
+        self._interrupted = False
+        self._handled: list[signal.Signals] = []
+        self._stopping = asyncio.Event()
+        # A thread, not a timer of the loop: a loop that is stuck must not outlive its deadline either.
+        self._guard = threading.Timer(drain_seconds + 1.0, exit, [FAILED])
+        self._guard.daemon = True
+        self._crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._log = structlog.stdlib.get_logger(__name__)
+        if metrics:
+            metrics.caches(self._pool.figures)
+
+    @property
+    def pool(self) -> CachePool:
+        """The caches of everything that is started, for who watches things beside the controllers."""
+        return self._pool
+
+    @property
+    def leading(self) -> bool:
+        """Controllers are at work, or would be if there were any."""
+        return self._works.on
+
+    # controllers
+
+    async def start(self, made: Controller[Any, Any] | Callable[[CacheReader], Controller[Any, Any]]) -> str:
+        """Begin with a controller: its caches now, its work as soon as they are filled and this process leads.
+
+        A function is given the reader for it. Returns the controller's name.
+        """
+        reader = CacheReader(self._client)
+        controller = made if isinstance(made, Controller) else made(reader)
+        if controller.name in self._entries:
+            raise ValueError(f"controller {controller.name} is started already: stop it first, or rename one")
+        entry = _Entry(controller, [], Declared(controller.declared))
+        if self._stopping.is_set():
+            self._entries[controller.name] = entry
+            self._log.info("controller not started: shutting down", controller=controller.name)
+            return controller.name
+        reader.only(controller)
+        for watch in controller.watches:
+            cache = self._pool.acquire(watch)
+            entry.caches.append(cache)
+            reader.add(cache, watch)
+        self._entries[controller.name] = entry
+        entry.task = asyncio.create_task(self._look_after(entry), name=f"controller {controller.name}")
+        entry.task.add_done_callback(self._ended)
+        self._log.info("controller started", controller=controller.name, watches=[*map(str, controller.watches)])
+        return controller.name
+
+    async def stop(self, name: str) -> None:
+        """End with the controller `name`: returns when its last key in work is done and its caches are given back."""
+        entry = self._entries.get(name)
+        if entry is None:
+            raise ValueError(f"no controller {name} is started; there is: {', '.join(self._entries) or 'none'}")
+        # It is among the entries to its end: a shutdown meanwhile waits for it before it gives the lease away.
+        await self._end(entry)
+        await self._give_back(entry)
+        self._entries.pop(name, None)
+        self._log.info("controller stopped", controller=name)
+
+    async def synced(self) -> None:
+        """Return when every cache of what is started so far is filled, or known to be of a kind that is not served."""
+        for entry in list(self._entries.values()):
+            for cache in entry.caches:
+                await cache.wait_settled()
+
+    # life
+
+    async def __aenter__(self) -> Self:
+        if self._tune_gc:
+            gc.set_threshold(50_000, 20, 100)
+            gc.collect()  # now, when there is little to look through, and not when everything is frozen
+        # Not only in `run`, which may be long in coming: PID 1 of a container ignores signals that it does not handle.
+        self._entrant = asyncio.current_task()
+        self._handled = [number for number in (signal.SIGTERM, signal.SIGINT) if self._handle(number)]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        try:
+            for name in list(self._entries):
+                entry = self._entries.pop(name)
+                if entry.task:
+                    await end(entry.task)
+            await self._pool.close()
+        finally:
+            self._guard.cancel()
+            for number in self._handled:
+                asyncio.get_running_loop().remove_signal_handler(number)
+            if self._crash.done():
+                self._crash.exception()  # `run` may never have been there to see it
+            else:
+                self._crash.cancel()
+        task = asyncio.current_task()
+        return self._interrupted and kind is asyncio.CancelledError and task is not None and task.uncancel() == 0
+
+    async def run(self) -> None:
+        """Lead whenever possible, until SIGTERM, SIGINT or `shut_down`. Raises a bug of the machinery, if one shows."""
+        self._entrant = None
+        lag = asyncio.create_task(self._lag.run(), name="loop lag")
+        lead = asyncio.create_task(self._lead(), name="leadership")
+        stopping = asyncio.create_task(self._stopping.wait(), name="until shut down")
+        try:
+            parts: list[asyncio.Future[Any]] = [self._crash, lead, lag]
+            await asyncio.wait([*parts, stopping], return_when=asyncio.FIRST_COMPLETED)
+            for part in parts:
+                if part.done():
+                    part.result()  # raises: none of them ends by itself
+            await self._leave(lead)
+        finally:
+            await end(lead, lag, stopping)
+            self._works.turn_off()
+
+    def shut_down(self) -> None:
+        """Make `run` end in good order. A second time: leave at once."""
+        if self._stopping.is_set():
+            self._log.error("asked to stop twice: leaving at once")
+            self._exit(FAILED)
+            return
+        self._stopping.set()
+        self._guard.start()
+
+    def report_ready(self) -> dict[str, str]:
+        """Name of each thing that must work, and why it does not (empty: it does)."""
+        unsynced = [name for name, entry in self._entries.items() if not entry.synced]
+        waiting = f"waiting for the caches of {', '.join(unsynced)}" if unsynced else ""
+        return {"controllers": waiting, **self._pool.report()}
+
+    def report_live(self) -> dict[str, str]:
+        """The same for what only a restart can mend."""
+        return {"event-loop": self._lag.trouble}
+
+    # leadership
+
+    async def _lead(self) -> None:
+        election = self._election
+        if election is None:
+            self._works.turn_on()
+            await asyncio.Event().wait()
+            return
+        self._count_leading(election, leads=False)
+        while True:
+            await election.acquire()
+            self._count_leading(election, leads=True)
+            self._works.turn_on()
+            try:
+                await election.keep()
+            finally:
+                self._works.turn_off()
+                self._count_leading(election, leads=False)
+            await asyncio.gather(*(entry.at_work.wait_off() for entry in self._entries.values()))
+
+    def _count_leading(self, election: Election, *, leads: bool) -> None:
+        if self.metrics:
+            self.metrics.leading(election.name, leads=leads)
+
+    async def _leave(self, lead: asyncio.Task[None]) -> None:
+        self._log.info("shutting down", drain_seconds=self._drain_seconds)
+        try:
+            async with asyncio.timeout(self._drain_seconds):
+                await asyncio.gather(*(self._end(entry) for entry in self._entries.values()))
+                await end(lead)
+                if self._election:
+                    await self._election.release()
+        except TimeoutError:
+            left = {name: _in_work(entry) for name, entry in self._entries.items() if _in_work(entry)}
+            self._log.exception("not drained in time: leaving at once; the lease runs out by itself", in_work=left)
+            self._exit(FAILED)
+
+    # one controller
+
+    async def _look_after(self, entry: _Entry) -> None:
+        for cache in entry.caches:
+            await cache.wait_settled()
+        entry.synced = True
+        self._freeze_once()
+        while True:
+            await self._works.wait_on()
+            running = entry.running = Running(
+                entry.controller,
+                executor=Executor(
+                    self._client,
+                    ledger=self._pool.ledger,
+                    permits=entry.permits,
+                    manager=self._field_manager,
+                    now=self._clock.now,
+                ),
+                caches=entry.caches,
+                metrics=self.metrics,
+                owns=self.owns,
+                clock=self._clock,
+                random=self._random,
+            )
+            entry.at_work.turn_on()
+            work = asyncio.create_task(running.run(), name=f"work of {entry.controller.name}")
+            off = asyncio.create_task(self._works.wait_off())
+            try:
+                await asyncio.wait([work, off], return_when=asyncio.FIRST_COMPLETED)
+                if work.done():
+                    work.result()
+                    return  # drained
+                running.queue.close()
+                # What is in work cannot write any more; nothing may hold the next term up for long.
+                await asyncio.wait([work], timeout=self._drain_seconds)
+            finally:
+                await end(work, off)
+                entry.running = None
+                entry.at_work.turn_off()
+
+    async def _end(self, entry: _Entry) -> None:
+        """Let the keys in work of `entry` come to their end, then end its task."""
+        task = entry.task
+        if task is None:
+            return
+        if entry.running is not None:
+            await entry.running.drain()
+        await end(task)
+
+    async def _give_back(self, entry: _Entry) -> None:
+        while entry.caches:
+            entry.caches.pop()
+            await self._pool.release(entry.controller.watches[len(entry.caches)])
+
+    def _freeze_once(self) -> None:
+        if not self._frozen and all(entry.synced for entry in self._entries.values()):
+            self._frozen = True
+            gc.freeze()
+
+    # faults and signals
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()):
+            self._crashed(error)
+
+    def _crashed(self, error: BaseException) -> None:
+        if not self._crash.done():
+            self._crash.set_exception(error)
+
+    def _told_to_end(self) -> None:
+        if self._entrant is not None and not self._interrupted:
+            self._interrupted = True
+            self._entrant.cancel()
+        self.shut_down()
+
+    def _handle(self, number: signal.Signals) -> bool:
+        try:
+            asyncio.get_running_loop().add_signal_handler(number, self._told_to_end)
+        except (NotImplementedError, RuntimeError, ValueError):
+            return False  # not in the main thread: whoever runs us there calls `shut_down`
+        return True
+
+
+def _in_work(entry: _Entry) -> list[str]:
+    if entry.running is None:
+        return []
+    return [entry.controller.key_text(key) for key in entry.running.queue.working]

@@ -1,0 +1,174 @@
+"""Caches shared by controllers that come and go: one per (kind, namespace, selector), alive while somebody needs it.
+
+    pool = CachePool(client)
+    watch = Watch(Machine, lambda machine: [machine.name], namespace="openshift-machine-api")
+    cache = pool.acquire(watch)
+    await cache.wait_settled()
+    ...
+    await pool.release(watch)       # the last one to release it ends it
+
+An index lives as long as a watch that declares it. Watches that call different functions by the same name get an index
+each.
+
+`pool.ledger` tells all caches what we wrote. `pool.report()` says for each cache why nobody should rely on it, if so,
+for probes.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeAlias
+
+import structlog
+from msgspec import Struct
+
+from windlass.api.meta import KubernetesObject
+from windlass.kube.cache import INACTIVITY, Cache, Followable, Health
+from windlass.kube.clock import Clock
+from windlass.kube.control.controller import Index, Watch
+from windlass.kube.control.reader import CacheReader
+from windlass.kube.process.tasks import end
+from windlass.kube.verbs import Api
+
+CacheKey: TypeAlias = tuple[type[KubernetesObject], str | None, str, bool]
+
+
+class Cluster(Followable, Api, Protocol):
+    """A client that can follow kinds (for the caches) and knows the verbs (for the reader and the executors)."""
+
+    @property
+    def metadata(self) -> Followable:
+        """Follows the same kinds without their content."""
+        ...
+
+
+class _Shared(Struct):
+    cache: Cache[Any]
+    task: asyncio.Task[Any]
+    users: int
+    indexes: Counter[tuple[str, Index]]
+
+
+class Figures(Struct, frozen=True):
+    """What metrics show of one cache."""
+
+    kind: str
+    namespace: str
+    synced: bool
+    objects: int
+    age: float | None
+
+
+def _key(watch: Watch[Any]) -> CacheKey:
+    return watch.kind, watch.namespace, watch.label_selector, watch.metadata_only
+
+
+class CachePool:
+    """Caches over `client`.
+
+    `inactivity`: seconds of silence after which a watch is dead. `on_crash` is told when a cache ends by itself, which
+    is a bug.
+    """
+
+    def __init__(
+        self,
+        client: Cluster,
+        *,
+        inactivity: float = INACTIVITY,
+        clock: Clock | None = None,
+        on_crash: Callable[[BaseException], None] | None = None,
+    ) -> None:
+        self.ledger = CacheReader(client)
+        self._client = client
+        self._inactivity = inactivity
+        self._clock = clock
+        self._on_crash = on_crash
+        self._shared: dict[CacheKey, _Shared] = {}
+        self._log = structlog.stdlib.get_logger(__name__)
+
+    def acquire(self, watch: Watch[Any]) -> Cache[Any]:
+        """The cache that `watch` needs, started if nobody had it. Release it once for each time it was acquired."""
+        shared = self._shared.get(_key(watch))
+        if shared is None:
+            shared = self._shared[_key(watch)] = self._start(watch)
+        for name, index in watch.indexes.items():
+            if not shared.indexes[name, index]:
+                shared.cache.add_index((name, index), index)
+            shared.indexes[name, index] += 1
+        shared.users += 1
+        return shared.cache
+
+    async def release(self, watch: Watch[Any]) -> None:
+        """Nobody reads any more what `watch` needed."""
+        shared = self._shared.get(_key(watch))
+        if shared is None:
+            raise ValueError(f"this pool has no cache of {watch}: it was released too often")
+        shared.users -= 1
+        for name, index in watch.indexes.items():
+            shared.indexes[name, index] -= 1
+            if not shared.indexes[name, index]:
+                shared.cache.remove_index((name, index))
+                del shared.indexes[name, index]
+        if not shared.users:
+            del self._shared[_key(watch)]
+            self.ledger.remove(shared.cache)
+            await end(shared.task)
+
+    async def close(self) -> None:
+        """End all caches."""
+        ending = list(self._shared.values())
+        self._shared.clear()
+        for shared in ending:
+            self.ledger.remove(shared.cache)
+        await end(*(shared.task for shared in ending))
+
+    def report(self) -> dict[str, str]:
+        """Name of each cache, and why it cannot be relied on now (empty: it can)."""
+        troubles: dict[str, list[str]] = {}
+        for name, shared in self._named():
+            troubles.setdefault(f"cache/{name}", []).append(shared.cache.health.trouble)
+        return {name: "; ".join(filter(None, each)) for name, each in troubles.items()}
+
+    def figures(self) -> Iterator[Figures]:
+        """For `Metrics.caches`. Several caches of a kind in a namespace count as one that is as bad as the worst."""
+        together: dict[tuple[str, str], list[Health]] = {}
+        for shared in self._shared.values():
+            place = shared.cache.kind.RESOURCE.name, shared.cache.namespace or ""
+            together.setdefault(place, []).append(shared.cache.health)
+        for (kind, namespace), healths in together.items():
+            yield Figures(
+                kind=kind,
+                namespace=namespace,
+                synced=all(health.synced for health in healths),
+                objects=sum(health.objects for health in healths),
+                age=max((health.pulse.silent_seconds for health in healths if health.served), default=None),
+            )
+
+    def _named(self) -> Iterator[tuple[str, _Shared]]:
+        for (kind, namespace, selector, metadata_only), shared in self._shared.items():
+            place = f"@{namespace}" if namespace else ""
+            part = "/metadata" if metadata_only else ""
+            yield f"{kind.RESOURCE.name}{part}{place}{f'?{selector}' if selector else ''}", shared
+
+    def _start(self, watch: Watch[Any]) -> _Shared:
+        cache: Cache[Any] = Cache(
+            self._client.metadata if watch.metadata_only else self._client,
+            watch.kind,
+            namespace=watch.namespace,
+            label_selector=watch.label_selector,
+            inactivity=self._inactivity,
+            clock=self._clock,
+        )
+        if not watch.metadata_only:
+            self.ledger.add(cache)
+        task = asyncio.create_task(cache.run(), name=f"cache {watch}")
+        task.add_done_callback(self._ended)
+        return _Shared(cache, task, 0, Counter())
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        if task.cancelled():
+            return
+        error = task.exception() or RuntimeError("it returned")
+        self._log.error("a cache ended by itself", cache=task.get_name(), exc_info=error)
+        if self._on_crash:
+            self._on_crash(error)

@@ -1,0 +1,208 @@
+"""`/metrics` for those who may read it: the API server says who asks, and whether they may.
+
+    guard = Guard(client)                              # of its own, without a fence: a standby is scraped too
+    app = web.Application()
+    app.add_routes(metrics_routes(metrics, guard=guard))
+    async with serve(app, host="0.0.0.0", port=8443, tls=TlsFiles(certificate, key)):
+        ...
+
+A scraper sends its ServiceAccount token. A TokenReview tells whose it is, a SubjectAccessReview whether that one may
+`get` the path `/metrics`. Grant it with a ClusterRole rule `{nonResourceURLs: [/metrics], verbs: [get]}`. This process
+itself needs `create` on tokenreviews and subjectaccessreviews (`guard_permissions()`; ClusterRole
+system:auth-delegator).
+
+A permission is remembered for a minute, a refusal for ten seconds, by a hash of the token. Anybody may send tokens, as
+many as they like, so at most ten a second are reviewed and few wait for it; a token that was good before does not wait.
+Give the guard a client of its own: an API server that asks a webhook may take long over a review.
+
+| answer | when |
+|---|---|
+| 200 | allowed |
+| 401 | no bearer token, or nobody's |
+| 403 | somebody's who may not |
+| 429 | too many tokens wait for a review |
+| 500 | the API server could not be asked |
+
+Without a guard the figures are open to whoever can connect; `open_metrics` admits that only on a loopback address.
+
+Send tokens over TLS only: give `serve` the files of a certificate. On OpenShift the service CA makes one for a Service
+with the annotation `service.beta.openshift.io/serving-cert-secret-name`, elsewhere cert-manager does.
+
+Source: controller-runtime's `filters.WithAuthenticationAndAuthorization` does the same.
+"""
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from aiohttp import web
+from msgspec import Struct
+
+from windlass.api.authentication import TokenReview, UserInfo
+from windlass.api.authorization import SubjectAccessReview
+from windlass.kube.clock import Clock, SystemClock
+from windlass.kube.control.metrics import CONTENT_TYPE, Metrics
+from windlass.kube.control.permissions import Permission, permission
+from windlass.kube.errors import ConfigError, KubeError
+from windlass.kube.process.serving import is_loopback
+from windlass.kube.verbs import Api
+
+AT_ONCE = 2
+"""Unknown tokens that are reviewed at the same time."""
+IN_LINE = 16
+"""Tokens that are reviewed or wait for it. More are turned away."""
+PAUSE = 0.2
+"""Seconds for which a refused token keeps its turn, so that at most ten a second are reviewed."""
+_REMEMBERED = 256
+"""Permissions, and as many refusals."""
+
+
+_HEADERS = {401: {"WWW-Authenticate": 'Bearer realm="metrics"'}, 429: {"Retry-After": "1"}}
+
+
+class Verdict(Struct, frozen=True):
+    """HTTP status of the answer, and why, for people."""
+
+    status: int
+    why: str = ""
+
+
+class _Memory:
+    """The last verdicts of one kind, each for `seconds`."""
+
+    def __init__(self, seconds: float, clock: Clock) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._verdicts: OrderedDict[bytes, tuple[Verdict, float]] = OrderedDict()
+
+    def __contains__(self, digest: bytes) -> bool:
+        """It was so once, perhaps longer ago than it holds."""
+        return digest in self._verdicts
+
+    def get(self, digest: bytes) -> Verdict | None:
+        verdict, until = self._verdicts.get(digest, (None, 0.0))
+        return verdict if until > self._clock.monotonic() else None
+
+    def put(self, digest: bytes, verdict: Verdict) -> None:
+        self._verdicts[digest] = verdict, self._clock.monotonic() + self._seconds
+        self._verdicts.move_to_end(digest)
+        while len(self._verdicts) > _REMEMBERED:
+            self._verdicts.popitem(last=False)
+
+    def drop(self, digest: bytes) -> None:
+        self._verdicts.pop(digest, None)
+
+
+class Guard:
+    """Asks the API server behind `api` who may read.
+
+    `remember`, `refuse`: seconds for which a permission and a refusal hold.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        *,
+        path: str = "/metrics",
+        remember: float = 60.0,
+        refuse: float = 10.0,
+        clock: Clock | None = None,
+    ) -> None:
+        clock = clock or SystemClock()
+        self._clock = clock
+        self._api = api
+        self._path = path
+        self._allowed = _Memory(remember, clock)
+        self._refused = _Memory(refuse, clock)
+        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._reviews: dict[bytes, asyncio.Task[Verdict]] = {}
+        self._log = structlog.stdlib.get_logger(__name__)
+
+    async def judge(self, authorization: str) -> Verdict:
+        """Judge the value of an Authorization header."""
+        scheme, _, token = authorization.partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            return Verdict(401, "a bearer token is needed")
+        digest = hashlib.sha256(token.encode()).digest()
+        if verdict := self._allowed.get(digest) or self._refused.get(digest):
+            return verdict
+        review = self._reviews.get(digest)
+        if review is None:
+            if len(self._reviews) >= IN_LINE and digest not in self._allowed:
+                return Verdict(429, "too many tokens at a time")
+            review = self._reviews[digest] = asyncio.create_task(self._review(digest, token))
+            review.add_done_callback(lambda _: self._reviews.pop(digest))
+        # Not its own: others may wait for the same.
+        return await asyncio.shield(review)
+
+    async def _review(self, digest: bytes, token: str) -> Verdict:
+        try:
+            if digest in self._allowed:
+                verdict = await self._ask(token)
+            else:
+                async with self._turn:
+                    verdict = await self._ask(token)
+                    if verdict.status != 200:
+                        await self._clock.sleep(PAUSE)
+        except KubeError as error:
+            self._log.warning("cannot ask the API server who may read metrics", error=str(error))
+            return Verdict(500, "the API server could not be asked")
+        if verdict.status == 200:
+            self._allowed.put(digest, verdict)
+        else:
+            self._allowed.drop(digest)
+            self._refused.put(digest, verdict)
+        return verdict
+
+    async def _ask(self, token: str) -> Verdict:
+        review = (await self._api.create(TokenReview, {"spec": {"token": token}})).decode()
+        if not review.status.authenticated:
+            return Verdict(401, "the token is not valid")
+        user = review.status.user
+        access = (await self._api.create(SubjectAccessReview, {"spec": self._question(user)})).decode()
+        if not access.status.allowed:
+            return Verdict(403, f"{user.username} may not get {self._path}")
+        return Verdict(200)
+
+    def _question(self, user: UserInfo) -> Mapping[str, Any]:
+        who = {"user": user.username, "uid": user.uid, "groups": user.groups, "extra": user.extra}
+        given = {name: value for name, value in who.items() if value}
+        return {**given, "nonResourceAttributes": {"path": self._path, "verb": "get"}}
+
+
+def metrics_routes(metrics: Metrics, *, guard: Guard) -> list[web.RouteDef]:
+    """The route `/metrics`, for those whom `guard` lets through."""
+
+    async def handle(request: web.Request) -> web.Response:
+        verdict = await guard.judge(request.headers.get("Authorization", ""))
+        if verdict.status == 200:
+            return _figures(metrics)
+        return web.Response(status=verdict.status, text=verdict.why + "\n", headers=_HEADERS.get(verdict.status))
+
+    return [web.get("/metrics", handle)]
+
+
+def open_metrics(metrics: Metrics, *, host: str) -> list[web.RouteDef]:
+    """The route `/metrics` for everybody on this machine. ConfigError unless `host` is a loopback address."""
+    if not is_loopback(host):
+        raise ConfigError(
+            f"metrics without authentication on {host}: bind them to 127.0.0.1, or leave authentication on"
+        )
+
+    async def handle(_: web.Request) -> web.Response:
+        return _figures(metrics)
+
+    return [web.get("/metrics", handle)]
+
+
+def guard_permissions() -> tuple[Permission, ...]:
+    """What asking needs."""
+    return (permission(TokenReview, "create"), permission(SubjectAccessReview, "create"))
+
+
+def _figures(metrics: Metrics) -> web.Response:
+    return web.Response(body=metrics.text(), headers={"Content-Type": CONTENT_TYPE})

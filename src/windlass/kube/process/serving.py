@@ -1,0 +1,113 @@
+"""Small HTTP servers beside the controllers: bound while a context is open, with TLS files that may be rotated.
+
+    async with serve(app, host="127.0.0.1", port=0) as url:
+        print(url)                                     # http://127.0.0.1:43211
+
+`tls` names the files of a certificate and its key, as cert-manager and OpenShift's service CA mount them. They are
+read again when they change; connections made since then see the new certificate.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from ipaddress import ip_address
+from pathlib import Path
+
+import structlog
+from aiohttp import web
+from msgspec import Struct
+
+from windlass.kube.clock import Clock, SystemClock
+from windlass.kube.errors import ConfigError
+from windlass.kube.process.tasks import end
+
+_LOOK_EVERY = 30.0
+
+
+class TlsFiles(Struct, frozen=True):
+    """A certificate chain and its private key, both PEM."""
+
+    certificate: Path
+    key: Path
+
+    def context(self) -> ssl.SSLContext:
+        """Raises ConfigError that names the file and what is wrong with it."""
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self.load_into(context)
+        return context
+
+    def load_into(self, context: ssl.SSLContext) -> None:
+        for file in (self.certificate, self.key):
+            if not file.is_file():
+                raise ConfigError(f"no TLS file {file}: check the flags and the volume mounts")
+        try:
+            context.load_cert_chain(self.certificate, self.key)
+        except (ssl.SSLError, OSError) as error:
+            raise ConfigError(f"TLS certificate {self.certificate} with key {self.key}: {error}") from error
+
+    @property
+    def version(self) -> tuple[int, ...]:
+        """Changes when a file does."""
+        found = []
+        for file in (self.certificate, self.key):
+            with suppress(OSError):
+                found.append(file.stat().st_mtime_ns)
+        return tuple(found)
+
+
+def is_loopback(host: str) -> bool:
+    """Only this machine can reach a server bound to `host`."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@asynccontextmanager
+async def serve(
+    app: web.Application, *, host: str, port: int, tls: TlsFiles | None = None, clock: Clock | None = None
+) -> AsyncIterator[str]:
+    """Serve `app` while the context is open; gives the URL. Port 0: any free one.
+
+    Raises ConfigError if the address cannot be bound or the TLS files cannot be used.
+    """
+    context = tls.context() if tls else None
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port, ssl_context=context)
+        try:
+            await site.start()
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise ConfigError(f"cannot listen on {host}:{port}: {why}: choose another address or port") from error
+        bound = runner.addresses[0][1]
+        shown = f"[{host}]" if ":" in host else host
+        reload = asyncio.create_task(_reload(tls, context, clock or SystemClock())) if tls and context else None
+        try:
+            yield f"{'https' if tls else 'http'}://{shown}:{bound}"
+        finally:
+            if reload:
+                await end(reload)
+    finally:
+        await runner.cleanup()
+
+
+async def _reload(tls: TlsFiles, context: ssl.SSLContext, clock: Clock) -> None:
+    log = structlog.stdlib.get_logger(__name__)
+    known = tls.version
+    while True:
+        await clock.sleep(_LOOK_EVERY)
+        if (now := tls.version) != known:
+            try:
+                tls.context()  # what fails half-way would leave the other one without a key
+                tls.load_into(context)
+            except ConfigError as error:
+                log.warning("rotated TLS files cannot be used yet", error=str(error))
+            else:
+                known = now
+                log.info("TLS files reloaded", certificate=str(tls.certificate))

@@ -1,0 +1,157 @@
+"""What tokens of strangers cost, whoever sends them and however many."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp import web
+
+from windlass.api.coordination import Lease
+from windlass.kube.client import Client
+from windlass.kube.config import ClusterConfig
+from windlass.kube.errors import NotFound
+from windlass.kube.process.lease import Election
+from windlass.kube.process.scrape import AT_ONCE, IN_LINE, Guard, Verdict
+from windlass.kube.verbs import PatchType
+from windlass.testing.clock import VirtualClock, VirtualLoop
+from windlass.testing.memory import MemoryApi
+
+FLOOD = 600
+SLOW = 1.0
+"""Seconds that an API server takes for a review, as one does that asks a webhook."""
+
+
+class Server:
+    """An API server over HTTP: Leases, and reviews that take their time. The token `good` may read metrics."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self.leases = MemoryApi(Lease, clock=clock.now)
+        self.reviewed: list[str] = []
+        self.under_way = self.most = 0
+
+    @asynccontextmanager
+    async def client(self, **settings: Any) -> AsyncIterator[Client]:
+        app = web.Application()
+        leases = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        app.router.add_post("/apis/authentication.k8s.io/v1/tokenreviews", self._review_token)
+        app.router.add_post("/apis/authorization.k8s.io/v1/subjectaccessreviews", self._review_access)
+        app.router.add_route("*", leases, self._lease)
+        app.router.add_route("*", leases + "/{name}", self._lease)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        async with Client(ClusterConfig(f"http://127.0.0.1:{runner.addresses[0][1]}"), **settings) as client:
+            yield client
+        await runner.cleanup()
+
+    async def _review_token(self, request: web.Request) -> web.Response:
+        token = (await request.json())["spec"]["token"]
+        self.reviewed.append(token)
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        await asyncio.sleep(SLOW)
+        self.under_way -= 1
+        return web.json_response({"status": {"authenticated": token == "good", "user": {"username": "scraper"}}})
+
+    async def _review_access(self, _: web.Request) -> web.Response:
+        return web.json_response({"status": {"allowed": True}})
+
+    async def _lease(self, request: web.Request) -> web.Response:
+        where = {"namespace": request.match_info["namespace"]}
+        name = request.match_info.get("name", "")
+        try:
+            if request.method == "POST":
+                stored = await self.leases.create(Lease, await request.json(), **where)
+            elif request.method == "PATCH":
+                stored = await self.leases.patch(Lease, name, await request.json(), type=PatchType.MERGE, **where)
+            else:
+                stored = await self.leases.get(Lease, name, **where)
+        except NotFound as error:
+            body = {"kind": "Status", **msgspec.to_builtins(error.status)}
+            return web.json_response(body, status=404)
+        return web.json_response(stored.tree())
+
+
+@pytest.fixture
+def loop() -> Iterator[VirtualLoop]:
+    loop = VirtualLoop()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture
+def server(loop: VirtualLoop) -> Server:
+    return Server(loop.clock)
+
+
+def run(loop: VirtualLoop, main: Coroutine[Any, Any, None]) -> None:
+    loop.run_until_complete(main)
+
+
+async def verdicts(guard: Guard, *tokens: str) -> list[Verdict]:
+    return await asyncio.gather(*(guard.judge(f"Bearer {token}") for token in tokens))
+
+
+def test_many_strangers_at_once_cost_few_reviews_and_are_told_to_come_later(loop: VirtualLoop, server: Server) -> None:
+    async def scenario() -> None:
+        async with server.client() as client:
+            found = await verdicts(Guard(client, clock=loop.clock), *(f"bad-{number}" for number in range(FLOOD)))
+        statuses = [verdict.status for verdict in found]
+        assert (statuses.count(401), statuses.count(429)) == (IN_LINE, FLOOD - IN_LINE)
+        assert len(server.reviewed) == IN_LINE
+        assert server.most == AT_ONCE
+
+    run(loop, scenario())
+
+
+def test_a_token_is_reviewed_once_however_often_it_comes_and_a_refusal_holds_for_seconds(
+    loop: VirtualLoop, server: Server
+) -> None:
+    async def scenario() -> None:
+        async with server.client() as client:
+            guard = Guard(client, refuse=10.0, clock=loop.clock)
+            found = await verdicts(guard, *["bad"] * FLOOD)
+            assert {verdict.status for verdict in found} == {401}
+            await verdicts(guard, "bad")
+            assert server.reviewed == ["bad"]
+            await asyncio.sleep(10)
+            await verdicts(guard, "bad")
+            assert server.reviewed == ["bad", "bad"]
+
+    run(loop, scenario())
+
+
+def test_strangers_do_not_keep_a_scraper_out_that_was_let_in_before(loop: VirtualLoop, server: Server) -> None:
+    async def scenario() -> None:
+        async with server.client() as client:
+            guard = Guard(client, remember=60.0, clock=loop.clock)
+            assert (await guard.judge("Bearer good")).status == 200
+            await asyncio.sleep(60)
+            flood = asyncio.create_task(verdicts(guard, *(f"bad-{number}" for number in range(FLOOD))))
+            await asyncio.sleep(SLOW / 2)
+            began = loop.time()
+            assert (await guard.judge("Bearer good")).status == 200
+            assert loop.time() - began < 2 * SLOW
+            await flood
+
+    run(loop, scenario())
+
+
+def test_strangers_do_not_cost_the_leadership_even_over_the_same_connections(loop: VirtualLoop, server: Server) -> None:
+    async def scenario() -> None:
+        async with server.client(connections=4) as client:
+            election = Election(client, "windlass", namespace="system", identity="one", clock=loop.clock)
+            await election.acquire()
+            keeping = asyncio.create_task(election.keep())
+            await verdicts(Guard(client, clock=loop.clock), *(f"bad-{number}" for number in range(FLOOD)))
+            await asyncio.sleep(60)
+            assert not keeping.done()
+            assert election.leading
+            keeping.cancel()
+            await asyncio.wait([keeping])
+
+    run(loop, scenario())
