@@ -15,7 +15,7 @@ import click
 
 from windlass.cli.exit_codes import Exit
 from windlass.cli.terminal import paint
-from windlass.kube.colour import colourful
+from windlass.kube.process.colour import colourful
 
 
 def complain(error: BaseException, *, debugging: bool = False) -> Exit:

@@ -12,7 +12,7 @@ import yaml
 from tests.api.cli.conftest import Sides, Windlass
 from tests.api.cli.ptys import read_to_the_end
 from tests.patience import PATIENCE
-from windlass.kube.colour import colourful
+from windlass.kube.process.colour import colourful
 from windlass.testing import ControlPlane
 
 pytestmark = pytest.mark.plane

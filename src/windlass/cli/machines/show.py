@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import click
 
+from windlass.capability.together import both
 from windlass.cli import complaints
 from windlass.cli.actors import who_acts
 from windlass.cli.connection import connect
@@ -19,9 +20,8 @@ from windlass.cli.machines import view
 from windlass.cli.machines.read import Listing, Look, look_at
 from windlass.cli.machines.selection import Selection
 from windlass.kube.client import Client
-from windlass.kube.colour import colourful
 from windlass.kube.errors import KubeError
-from windlass.kube.together import both
+from windlass.kube.process.colour import colourful
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import AnyRow
 

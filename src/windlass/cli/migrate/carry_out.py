@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from windlass.api import mapi
+from windlass.capability.together import both, together
 from windlass.cli import complaints, terminal
 from windlass.cli.actors import who_acts
 from windlass.cli.connection import connect
@@ -26,10 +27,9 @@ from windlass.cli.migrate.waves import Waves
 from windlass.cli.table import Table
 from windlass.kube.cache.reflector import Reflector
 from windlass.kube.client import Client
-from windlass.kube.colour import colourful
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.process import logs
-from windlass.kube.together import both, together
+from windlass.kube.process.colour import colourful
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.preflight import Answer, Report, Verdict, preflight
 from windlass.machine_sync.preflight.report import SIDE, Kind

@@ -12,13 +12,13 @@ from msgspec import structs
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import K
+from windlass.capability.together import together
 from windlass.cli import complaints
 from windlass.cli.migrate.selection import Subject
 from windlass.kube.client import Client, paths
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Reader, Seen, seen
 from windlass.kube.errors import BadRequest, Forbidden, Invalid, NotFound, NotServed
 from windlass.kube.object import Object
-from windlass.kube.together import together
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.conversion import platform_of_infrastructure

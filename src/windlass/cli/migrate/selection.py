@@ -17,11 +17,11 @@ import click
 
 from windlass.api import mapi
 from windlass.api.meta import ObjectMeta
+from windlass.capability.together import together
 from windlass.cli.machines.selection import kind_named
 from windlass.kube.client import Client
 from windlass.kube.control.seen import Present, Unreadable
 from windlass.kube.errors import NotServed
-from windlass.kube.together import together
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.preflight import Look
 from windlass.machine_sync.preflight.checks import owning_set

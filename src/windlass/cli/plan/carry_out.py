@@ -17,8 +17,8 @@ from windlass.cli.conventions import Settings
 from windlass.cli.exit_codes import Exit
 from windlass.cli.machines.selection import parse
 from windlass.cli.plan import as_json, as_text, model
-from windlass.kube.colour import colourful
 from windlass.kube.control.seen import Present, Reader
+from windlass.kube.process.colour import colourful
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.planning import (
     KeyPlan,

@@ -12,6 +12,7 @@ import click
 
 from windlass.api.coordination import Lease
 from windlass.api.meta import KubernetesObject
+from windlass.capability.together import together
 from windlass.cli import complaints, terminal
 from windlass.cli.connection import connect
 from windlass.cli.conventions import Settings
@@ -21,7 +22,6 @@ from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor
 from windlass.kube.errors import Conflict, KubeError, NotFound, NotServed
 from windlass.kube.process.lease import held
-from windlass.kube.together import together
 from windlass.machine_sync import release as rules
 from windlass.machine_sync.constants import LEASE_NAME, Namespaces
 from windlass.machine_sync.holder import held_by

@@ -26,7 +26,7 @@ import msgspec
 import structlog
 from structlog.typing import Processor
 
-from windlass.kube.colour import colourful
+from windlass.kube.process.colour import colourful
 
 REDACTED = "<redacted>"
 

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from windlass.api import capi, config, mapi
 from windlass.api.meta import K, KubernetesObject, ObjectMeta
+from windlass.capability.together import together
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen, Unreadable, metadata_of, seen
-from windlass.kube.together import together
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,

@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Struct
 
 from windlass.api.core import Event
+from windlass.capability.together import together
 from windlass.kube.control.executor import event_name
 from windlass.kube.control.plan import Action, Done, Emit, Next, Outcome
 from windlass.kube.control.seen import Present, Reader, Unreadable
 from windlass.kube.errors import KubeError
-from windlass.kube.together import together
 from windlass.machine_sync.planning.deciders import Decider, Inventory
 
 AT_ONCE = 16

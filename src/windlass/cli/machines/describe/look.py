@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from windlass.api.core import Event
 from windlass.api.meta import K, KubernetesObject
+from windlass.capability.together import both, together
 from windlass.cli.machines.describe.facts import Described, Happening, Subject, described, happenings, infrastructure_of
 from windlass.cli.machines.selection import Wanted
 from windlass.kube.control.seen import Present, Unreadable, seen
 from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
 from windlass.kube.object import Object
-from windlass.kube.together import both, together
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import KINDS, AnyKind, AnyRow

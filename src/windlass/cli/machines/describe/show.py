@@ -12,7 +12,7 @@ from windlass.cli.exit_codes import Exit
 from windlass.cli.machines.describe import view
 from windlass.cli.machines.describe.look import Ambiguous, look
 from windlass.cli.machines.selection import Wanted, either
-from windlass.kube.colour import colourful
+from windlass.kube.process.colour import colourful
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import KINDS
 from windlass.machine_sync.planning.standing import remedy_for
