@@ -102,8 +102,8 @@ _SEEING = (
     ),
     *_in("kube/object.py", "kube/test_nesting.py", ("        if CUT in self.raw:", "        if False:")),
     *_in(
-        "machine_sync/documents/reading.py",
-        "machine_sync/documents/test_reading.py",
+        "capability/documents/reading.py",
+        "capability/documents/test_reading.py",
         ('excess=TOO_DEEP if CUT in text or is_deep(text) else ""', 'excess=""'),
     ),
 )

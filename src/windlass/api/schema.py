@@ -11,7 +11,7 @@ objects are decoded; several on one field add up:
 
 A class attribute `SCHEMA` says the same of the type as a whole, wherever it is used. Constraints that msgspec itself
 knows (`Meta(ge=..., max_length=..., pattern=..., description=...)`) are used as they are: they hold when we decode and
-at the API server. `windlass.kube.crd` turns it all into a CustomResourceDefinition.
+at the API server. `windlass.capability.manifests.crd` turns it all into a CustomResourceDefinition.
 
 The API server estimates what a rule can cost at worst and refuses a CRD with too dear a rule: give every list and
 string below a rule a `max_length`.

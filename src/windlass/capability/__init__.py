@@ -2,5 +2,7 @@
 
 | room | holds |
 |---|---|
+| `documents` | Kubernetes objects in files: YAML, JSON, directories, must-gathers |
+| `manifests` | what a capability is on a cluster: generated CRDs |
 | `together` | several requests at once |
 """

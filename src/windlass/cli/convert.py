@@ -21,7 +21,8 @@ from windlass.cli.exit_codes import Exit
 from windlass.machine_sync.constants import CLUSTER_API
 
 if TYPE_CHECKING:
-    from windlass.machine_sync.documents import Document, Outcome
+    from windlass.capability.documents import Document
+    from windlass.machine_sync.documents import Outcome
 
 
 @click.command(name="convert", short_help="Convert machines in files from one API to the other, offline.")
@@ -75,11 +76,12 @@ def command(sources: tuple[str, ...], *, target: str, status: bool, output: str,
 
 def _read(sources: tuple[str, ...]) -> "list[Document] | None":
     """All documents; None if anything cannot be read, which has been said then."""
-    from windlass.machine_sync.documents import STDIN, read_inputs
+    from windlass.capability.documents import STDIN, read_inputs
+    from windlass.machine_sync.documents import MACHINES
 
     if not sources and sys.stdin.isatty():
         raise click.UsageError("nothing to read: give files with -f, or pipe them in")
-    documents, problems = read_inputs(sources or (STDIN,), stdin=sys.stdin.buffer)
+    documents, problems = read_inputs(sources or (STDIN,), stdin=sys.stdin.buffer, interest=MACHINES)
     for text in problems:
         _say("error", text)
     return None if problems else documents
@@ -95,7 +97,7 @@ def _report(outcomes: "list[Outcome]") -> None:
 def _print(outcomes: "list[Outcome]", output: str, *, status: bool) -> None:
     import msgspec
 
-    from windlass.kube.yaml_dialect import dump_all
+    from windlass.capability.documents.yaml_dialect import dump_all
 
     items: list[dict[str, Any]] = [
         {

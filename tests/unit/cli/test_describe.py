@@ -8,6 +8,7 @@ import pytest
 
 from windlass.api import capi, mapi
 from windlass.api.core import Event
+from windlass.capability.documents import read
 from windlass.cli.machines.describe import view
 from windlass.cli.machines.describe.facts import Subject, described, happenings
 from windlass.cli.machines.describe.look import Ambiguous, Sight, look
@@ -15,7 +16,6 @@ from windlass.cli.machines.selection import Wanted
 from windlass.kube.errors import Forbidden, Status
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.documents import read
 from windlass.machine_sync.overview import MACHINE_SETS, MACHINES
 from windlass.machine_sync.planning.deciders import kinds
 from windlass.machine_sync.planning.given import take_in

@@ -85,7 +85,7 @@ def as_json_line(value: Any) -> str:
 
 
 def as_yaml(value: Any) -> str:
-    from windlass.kube.yaml_dialect import dump_all  # slow to import
+    from windlass.capability.documents.yaml_dialect import dump_all  # slow to import
 
     return dump_all([value]).rstrip("\n")
 

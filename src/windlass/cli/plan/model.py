@@ -8,9 +8,10 @@ from typing import Any
 from windlass.api import mapi
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
+from windlass.capability.documents import read_inputs
 from windlass.cli import complaints
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.documents import read_inputs
+from windlass.machine_sync.documents import MACHINES
 from windlass.machine_sync.planning.deciders import kinds
 from windlass.machine_sync.planning.given import Given, take_in
 from windlass.testing.memory import MemoryApi
@@ -20,7 +21,7 @@ from windlass.testing.memory.schema import Rules
 
 def read(sources: Sequence[str], places: Namespaces) -> Given | None:
     """The objects in `sources`; None if anything cannot be read, which has been said then."""
-    documents, problems = read_inputs(sources, stdin=sys.stdin.buffer)
+    documents, problems = read_inputs(sources, stdin=sys.stdin.buffer, interest=MACHINES)
     for text in problems:
         complaints.say("error", text)
     given = take_in(documents, places)

@@ -72,7 +72,7 @@ def tree_of(raw: Any) -> Any:
     # Rare and slow to import: only who has YAML pays for it.
     import yaml
 
-    from windlass.kube.yaml_dialect import as_json, load_all
+    from windlass.capability.documents.yaml_dialect import as_json, load_all
 
     try:
         return next((as_json(tree) for _, tree in load_all(raw.decode())), None)

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 
 from windlass.api.meta import Resource
+from windlass.capability.documents.reading import Document, Undecodable
 from windlass.machine_sync.documents.pairing import Inventory
-from windlass.machine_sync.documents.reading import Document, Undecodable
 
 T = TypeVar("T")
 

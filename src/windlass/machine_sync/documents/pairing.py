@@ -19,7 +19,7 @@ from msgspec import Struct
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import KubernetesObject
-from windlass.machine_sync.documents.reading import Document, Undecodable
+from windlass.capability.documents.reading import Document, Undecodable
 
 _CONVERTED = frozenset(kind.RESOURCE.kind for kind in (capi.Machine, capi.MachineSet, mapi.Machine, mapi.MachineSet))
 _SINGLETON = "cluster"

@@ -12,13 +12,13 @@ from msgspec import UNSET
 
 from windlass.api import mapi
 from windlass.api.config import Infrastructure
+from windlass.capability.documents.reading import Document
+from windlass.capability.documents.unknown import ignored
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
 from windlass.machine_sync.conversion.gojson import quote
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
 from windlass.machine_sync.documents.outcome import Outcome, Referred, Refused, check_content, decoded, outcomes
 from windlass.machine_sync.documents.pairing import Inventory
-from windlass.machine_sync.documents.reading import Document
-from windlass.machine_sync.documents.unknown import ignored
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 
 _MACHINE = mapi.Machine.RESOURCE

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from windlass.api import mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta, without_nulls
+from windlass.capability.documents import Document, Undecodable
 from windlass.machine_sync.constants import MACHINE_API, Namespaces
-from windlass.machine_sync.documents import Document, Undecodable
 from windlass.machine_sync.planning.deciders import MIRRORED, kinds
 
 Tree = dict[str, Any]

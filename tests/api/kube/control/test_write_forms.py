@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from windlass.api.core import Event
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.api.schema import list_map
+from windlass.capability.manifests.crd import custom_resource_definition
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor, event_name
@@ -27,7 +28,6 @@ from windlass.kube.control.plan import (
     RemoveFinalizers,
     Target,
 )
-from windlass.kube.crd import custom_resource_definition
 from windlass.kube.errors import AlreadyExists, BadRequest, Conflict, Invalid, OutcomeUnknown
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType

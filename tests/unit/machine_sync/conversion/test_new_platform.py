@@ -12,12 +12,13 @@ from msgspec import Struct
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta, Resource, always
+from windlass.capability.documents import read
 from windlass.machine_sync.conversion.field_errors import Findings, invalid
 from windlass.machine_sync.conversion.machine import ProviderPart
 from windlass.machine_sync.conversion.machine_to_cluster_api import InfraPart
 from windlass.machine_sync.conversion.provider_spec import PATH
 from windlass.machine_sync.conversion.unmarshal import GoNames
-from windlass.machine_sync.documents import convert_to_cluster_api, convert_to_machine_api, read
+from windlass.machine_sync.documents import convert_to_cluster_api, convert_to_machine_api
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 
 GROUP = "infrastructure.cluster.x-k8s.io"

@@ -62,7 +62,7 @@ def test_a_platform_is_found_by_its_kinds_and_types(name: str) -> None:
         "windlass.machine_sync.conversion.selector",
         "windlass.machine_sync.conversion.template_name",
         "windlass.machine_sync.conversion.unmarshal",
-        "windlass.machine_sync.documents.reading",
+        "windlass.capability.documents.reading",
         "windlass.machine_sync.platforms.openstack.tags",
     ],
 )

@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
-from windlass.machine_sync.documents import convert_to_cluster_api, read_path
-from windlass.machine_sync.documents.gathered import files
+from windlass.capability.documents import read_path
+from windlass.capability.documents.gathered import files
+from windlass.machine_sync.documents import MACHINES, convert_to_cluster_api
 
 from .test_to_cluster_api import infrastructure, machine
 
@@ -19,7 +20,7 @@ def write(root: Path, *names: str) -> None:
 
 
 def found(root: Path) -> list[str]:
-    return [str(path.relative_to(root)) for path in files(root)]
+    return [str(path.relative_to(root)) for path in files(root, MACHINES)]
 
 
 def test_of_a_must_gather_only_what_concerns_machines_is_read(tmp_path: Path) -> None:
@@ -76,7 +77,7 @@ def test_an_infrastructure_that_was_not_gathered_can_be_added(tmp_path: Path) ->
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(tree))
-    [outcome] = convert_to_cluster_api(read_path(tmp_path))
+    [outcome] = convert_to_cluster_api(read_path(tmp_path, interest=MACHINES))
     assert (outcome.object, outcome.errors, outcome.notes) == ("Machine/m", (), ())
 
 
@@ -100,5 +101,5 @@ def test_machines_of_a_must_gather_are_converted(tmp_path: Path) -> None:
         path = tmp_path / ROOT / name
         path.parent.mkdir(parents=True)
         path.write_text(f"---\n{json.dumps(tree)}")
-    [outcome] = convert_to_cluster_api(read_path(tmp_path))
+    [outcome] = convert_to_cluster_api(read_path(tmp_path, interest=MACHINES))
     assert (outcome.object, outcome.errors, outcome.notes) == ("Machine/m", (), ())

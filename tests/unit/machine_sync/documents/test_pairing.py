@@ -4,7 +4,8 @@ from typing import Any
 
 from msgspec import structs
 
-from windlass.machine_sync.documents import Document, Outcome, convert_to_machine_api, read
+from windlass.capability.documents import Document, read
+from windlass.machine_sync.documents import Outcome, convert_to_machine_api
 
 
 def machine(name: str = "w-0", *, cluster: str = "c", namespace: str = "ns", **changes: Any) -> dict[str, Any]:

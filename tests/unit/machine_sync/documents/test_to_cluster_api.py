@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from windlass.machine_sync.documents import Document, Outcome, convert_to_cluster_api, read
+from windlass.capability.documents import Document, read
+from windlass.machine_sync.documents import Outcome, convert_to_cluster_api
 
 PROVIDER_SPEC = {"kind": "OpenstackProviderSpec", "flavor": "m1", "image": "rhcos"}
 

@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 from windlass.api import capi, capo, mapi
-from windlass.machine_sync.documents import convert_to_cluster_api, convert_to_machine_api, read
-from windlass.machine_sync.documents.unknown import unknown_fields
+from windlass.capability.documents import read
+from windlass.capability.documents.unknown import unknown_fields
+from windlass.machine_sync.documents import convert_to_cluster_api, convert_to_machine_api
 
 from ..conversion.vectors import TO_CLUSTER_API, TO_MACHINE_API, platform_of, rows
 from .test_pairing import documents, infra, infra_cluster, machine

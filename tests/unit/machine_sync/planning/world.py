@@ -8,13 +8,13 @@ from msgspec import structs
 
 from windlass.api import capi, mapi
 from windlass.api.core import Event
+from windlass.capability.documents import read
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import writes
 from windlass.kube.control.plan import Merge, Outcome, Plan, target
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import TransportError
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.documents import read
 from windlass.machine_sync.overview import MACHINES
 from windlass.machine_sync.planning import Decider, deciders
 from windlass.machine_sync.planning.deciders import kinds

@@ -3,8 +3,8 @@
 A `Document` knows its kind, name and place, and is decoded only when somebody needs it. JSON is never turned into
 Python objects before that; YAML is, in the dialect of kubectl.
 
-An object that is nested too deeply (`windlass.kube.nesting`) or whose aliases explode (`windlass.kube.yaml_composer`)
-is a document that cannot be decoded; those beside it can. An input of more than `LARGEST_INPUT` bytes is not read.
+An object that is nested too deeply (`windlass.kube.nesting`) or whose aliases explode (`yaml_composer`) is a
+document that cannot be decoded; those beside it can. An input of more than `LARGEST_INPUT` bytes is not read.
 """
 
 import codecs
@@ -20,10 +20,10 @@ import yaml
 from msgspec import Struct
 
 from windlass.api.meta import without_nulls
+from windlass.capability.documents.gathered import Interest, files
+from windlass.capability.documents.yaml_composer import Cut
+from windlass.capability.documents.yaml_dialect import Excessive, as_json, load_all
 from windlass.kube.nesting import CUT, TOO_DEEP, cut, is_deep
-from windlass.kube.yaml_composer import Cut
-from windlass.kube.yaml_dialect import Excessive, as_json, load_all
-from windlass.machine_sync.documents.gathered import files
 
 T = TypeVar("T")
 
@@ -126,13 +126,13 @@ _CUT_TEXT: Final = CUT.decode()
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
 
 
-def read_path(path: Path) -> Iterator[Document]:
+def read_path(path: Path, *, interest: Interest) -> Iterator[Document]:
     """The documents of a file, or of the files of a directory and those below it, in the order of their names.
 
-    Of what `oc adm must-gather` wrote, only the files that concern machines are read, and manifests added beside them.
+    Of what `oc adm must-gather` wrote, only files of `interest` are read, and manifests added beside them.
     """
     try:
-        for file in files(path) if path.is_dir() else (path,):
+        for file in files(path, interest) if path.is_dir() else (path,):
             with file.open("rb") as opened:
                 yield from read_stream(opened, str(file))
     except OSError as error:

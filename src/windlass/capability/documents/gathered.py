@@ -1,4 +1,4 @@
-"""Which files of a directory are read: all, but of a must-gather those that concern machines, and what was added to it.
+"""Which files of a directory are read: all, but of a must-gather those of interest, and what was added to it.
 
 `oc adm must-gather` writes thousands of files, logs and metrics among them, below directories of its own making. What
 is of a cluster stands in one of two layouts:
@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from windlass.api import capi, config, mapi
-from windlass.machine_sync.platforms import PLATFORMS
+from msgspec import Struct
+
+from windlass.api.meta import Resource
 
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 """The files that are read from a directory."""
@@ -28,25 +29,35 @@ _KIND: Final = re.compile(rb"""\bkind["']?\s*:""")
 
 _CLUSTER_SCOPED: Final = "cluster-scoped-resources"
 _NAMESPACES: Final = "namespaces"
-_GROUPS: Final = frozenset(
-    {capi.Machine.RESOURCE.group, mapi.Machine.RESOURCE.group}
-    | {platform.infra_machine.RESOURCE.group for platform in PLATFORMS.values()}
-)
-_INFRASTRUCTURES: Final = config.Infrastructure.RESOURCE
 
 
-def files(directory: Path) -> Iterator[Path]:
+class Interest(Struct, frozen=True):
+    """What a reader wants of a must-gather.
+
+    `groups`: API groups, of which all namespaced objects are read. `cluster_scoped`: kinds. Groups that a gathering has
+    also tell it from a directory that only has the name `namespaces` in common.
+    """
+
+    groups: frozenset[str] = frozenset()
+    cluster_scoped: tuple[Resource, ...] = ()
+
+    def __or__(self, other: "Interest") -> "Interest":
+        kinds = dict.fromkeys((*self.cluster_scoped, *other.cluster_scoped))
+        return Interest(self.groups | other.groups, tuple(kinds))
+
+
+def files(directory: Path, interest: Interest) -> Iterator[Path]:
     """The files to read in `directory` and those below it, in the order of their names. Raises OSError."""
     children = sorted(directory.iterdir())
-    if _is_gathered(children):
-        yield from _concerning_machines(directory)
+    if _is_gathered(children, interest):
+        yield from _of_interest(directory, interest)
         yield from filter(_was_added, children)
         return
     for child in children:
         if child.is_dir():
             # Links are not followed: they may lead in circles.
             if not child.is_symlink():
-                yield from files(child)
+                yield from files(child, interest)
         elif _is_read(child):
             yield child
 
@@ -55,12 +66,12 @@ def _is_read(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES and path.is_file()
 
 
-def _is_gathered(children: list[Path]) -> bool:
+def _is_gathered(children: list[Path], interest: Interest) -> bool:
     """Whether these are the children of a directory that must-gather wrote, and not just have a name in common."""
     for child in children:
         if child.name == _CLUSTER_SCOPED and child.is_dir():
             return True
-        if child.name == _NAMESPACES and any(group.name in _GROUPS for group in child.glob("*/*")):
+        if child.name == _NAMESPACES and any(group.name in interest.groups for group in child.glob("*/*")):
             return True
     return False
 
@@ -70,13 +81,13 @@ def _was_added(path: Path) -> bool:
     return _is_read(path) and not path.name.startswith(_DISCOVERY) and _KIND.search(path.read_bytes()) is not None
 
 
-def _concerning_machines(gathered: Path) -> Iterator[Path]:
-    kept = gathered / _CLUSTER_SCOPED / _INFRASTRUCTURES.group
-    for path in sorted(kept.glob(f"{_INFRASTRUCTURES.plural}*")):
-        if path.is_dir():
-            yield from files(path)
-        elif path.suffix in SUFFIXES:
-            yield path
+def _of_interest(gathered: Path, interest: Interest) -> Iterator[Path]:
+    for resource in interest.cluster_scoped:
+        for path in sorted((gathered / _CLUSTER_SCOPED / resource.group).glob(f"{resource.plural}*")):
+            if path.is_dir():
+                yield from files(path, interest)
+            elif path.suffix in SUFFIXES:
+                yield path
     for group in sorted((gathered / _NAMESPACES).glob("*/*")):
-        if group.name in _GROUPS and group.is_dir():
-            yield from files(group)
+        if group.name in interest.groups and group.is_dir():
+            yield from files(group, interest)

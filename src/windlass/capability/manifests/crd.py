@@ -3,8 +3,8 @@
     custom_resource_definition(Widget, columns=[Column("Phase", ".status.phase"), AGE], short_names=["wd"])
 
 gives a dict that is ready to apply, the same for the same type every time, so that what is checked in can be compared.
-`windlass.kube.structural` says what each Python type becomes, `windlass.api.schema` has the words for what Python types
-cannot say (CEL rules, list types, defaults). Nothing here does I/O.
+`structural` says what each Python type becomes, `windlass.api.schema` has the words for what Python types cannot say
+(CEL rules, list types, defaults). Nothing here does I/O.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject
-from windlass.kube.structural import KEEP, Schema, SchemaError, object_schema
+from windlass.capability.manifests.structural import KEEP, Schema, SchemaError, object_schema
 
 
 class Column(Struct, frozen=True):
@@ -136,6 +136,8 @@ def _require_path(path: str, kind: type[KubernetesObject], *, schema: Schema, wa
 
 def to_yaml(crds: Iterable[Mapping[str, Any]]) -> str:
     """`crds` as a YAML stream, the same text for the same CRDs."""
-    from windlass.kube.yaml_dialect import dump_all  # only the command line needs it: the runtime speaks JSON
+    from windlass.capability.documents.yaml_dialect import (
+        dump_all,  # slow to import
+    )
 
     return dump_all(msgspec.to_builtins(crd) for crd in crds)

@@ -25,7 +25,7 @@ from windlass.api.schema import (
     rule,
     server_default,
 )
-from windlass.kube.structural import SchemaError, structural_schema
+from windlass.capability.manifests.structural import SchemaError, structural_schema
 
 KEEP = "x-kubernetes-preserve-unknown-fields"
 

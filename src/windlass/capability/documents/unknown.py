@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import inspect
 
-from windlass.machine_sync.documents.reading import Document, Undecodable
+from windlass.capability.documents.reading import Document, Undecodable
 
 
 def ignored(document: Document, kind: type) -> list[str]:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from windlass.api import capi, capo
-from windlass.machine_sync.documents import Document, Undecodable, Unreadable, read, read_path, read_stream
-from windlass.machine_sync.documents.reading import LARGEST_INPUT
+from windlass.capability.documents import Document, Interest, Undecodable, Unreadable, read, read_path, read_stream
+from windlass.capability.documents.reading import LARGEST_INPUT
 
 
 def kinds(data: bytes) -> list[tuple[str, int]]:
@@ -102,14 +102,14 @@ def test_directories_are_read_recursively_in_the_order_of_names(tmp_path: Path) 
     for name in ("c.yaml", "b/x.json", "a.yml", "b/ignored.txt", "README.md", "z.YAML"):
         (tmp_path / name).write_text(json.dumps({"kind": Path(name).name}))
     (tmp_path / "dir.yaml").mkdir()
-    documents = list(read_path(tmp_path))
+    documents = list(read_path(tmp_path, interest=Interest()))
     assert [document.kind for document in documents] == ["a.yml", "x.json", "c.yaml", "z.YAML"]
     assert documents[1].source == str(tmp_path / "b/x.json")
 
 
 def test_a_missing_file_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=r"none\.yaml: No such file or directory$"):
-        list(read_path(tmp_path / "none.yaml"))
+        list(read_path(tmp_path / "none.yaml", interest=Interest()))
 
 
 def test_a_stream_is_named_stdin() -> None:

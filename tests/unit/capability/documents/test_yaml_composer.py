@@ -8,9 +8,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from windlass.capability.documents.yaml_composer import LARGEST, Cut
+from windlass.capability.documents.yaml_dialect import Excessive, as_json, load_all
 from windlass.kube.nesting import DEEPEST
-from windlass.kube.yaml_composer import LARGEST, Cut
-from windlass.kube.yaml_dialect import Excessive, as_json, load_all
 
 LAUGHS = "\n".join(
     ["a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]"]

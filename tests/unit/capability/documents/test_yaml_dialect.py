@@ -8,8 +8,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windlass.kube import yaml_dialect
-from windlass.kube.yaml_dialect import dump_all, load_all
+from windlass.capability.documents import yaml_dialect
+from windlass.capability.documents.yaml_dialect import dump_all, load_all
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
+from windlass.capability.documents.yaml_composer import Cut, constructs_cuts, documents
 from windlass.kube.nesting import CUT, TOO_DEEP
-from windlass.kube.yaml_composer import Cut, constructs_cuts, documents
 
 try:
     from yaml import CSafeDumper as _SafeDumper
@@ -73,7 +73,7 @@ def load_all(text: str, *, unique_keys: bool = False) -> Iterator[tuple[int, Any
     """Every document in `text` with the line that it starts on, counted from 1. Raises yaml.YAMLError.
 
     Of a key that is set twice in one mapping the last value counts, as for kubectl; `unique_keys`: it is an error.
-    Branches beyond the limits of `windlass.kube.yaml_composer` are a `Cut` in the tree, which `as_json` refuses.
+    Branches beyond the limits of `yaml_composer` are a `Cut` in the tree, which `as_json` refuses.
 
     >>> list(load_all("when: 2024-01-01\\n---\\n[yes, 1e3]\\n"))
     [(1, {'when': '2024-01-01'}), (3, [True, 1000.0])]

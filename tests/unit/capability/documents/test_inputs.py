@@ -3,7 +3,7 @@
 import io
 from pathlib import Path
 
-from windlass.machine_sync.documents import read_inputs
+from windlass.capability.documents import Interest, read_inputs
 
 
 def test_documents_know_with_which_input_they_came(tmp_path: Path) -> None:
@@ -12,14 +12,16 @@ def test_documents_know_with_which_input_they_came(tmp_path: Path) -> None:
     (first / "a.yaml").write_text("kind: A\n---\nkind: B\n")
     second.write_text("kind: C")
 
-    documents, problems = read_inputs([str(first), "-", str(second)], stdin=io.BytesIO(b"kind: D"))
+    documents, problems = read_inputs([str(first), "-", str(second)], stdin=io.BytesIO(b"kind: D"), interest=Interest())
 
     assert [(one.kind, one.layer) for one in documents] == [("A", 0), ("B", 0), ("D", 1), ("C", 2)]
     assert problems == []
 
 
 def test_each_input_that_cannot_be_read_is_said(tmp_path: Path) -> None:
-    documents, problems = read_inputs([str(tmp_path / "none"), "-"], stdin=io.BytesIO(b"kind: A\n---\nx: ["))
+    documents, problems = read_inputs(
+        [str(tmp_path / "none"), "-"], stdin=io.BytesIO(b"kind: A\n---\nx: ["), interest=Interest()
+    )
 
     assert documents == []
     assert problems == [

@@ -10,21 +10,22 @@ from typing import BinaryIO
 
 from msgspec import structs
 
-from windlass.machine_sync.documents.reading import Document, Unreadable, read_path, read_stream
+from windlass.capability.documents.gathered import Interest
+from windlass.capability.documents.reading import Document, Unreadable, read_path, read_stream
 
 STDIN = "-"
 
 
-def read_inputs(inputs: Sequence[str], *, stdin: BinaryIO) -> tuple[list[Document], list[str]]:
+def read_inputs(inputs: Sequence[str], *, stdin: BinaryIO, interest: Interest) -> tuple[list[Document], list[str]]:
     """The documents of files, directories and (`-`) standard input, and what is wrong with those that are unreadable.
 
-    `layer` of a document counts the inputs from 0.
+    `layer` of a document counts the inputs from 0. `interest`: what is read of a must-gather.
     """
     documents: list[Document] = []
     problems: list[str] = []
     for layer, one in enumerate(inputs):
         try:
-            found = list(read_stream(stdin) if one == STDIN else read_path(Path(one)))
+            found = list(read_stream(stdin) if one == STDIN else read_path(Path(one), interest=interest))
         except Unreadable as problem:
             problems.append(str(problem))
         else:

@@ -1,0 +1,29 @@
+"""Kubernetes objects in files: read without a cluster, whatever wrote them.
+
+    documents, problems = read_inputs(["backup.yaml", "must-gather/", "-"], stdin=sys.stdin.buffer, interest=MACHINES)
+    machine = documents[0].decode(capi.Machine)
+
+| module | holds |
+|---|---|
+| `reading` | files and streams, read into documents |
+| `inputs` | several of them, of which a later one overrides an earlier one |
+| `gathered` | which files of a must-gather a capability wants |
+| `unknown` | fields that a kind does not have |
+| `yaml_dialect`, `yaml_composer` | the YAML of kubectl; and within limits of depth and size |
+"""
+
+from windlass.capability.documents.gathered import Interest
+from windlass.capability.documents.inputs import STDIN, read_inputs
+from windlass.capability.documents.reading import Document, Undecodable, Unreadable, read, read_path, read_stream
+
+__all__ = [
+    "STDIN",
+    "Document",
+    "Interest",
+    "Undecodable",
+    "Unreadable",
+    "read",
+    "read_inputs",
+    "read_path",
+    "read_stream",
+]
