@@ -13,7 +13,7 @@ from tests.patience import PATIENCE
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.cache import Cache
-from windlass.kube.cache.reflector import Stage
+from windlass.kube.cache.health import FollowStage
 from windlass.kube.cache.store import Change
 from windlass.kube.client import Client
 from windlass.kube.control.plan import Target
@@ -276,6 +276,6 @@ async def test_health_follows_the_stage(client: Client, windlass_namespace: str)
     cache = Cache(client, ConfigMap, namespace=windlass_namespace)
     assert cache.health.trouble == "not started"
     async with running(cache):
-        assert cache.health.pulse.stage is Stage.WATCHING
+        assert cache.health.pulse.stage is FollowStage.WATCHING
         assert cache.health.trouble == ""
     assert cache.health.trouble == "stopped"

@@ -325,7 +325,7 @@ async def test_an_impersonated_user_has_that_users_rights(windlass_plane: PlaneA
 
 async def test_a_token_that_nobody_knows_is_unauthorized(windlass_plane: PlaneAccess) -> None:
     admin = config.load(kubeconfig=windlass_plane.kubeconfig())
-    stranger = msgspec.structs.replace(admin, credentials=config.Constant(config.Credential("Bearer nonsense")))
+    stranger = msgspec.structs.replace(admin, credentials=config.FixedCredential(config.Credential("Bearer nonsense")))
     async with Client(stranger) as client:
         with pytest.raises(errors.Unauthorized):
             await client.get(Namespace, "default")

@@ -14,12 +14,12 @@ from windlass.kube.client import Client
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.control.permissions import rules
 from windlass.kube.errors import Fenced, Forbidden
-from windlass.kube.process.lease import Election, Terms, held, lease_permissions
+from windlass.kube.process.lease import Election, LeaseTimes, held, lease_permissions
 from windlass.testing.plane.facade import PlaneAccess
 
 pytestmark = pytest.mark.plane
 
-LONG = Terms(duration=600, renew_deadline=400, retry=0.3, margin=0.5)
+LONG = LeaseTimes(duration=600, renew_deadline=400, retry=0.3, margin=0.5)
 """No test waits until a lease has run out; one puts the clock forward."""
 MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
@@ -33,7 +33,7 @@ async def client(windlass_kubeconfig: Path) -> AsyncIterator[Client]:
 @pytest.fixture
 def candidate(client: Client, windlass_namespace: str) -> Callable[..., Election]:
     def make(identity: str, clock: Clock | None = None) -> Election:
-        return Election(client, "windlass", namespace=windlass_namespace, identity=identity, terms=LONG, clock=clock)
+        return Election(client, "windlass", namespace=windlass_namespace, identity=identity, times=LONG, clock=clock)
 
     return make
 
@@ -137,7 +137,7 @@ async def test_the_declared_rights_are_enough_and_needed(windlass_plane: PlaneAc
             await held(client, "windlass", namespace=windlass_namespace)
         declared = rules(lease_permissions("windlass", namespace=windlass_namespace))[windlass_namespace]
         await windlass_plane.apply(*role("candidate", windlass_namespace, declared))
-        election = Election(client, "windlass", namespace=windlass_namespace, identity="one", terms=LONG)
+        election = Election(client, "windlass", namespace=windlass_namespace, identity="one", times=LONG)
         async with asyncio.timeout(PATIENCE):
             await election.acquire()
         await election.release()

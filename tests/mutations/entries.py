@@ -122,12 +122,12 @@ _IN_TURN = (
         "kube/process/lease.py",
         "kube/process/test_lease.py",
         (
-            "left = self._expiry - self.terms.margin - self._clock.monotonic()",
+            "left = self._expiry - self.times.margin - self._clock.monotonic()",
             "left = self._expiry - self._clock.monotonic()",
         ),
         (
-            "        self._expiry = since + self.terms.duration",
-            "        self._expiry = since + 2 * self.terms.duration",
+            "        self._expiry = since + self.times.duration",
+            "        self._expiry = since + 2 * self.times.duration",
         ),
         ("if record.holder_identity != self.identity:", "if False:"),
         ("        finally:\n            self._leading = False\n", "        finally:\n            pass\n"),

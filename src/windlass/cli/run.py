@@ -107,7 +107,7 @@ def machine_sync(
 
     from windlass.cli import connection
     from windlass.kube.process import logs
-    from windlass.kube.process.lease import Terms
+    from windlass.kube.process.lease import LeaseTimes
     from windlass.kube.process.serving import TlsFiles
     from windlass.machine_sync import service
     from windlass.machine_sync.constants import Namespaces
@@ -115,10 +115,10 @@ def machine_sync(
     if (metrics_tls_cert is None) != (metrics_tls_key is None):
         raise click.UsageError("--metrics-tls-cert and --metrics-tls-key belong together: give both or neither")
     tls = TlsFiles(Path(metrics_tls_cert), Path(metrics_tls_key)) if metrics_tls_cert and metrics_tls_key else None
-    terms = None
+    times = None
     if leader_elect:
         try:
-            terms = Terms(leader_elect_lease_duration, leader_elect_renew_deadline, leader_elect_retry_period)
+            times = LeaseTimes(leader_elect_lease_duration, leader_elect_renew_deadline, leader_elect_retry_period)
         except ValueError as error:
             raise click.UsageError(f"leader election: {error}") from error
     logs.configure(level=settings.log_level or "info")
@@ -127,7 +127,7 @@ def machine_sync(
             connection.cluster(settings),
             service.Settings(
                 namespaces=Namespaces(machine_api_namespace, cluster_api_namespace),
-                terms=terms,
+                times=times,
                 workers=workers,
                 resync=resync,
                 request_timeout=connection.request_timeout(settings),

@@ -7,7 +7,7 @@ must not. Of an object that is nested too deeply (`windlass.kube.nesting`) the i
 error: it is there, and nobody can read it.
 """
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -16,6 +16,9 @@ from windlass.kube.errors import DecodeError
 from windlass.kube.nesting import CUT, TOO_DEEP, cut, is_deep
 
 T = TypeVar("T")
+
+NamespacedName: TypeAlias = tuple[str | None, str]
+"""(namespace, name); the namespace is None for cluster-scoped kinds."""
 
 _ENVELOPE = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ANY = msgspec.json.Decoder()
@@ -69,8 +72,7 @@ class Object(Generic[K]):
         return cls.parse(kind, _ENCODE(tree))
 
     @property
-    def key(self) -> tuple[str | None, str]:
-        """(namespace, name)."""
+    def key(self) -> NamespacedName:
         return self.namespace, self.name
 
     @property

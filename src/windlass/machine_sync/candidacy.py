@@ -23,9 +23,9 @@ from random import Random
 from typing import Any
 
 from windlass.kube.clock import Clock
-from windlass.kube.process.lease import Election, Terms, own_identity
-from windlass.kube.process.manager import Switch
+from windlass.kube.process.lease import Election, LeaseTimes, own_identity
 from windlass.kube.process.tasks import end
+from windlass.kube.process.toggle import Toggle
 from windlass.kube.verbs import Api
 from windlass.machine_sync.activation import Idle
 from windlass.machine_sync.constants import HOLDER_PREFIX, LEASE_NAME
@@ -41,7 +41,7 @@ class Candidacy(Election):
         *,
         namespace: str,
         identity: str = "",
-        terms: Terms | None = None,
+        times: LeaseTimes | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
     ) -> None:
@@ -50,11 +50,11 @@ class Candidacy(Election):
             LEASE_NAME,
             namespace=namespace,
             identity=identity or f"{HOLDER_PREFIX}{own_identity()}",
-            terms=terms,
+            times=times,
             clock=clock,
             random=random,
         )
-        self._standing = Switch()
+        self._standing = Toggle()
         self._may_hold = False
 
     @property

@@ -25,7 +25,7 @@ from windlass.kube.client.retry import Retry
 from windlass.kube.client.warnings import once
 from windlass.kube.config import ClusterConfig
 from windlass.kube.control.metrics import Metrics
-from windlass.kube.process.lease import Terms
+from windlass.kube.process.lease import LeaseTimes
 from windlass.kube.process.manager import Manager
 from windlass.kube.process.probes import probe_routes
 from windlass.kube.process.scrape import Guard, metrics_routes, open_metrics
@@ -49,14 +49,14 @@ class Address(Struct, frozen=True):
 class Settings(Struct, frozen=True, kw_only=True):
     """How the process runs; times in seconds.
 
-    `terms` None: no election, and nobody else is looked for: neither another replica nor OpenShift's operator. `probes`
+    `times` None: no election, and nobody else is looked for: neither another replica nor OpenShift's operator. `probes`
     and `metrics` None: not served. `metrics_open`: without authentication, which is only possible on a loopback
     address. `request_timeout`: writes may get less, so that they end while the Lease is held. `inactivity`: seconds of
     silence after which a watch is dead.
     """
 
     namespaces: Namespaces = Namespaces()
-    terms: Terms | None = Terms()
+    times: LeaseTimes | None = LeaseTimes()
     workers: int = 16
     resync: float = 600.0
     request_timeout: float = 30.0
@@ -108,9 +108,9 @@ async def run(config: ClusterConfig, settings: Settings) -> None:
 
 
 def _candidacy(client: Client, settings: Settings) -> Candidacy | None:
-    if settings.terms is None:
+    if settings.times is None:
         return None
-    return Candidacy(client, namespace=settings.namespaces.cluster_api, terms=settings.terms)
+    return Candidacy(client, namespace=settings.namespaces.cluster_api, times=settings.times)
 
 
 def _client(config: ClusterConfig, settings: Settings, candidacy: Candidacy | None, metrics: Metrics) -> Client:

@@ -135,7 +135,7 @@ class Stage:
         cluster = config.load(kubeconfig=self.account, impersonate=Impersonation(user=acts_as) if acts_as else None)
         if server:
             cluster = structs.replace(cluster, server=server)
-        usual: dict[str, Any] = {"namespaces": self.namespaces, "terms": None}
+        usual: dict[str, Any] = {"namespaces": self.namespaces, "times": None}
         task = asyncio.create_task(service.run(cluster, service.Settings(**{**usual, **settings})))
         try:
             yield task

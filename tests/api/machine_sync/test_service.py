@@ -12,7 +12,7 @@ from aiohttp import ClientSession
 from windlass.api import capi, mapi
 from windlass.api.coordination import Lease
 from windlass.kube.errors import AlreadyExists
-from windlass.kube.process.lease import Terms
+from windlass.kube.process.lease import LeaseTimes
 from windlass.kube.process.scrape import IN_LINE
 from windlass.kube.process.tasks import end
 from windlass.machine_sync.constants import HOLDER_PREFIX, LEASE_NAME
@@ -215,7 +215,7 @@ async def test_it_idles_while_the_operator_it_replaces_works_and_works_while_tha
     await stage.machine("w-0")
     unmirrored = await stage.everything("w-0")
     await operator.takes_the_lease()
-    async with stage.syncing(probes=probe.address, metrics=metrics, metrics_open=True, terms=Terms()):
+    async with stage.syncing(probes=probe.address, metrics=metrics, metrics_open=True, times=LeaseTimes()):
         await probe.until_ready(check="[+]cache/machines.cluster.x-k8s.io")
         await eventually(idle, bool, what="idle")
         await operator.renews(10)
@@ -240,7 +240,7 @@ async def test_it_idles_while_the_operator_it_replaces_works_and_works_while_tha
 
 
 async def test_it_does_not_keep_the_lease_from_platforms_that_it_does_not_serve(stage: Stage, probe: Probe) -> None:
-    async with stage.syncing(probes=probe.address, terms=Terms()):
+    async with stage.syncing(probes=probe.address, times=LeaseTimes()):
         await eventually(lambda: stage.get(Lease, LEASE_NAME), lambda lease: lease and lease["spec"]["holderIdentity"])
         await stage.enable(platform="VSphere")
         await eventually(

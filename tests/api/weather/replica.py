@@ -23,7 +23,7 @@ from windlass.kube.control.permissions import writes
 from windlass.kube.control.plan import Merge, Outcome, Plan, RequeueAfter, target
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.control.seen import Present, Seen
-from windlass.kube.process.lease import Election, Terms
+from windlass.kube.process.lease import Election, LeaseTimes
 from windlass.kube.process.manager import Manager
 
 BEAT = 0.2
@@ -66,7 +66,7 @@ def signing(reader: CacheReader, namespace: str, identity: str) -> Controller[st
 async def main(kubeconfig: Path, namespace: str, identity: str) -> None:
     cluster = config.load(kubeconfig=kubeconfig)
     async with Client(cluster, timeout=5.0) as lease_client:
-        election = Election(lease_client, "replicas", namespace=namespace, identity=identity, terms=Terms())
+        election = Election(lease_client, "replicas", namespace=namespace, identity=identity, times=LeaseTimes())
         async with (
             Client(cluster, fence=election) as client,
             Manager(client, election=election, drain_seconds=120) as manager,

@@ -14,7 +14,7 @@ from windlass.testing.memory.changes import Change
 
 
 class WatchedApi(MemoryApi):
-    """`windlass.kube.process.pool.Cluster` without a network. Selectors are not looked at."""
+    """`windlass.kube.process.pool.ClusterClient` without a network. Selectors are not looked at."""
 
     @property
     def metadata(self) -> "WatchedApi":

@@ -13,7 +13,8 @@ from typing import Any, Generic, NoReturn, TypeAlias
 from windlass.api.meta import K
 from windlass.cli import complaints
 from windlass.cli.machines.read import Listing, Look, decoded
-from windlass.kube.cache.reflector import Reflector, Stage
+from windlass.kube.cache.health import FollowStage
+from windlass.kube.cache.reflector import Reflector
 from windlass.kube.client import Client
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import Namespaces
@@ -144,6 +145,6 @@ def _tell_trouble(side: Side[Any]) -> None:
 
 def _trouble(reflector: Reflector[Any]) -> str:
     pulse = reflector.pulse
-    if pulse.stage is Stage.NOT_SERVED:
+    if pulse.stage is FollowStage.NOT_SERVED:
         return "the API server does not serve this kind; waiting for its CustomResourceDefinition"
     return pulse.failing

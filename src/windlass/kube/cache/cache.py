@@ -34,61 +34,28 @@ from random import Random
 from typing import Generic, NoReturn, Protocol
 
 import structlog
-from msgspec import Struct, structs
+from msgspec import structs
 
 from windlass.api.meta import K
 from windlass.kube.backoff import Backoff
-from windlass.kube.cache.reflector import RECONNECT, Pulse, Reflector, Stage, Watchable
-from windlass.kube.cache.store import STEP, Change, Steps, Store, Terms
-from windlass.kube.client.overlay import Key, is_gone, ordinal
+from windlass.kube.cache.health import FollowStage, Health
+from windlass.kube.cache.reflector import RECONNECT, Reflector, Watchable
+from windlass.kube.cache.store import STEP, Change, IndexFunction, Steps, Store
+from windlass.kube.client.overlay import is_gone, ordinal
 from windlass.kube.clock import Clock
 from windlass.kube.errors import NotFound
-from windlass.kube.object import Object
+from windlass.kube.object import NamespacedName, Object
 
 log = structlog.stdlib.get_logger(__name__)
 
 INACTIVITY = 75.0
 """Seconds of silence after which a watch begins anew. Most API servers send a bookmark each minute."""
 
-_PATIENCE = 30.0
-"""Seconds for which following may fail until nobody should rely on a cache."""
-
 
 class Followable(Watchable, Protocol):
     """What a cache needs of a client: to follow a kind, and to read one object when the cache is not enough."""
 
     async def get(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K]: ...
-
-
-class Health(Struct, frozen=True):
-    """How a cache is doing, for probes and people."""
-
-    kind: str
-    """As `Resource` prints it: `Machine.cluster.x-k8s.io/v1beta2`."""
-    namespace: str | None
-    synced: bool
-    """The first list is complete: what the cache does not show did not exist, or was not selected, when listed."""
-    served: bool
-    objects: int
-    pending: int
-    """Own writes that the stream has not passed yet."""
-    inactivity: float
-    pulse: Pulse
-
-    @property
-    def trouble(self) -> str:
-        """Why nobody should rely on this cache now, or nothing. A kind that is not served is no trouble."""
-        pulse = self.pulse
-        if not self.served:
-            return ""
-        because = f": {pulse.error}" if pulse.error else ""
-        if pulse.stage in (Stage.WAITING, Stage.STOPPED):
-            return str(pulse.stage)
-        if not self.synced:
-            return f"not synced: {pulse.stage} for {pulse.stage_seconds:.0f} s{because}"
-        if (pulse.failing_seconds or 0.0) > _PATIENCE or pulse.silent_seconds > 2 * self.inactivity:
-            return f"nothing heard for {pulse.silent_seconds:.0f} s: {pulse.stage}{because}"
-        return ""
 
 
 class Cache(Generic[K]):
@@ -126,7 +93,7 @@ class Cache(Generic[K]):
         self._inactivity = inactivity
         self._store: Store[K] = Store()
         self._listeners: dict[object, tuple[Callable[[Change[K]], None], Callable[[], None]]] = {}
-        self._doubts: dict[Key, object] = {}
+        self._doubts: dict[NamespacedName, object] = {}
         self._unserved = ""
         self._untold: deque[Change[K]] = deque()
         self._reflector: Reflector[K] = Reflector(
@@ -196,12 +163,12 @@ class Cache(Generic[K]):
         """All objects, or those of `namespace`, as they are at this moment."""
         return self._store.items(namespace)
 
-    def add_index(self, name: Hashable, terms: Terms[K]) -> None:
-        """Make objects findable by the values that `terms` gives for them.
+    def add_index(self, name: Hashable, values_of: IndexFunction[K]) -> None:
+        """Make objects findable by the values that `values_of` gives for them.
 
-        An object for which `terms` raises is logged and found under no value. ValueError if `name` is taken.
+        An object for which `values_of` raises is logged and found under no value. ValueError if `name` is taken.
         """
-        self._store.add_index(name, terms)
+        self._store.add_index(name, values_of)
 
     def remove_index(self, name: Hashable) -> None:
         """Keep this index no longer. KeyError, naming those there are, for an unknown one."""
@@ -309,17 +276,17 @@ class Cache(Generic[K]):
         self.synced.set()
         self.settled.set()
 
-    def _entered(self, stage: Stage) -> None:
-        if stage is Stage.LISTING:
+    def _entered(self, stage: FollowStage) -> None:
+        if stage is FollowStage.LISTING:
             self._store.asking()
-        elif stage is Stage.NOT_SERVED:
+        elif stage is FollowStage.NOT_SERVED:
             self._unserved = self._reflector.pulse.error
             self.settled.set()
 
     def _covers(self, namespace: str | None) -> bool:
         return self.namespace is None or namespace is None or namespace == self.namespace
 
-    def _key(self, name: str, namespace: str | None) -> Key:
+    def _key(self, name: str, namespace: str | None) -> NamespacedName:
         return (namespace or self.namespace, name) if self.kind.RESOURCE.namespaced else (None, name)
 
 
@@ -354,10 +321,10 @@ class _Sink(Generic[K]):
         self._listed = listed
         self._changed = changed
 
-    async def replace(self, objects: dict[Key, Object[K]], version: str, /) -> None:
+    async def replace(self, objects: dict[NamespacedName, Object[K]], version: str, /) -> None:
         await self._listed(self._store.replacing(objects, version))
 
-    async def rewind(self, objects: dict[Key, Object[K]], version: str, /) -> None:
+    async def rewind(self, objects: dict[NamespacedName, Object[K]], version: str, /) -> None:
         await self._listed(self._store.rewinding(objects, version))
 
     def put(self, new: Object[K], /) -> None:

@@ -35,16 +35,15 @@ Sources: Kubernetes API concepts, "Efficient detection of changes" and "Streamin
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from enum import StrEnum
 from random import Random
 from typing import Generic, NoReturn, Protocol
 
 import structlog
-from msgspec import Struct
 
 from windlass.api.meta import K
 from windlass.kube.backoff import Backoff, Constant, Exponential
-from windlass.kube.client.overlay import Key, ordinal
+from windlass.kube.cache.health import FollowStage, Pulse
+from windlass.kube.client.overlay import ordinal
 from windlass.kube.client.reading import Page
 from windlass.kube.client.watch import Event, EventType
 from windlass.kube.clock import Clock, SystemClock
@@ -59,7 +58,7 @@ from windlass.kube.errors import (
     Silent,
     TransportError,
 )
-from windlass.kube.object import Object
+from windlass.kube.object import NamespacedName, Object
 
 RECONNECT = Exponential(0.2).at_most(30.0).jittered(0.5)
 """Between attempts at a server that does not answer: an API server restarts within seconds."""
@@ -73,17 +72,6 @@ _PATIENCE_WITH_OLD_LISTS = 3
 _SILENT_WATCHES_BEFORE_LIST = 2
 
 log = structlog.stdlib.get_logger(__name__)
-
-
-class Stage(StrEnum):
-    """Where a reflector is; the value is how people read it."""
-
-    WAITING = "not started"
-    LISTING = "listing"
-    WATCHING = "watching"
-    BACKING_OFF = "backing off"
-    NOT_SERVED = "kind not served"
-    STOPPED = "stopped"
 
 
 class Watchable(Protocol):
@@ -125,40 +113,11 @@ class Sink(Protocol[K]):
     Nothing else is told until `replace` or `rewind` has returned.
     """
 
-    async def replace(self, objects: dict[Key, Object[K]], version: str, /) -> object: ...
-    async def rewind(self, objects: dict[Key, Object[K]], version: str, /) -> object: ...
+    async def replace(self, objects: dict[NamespacedName, Object[K]], version: str, /) -> object: ...
+    async def rewind(self, objects: dict[NamespacedName, Object[K]], version: str, /) -> object: ...
     def put(self, new: Object[K], /) -> object: ...
     def delete(self, last: Object[K], /) -> object: ...
     def reach(self, version: str, /) -> object: ...
-
-
-class Pulse(Struct, frozen=True):
-    """How a reflector is doing. Times are seconds."""
-
-    stage: Stage
-    stage_seconds: float
-    """How long it has been in `stage`."""
-    silent_seconds: float
-    """How long ago the server last gave a sign of life: an event, a bookmark, a page of a list, a watch that opened."""
-    listed: bool
-    """At least one list was complete."""
-    error: str = ""
-    """What went wrong last, as long as nothing went well after it."""
-    failures: int = 0
-    """Attempts in a row that failed."""
-    failing_seconds: float | None = None
-    """For how long they have been failing; None while a watch is open."""
-    lists: int = 0
-    """Lists that were complete, since the start."""
-    watches: int = 0
-    """Watches begun, since the start."""
-    skipped: int = 0
-    """Objects left out because nobody can read their metadata, counted each time they are sent."""
-
-    @property
-    def failing(self) -> str:
-        """What goes wrong now, or nothing: once a watch is open it goes well, although nothing may have come yet."""
-        return self.error if self.failing_seconds is not None else ""
 
 
 class _Rewound(KubeError):
@@ -183,7 +142,7 @@ class Reflector(Generic[K]):
         field_selector: str = "",
         inactivity: float = 75.0,
         page_size: int = 500,
-        on_stage: Callable[[Stage], None] = lambda stage: None,
+        on_stage: Callable[[FollowStage], None] = lambda stage: None,
         backoff: Backoff = RECONNECT,
         clock: Clock | None = None,
         random: Random | None = None,
@@ -202,7 +161,7 @@ class Reflector(Generic[K]):
         self._random = random or Random()
         self._log = log.bind(kind=str(kind.RESOURCE), **({"namespace": namespace} if namespace else {}))
 
-        self._stage = Stage.WAITING
+        self._stage = FollowStage.WAITING
         self._since = self._heard_at = self._failing_since = self._clock.monotonic()
         self._open_since: float | None = None
         self._version = ""
@@ -214,7 +173,7 @@ class Reflector(Generic[K]):
         self._lists = self._watches = self._skipped = 0
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> FollowStage:
         return self._stage
 
     @property
@@ -236,7 +195,7 @@ class Reflector(Generic[K]):
     async def run(self) -> NoReturn:
         """Follow until cancelled. May be run again afterwards; then it begins with a list."""
         self._version = ""
-        self._enter(Stage.LISTING)
+        self._enter(FollowStage.LISTING)
         try:
             while True:
                 try:
@@ -248,22 +207,22 @@ class Reflector(Generic[K]):
                     self._log.exception("following failed in an unforeseen way")
                     self._stumble(error)
         finally:
-            self._enter(Stage.STOPPED)
+            self._enter(FollowStage.STOPPED)
 
     async def _step(self) -> None:
         match self._stage:
-            case Stage.LISTING if not self._streams_lists or self._failed_lists >= _PATIENCE_WITH_STREAMING:
+            case FollowStage.LISTING if not self._streams_lists or self._failed_lists >= _PATIENCE_WITH_STREAMING:
                 await self._list()
-            case Stage.LISTING | Stage.WATCHING:
+            case FollowStage.LISTING | FollowStage.WATCHING:
                 await self._follow()
             case _:
                 await self._clock.sleep(self._pause)
-                self._enter(Stage.WATCHING if self._version else Stage.LISTING)
+                self._enter(FollowStage.WATCHING if self._version else FollowStage.LISTING)
 
     # what goes well
 
     async def _list(self) -> None:
-        objects: dict[Key, Object[K]] = {}
+        objects: dict[NamespacedName, Object[K]] = {}
         version = ""
         pages = self._source.list_pages(
             self._kind,
@@ -285,7 +244,7 @@ class Reflector(Generic[K]):
 
     async def _follow(self) -> None:
         """One watch to its end; in LISTING it begins with everything that exists."""
-        gathered: dict[Key, Object[K]] | None = {} if self._stage is Stage.LISTING else None
+        gathered: dict[NamespacedName, Object[K]] | None = {} if self._stage is FollowStage.LISTING else None
         began = self._clock.monotonic()
         self._watches += 1
         events = self._source.watch(
@@ -321,7 +280,7 @@ class Reflector(Generic[K]):
         if not heard and self._clock.monotonic() - began < _SHORTEST_WATCH:
             raise TransportError("the server ended the watch as soon as it began")
 
-    def _gather(self, gathered: dict[Key, Object[K]], event: Event[K]) -> None:
+    def _gather(self, gathered: dict[NamespacedName, Object[K]], event: Event[K]) -> None:
         """Take one event of a streaming list."""
         match event.type:
             case EventType.BOOKMARK:
@@ -332,7 +291,7 @@ class Reflector(Generic[K]):
             case _:
                 gathered[event.object.key] = event.object
 
-    async def _listed(self, objects: dict[Key, Object[K]], version: str) -> None:
+    async def _listed(self, objects: dict[NamespacedName, Object[K]], version: str) -> None:
         if not version:
             raise TransportError("the server's list has no resourceVersion to watch from")
         order = ordinal(version)
@@ -348,7 +307,7 @@ class Reflector(Generic[K]):
         self._old_lists = self._failed_lists = self._silences = 0
         self._lists += 1
         self._well()
-        self._enter(Stage.WATCHING)
+        self._enter(FollowStage.WATCHING)
 
     def _take(self, event: Event[K]) -> None:
         """Take one event of a watch."""
@@ -389,7 +348,7 @@ class Reflector(Generic[K]):
         """A watch is open, and did not end as soon as it began."""
         return self._open_since is not None and now - self._open_since >= _SHORTEST_WATCH
 
-    def _enter(self, stage: Stage) -> None:
+    def _enter(self, stage: FollowStage) -> None:
         if stage is not self._stage:
             self._stage = stage
             self._since = self._clock.monotonic()
@@ -400,28 +359,28 @@ class Reflector(Generic[K]):
     def _stumble(self, error: Exception) -> None:
         """Decide how to go on after `error`, by the table at the top."""
         stage, text = self._stage, str(error)
-        if stage is Stage.LISTING and self._streams_lists and isinstance(error, BadRequest | Invalid):
+        if stage is FollowStage.LISTING and self._streams_lists and isinstance(error, BadRequest | Invalid):
             self._streams_lists = False
             self._log.info("the server refuses streaming lists; listing in pages", error=text)
             return
-        if stage is Stage.WATCHING and isinstance(error, Silent):
+        if stage is FollowStage.WATCHING and isinstance(error, Silent):
             self._well()  # all that time the watch was open
             self._silences += 1
             self._log.debug("nothing came, watching anew", silences=self._silences)
             if self._silences >= _SILENT_WATCHES_BEFORE_LIST:
                 self._version = ""
-                self._enter(Stage.LISTING)
+                self._enter(FollowStage.LISTING)
             return
         if not self._failures:
             self._failing_since = self._clock.monotonic()
         self._failures += 1
         self._note(error, text)
-        if stage is Stage.LISTING:
+        if stage is FollowStage.LISTING:
             self._failed_lists += 1
         if isinstance(error, NotServed):
             self._version = ""
             self._pause = NOT_SERVED.delay(self._failures, self._random)
-            self._enter(Stage.NOT_SERVED)
+            self._enter(FollowStage.NOT_SERVED)
             return
         if isinstance(error, Gone | _Rewound):
             self._version = ""
@@ -430,7 +389,7 @@ class Reflector(Generic[K]):
         self._pause = self._backoff.delay(max(self._failures, self._relists), self._random)
         if isinstance(error, ApiError) and error.retry_after is not None:
             self._pause = max(self._pause, Constant(error.retry_after).jittered(0.2).delay(1, self._random))
-        self._enter(Stage.BACKING_OFF)
+        self._enter(FollowStage.BACKING_OFF)
 
     def _note(self, error: Exception, text: str) -> None:
         repeated, self._error = text == self._error, text

@@ -28,15 +28,15 @@ import structlog
 from msgspec import Struct
 
 from windlass.api.meta import K
-from windlass.kube.client.overlay import Key, Overlay, Tombstone, ordinal
-from windlass.kube.object import Object
+from windlass.kube.client.overlay import Overlay, Tombstone, ordinal
+from windlass.kube.object import NamespacedName, Object
 
 STEP = 100
 """Objects of a list that are taken in at once: a few milliseconds, decoding for indexes included."""
 
 log = structlog.stdlib.get_logger(__name__)
 
-Terms = Callable[[Object[K]], Iterable[str]]
+IndexFunction = Callable[[Object[K]], Iterable[str]]
 """The values under which an index finds an object. May raise DecodeError: then it is found under none."""
 
 
@@ -57,10 +57,10 @@ class Store(Generic[K]):
 
     def __init__(self) -> None:
         self.position: int | None = None
-        self._streamed: dict[Key, Object[K]] = {}
+        self._streamed: dict[NamespacedName, Object[K]] = {}
         self._overlay: Overlay[K] = Overlay()
         self._indexes: dict[Hashable, _Index[K]] = {}
-        self._suspects: dict[Key, Tombstone] = {}
+        self._suspects: dict[NamespacedName, Tombstone] = {}
 
     def __len__(self) -> int:
         """How many objects the stream shows."""
@@ -73,22 +73,22 @@ class Store(Generic[K]):
 
     # reads
 
-    def get(self, key: Key) -> Object[K] | None:
+    def get(self, key: NamespacedName) -> Object[K] | None:
         return self._overlay.view(key, self._streamed.get(key))
 
     def items(self, namespace: str | None = None) -> Iterator[Object[K]]:
         """All objects, or those of one namespace, as they are at this moment."""
-        keys: Iterable[Key] = self._streamed
+        keys: Iterable[NamespacedName] = self._streamed
         if self._overlay:
             keys = dict.fromkeys([*self._streamed, *self._overlay])
         found = [self.get(key) for key in keys if namespace is None or key[0] == namespace]
         return iter([item for item in found if item is not None])
 
-    def add_index(self, name: Hashable, terms: Terms[K]) -> None:
-        """Find objects by the values that `terms` gives for them. Raises ValueError if `name` is taken."""
+    def add_index(self, name: Hashable, values_of: IndexFunction[K]) -> None:
+        """Find objects by the values that `values_of` gives for them. Raises ValueError if `name` is taken."""
         if name in self._indexes:
             raise ValueError(f"there is an index {name!r} already")
-        index = self._indexes[name] = _Index(name, terms)
+        index = self._indexes[name] = _Index(name, values_of)
         for item in self.items():
             index.put(item.key, item)
 
@@ -114,15 +114,15 @@ class Store(Generic[K]):
         """The server is asked for a list now. What was said to be gone before and is in that list is not gone."""
         self._suspects = self._overlay.tombstones()
 
-    def replace(self, objects: dict[Key, Object[K]], version: str) -> list[Change[K]]:
+    def replace(self, objects: dict[NamespacedName, Object[K]], version: str) -> list[Change[K]]:
         """Everything that exists, as listed at `version`. The store keeps `objects`; the caller must not."""
         return _at_once(self.replacing(objects, version))
 
-    def rewind(self, objects: dict[Key, Object[K]], version: str) -> list[Change[K]]:
+    def rewind(self, objects: dict[NamespacedName, Object[K]], version: str) -> list[Change[K]]:
         """Like `replace`, after history itself went back (etcd restored from a backup): own writes are void too."""
         return _at_once(self.rewinding(objects, version))
 
-    def replacing(self, objects: dict[Key, Object[K]], version: str) -> "Steps[K]":
+    def replacing(self, objects: dict[NamespacedName, Object[K]], version: str) -> "Steps[K]":
         """`replace`, by steps of `STEP` objects. The stream must say nothing else before the last one."""
         before = self._streamed
         changes: list[Change[K]] = []
@@ -146,7 +146,7 @@ class Store(Generic[K]):
         self._settle_all()
         return changes
 
-    def rewinding(self, objects: dict[Key, Object[K]], version: str) -> "Steps[K]":
+    def rewinding(self, objects: dict[NamespacedName, Object[K]], version: str) -> "Steps[K]":
         """`rewind`, by steps."""
         stale = list(self._overlay)
         self._overlay.clear()
@@ -207,7 +207,7 @@ class Store(Generic[K]):
 
     # own writes
 
-    def tombstone(self, key: Key) -> Tombstone | None:
+    def tombstone(self, key: NamespacedName) -> Tombstone | None:
         """Take this before a live read, for `wrote`."""
         return self._overlay.tombstone(key)
 
@@ -219,14 +219,14 @@ class Store(Generic[K]):
         if self._overlay.wrote(answer, streamed=self._streamed.get(key), position=self.position):
             self._reindex(key)
 
-    def removed(self, key: Key, *, uid: str, resource_version: str = "") -> None:
+    def removed(self, key: NamespacedName, *, uid: str, resource_version: str = "") -> None:
         """The object `uid` is gone. `resource_version` is the last known of it, if one is known."""
         streamed = self._streamed.get(key)
         version = ordinal(resource_version)
         if self._overlay.removed(key, uid, version, streamed=streamed, position=self.position):
             self._reindex(key)
 
-    def _reindex(self, key: Key) -> None:
+    def _reindex(self, key: NamespacedName) -> None:
         if self._indexes:
             item = self.get(key)
             for index in self._indexes.values():
@@ -257,19 +257,19 @@ def _difference(old: Object[K] | None, new: Object[K] | None) -> list[Change[K]]
 class _Index(Generic[K]):
     """Keys by the values that a function gives for their objects."""
 
-    def __init__(self, name: Hashable, terms: Terms[K]) -> None:
+    def __init__(self, name: Hashable, values_of: IndexFunction[K]) -> None:
         self.name = name
-        self._terms = terms
-        self._keys: dict[str, dict[Key, None]] = {}
-        self._values: dict[Key, tuple[str, ...]] = {}
-        self._known: dict[Key, tuple[str, str]] = {}
+        self._function = values_of
+        self._keys: dict[str, dict[NamespacedName, None]] = {}
+        self._values: dict[NamespacedName, tuple[str, ...]] = {}
+        self._known: dict[NamespacedName, tuple[str, str]] = {}
 
-    def keys(self, value: str) -> list[Key]:
+    def keys(self, value: str) -> list[NamespacedName]:
         return list(self._keys.get(value, ()))
 
-    def over(self, objects: Mapping[Key, Object[K]]) -> Generator[None, None, "_Index[K]"]:
+    def over(self, objects: Mapping[NamespacedName, Object[K]]) -> Generator[None, None, "_Index[K]"]:
         """The same index over these objects, of which it looks into those that it does not know."""
-        other: _Index[K] = _Index(self.name, self._terms)
+        other: _Index[K] = _Index(self.name, self._function)
         for count, (key, item) in enumerate(objects.items(), start=1):
             identity = (item.uid, item.resource_version)
             known = self._known.get(key) == identity
@@ -278,7 +278,7 @@ class _Index(Generic[K]):
                 yield
         return other
 
-    def put(self, key: Key, item: Object[K] | None) -> None:
+    def put(self, key: NamespacedName, item: Object[K] | None) -> None:
         # The echo of an own write is the object that is indexed already: looking into it again would double the cost.
         identity = None if item is None else (item.uid, item.resource_version)
         if identity is not None and self._known.get(key) == identity:
@@ -292,7 +292,7 @@ class _Index(Generic[K]):
         if item is not None and identity is not None:
             self._file(key, identity, self._values_of(item))
 
-    def _file(self, key: Key, identity: tuple[str, str], values: tuple[str, ...]) -> None:
+    def _file(self, key: NamespacedName, identity: tuple[str, str], values: tuple[str, ...]) -> None:
         for value in values:
             self._keys.setdefault(value, {})[key] = None
         if values:
@@ -301,7 +301,7 @@ class _Index(Generic[K]):
 
     def _values_of(self, item: Object[K]) -> tuple[str, ...]:
         try:
-            return tuple(dict.fromkeys(self._terms(item)))
+            return tuple(dict.fromkeys(self._function(item)))
         except Exception as error:
             # One odd object must not stop the stream of all others.
             log.warning("an index leaves out an object", index=str(self.name), object=repr(item), error=str(error))

@@ -27,15 +27,12 @@ are not integers (an aggregated API server may do as it likes) nothing is laid o
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
-from typing import Generic, TypeAlias
+from typing import Generic
 
 from msgspec import Struct
 
 from windlass.api.meta import K
-from windlass.kube.object import Object
-
-Key: TypeAlias = tuple[str | None, str]
-"""(namespace, name); the namespace is None for cluster-scoped kinds."""
+from windlass.kube.object import NamespacedName, Object
 
 
 def ordinal(resource_version: str) -> int | None:
@@ -81,16 +78,16 @@ class Overlay(Generic[K]):
     """
 
     def __init__(self) -> None:
-        self._entries: dict[Key, Written[K] | Tombstone] = {}
-        self._due: list[tuple[int, Key]] = []
+        self._entries: dict[NamespacedName, Written[K] | Tombstone] = {}
+        self._due: list[tuple[int, NamespacedName]] = []
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def __iter__(self) -> Iterator[Key]:
+    def __iter__(self) -> Iterator[NamespacedName]:
         return iter(self._entries)
 
-    def view(self, key: Key, streamed: Object[K] | None) -> Object[K] | None:
+    def view(self, key: NamespacedName, streamed: Object[K] | None) -> Object[K] | None:
         """What there is under `key`, own writes included."""
         entry = self._entries.get(key)
         if entry is None:
@@ -114,7 +111,7 @@ class Overlay(Generic[K]):
         return True
 
     def removed(
-        self, key: Key, uid: str, version: int | None, *, streamed: Object[K] | None, position: int | None
+        self, key: NamespacedName, uid: str, version: int | None, *, streamed: Object[K] | None, position: int | None
     ) -> bool:
         """The object `uid`, last known at `version`, is gone. Another object under the same key is not touched."""
         entry = self._entries.get(key)
@@ -131,7 +128,7 @@ class Overlay(Generic[K]):
         self._put(key, Tombstone(uid, last))
         return True
 
-    def settle(self, key: Key, streamed: Object[K] | None, position: int | None) -> bool:
+    def settle(self, key: NamespacedName, streamed: Object[K] | None, position: int | None) -> bool:
         """Let the entry of `key` go if the stream has passed it."""
         entry = self._entries.get(key)
         if entry is None or position is None or position < entry.version:
@@ -141,28 +138,28 @@ class Overlay(Generic[K]):
         del self._entries[key]
         return True
 
-    def passed(self, position: int, streamed: Callable[[Key], Object[K] | None]) -> list[Key]:
+    def passed(self, position: int, streamed: Callable[[NamespacedName], Object[K] | None]) -> list[NamespacedName]:
         """Let go what a stream at `position` has passed; the keys of the entries that went.
 
         A tombstone whose object the stream still shows stays, until `settle` hears of the deletion.
         """
-        gone: list[Key] = []
+        gone: list[NamespacedName] = []
         while self._due and self._due[0][0] <= position:
             _, key = heappop(self._due)
             if self.settle(key, streamed(key), position):
                 gone.append(key)
         return gone
 
-    def tombstones(self) -> dict[Key, Tombstone]:
+    def tombstones(self) -> dict[NamespacedName, Tombstone]:
         """Those that lie now; for `lift`, once the server has answered a question that is asked from now on."""
         return {key: entry for key, entry in self._entries.items() if isinstance(entry, Tombstone)}
 
-    def tombstone(self, key: Key) -> Tombstone | None:
+    def tombstone(self, key: NamespacedName) -> Tombstone | None:
         """The one of `key`, if there is one now."""
         entry = self._entries.get(key)
         return entry if isinstance(entry, Tombstone) else None
 
-    def lift(self, key: Key, tombstone: Tombstone | None, shown: Object[K] | None) -> bool:
+    def lift(self, key: NamespacedName, tombstone: Tombstone | None, shown: Object[K] | None) -> bool:
         """`shown` is what the server answered to a question that was asked when `tombstone` lay already.
 
         The server answers such questions with what is there, so the object was never gone.
@@ -171,7 +168,7 @@ class Overlay(Generic[K]):
             return False
         return self._entries.get(key) is tombstone and self.drop(key)
 
-    def drop(self, key: Key) -> bool:
+    def drop(self, key: NamespacedName) -> bool:
         """Forget the entry of `key`, whatever it is."""
         return self._entries.pop(key, None) is not None
 
@@ -179,7 +176,7 @@ class Overlay(Generic[K]):
         self._entries.clear()
         self._due.clear()
 
-    def _put(self, key: Key, entry: Written[K] | Tombstone) -> None:
+    def _put(self, key: NamespacedName, entry: Written[K] | Tombstone) -> None:
         self._entries[key] = entry
         heappush(self._due, (entry.version, key))
 

@@ -37,7 +37,7 @@ Pod" of the Kubernetes documentation.
 """
 
 from windlass.kube.config.cluster import ClusterConfig, Impersonation, Tls
-from windlass.kube.config.credentials import ClientCertificate, Constant, Credential, CredentialSource, FromFiles
+from windlass.kube.config.credentials import ClientCertificate, Credential, CredentialSource, FixedCredential, FromFiles
 from windlass.kube.config.exec_plugin import ExecPlugin
 from windlass.kube.config.in_cluster import in_cluster
 from windlass.kube.config.load import load
@@ -45,10 +45,10 @@ from windlass.kube.config.load import load
 __all__ = [
     "ClientCertificate",
     "ClusterConfig",
-    "Constant",
     "Credential",
     "CredentialSource",
     "ExecPlugin",
+    "FixedCredential",
     "FromFiles",
     "Impersonation",
     "Tls",

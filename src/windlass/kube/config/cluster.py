@@ -7,7 +7,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct, field
 
-from windlass.kube.config.credentials import ClientCertificate, Constant, Credential, CredentialSource
+from windlass.kube.config.credentials import ClientCertificate, Credential, CredentialSource, FixedCredential
 from windlass.kube.errors import ConfigError
 
 HOW_TO_WRITE_A_URL = "write it as https://host:port, with a port from 1 to 65535"
@@ -83,7 +83,7 @@ class ClusterConfig(Struct, frozen=True):
 
     server: str
     tls: Tls = field(default_factory=Tls)
-    credentials: CredentialSource = field(default_factory=lambda: Constant(Credential()))
+    credentials: CredentialSource = field(default_factory=lambda: FixedCredential(Credential()))
     namespace: str = "default"
     proxy: str | None = None
     impersonate: Impersonation = field(default_factory=Impersonation)

@@ -63,7 +63,7 @@ class CredentialSource(Protocol):
         ...
 
 
-class Constant:
+class FixedCredential:
     """A credential that does not change while the process runs."""
 
     __slots__ = ("_credential",)

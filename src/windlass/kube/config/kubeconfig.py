@@ -24,7 +24,7 @@ class Extension(Struct, frozen=True):
     extension: Any = None
 
 
-class Cluster(Struct, rename="kebab", frozen=True):
+class KubeconfigCluster(Struct, rename="kebab", frozen=True):
     server: str = ""
     tls_server_name: str = ""
     insecure_skip_tls_verify: bool = False
@@ -79,7 +79,7 @@ class Context(Struct, frozen=True):
     namespace: str = ""
 
 
-class Entry(Struct, Generic[E], frozen=True):
+class Named(Struct, Generic[E], frozen=True):
     """A named entry and where it stands, as `where` for messages: `/home/me/.kube/config: users['admin']`."""
 
     name: str
@@ -97,9 +97,9 @@ class Kubeconfig(Struct):
 
     files: list[Path] = field(default_factory=list)
     current_context: str = ""
-    clusters: dict[str, Entry[Cluster]] = field(default_factory=dict)
-    users: dict[str, Entry[User]] = field(default_factory=dict)
-    contexts: dict[str, Entry[Context]] = field(default_factory=dict)
+    clusters: dict[str, Named[KubeconfigCluster]] = field(default_factory=dict)
+    users: dict[str, Named[User]] = field(default_factory=dict)
+    contexts: dict[str, Named[Context]] = field(default_factory=dict)
 
     @property
     def origin(self) -> str:
@@ -113,13 +113,13 @@ def read(files: Iterable[Path]) -> Kubeconfig:
         top = _document(file)
         merged.files.append(file)
         merged.current_context = merged.current_context or _text(top, "current-context", file)
-        _merge(merged.clusters, _entries(top, "clusters", "cluster", Cluster, file=file))
+        _merge(merged.clusters, _entries(top, "clusters", "cluster", KubeconfigCluster, file=file))
         _merge(merged.users, _entries(top, "users", "user", User, file=file))
         _merge(merged.contexts, _entries(top, "contexts", "context", Context, file=file))
     return merged
 
 
-def _merge(into: dict[str, Entry[E]], entries: Iterable[Entry[E]]) -> None:
+def _merge(into: dict[str, Named[E]], entries: Iterable[Named[E]]) -> None:
     for entry in entries:
         into.setdefault(entry.name, entry)
 
@@ -149,7 +149,7 @@ def _text(top: dict[str, Any], key: str, file: Path) -> str:
     return value
 
 
-def _entries(top: dict[str, Any], plural: str, singular: str, shape: type[E], *, file: Path) -> Iterable[Entry[E]]:
+def _entries(top: dict[str, Any], plural: str, singular: str, shape: type[E], *, file: Path) -> Iterable[Named[E]]:
     listed = top.get(plural, [])
     if not isinstance(listed, list):
         raise ConfigError(f"{file}: {plural}: must be a list")
@@ -164,4 +164,4 @@ def _entries(top: dict[str, Any], plural: str, singular: str, shape: type[E], *,
             reason, _, at = str(error).partition(" - at `$")
             at = at.rstrip("`")
             raise ConfigError(f"{where}.{singular}{at}: {reason[:1].lower()}{reason[1:]}") from None
-        yield Entry(name, value, file, where)
+        yield Named(name, value, file, where)

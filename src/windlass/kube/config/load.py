@@ -11,10 +11,10 @@ from typing import Any
 from windlass.kube.config import kubeconfig as files
 from windlass.kube.config import proxy
 from windlass.kube.config.cluster import HOW_TO_WRITE_A_URL, ClusterConfig, Impersonation, Tls, check, http_url
-from windlass.kube.config.credentials import ClientCertificate, Constant, Credential, CredentialSource, FromFiles
+from windlass.kube.config.credentials import ClientCertificate, Credential, CredentialSource, FixedCredential, FromFiles
 from windlass.kube.config.exec_plugin import ExecPlugin
 from windlass.kube.config.in_cluster import in_cluster, is_in_cluster
-from windlass.kube.config.kubeconfig import Cluster, Context, Entry, Kubeconfig, User
+from windlass.kube.config.kubeconfig import Context, Kubeconfig, KubeconfigCluster, Named, User
 from windlass.kube.errors import ConfigError
 
 EXEC_EXTENSION = "client.authentication.k8s.io/exec"
@@ -51,7 +51,7 @@ def load(
     return ClusterConfig(
         server=_server(cluster),
         tls=_tls(cluster),
-        credentials=_credentials(user, cluster) if user else Constant(Credential()),
+        credentials=_credentials(user, cluster) if user else FixedCredential(Credential()),
         namespace=namespace or chosen.value.namespace or "default",
         proxy=_proxy(cluster, environ),
         impersonate=impersonate or (_impersonation(user) if user else Impersonation()),
@@ -68,7 +68,7 @@ def _candidates(kubeconfig: str | Path | None, environ: Mapping[str, str]) -> li
     return [Path(environ.get("HOME") or Path.home()) / ".kube" / "config"]
 
 
-def _context(config: Kubeconfig, wanted: str | None) -> Entry[Context]:
+def _context(config: Kubeconfig, wanted: str | None) -> Named[Context]:
     name = wanted or config.current_context
     if not name:
         raise ConfigError(
@@ -84,8 +84,8 @@ def _context(config: Kubeconfig, wanted: str | None) -> Entry[Context]:
 
 
 def _referenced(
-    config: Kubeconfig, context: Entry[Context], noun: str, name: str, there: dict[str, Entry[Any]]
-) -> Entry[Any]:
+    config: Kubeconfig, context: Named[Context], noun: str, name: str, there: dict[str, Named[Any]]
+) -> Named[Any]:
     if not name:
         raise ConfigError(f"{context.where}.context.{noun}: is not set: name one of {_names(there)}")
     if name not in there:
@@ -99,7 +99,7 @@ def _names(entries: Mapping[str, Any]) -> str:
     return ", ".join(repr(name) for name in entries) or "none"
 
 
-def _server(cluster: Entry[Cluster]) -> str:
+def _server(cluster: Named[KubeconfigCluster]) -> str:
     server = cluster.value.server.strip().rstrip("/")
     if http_url(server) is None:
         raise ConfigError(
@@ -108,7 +108,7 @@ def _server(cluster: Entry[Cluster]) -> str:
     return server
 
 
-def _tls(cluster: Entry[Cluster]) -> Tls:
+def _tls(cluster: Named[KubeconfigCluster]) -> Tls:
     said = cluster.value
     authority, field = None, "certificate-authority"
     if said.certificate_authority_data:
@@ -128,7 +128,7 @@ def _tls(cluster: Entry[Cluster]) -> Tls:
     return tls
 
 
-def _proxy(cluster: Entry[Cluster], environ: Mapping[str, str]) -> str | None:
+def _proxy(cluster: Named[KubeconfigCluster], environ: Mapping[str, str]) -> str | None:
     server, url = _server(cluster), cluster.value.proxy_url
     source = f"{cluster.where}.cluster.proxy-url" if url else "the environment's proxy"
     url = url or proxy.from_environment(server, environ) or ""
@@ -150,7 +150,7 @@ def _proxy(cluster: Entry[Cluster], environ: Mapping[str, str]) -> str | None:
     return url
 
 
-def _impersonation(user: Entry[User]) -> Impersonation:
+def _impersonation(user: Named[User]) -> Impersonation:
     said = user.value
     if not said.as_user and (said.as_groups or said.as_uid or said.as_user_extra):
         raise ConfigError(f"{user.where}.user.as: must be set when groups, uid or extra are to be impersonated")
@@ -158,7 +158,7 @@ def _impersonation(user: Entry[User]) -> Impersonation:
     return Impersonation(user=said.as_user, groups=tuple(said.as_groups), uid=said.as_uid, extra=extra)
 
 
-def _credentials(user: Entry[User], cluster: Entry[Cluster]) -> CredentialSource:
+def _credentials(user: Named[User], cluster: Named[KubeconfigCluster]) -> CredentialSource:
     said = user.value
     if (said.token or said.token_file) and said.username:
         raise ConfigError(f"{user.where}.user: token and username are two ways to log in: remove one of them")
@@ -172,17 +172,17 @@ def _credentials(user: Entry[User], cluster: Entry[Cluster]) -> CredentialSource
     credential = _read_credential(user)
     if said.token_file or said.client_certificate or said.client_key:
         return FromFiles(lambda: _read_credential(user))
-    return Constant(credential)
+    return FixedCredential(credential)
 
 
-def _read_credential(user: Entry[User]) -> Credential:
+def _read_credential(user: Named[User]) -> Credential:
     certificate = _certificate(user)
     if certificate is not None:
         check(certificate)
     return Credential(authorization=_authorization(user), certificate=certificate)
 
 
-def _authorization(user: Entry[User]) -> str:
+def _authorization(user: Named[User]) -> str:
     said = user.value
     token = said.token
     if said.token_file:
@@ -203,7 +203,7 @@ def _authorization(user: Entry[User]) -> str:
     return ""
 
 
-def _certificate(user: Entry[User]) -> ClientCertificate | None:
+def _certificate(user: Named[User]) -> ClientCertificate | None:
     said = user.value
     chain = _either(user, "client-certificate", said.client_certificate_data, said.client_certificate)
     key = _either(user, "client-key", said.client_key_data, said.client_key)
@@ -215,13 +215,13 @@ def _certificate(user: Entry[User]) -> ClientCertificate | None:
     return ClientCertificate(chain, key, origin=f"{user.where}.user")
 
 
-def _either(user: Entry[User], name: str, data: str, path: str) -> bytes | None:
+def _either(user: Named[User], name: str, data: str, path: str) -> bytes | None:
     if data:
         return _data(user, f"user.{name}-data", data)
     return _file(user, f"user.{name}", path) if path else None
 
 
-def _exec_plugin(user: Entry[User], cluster: Entry[Cluster]) -> ExecPlugin:
+def _exec_plugin(user: Named[User], cluster: Named[KubeconfigCluster]) -> ExecPlugin:
     plugin = user.value.exec
     assert plugin is not None
     if plugin.api_version == "client.authentication.k8s.io/v1" and not plugin.interactive_mode:
@@ -243,7 +243,7 @@ def _exec_plugin(user: Entry[User], cluster: Entry[Cluster]) -> ExecPlugin:
     )
 
 
-def _cluster_info(cluster: Entry[Cluster]) -> dict[str, Any]:
+def _cluster_info(cluster: Named[KubeconfigCluster]) -> dict[str, Any]:
     said, tls = cluster.value, _tls(cluster)
     info: dict[str, Any] = {"server": _server(cluster)}
     if said.tls_server_name:
@@ -260,7 +260,7 @@ def _cluster_info(cluster: Entry[Cluster]) -> dict[str, Any]:
     return info
 
 
-def _no_auth_provider(user: Entry[User]) -> str:
+def _no_auth_provider(user: Named[User]) -> str:
     provider = user.value.auth_provider
     name = provider.name if provider else ""
     remedy = {
@@ -271,7 +271,7 @@ def _no_auth_provider(user: Entry[User]) -> str:
     return f"{user.where}.user.auth-provider: {name!r} is not supported (Kubernetes removed these in 1.26): {remedy}"
 
 
-def _data(entry: Entry[Any], field: str, text: str) -> bytes:
+def _data(entry: Named[Any], field: str, text: str) -> bytes:
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError) as error:
@@ -280,7 +280,7 @@ def _data(entry: Entry[Any], field: str, text: str) -> bytes:
         ) from error
 
 
-def _file(entry: Entry[Any], field: str, text: str) -> bytes:
+def _file(entry: Named[Any], field: str, text: str) -> bytes:
     path = entry.path(text)
     try:
         return path.read_bytes()

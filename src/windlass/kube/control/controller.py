@@ -58,9 +58,6 @@ from windlass.kube.object import Object
 Key = TypeVar("Key", bound=Hashable)
 Snapshot = TypeVar("Snapshot")
 
-NamespacedName: TypeAlias = tuple[str | None, str]
-"""(namespace, name): `Object.key`."""
-
 Index: TypeAlias = Callable[[Object[Any]], Iterable[str]]
 """The values under which an object is to be found."""
 

@@ -1,8 +1,8 @@
 """Leader election by a Lease: one process writes, the others stand by, and nobody writes on borrowed time.
 
-    terms = Terms()                                            # 15 s lease, 10 s to renew, every 2 s
+    times = LeaseTimes()                                            # 15 s lease, 10 s to renew, every 2 s
     async with Client(config) as lease_client:                 # a client of its own: no write may stand in its way
-        election = Election(lease_client, "windlass", namespace="windlass", identity=own_identity(), terms=terms)
+        election = Election(lease_client, "windlass", namespace="windlass", identity=own_identity(), times=times)
         async with Client(config, fence=election) as client:   # writes only while it leads
             while True:
                 await election.acquire()                       # as long as it takes
@@ -48,10 +48,10 @@ from windlass.kube.clock import Clock, SystemClock, rfc3339_micro
 from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.errors import AlreadyExists, Conflict, DecodeError, Fenced, Forbidden, KubeError, NotFound
 from windlass.kube.object import Object
-from windlass.kube.process.terms import Terms
+from windlass.kube.process.lease_times import LeaseTimes
 from windlass.kube.verbs import Api, PatchType
 
-__all__ = ["Election", "Rival", "Terms", "held", "lease_permissions", "own_identity"]
+__all__ = ["Election", "LeaseTimes", "Rival", "held", "lease_permissions", "own_identity"]
 
 MANAGER = "windlass-leader-election"
 """Field manager of the record."""
@@ -76,7 +76,7 @@ class Election:
         *,
         namespace: str,
         identity: str,
-        terms: Terms | None = None,
+        times: LeaseTimes | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
     ) -> None:
@@ -88,7 +88,7 @@ class Election:
         self.name = name
         self.namespace = namespace
         self.identity = identity
-        self.terms = terms or Terms()
+        self.times = times or LeaseTimes()
         self._api = api
         self._clock = clock or SystemClock()
         self._random = random or Random()
@@ -113,13 +113,13 @@ class Election:
     @property
     def longest_write(self) -> float:
         """The longest time that a write may take, for clients whose `fence` this is."""
-        return self.terms.longest_write
+        return self.times.longest_write
 
     def gate(self, seconds: float) -> None:
         """Raise Fenced unless a write that takes up to `seconds` ends while the lease is surely ours."""
         if not self._leading:
             raise Fenced(f"not the leader: lease {self.namespace}/{self.name} is held by {self.holder or 'nobody'}")
-        left = self._expiry - self.terms.margin - self._clock.monotonic()
+        left = self._expiry - self.times.margin - self._clock.monotonic()
         if seconds >= left:
             why = f"is sure for {max(left, 0):.1f} s more, and the write may take {seconds:g} s"
             self._hold_back(why)
@@ -138,10 +138,10 @@ class Election:
                 if self._rival.holder != ahead:
                     ahead = self._rival.holder
                     self.tell_holder(ahead)
-                pause = min(self._jittered(self.terms.retry), max(self._rival.remaining, 0.1))
+                pause = min(self._jittered(self.times.retry), max(self._rival.remaining, 0.1))
                 trouble = ""
             except (KubeError, TimeoutError) as error:
-                pause = self._jittered(self.terms.retry)
+                pause = self._jittered(self.times.retry)
                 if (text := _describe(error)) != trouble:
                     trouble = text
                     self._log.warning("cannot compete for the lease", error=text)
@@ -192,13 +192,13 @@ class Election:
             self._held_back, self._warned_at = 0, now
 
     async def _renew_while_possible(self) -> str:
-        deadline = self._expiry - self.terms.duration + self.terms.renew_deadline
+        deadline = self._expiry - self.times.duration + self.times.renew_deadline
         while True:
-            await self._clock.sleep(min(self.terms.retry, max(deadline - self._clock.monotonic(), 0.0)))
+            await self._clock.sleep(min(self.times.retry, max(deadline - self._clock.monotonic(), 0.0)))
             try:
                 left = deadline - self._clock.monotonic()
                 if left <= 0:
-                    return f"not renewed for {self.terms.renew_deadline:g} s"
+                    return f"not renewed for {self.times.renew_deadline:g} s"
                 async with asyncio.timeout(min(left, self._attempt_timeout)):
                     await self._renew()
             except _Lost as lost:
@@ -206,7 +206,7 @@ class Election:
             except (KubeError, TimeoutError) as error:
                 self._log.warning("renewal failed, trying again", error=_describe(error))
             else:
-                deadline = self._expiry - self.terms.duration + self.terms.renew_deadline
+                deadline = self._expiry - self.times.duration + self.times.renew_deadline
 
     async def _try_to_take(self) -> bool:
         try:
@@ -260,17 +260,17 @@ class Election:
             await self._patch({"renewTime": rfc3339_micro(self._clock.now())})
         except NotFound:
             raise _Lost("the Lease object was deleted") from None
-        self._expiry = sent + self.terms.duration
+        self._expiry = sent + self.times.duration
 
     def _hold(self, *, since: float) -> None:
-        self._expiry = since + self.terms.duration
+        self._expiry = since + self.times.duration
         self._leading = True
 
     def _claim(self, transitions: int) -> dict[str, Any]:
         now = rfc3339_micro(self._clock.now())
         return {
             "holderIdentity": self.identity,
-            "leaseDurationSeconds": int(self.terms.duration),
+            "leaseDurationSeconds": int(self.times.duration),
             "acquireTime": now,
             "renewTime": now,
             "leaseTransitions": transitions,
@@ -298,7 +298,7 @@ class Election:
     @property
     def _attempt_timeout(self) -> float:
         """Two attempts fit into the renew deadline, so that one dead connection does not lose the lease."""
-        return self.terms.renew_deadline / 2
+        return self.times.renew_deadline / 2
 
     def _jittered(self, seconds: float) -> float:
         return seconds * (1 + 0.2 * self._random.random())

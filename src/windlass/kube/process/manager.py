@@ -63,11 +63,9 @@ from windlass.kube.control.reader import CacheReader
 from windlass.kube.control.worker import Running
 from windlass.kube.process.lag import LoopLag
 from windlass.kube.process.lease import Election
-from windlass.kube.process.pool import CachePool, Cluster
-from windlass.kube.process.switch import Switch
+from windlass.kube.process.pool import CachePool, ClusterClient
 from windlass.kube.process.tasks import end
-
-__all__ = ["FAILED", "Manager", "Switch"]
+from windlass.kube.process.toggle import Toggle
 
 FAILED = 1
 """Exit code of a hard exit."""
@@ -79,7 +77,7 @@ class _Entry(Struct):
     permits: Declared
     synced: bool = False
     running: Running[Any] | None = None
-    at_work: Switch = field(default_factory=Switch)
+    at_work: Toggle = field(default_factory=Toggle)
     task: asyncio.Task[None] | None = None
 
 
@@ -92,7 +90,7 @@ class Manager:
 
     def __init__(
         self,
-        client: Cluster,
+        client: ClusterClient,
         *,
         election: Election | None = None,
         metrics: Metrics | None = None,
@@ -123,7 +121,7 @@ class Manager:
         self._pool = CachePool(client, inactivity=inactivity, clock=clock, on_crash=self._crashed)
         self._lag = LoopLag(clock=self._clock, on_beat=metrics.lag if metrics else None)
         self._entries: dict[str, _Entry] = {}
-        self._works = Switch()
+        self._works = Toggle()
         self._frozen = not tune_gc
         self._entrant: asyncio.Task[Any] | None = None
         self._interrupted = False

@@ -33,7 +33,7 @@ from windlass.kube.verbs import Api
 CacheKey: TypeAlias = tuple[type[KubernetesObject], str | None, str, bool]
 
 
-class Cluster(Followable, Api, Protocol):
+class ClusterClient(Followable, Api, Protocol):
     """A client that can follow kinds (for the caches) and knows the verbs (for the reader and the executors)."""
 
     @property
@@ -72,7 +72,7 @@ class CachePool:
 
     def __init__(
         self,
-        client: Cluster,
+        client: ClusterClient,
         *,
         inactivity: float = INACTIVITY,
         clock: Clock | None = None,

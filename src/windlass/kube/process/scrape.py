@@ -63,7 +63,7 @@ _REMEMBERED = 256
 _HEADERS = {401: {"WWW-Authenticate": 'Bearer realm="metrics"'}, 429: {"Retry-After": "1"}}
 
 
-class Verdict(Struct, frozen=True):
+class Ruling(Struct, frozen=True):
     """HTTP status of the answer, and why, for people."""
 
     status: int
@@ -71,29 +71,29 @@ class Verdict(Struct, frozen=True):
 
 
 class _Memory:
-    """The last verdicts of one kind, each for `seconds`."""
+    """The last rulings of one kind, each for `seconds`."""
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         self._seconds = seconds
         self._clock = clock
-        self._verdicts: OrderedDict[bytes, tuple[Verdict, float]] = OrderedDict()
+        self._rulings: OrderedDict[bytes, tuple[Ruling, float]] = OrderedDict()
 
     def __contains__(self, digest: bytes) -> bool:
         """It was so once, perhaps longer ago than it holds."""
-        return digest in self._verdicts
+        return digest in self._rulings
 
-    def get(self, digest: bytes) -> Verdict | None:
-        verdict, until = self._verdicts.get(digest, (None, 0.0))
-        return verdict if until > self._clock.monotonic() else None
+    def get(self, digest: bytes) -> Ruling | None:
+        ruling, until = self._rulings.get(digest, (None, 0.0))
+        return ruling if until > self._clock.monotonic() else None
 
-    def put(self, digest: bytes, verdict: Verdict) -> None:
-        self._verdicts[digest] = verdict, self._clock.monotonic() + self._seconds
-        self._verdicts.move_to_end(digest)
-        while len(self._verdicts) > _REMEMBERED:
-            self._verdicts.popitem(last=False)
+    def put(self, digest: bytes, ruling: Ruling) -> None:
+        self._rulings[digest] = ruling, self._clock.monotonic() + self._seconds
+        self._rulings.move_to_end(digest)
+        while len(self._rulings) > _REMEMBERED:
+            self._rulings.popitem(last=False)
 
     def drop(self, digest: bytes) -> None:
-        self._verdicts.pop(digest, None)
+        self._rulings.pop(digest, None)
 
 
 class Guard:
@@ -118,55 +118,55 @@ class Guard:
         self._allowed = _Memory(remember, clock)
         self._refused = _Memory(refuse, clock)
         self._turn = asyncio.Semaphore(AT_ONCE)
-        self._reviews: dict[bytes, asyncio.Task[Verdict]] = {}
+        self._reviews: dict[bytes, asyncio.Task[Ruling]] = {}
         self._log = structlog.stdlib.get_logger(__name__)
 
-    async def judge(self, authorization: str) -> Verdict:
+    async def judge(self, authorization: str) -> Ruling:
         """Judge the value of an Authorization header."""
         scheme, _, token = authorization.partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
-            return Verdict(401, "a bearer token is needed")
+            return Ruling(401, "a bearer token is needed")
         digest = hashlib.sha256(token.encode()).digest()
-        if verdict := self._allowed.get(digest) or self._refused.get(digest):
-            return verdict
+        if ruling := self._allowed.get(digest) or self._refused.get(digest):
+            return ruling
         review = self._reviews.get(digest)
         if review is None:
             if len(self._reviews) >= IN_LINE and digest not in self._allowed:
-                return Verdict(429, "too many tokens at a time")
+                return Ruling(429, "too many tokens at a time")
             review = self._reviews[digest] = asyncio.create_task(self._review(digest, token))
             review.add_done_callback(lambda _: self._reviews.pop(digest))
         # Not its own: others may wait for the same.
         return await asyncio.shield(review)
 
-    async def _review(self, digest: bytes, token: str) -> Verdict:
+    async def _review(self, digest: bytes, token: str) -> Ruling:
         try:
             if digest in self._allowed:
-                verdict = await self._ask(token)
+                ruling = await self._ask(token)
             else:
                 async with self._turn:
-                    verdict = await self._ask(token)
-                    if verdict.status != 200:
+                    ruling = await self._ask(token)
+                    if ruling.status != 200:
                         await self._clock.sleep(PAUSE)
         except KubeError as error:
             self._log.warning("cannot ask the API server who may read metrics", error=str(error))
-            return Verdict(500, "the API server could not be asked")
-        if verdict.status == 200:
-            self._allowed.put(digest, verdict)
+            return Ruling(500, "the API server could not be asked")
+        if ruling.status == 200:
+            self._allowed.put(digest, ruling)
         else:
             self._allowed.drop(digest)
-            self._refused.put(digest, verdict)
-        return verdict
+            self._refused.put(digest, ruling)
+        return ruling
 
-    async def _ask(self, token: str) -> Verdict:
+    async def _ask(self, token: str) -> Ruling:
         review = (await self._api.create(TokenReview, {"spec": {"token": token}})).decode()
         if not review.status.authenticated:
-            return Verdict(401, "the token is not valid")
+            return Ruling(401, "the token is not valid")
         user = review.status.user
         access = (await self._api.create(SubjectAccessReview, {"spec": self._question(user)})).decode()
         if not access.status.allowed:
-            return Verdict(403, f"{user.username} may not get {self._path}")
-        return Verdict(200)
+            return Ruling(403, f"{user.username} may not get {self._path}")
+        return Ruling(200)
 
     def _question(self, user: UserInfo) -> Mapping[str, Any]:
         who = {"user": user.username, "uid": user.uid, "groups": user.groups, "extra": user.extra}
@@ -178,10 +178,10 @@ def metrics_routes(metrics: Metrics, *, guard: Guard) -> list[web.RouteDef]:
     """The route `/metrics`, for those whom `guard` lets through."""
 
     async def handle(request: web.Request) -> web.Response:
-        verdict = await guard.judge(request.headers.get("Authorization", ""))
-        if verdict.status == 200:
+        ruling = await guard.judge(request.headers.get("Authorization", ""))
+        if ruling.status == 200:
             return _figures(metrics)
-        return web.Response(status=verdict.status, text=verdict.why + "\n", headers=_HEADERS.get(verdict.status))
+        return web.Response(status=ruling.status, text=ruling.why + "\n", headers=_HEADERS.get(ruling.status))
 
     return [web.get("/metrics", handle)]
 

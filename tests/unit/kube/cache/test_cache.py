@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from windlass.kube.cache import Cache
-from windlass.kube.cache.reflector import Stage
+from windlass.kube.cache.health import FollowStage
 from windlass.kube.cache.store import STEP, Change
 from windlass.kube.errors import Gone, NotServed, Status, TransportError
 from windlass.kube.object import Object
@@ -251,7 +251,7 @@ async def test_a_kind_is_served_again_only_once_it_is_listed_again(server: Scrip
             assert not cache.served
             assert "could not find" in cache.unserved
             await asyncio.sleep(0.1)
-        assert stages == {Stage.NOT_SERVED, Stage.BACKING_OFF}
+        assert stages == {FollowStage.NOT_SERVED, FollowStage.BACKING_OFF}
         assert cache.served
 
 
@@ -297,7 +297,7 @@ async def test_objects_of_a_kind_that_vanished_are_announced_as_deleted_when_it_
         server.mute()
         server.delete("a")
         server.unmute()
-        await until(lambda: cache.served and cache.health.pulse.stage is Stage.WATCHING)
+        await until(lambda: cache.served and cache.health.pulse.stage is FollowStage.WATCHING)
         assert [(c.old and c.old.name, c.new) for c in told] == [("a", None)]
 
 
@@ -307,7 +307,7 @@ async def test_a_kind_of_which_nothing_is_new_is_no_trouble(server: ScriptedServ
     async with running(cache):
         server.fail(TransportError("connection refused"))
         server.cut(TransportError("reset"))
-        await until(lambda: cache.health.pulse.stage is Stage.WATCHING)
+        await until(lambda: cache.health.pulse.stage is FollowStage.WATCHING)
         for _ in range(600):
             await asyncio.sleep(1)
             assert cache.health.trouble == ""

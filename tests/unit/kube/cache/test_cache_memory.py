@@ -6,8 +6,7 @@ import tracemalloc
 from typing import Any
 
 from windlass.kube.cache.store import Store
-from windlass.kube.client.overlay import Key
-from windlass.kube.object import Object
+from windlass.kube.object import NamespacedName, Object
 from windlass.testing.scripted import Widget
 
 COUNT = 1_000
@@ -39,7 +38,7 @@ def test_a_thousand_objects_stay_below_5_megabytes() -> None:
     gc.collect()
     tracemalloc.start()
     try:
-        objects: dict[Key, Object[Widget]] = {}
+        objects: dict[NamespacedName, Object[Widget]] = {}
         for line in lines:
             parsed = Object.parse(Widget, line)
             objects[parsed.key] = parsed

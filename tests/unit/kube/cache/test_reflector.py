@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from windlass.kube.cache.reflector import Reflector, Stage
+from windlass.kube.cache.health import FollowStage
+from windlass.kube.cache.reflector import Reflector
 from windlass.kube.cache.store import Change, Store
 from windlass.kube.errors import (
     Busy,
@@ -37,7 +38,7 @@ class Follower:
         self.server = server
         self.store: Store[Widget] = Store()
         self.told: list[Change[Widget]] = []
-        self.stages: list[Stage] = []
+        self.stages: list[FollowStage] = []
         self.reflector = Reflector(
             server, Widget, self, on_stage=self.stages.append, clock=loop.clock, random=Random(1)
         )
@@ -73,7 +74,7 @@ class Follower:
                 await asyncio.sleep(0.01)
 
     async def watches(self) -> None:
-        await self.until(lambda: self.reflector.stage is Stage.WATCHING)
+        await self.until(lambda: self.reflector.stage is FollowStage.WATCHING)
 
     async def rest(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -88,7 +89,7 @@ async def following(server: ScriptedServer) -> AsyncIterator[Follower]:
     finally:
         task.cancel()
         await asyncio.wait([task])
-        assert follower.reflector.stage is Stage.STOPPED
+        assert follower.reflector.stage is FollowStage.STOPPED
 
 
 def scenario(test: Callable[[ScriptedServer], Awaitable[None]]) -> Callable[[], None]:
@@ -116,7 +117,7 @@ async def test_one_stream_is_list_and_watch_where_the_server_can(server: Scripte
         server.delete("a")
         await follower.catches_up()
     assert server.requests == {"get": 0, "list": 0, "watch": 0, "stream": 1}
-    assert follower.stages == [Stage.LISTING, Stage.WATCHING, Stage.STOPPED]
+    assert follower.stages == [FollowStage.LISTING, FollowStage.WATCHING, FollowStage.STOPPED]
 
 
 @scenario
@@ -273,7 +274,7 @@ def test_an_expired_version_at_any_stage_leads_to_another_list(times: int) -> No
             server.fail(*[GONE] * times)
             server.put("c")
             await follower.catches_up()
-            assert follower.reflector.stage is Stage.WATCHING
+            assert follower.reflector.stage is FollowStage.WATCHING
 
     expires()
 
@@ -299,7 +300,7 @@ async def test_while_the_server_is_down_attempts_grow_rarer_and_then_it_goes_on_
 async def test_retry_after_is_waited_for(server: ScriptedServer) -> None:
     server.fail(Busy(Status("Failure", "too many requests", "TooManyRequests", 429), retry_after=17.0))
     async with following(server) as follower:
-        await follower.until(lambda: follower.reflector.stage is Stage.BACKING_OFF)
+        await follower.until(lambda: follower.reflector.stage is FollowStage.BACKING_OFF)
         began = follower.loop.time()
         await follower.watches()
         assert 17.0 <= follower.loop.time() - began <= 17.0 * 1.2 + 0.1
@@ -340,7 +341,7 @@ async def test_a_kind_of_which_nothing_is_new_is_watched_anew_and_never_called_f
             pulse = follower.reflector.pulse
             assert (pulse.failures, pulse.failing_seconds, pulse.error) == (0, None, "")
             assert pulse.silent_seconds < 76
-        assert Stage.BACKING_OFF not in follower.stages
+        assert FollowStage.BACKING_OFF not in follower.stages
         assert server.requests["stream"] <= 1 + 900 / 150
         server.put("c")
         await follower.catches_up(within=1)
@@ -386,11 +387,11 @@ async def test_a_kind_that_is_not_served_is_a_stage_of_its_own_and_asked_for_sel
     unknown = NotServed(Status("Failure", "the server could not find the requested resource", "NotFound", 404))
     server.fail(*[unknown] * 6)
     async with following(server) as follower:
-        await follower.until(lambda: follower.reflector.stage is Stage.NOT_SERVED)
+        await follower.until(lambda: follower.reflector.stage is FollowStage.NOT_SERVED)
         began = follower.loop.time()
         await follower.catches_up(within=300)
         assert follower.loop.time() - began > 25
-    assert Stage.BACKING_OFF not in follower.stages
+    assert FollowStage.BACKING_OFF not in follower.stages
 
 
 @scenario

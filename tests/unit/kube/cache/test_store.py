@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from windlass.kube.cache.store import STEP, Change, Store
-from windlass.kube.client.overlay import Key
-from windlass.kube.object import Object
+from windlass.kube.object import NamespacedName, Object
 from windlass.testing.scripted import Widget
 
 
@@ -16,11 +15,11 @@ def widget(name: str, version: int | str, *, uid: str = "", spec: Any = None, **
     return Object.of(Widget, {"metadata": {**identity, **metadata}, "spec": spec or {}})
 
 
-def listed(*items: Object[Widget]) -> dict[Key, Object[Widget]]:
+def listed(*items: Object[Widget]) -> dict[NamespacedName, Object[Widget]]:
     return {item.key: item for item in items}
 
 
-def a(name: str) -> Key:
+def a(name: str) -> NamespacedName:
     return "default", name
 
 

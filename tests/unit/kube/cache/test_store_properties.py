@@ -10,9 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from msgspec import Struct
 
 from windlass.kube.cache.store import Change, Store
-from windlass.kube.client.overlay import Key
 from windlass.kube.client.watch import EventType
-from windlass.kube.object import Object
+from windlass.kube.object import NamespacedName, Object
 from windlass.testing.scripted import ScriptedServer, Widget
 
 NAMES = st.sampled_from(["a", "b"])
@@ -49,7 +48,7 @@ class StoreAgainstServer(RuleBasedStateMachine):
         self.streamed = self.asked = 0
         """How much of the history the stream has delivered."""
         self.on_the_way: list[Answer] = []
-        self.told: dict[Key, Object[Widget]] = {}
+        self.told: dict[NamespacedName, Object[Widget]] = {}
         self.acknowledged: dict[str, int] = {}
         self.known_dead: set[str] = set()
         self.listen(self.store.replace({}, str(self.server.version)))
@@ -79,8 +78,8 @@ class StoreAgainstServer(RuleBasedStateMachine):
         self.history.append(Happened(EventType.DELETED, last))
         return last
 
-    def state_at(self, length: int) -> dict[Key, Object[Widget]]:
-        state: dict[Key, Object[Widget]] = {}
+    def state_at(self, length: int) -> dict[NamespacedName, Object[Widget]]:
+        state: dict[NamespacedName, Object[Widget]] = {}
         for happened in self.history[:length]:
             if happened.type is EventType.DELETED:
                 del state[happened.object.key]

@@ -12,7 +12,15 @@ from tests.unit.kube.http_script import Script, json, status, stream
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import errors
 from windlass.kube.client import Client
-from windlass.kube.config import ClientCertificate, ClusterConfig, Constant, Credential, FromFiles, Impersonation, Tls
+from windlass.kube.config import (
+    ClientCertificate,
+    ClusterConfig,
+    Credential,
+    FixedCredential,
+    FromFiles,
+    Impersonation,
+    Tls,
+)
 from windlass.kube.verbs import PatchType
 
 PEM = Path(__file__).parents[3] / "data" / "kube" / "tls"
@@ -84,7 +92,7 @@ async def test_a_new_token_that_is_refused_too_is_unauthorized(plain: Script) ->
 
 async def test_credentials_that_cannot_change_are_not_tried_twice(plain: Script) -> None:
     plain.then(status(401, "Unauthorized"))
-    async with Client(ClusterConfig(server=plain.url, credentials=Constant(Credential("Bearer t")))) as client:
+    async with Client(ClusterConfig(server=plain.url, credentials=FixedCredential(Credential("Bearer t")))) as client:
         with pytest.raises(errors.Unauthorized):
             await client.get(Widget, "a")
     assert len(plain.requests) == 1
@@ -137,7 +145,7 @@ async def test_a_server_may_be_known_by_another_name_than_that_of_its_url() -> N
 
 async def test_a_client_certificate_is_presented(secure: Script) -> None:
     secure.then(WIDGET)
-    jane = Constant(Credential(certificate=certificate("client")))
+    jane = FixedCredential(Credential(certificate=certificate("client")))
     async with Client(ClusterConfig(server=secure.url, tls=Tls(authority=AUTHORITY), credentials=jane)) as client:
         await client.get(Widget, "a")
     assert secure.requests[0].certificate["subject"] == ((("commonName", "jane"),),)
@@ -181,13 +189,13 @@ async def test_a_proxy_is_asked_to_connect_to_the_server(plain: Script) -> None:
 
 def test_no_secret_is_shown_when_a_configuration_is_printed() -> None:
     source = Credential("Bearer very-secret", certificate("client"))
-    config = ClusterConfig(server="https://api:6443", credentials=Constant(source))
+    config = ClusterConfig(server="https://api:6443", credentials=FixedCredential(source))
     printed = f"{config!r} {config} {source!r} {source.certificate!r}"
     assert "very-secret" not in printed
     assert "PRIVATE KEY" not in printed
 
 
-@pytest.mark.parametrize("made", [lambda: rotating("a"), lambda: Constant(Credential())])
+@pytest.mark.parametrize("made", [lambda: rotating("a"), lambda: FixedCredential(Credential())])
 async def test_sources_may_be_shared_by_clients(plain: Script, made: Callable[[], Any]) -> None:
     plain.then(WIDGET, WIDGET)
     config = ClusterConfig(server=plain.url, credentials=made())

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from windlass.kube.client.overlay import Key, Overlay, is_gone, ordinal
-from windlass.kube.object import Object
+from windlass.kube.client.overlay import Overlay, is_gone, ordinal
+from windlass.kube.object import NamespacedName, Object
 from windlass.testing.scripted import Widget
 
-KEY: Key = ("default", "a")
+KEY: NamespacedName = ("default", "a")
 
 
 def widget(version: int | str, *, uid: str = "A", **metadata: Any) -> Object[Widget]:

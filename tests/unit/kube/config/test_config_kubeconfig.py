@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from windlass.kube.config import ClusterConfig, Constant, ExecPlugin, FromFiles, Impersonation, load
+from windlass.kube.config import ClusterConfig, ExecPlugin, FixedCredential, FromFiles, Impersonation, load
 from windlass.kube.errors import ConfigError
 
 DATA = Path(__file__).parents[3] / "data" / "kube"
@@ -183,7 +183,7 @@ async def test_data_beats_files(tmp_path: Path) -> None:
     )
     config = read(path)
     assert config.tls.authority == (PEM / "ca.crt").read_bytes()
-    assert isinstance(config.credentials, Constant)
+    assert isinstance(config.credentials, FixedCredential)
 
 
 async def test_name_and_password_become_basic_authentication(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_no_user_is_anonymous(tmp_path: Path) -> None:
     )
     config = read(path)
     assert config.server == "http://localhost:8001"
-    assert isinstance(config.credentials, Constant)
+    assert isinstance(config.credentials, FixedCredential)
 
 
 def test_impersonation_is_read_whole(tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from windlass.api.coordination import Lease, LeaseSpec
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import Busy, Fenced, Forbidden, OutcomeUnknown, Status, TransportError
-from windlass.kube.process.lease import Election, Terms, held, own_identity
+from windlass.kube.process.lease import Election, LeaseTimes, held, own_identity
 from windlass.kube.verbs import PatchType
 from windlass.testing.clock import VirtualClock, VirtualLoop
 from windlass.testing.memory import MemoryApi
 
-TERMS = Terms()
+TIMES = LeaseTimes()
 THROTTLED = Busy(Status(code=429, reason="TooManyRequests", message="slow down"))
 
 
@@ -39,7 +39,7 @@ def api(loop: VirtualLoop) -> MemoryApi:
 def candidate(api: MemoryApi, loop: VirtualLoop) -> Callable[[str], Election]:
     def make(identity: str) -> Election:
         return Election(
-            api, "windlass", namespace="system", identity=identity, terms=TERMS, clock=loop.clock, random=Random(1)
+            api, "windlass", namespace="system", identity=identity, times=TIMES, clock=loop.clock, random=Random(1)
         )
 
     return make
@@ -91,7 +91,7 @@ def test_a_standby_takes_over_one_lease_duration_after_the_leader_went_silent(
         return loop.time() - died
 
     gap = loop.run_until_complete(scenario())
-    assert TERMS.duration - TERMS.retry <= gap <= 20
+    assert TIMES.duration - TIMES.retry <= gap <= 20
     assert record(api).lease_transitions == 1
 
 
@@ -160,7 +160,7 @@ def test_a_leader_that_cannot_renew_stops_after_the_deadline_and_competes_again(
         began = loop.time()
         why = await leader.keep()
         assert why == "not renewed for 10 s"
-        assert loop.time() - began == pytest.approx(TERMS.renew_deadline)
+        assert loop.time() - began == pytest.approx(TIMES.renew_deadline)
         with pytest.raises(Fenced, match="not the leader"):
             leader.gate(0.1)
         await leader.acquire()
@@ -223,7 +223,7 @@ def test_a_lease_that_is_gone_is_lost_at_the_next_renewal(
         return await leader.keep()
 
     assert loop.run_until_complete(scenario()) == why
-    assert loop.time() <= TERMS.retry
+    assert loop.time() <= TIMES.retry
 
 
 def test_the_gate_admits_only_writes_that_end_while_the_lease_is_sure(
@@ -253,7 +253,7 @@ def test_writes_of_the_longest_allowed_time_pass_the_gate_at_any_moment_while_re
         await leader.acquire()
         keeping = asyncio.create_task(leader.keep())
         for _ in range(300):
-            leader.gate(TERMS.longest_write - 0.01)
+            leader.gate(TIMES.longest_write - 0.01)
             await asyncio.sleep(0.1)
         keeping.cancel()
 
@@ -290,7 +290,7 @@ def test_writes_held_back_while_leading_are_a_warning_a_minute(
         keeping = asyncio.create_task(leader.keep())
         for _ in range(121):
             with pytest.raises(Fenced):
-                leader.gate(TERMS.duration)
+                leader.gate(TIMES.duration)
             await asyncio.sleep(1)
         keeping.cancel()
 
@@ -318,7 +318,7 @@ def test_the_lease_counts_from_when_the_renewal_was_sent(loop: VirtualLoop) -> N
         await leader.acquire()
         api.delay = 4.0
         keeping = asyncio.create_task(leader.keep())
-        await asyncio.sleep(TERMS.retry + api.delay + 0.01)
+        await asyncio.sleep(TIMES.retry + api.delay + 0.01)
         with pytest.raises(Fenced, match=r"sure for 10.0 s"):
             leader.gate(10.5)
         keeping.cancel()
@@ -334,7 +334,7 @@ def test_a_black_hole_is_noticed_in_time(loop: VirtualLoop) -> None:
         api.delay = 3600.0
         began = loop.time()
         assert await leader.keep() == "not renewed for 10 s"
-        assert loop.time() - began == pytest.approx(TERMS.renew_deadline)
+        assert loop.time() - began == pytest.approx(TIMES.renew_deadline)
 
     loop.run_until_complete(scenario())
 
@@ -347,7 +347,7 @@ def test_an_answer_lost_while_taking_the_lease_is_found_out(
         api.lose_answer_next("create", Lease)
         await leader.acquire()
         assert leader.leading
-        assert loop.time() < TERMS.duration
+        assert loop.time() < TIMES.duration
 
     loop.run_until_complete(scenario())
 
@@ -467,7 +467,7 @@ def may_write(election: Election) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("terms", "message"),
+    ("times", "message"),
     [
         ({"duration": 10}, "must exceed the renew deadline"),
         ({"renew_deadline": 2}, "must exceed 1.2 retry periods"),
@@ -475,9 +475,9 @@ def may_write(election: Election) -> bool:
         ({"duration": 10, "renew_deadline": 8, "retry": 4.5}, "leaves a write 0 s, .*lower the retry period"),
     ],
 )
-def test_terms_that_cannot_work_are_refused(terms: dict[str, float], message: str) -> None:
+def test_times_that_cannot_work_are_refused(times: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Terms(**terms)
+        LeaseTimes(**times)
 
 
 def test_identities_are_never_shared() -> None:

@@ -27,7 +27,7 @@ from windlass.kube.errors import TransportError
 from windlass.kube.object import Object
 from windlass.kube.process.lease import Election
 from windlass.kube.process.manager import Manager
-from windlass.kube.process.pool import Cluster
+from windlass.kube.process.pool import ClusterClient
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.memory import MemoryApi
 from windlass.testing.scripted import ScriptedServer, Widget
@@ -55,7 +55,7 @@ class World:
 
     def manager(self, election: Election | None = None, **settings: Any) -> Manager:
         return Manager(
-            cast(Cluster, self.server),
+            cast(ClusterClient, self.server),
             election=election,
             clock=self.loop.clock,
             random=Random(1),

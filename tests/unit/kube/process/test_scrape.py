@@ -14,7 +14,7 @@ from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import NotFound
 from windlass.kube.process.lease import Election
-from windlass.kube.process.scrape import AT_ONCE, IN_LINE, Guard, Verdict
+from windlass.kube.process.scrape import AT_ONCE, IN_LINE, Guard, Ruling
 from windlass.kube.verbs import PatchType
 from windlass.testing.clock import VirtualClock, VirtualLoop
 from windlass.testing.memory import MemoryApi
@@ -92,7 +92,7 @@ def run(loop: VirtualLoop, main: Coroutine[Any, Any, None]) -> None:
     loop.run_until_complete(main)
 
 
-async def verdicts(guard: Guard, *tokens: str) -> list[Verdict]:
+async def verdicts(guard: Guard, *tokens: str) -> list[Ruling]:
     return await asyncio.gather(*(guard.judge(f"Bearer {token}") for token in tokens))
 
 

@@ -6,7 +6,7 @@ SHORTEST_WRITE = 1.0
 """Seconds that a write must be given to have a chance."""
 
 
-class Terms(Struct, frozen=True):
+class LeaseTimes(Struct, frozen=True):
     """The times of an election, in seconds.
 
     `duration`: how long others wait for a holder that went silent. `renew_deadline`: how long a holder tries to renew

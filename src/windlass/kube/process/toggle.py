@@ -3,7 +3,7 @@
 import asyncio
 
 
-class Switch:
+class Toggle:
     """Off at first."""
 
     def __init__(self) -> None:
