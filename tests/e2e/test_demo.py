@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.demo.expectations import REFUSAL
 from windlass.cli.demo.story import STORY
-from windlass.cli.exit_codes import Exit
 from windlass.testing.plane.waiting import wait_for
 
 SERVICE_ACCOUNT = "system:serviceaccount:windlass-system:windlass-machine-sync"

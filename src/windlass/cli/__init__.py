@@ -1,19 +1,16 @@
 """The command line: `windlass COMMAND`.
 
-One module per command, each with a click command named `command`, loaded only when it is used: `windlass --help` and
-shell completion must not wait for an HTTP stack. What all commands share:
+Each command is a module or package with a click command named `command`, loaded only when it is used: `windlass --help`
+and shell completion must not wait for an HTTP stack.
 
-| module | what it settles |
+| room | what it holds |
 |---|---|
 | `program` | which commands there are, and how one is run |
-| `conventions` | the options that every command accepts, before or after its name |
-| `exit_codes` | the table of exit codes |
-| `complaints` | what went wrong, as one line with a remedy |
-| `connection` | from those options to a client of the API server |
-| `table` | rows as columns |
-| `terminal` | who reads it; colour only for people |
+| `conventions` | what every command does in the same way: options, connection, output, errors, exit codes |
+| `machine_sync` | the commands of one capability; imports `conventions` and `windlass.machine_sync` |
+| `plan`, `run`, `manifests`, `demo`, `dev`, `completion`, `version` | the commands of all capabilities, and of none |
 
-Data goes to standard output, everything else to standard error. A reader that goes away is no error worth a word.
+Another capability's commands are a room like `machine_sync`, and a line for each in `program.COMMANDS`.
 
 Nothing is imported here that takes time: Ctrl-C may come at any moment, and before `main` runs it is a traceback of
 Python's.

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from windlass.cli.complaints import say
-from windlass.cli.conventions import Settings, settings_of
-from windlass.cli.exit_codes import Exit
+from windlass.cli.conventions.complaints import say
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.settings import Settings, settings_of
 
 if TYPE_CHECKING:
     from windlass.testing.background import Running

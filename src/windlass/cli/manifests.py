@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from windlass.cli import sides
-from windlass.cli.conventions import Settings, settings_of
-from windlass.cli.exit_codes import Exit
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.cli.machine_sync import sides
 from windlass.machine_sync.constants import Namespaces
 
 if TYPE_CHECKING:

@@ -4,32 +4,47 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from windlass.cli.conventions import Settings, adopt
-from windlass.cli.exit_codes import Exit
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.options import adopt
+from windlass.cli.conventions.settings import Settings
 
 COMPLETE_VARIABLE = "_WINDLASS_COMPLETE"
 
-COMMANDS = {
-    "machines": "Show machines and MachineSets on both sides: authority, phases, and whether they are in sync.",
-    "convert": "Convert machines in files from one API to the other, offline.",
-    "plan": "Show what controllers would do, on a cluster or from files, without doing it.",
-    "migrate": "Move authority over machines from one API to the other.",
-    "run": "Run controllers.",
-    "release": "Let go of machines and MachineSets, before an uninstall.",
-    "manifests": "Print manifests that are generated from the code, such as RBAC.",
-    "demo": "Show what Windlass does, on real parts that are started for it.",
-    "dev": "Start and stop a real control plane on this computer.",
-    "completion": "Print the completion script of a shell.",
-    "version": "Print the version.",
-}
-"""Every command with its line in `windlass --help`; the module has the command's name."""
 
-OFFLINE = frozenset({"convert", "manifests", "demo", "dev", "completion", "version"})
-"""Commands that ask no cluster of the user, and so take no options that name one."""
+class Entry(NamedTuple):
+    """A command: its module in `windlass.cli`, and its line in `windlass --help`.
+
+    `offline`: it asks no cluster of the user, and so takes no options that name one.
+    """
+
+    module: str
+    help: str
+    offline: bool = False
+
+
+COMMANDS = {
+    "machines": Entry(
+        "machine_sync.machines",
+        "Show machines and MachineSets on both sides: authority, phases, and whether they are in sync.",
+    ),
+    "convert": Entry(
+        "machine_sync.convert", "Convert machines in files from one API to the other, offline.", offline=True
+    ),
+    "plan": Entry("plan", "Show what controllers would do, on a cluster or from files, without doing it."),
+    "migrate": Entry("machine_sync.migrate", "Move authority over machines from one API to the other."),
+    "run": Entry("run", "Run controllers."),
+    "release": Entry("machine_sync.release", "Let go of machines and MachineSets, before an uninstall."),
+    "manifests": Entry("manifests", "Print manifests that are generated from the code, such as RBAC.", offline=True),
+    "demo": Entry("demo", "Show what Windlass does, on real parts that are started for it.", offline=True),
+    "dev": Entry("dev", "Start and stop a real control plane on this computer.", offline=True),
+    "completion": Entry("completion", "Print the completion script of a shell.", offline=True),
+    "version": Entry("version", "Print the version.", offline=True),
+}
+"""Every command, in the order of `windlass --help`."""
 
 INSTEAD = {
     "get": "windlass machines [NAME]...",
@@ -48,11 +63,11 @@ class CommandTable(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if (entry := COMMANDS.get(cmd_name)) is None:
             return None
-        command = importlib.import_module(f"windlass.cli.{cmd_name}").command
+        command = importlib.import_module(f"windlass.cli.{entry.module}").command
         assert isinstance(command, click.Command)
-        return adopt(command, asks_cluster=cmd_name not in OFFLINE)
+        return adopt(command, asks_cluster=not entry.offline)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -66,14 +81,15 @@ class CommandTable(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         from click.shell_completion import CompletionItem
 
         # The group's own version would import every command to ask for its help.
-        names = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
-        return names + click.Command.shell_complete(self, ctx, incomplete)
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=COMMANDS[name].help) for name in names]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
 
 cli = adopt(
@@ -121,7 +137,7 @@ def _run(args: list[str], settings: Settings) -> int:
         click.echo(f"error: {error.format_message()}", err=True)
         return error.exit_code
     except Exception as error:
-        from windlass.cli import complaints
+        from windlass.cli.conventions import complaints
 
         cause = complaints.cause(error)
         if isinstance(cause, BrokenPipeError):

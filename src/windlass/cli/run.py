@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from windlass.cli import sides
-from windlass.cli.conventions import Duration, Settings, settings_of
-from windlass.cli.exit_codes import Exit
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.options import Duration
+from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.cli.machine_sync import sides
 
 if TYPE_CHECKING:
     from windlass.machine_sync.service import Address
@@ -105,7 +106,7 @@ def machine_sync(
     import asyncio
     from pathlib import Path
 
-    from windlass.cli import connection
+    from windlass.cli.conventions import connection
     from windlass.kube.process import logs
     from windlass.kube.process.lease import LeaseTimes
     from windlass.kube.process.serving import TlsFiles

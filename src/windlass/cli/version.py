@@ -6,7 +6,7 @@ import platform
 import click
 
 import windlass
-from windlass.cli.exit_codes import Exit
+from windlass.cli.conventions.exit_codes import Exit
 
 
 @click.command()

@@ -20,7 +20,12 @@ pytestmark = pytest.mark.plane
 GREEN = b"\x1b[32m"
 
 
-PATIENT = f"from windlass.cli import main, names; names.PATIENCE = {PATIENCE}; raise SystemExit(main())"
+PATIENT = f"""
+from windlass.cli import main
+from windlass.cli.conventions import candidates
+candidates.PATIENCE = {PATIENCE}
+raise SystemExit(main())
+"""
 """`windlass`, but for how long a Tab waits for the API server."""
 
 

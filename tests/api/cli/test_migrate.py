@@ -24,7 +24,7 @@ from tests.api.cli.ptys import read_to_the_end, see
 from tests.authorizer import until_allowed
 from tests.patience import PATIENCE
 from tests.unit.machine_sync import preflight_cases as cases
-from windlass.cli.migrate import carry_out
+from windlass.cli.machine_sync.migrate import carry_out
 from windlass.machine_sync.constants import LEASE_NAME, MACHINE_API_NAMESPACE
 from windlass.testing import BlockingAccess, ControlPlane
 from windlass.testing.plane.errors import PlaneError, Refused

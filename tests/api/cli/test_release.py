@@ -11,7 +11,7 @@ from tests.api.cli.conftest import Sides, Windlass
 from tests.authorizer import until_allowed
 from windlass.api import capi, capo, mapi
 from windlass.api.meta import Resource
-from windlass.cli.release import carry_out
+from windlass.cli.machine_sync.release import carry_out
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor

@@ -7,11 +7,11 @@ from typing import Any, Self
 
 from tests.unit.machine_sync import preflight_cases as cases
 from windlass.api import mapi
-from windlass.cli.migrate.board import Board
-from windlass.cli.migrate.selection import Subject
-from windlass.cli.migrate.stages import Step
-from windlass.cli.migrate.switch import Result, Switch
-from windlass.cli.migrate.waves import Waves
+from windlass.cli.machine_sync.migrate.board import Board
+from windlass.cli.machine_sync.migrate.selection import Subject
+from windlass.cli.machine_sync.migrate.stages import Step
+from windlass.cli.machine_sync.migrate.switch import Result, Switch
+from windlass.cli.machine_sync.migrate.waves import Waves
 from windlass.kube.control.seen import Absent, seen
 from windlass.kube.errors import NotFound
 from windlass.kube.object import Object

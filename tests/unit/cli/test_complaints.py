@@ -2,8 +2,8 @@
 
 import pytest
 
-from windlass.cli import complaints
-from windlass.cli.exit_codes import Exit
+from windlass.cli.conventions import complaints
+from windlass.cli.conventions.exit_codes import Exit
 from windlass.kube.errors import ConfigError, KubeError, OutcomeUnknown, Status, TransportError, api_error
 
 MACHINES = "GET /apis/cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/machines?limit=500"

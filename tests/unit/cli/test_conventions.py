@@ -12,10 +12,11 @@ from click.testing import CliRunner
 
 import windlass
 from windlass.cli import main
-from windlass.cli.connection import impersonation
-from windlass.cli.conventions import Settings, adopt, settings_of
-from windlass.cli.exit_codes import Exit
-from windlass.cli.program import COMMANDS, OFFLINE, CommandTable, cli
+from windlass.cli.conventions.connection import impersonation
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.options import adopt
+from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.cli.program import COMMANDS, CommandTable, cli
 from windlass.kube.config import Impersonation
 from windlass.kube.errors import ConfigError
 
@@ -97,7 +98,7 @@ def test_every_command_takes_the_common_options_and_those_of_a_cluster_if_it_ask
     assert command is not None
     for each in _with_children(command):
         assert _flags(each) >= OF_THE_PROGRAM
-        if name in OFFLINE:
+        if COMMANDS[name].offline:
             assert not _flags(each) & {"--kubeconfig", "--context", "--request-timeout", "--as", "--as-group"}
         else:
             assert _flags(each) >= OF_A_CLUSTER

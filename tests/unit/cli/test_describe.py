@@ -9,10 +9,10 @@ import pytest
 from windlass.api import capi, mapi
 from windlass.api.core import Event
 from windlass.capability.documents import read
-from windlass.cli.machines.describe import view
-from windlass.cli.machines.describe.facts import Subject, described, happenings
-from windlass.cli.machines.describe.look import Ambiguous, Sight, look
-from windlass.cli.machines.selection import Wanted
+from windlass.cli.machine_sync.machines.describe import view
+from windlass.cli.machine_sync.machines.describe.facts import Subject, described, happenings
+from windlass.cli.machine_sync.machines.describe.look import Ambiguous, Sight, look
+from windlass.cli.machine_sync.selection import Wanted
 from windlass.kube.errors import Forbidden, Status
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import Namespaces

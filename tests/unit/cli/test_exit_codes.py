@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from windlass.cli.exit_codes import MEANING, Exit
+from windlass.cli.conventions.exit_codes import MEANING, Exit
 
 DOCS = Path(__file__).parents[3] / "docs" / "cli.md"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE
-from windlass.cli.exit_codes import Exit
+from windlass.cli.conventions.exit_codes import Exit
 
 INTERRUPTED_BY_IMPORT = """
 import signal, sys
@@ -28,7 +28,14 @@ sys.exit(main(sys.argv[2:]))
 @pytest.mark.parametrize("arguments", [["machines"], ["migrate", "--all", "--to", "cluster-api", "--dry-run"]], ids=str)
 @pytest.mark.parametrize(
     "moment",
-    ["windlass.cli.program", "click", "windlass.cli.conventions", "asyncio", "windlass.cli.connection", "yaml"],
+    [
+        "windlass.cli.program",
+        "click",
+        "windlass.cli.conventions.options",
+        "asyncio",
+        "windlass.cli.conventions.connection",
+        "yaml",
+    ],
 )
 def test_while_something_is_imported(moment: str, arguments: list[str], tmp_path: Path) -> None:
     kubeconfig = tmp_path / "config"

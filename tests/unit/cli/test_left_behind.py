@@ -9,12 +9,12 @@ import pytest
 
 from tests.unit.kube.http_script import Script, silence, status
 from windlass.api import mapi
-from windlass.cli.machines import read
-from windlass.cli.machines.describe import look as describe
-from windlass.cli.machines.selection import Wanted
-from windlass.cli.migrate import carry_out as migrate
-from windlass.cli.migrate import selection
-from windlass.cli.release import carry_out as release
+from windlass.cli.machine_sync.machines import read
+from windlass.cli.machine_sync.machines.describe import look as describe
+from windlass.cli.machine_sync.migrate import carry_out as migrate
+from windlass.cli.machine_sync.migrate import selection
+from windlass.cli.machine_sync.release import carry_out as release
+from windlass.cli.machine_sync.selection import Wanted
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import Unauthorized

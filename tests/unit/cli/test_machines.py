@@ -8,13 +8,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from windlass.cli.conventions import Settings, adopt, settings_of
-from windlass.cli.machines import command
-from windlass.cli.machines.follow import Passage
-from windlass.cli.machines.group import Itself, WithVerbs
-from windlass.cli.machines.selection import Selection, parse
-from windlass.cli.machines.show import report, summary
-from windlass.cli.machines.view import Tables, name, tree
+from windlass.cli.conventions.options import adopt
+from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.cli.conventions.verbs import Itself, WithVerbs
+from windlass.cli.machine_sync.machines import command
+from windlass.cli.machine_sync.machines.follow import Passage
+from windlass.cli.machine_sync.machines.show import report, summary
+from windlass.cli.machine_sync.machines.view import Tables, name, tree
+from windlass.cli.machine_sync.selection import Selection, parse
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import (
     KINDS,

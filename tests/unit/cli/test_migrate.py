@@ -22,17 +22,17 @@ from windlass.api import mapi
 from windlass.api.coordination import Lease, LeaseSpec
 from windlass.api.meta import ObjectMeta
 from windlass.cli import main
-from windlass.cli.actors import Acting, judge
-from windlass.cli.exit_codes import Exit
-from windlass.cli.migrate import view
-from windlass.cli.migrate.board import Board, Following
-from windlass.cli.migrate.carry_out import exit_code
-from windlass.cli.migrate.look import refusal
-from windlass.cli.migrate.progress import Bar, Lines
-from windlass.cli.migrate.selection import Subject
-from windlass.cli.migrate.stages import Stage, Step, step
-from windlass.cli.migrate.switch import Outcome, Result
-from windlass.cli.table import Table
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.table import Table
+from windlass.cli.machine_sync.actors import Acting, judge
+from windlass.cli.machine_sync.migrate import view
+from windlass.cli.machine_sync.migrate.board import Board, Following
+from windlass.cli.machine_sync.migrate.carry_out import exit_code
+from windlass.cli.machine_sync.migrate.look import refusal
+from windlass.cli.machine_sync.migrate.progress import Bar, Lines
+from windlass.cli.machine_sync.migrate.selection import Subject
+from windlass.cli.machine_sync.migrate.stages import Stage, Step, step
+from windlass.cli.machine_sync.migrate.switch import Outcome, Result
 from windlass.kube.control.seen import Absent, Present, Seen, Unreadable
 from windlass.kube.object import Object
 from windlass.machine_sync.preflight import Answer, Trial, Tried, preflight

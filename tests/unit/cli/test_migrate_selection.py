@@ -5,7 +5,7 @@ import pytest
 
 from tests.unit.machine_sync.preflight_cases import look, machine_api, machine_set
 from windlass.api import mapi
-from windlass.cli.migrate.selection import Subject, bare, parse, resolve
+from windlass.cli.machine_sync.migrate.selection import Subject, bare, parse, resolve
 from windlass.kube.control.seen import Absent
 
 MACHINE, SET = Subject(mapi.Machine, "x"), Subject(mapi.MachineSet, "x")

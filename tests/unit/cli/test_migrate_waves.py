@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.cli.migrate_world import NAMESPACE, PlayedMachineSync, World, machine, subject, synchronized
 from windlass.api import mapi
-from windlass.cli.migrate.switch import Outcome
+from windlass.cli.machine_sync.migrate.switch import Outcome
 from windlass.kube.errors import Busy, Invalid, Status, TransportError
 from windlass.kube.verbs import PatchType
 from windlass.testing.clock import run

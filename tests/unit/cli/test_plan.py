@@ -12,7 +12,7 @@ import yaml
 
 from windlass.api import mapi
 from windlass.cli import main
-from windlass.cli.plan import as_text
+from windlass.cli.conventions import plan_as_text
 from windlass.kube.control.plan import Emit, Merge, RequeueAfter, Retry, Target, WaitFor
 from windlass.machine_sync.planning import KeyPlan
 
@@ -345,7 +345,7 @@ CHANGED = Merge(
 
 
 def test_a_field_that_changes_is_a_line_that_goes_and_a_line_that_comes() -> None:
-    assert as_text.lines(KeyPlan("Machine", "worker-0", (CHANGED,)), colour=False) == [
+    assert plan_as_text.lines(KeyPlan("Machine", "worker-0", (CHANGED,)), colour=False) == [
         "machine/worker-0",
         f"  merge {MIRROR}: because",
         "    - spec.a: 1",
@@ -357,7 +357,7 @@ def test_a_field_that_changes_is_a_line_that_goes_and_a_line_that_comes() -> Non
 
 
 def test_on_a_terminal_what_goes_is_red_and_what_comes_is_green() -> None:
-    heading, action, gone, come, *_ = as_text.lines(KeyPlan("Machine", "worker-0", (CHANGED,)), colour=True)
+    heading, action, gone, come, *_ = plan_as_text.lines(KeyPlan("Machine", "worker-0", (CHANGED,)), colour=True)
 
     assert heading == "\x1b[1mmachine/worker-0\x1b[0m"
     assert action == f"  \x1b[36mmerge {MIRROR}: because\x1b[0m"
@@ -374,14 +374,14 @@ def test_on_a_terminal_what_goes_is_red_and_what_comes_is_green() -> None:
     ],
 )
 def test_what_comes_next_is_a_sentence(coming: Any, text: str) -> None:
-    assert as_text.lines(KeyPlan("Machine", "m", next=coming), colour=False) == ["machine/m", f"  {text}"]
-    assert as_text.lines(KeyPlan("Machine", "m", (CHANGED,), coming), colour=False)[-1] == f"  then {text}"
+    assert plan_as_text.lines(KeyPlan("Machine", "m", next=coming), colour=False) == ["machine/m", f"  {text}"]
+    assert plan_as_text.lines(KeyPlan("Machine", "m", (CHANGED,), coming), colour=False)[-1] == f"  then {text}"
 
 
 def test_text_out_of_objects_can_do_nothing_to_the_terminal() -> None:
     note = "first\nsecond \x1b[2Jthird"
     event = Emit(target=MACHINE_TARGET, type="Warning", reason="Odd", note=note, source="here")
 
-    _, line, _ = as_text.lines(KeyPlan("Machine", "m", (event,)), colour=False)
+    _, line, _ = plan_as_text.lines(KeyPlan("Machine", "m", (event,)), colour=False)
 
     assert line == rf"  event Warning Odd on {MIRROR}: first\nsecond \x1b[2Jthird"

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from windlass.cli.ages import age
-from windlass.cli.table import Cell, Column, Table
+from windlass.cli.conventions.ages import age
+from windlass.cli.conventions.table import Cell, Column, Table
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from typing import TextIO
 
 import pytest
 
-from windlass.cli import terminal
+from windlass.cli.conventions import terminal
 
 Type = Callable[[bytes], None]
 

@@ -11,7 +11,7 @@ from types import ModuleType
 import click
 import pytest
 
-from windlass.cli.conventions import cluster_options, program_options
+from windlass.cli.conventions.options import cluster_options, program_options
 from windlass.cli.run import machine_sync
 from windlass.machine_sync import machine, machine_set
 from windlass.machine_sync.constants import BOOKKEEPING

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import click
 
-from windlass.cli.conventions import Settings, settings_of
+from windlass.cli.conventions.settings import Settings, settings_of
 
 
 @click.command("demo")

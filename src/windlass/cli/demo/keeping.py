@@ -13,10 +13,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from windlass.cli.complaints import complain, say
+from windlass.cli.conventions.complaints import complain, say
+from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.demo.showing import Encore, prepared, show
 from windlass.cli.demo.stage import Stage
-from windlass.cli.exit_codes import Exit
 from windlass.testing.background import Background, let_go_of_output
 from windlass.testing.plane.errors import NotRunning, PlaneError
 

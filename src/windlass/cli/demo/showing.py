@@ -10,12 +10,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from windlass.cli.complaints import say
+from windlass.cli.conventions.complaints import say
+from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.demo.performance import perform
 from windlass.cli.demo.stage import Stage
 from windlass.cli.demo.story import STORY
 from windlass.cli.demo.view import WIDTH, LinesView, TableView, summarise
-from windlass.cli.exit_codes import Exit
 from windlass.testing.binaries import PARTS, BinariesError, obtain
 
 Encore = Callable[[Stage, Console, int], Awaitable[None]]

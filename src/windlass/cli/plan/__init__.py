@@ -2,8 +2,8 @@
 
 import click
 
-from windlass.cli import names, sides
-from windlass.cli.conventions import Settings, settings_of
+from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.cli.machine_sync import names, sides
 
 
 @click.group()

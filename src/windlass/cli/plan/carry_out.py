@@ -11,12 +11,12 @@ from typing import NamedTuple, TypeVar
 
 import click
 
-from windlass.cli import complaints
-from windlass.cli.connection import connect
-from windlass.cli.conventions import Settings
-from windlass.cli.exit_codes import Exit
-from windlass.cli.machines.selection import parse
-from windlass.cli.plan import as_json, as_text, model
+from windlass.cli.conventions import complaints, plan_as_json, plan_as_text
+from windlass.cli.conventions.connection import connect
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.settings import Settings
+from windlass.cli.machine_sync.selection import parse
+from windlass.cli.plan import model
 from windlass.kube.control.seen import Present, Reader
 from windlass.kube.process.colour import colourful
 from windlass.machine_sync.constants import Namespaces
@@ -102,12 +102,12 @@ async def follow_files(sources: Sequence[str], request: Request) -> Exit:
     courses = await follow(asked, api=found.api, ledger=reader, now=now)
     if request.form == "json":
         objects = model.changed(found.api, since=before)
-        click.echo(as_json.followed(_worth_listing(courses, found.selected), objects))
+        click.echo(plan_as_json.followed(_worth_listing(courses, found.selected), objects))
     else:
         _show_text(courses, found.selected, request)
     restless = [course for course in courses if course.restless]
     for course in restless:
-        complaints.say("error", f"{course.kind.lower()}/{course.name}: {as_text.coming(course.next)}")
+        complaints.say("error", f"{course.kind.lower()}/{course.name}: {plan_as_text.coming(course.next)}")
     if _report_missing(found.selected, request) or restless:
         return Exit.FAILED
     return Exit.CHANGES if any(course.writes for course in courses) else Exit.OK
@@ -166,7 +166,7 @@ def _say_whether_it_runs(standing: Standing) -> None:
 
 def _show_plans(planned: Sequence[KeyPlan], selected: Selection, request: Request) -> Exit:
     if request.form == "json":
-        click.echo(as_json.planned(_worth_listing(planned, selected)))
+        click.echo(plan_as_json.planned(_worth_listing(planned, selected)))
     else:
         _show_text(planned, selected, request)
     failed = [plan for plan in planned if plan.error is not None]
@@ -188,10 +188,10 @@ def _worth_listing(planned: Sequence[P], selected: Selection) -> list[P]:
 
 def _show_text(planned: Sequence[P], selected: Selection, request: Request) -> None:
     shown = [plan for plan in _worth_listing(planned, selected) if request.shows(plan)]
-    lines = [line for plan in shown for line in as_text.lines(plan, colour=colourful(sys.stdout))]
+    lines = [line for plan in shown for line in plan_as_text.lines(plan, colour=colourful(sys.stdout))]
     others = Counter(plan.kind for plan in _worth_listing(planned, selected) if not request.shows(plan))
     if others:
-        lines.append(as_text.nothing_to_do(others))
+        lines.append(plan_as_text.nothing_to_do(others))
     if lines:
         click.echo("\n".join(lines))
 

@@ -9,7 +9,7 @@ from windlass.api import mapi
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
 from windlass.capability.documents import read_inputs
-from windlass.cli import complaints
+from windlass.cli.conventions import complaints
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.documents import MACHINES
 from windlass.machine_sync.planning.deciders import kinds

@@ -1,0 +1,46 @@
+"""What the shell offers when somebody presses Tab.
+
+Completion must never be in the way: when something fails, or takes more than `PATIENCE`, nothing is offered and nothing
+is said.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from windlass.kube.client import Client
+
+PATIENCE = 1.5
+"""Seconds that a person at a prompt is made to wait for names."""
+
+
+def contexts(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The contexts of the kubeconfig."""
+    from windlass.cli.conventions.connection import contexts as known
+    from windlass.cli.conventions.settings import said
+    from windlass.kube.errors import KubeError
+
+    try:
+        return [name for name in known(said(ctx)) if name.startswith(incomplete)]
+    except KubeError:
+        return []
+
+
+def of_cluster(ctx: click.Context, ask: "Callable[[Client], Awaitable[set[str]]]") -> set[str]:
+    """What `ask` finds on the cluster that the command line names; nothing if it fails or takes too long."""
+    import asyncio
+
+    from windlass.cli.conventions.connection import connect
+    from windlass.cli.conventions.settings import said
+    from windlass.kube.errors import KubeError
+
+    async def answer() -> set[str]:
+        async with asyncio.timeout(PATIENCE), connect(said(ctx), warned=lambda text: None) as client:
+            return await ask(client)
+
+    try:
+        return asyncio.run(answer())
+    except (KubeError, TimeoutError, OSError):
+        return set()

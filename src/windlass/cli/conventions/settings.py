@@ -1,0 +1,37 @@
+"""What the common options said, as a value that every command may ask for.
+
+@click.command()
+@settings_of
+def command(settings: Settings) -> int: ...
+"""
+
+from dataclasses import dataclass
+
+import click
+
+
+@dataclass(slots=True)
+class Settings:
+    """What the common options said; None where nothing was said."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    namespace: str | None = None
+    request_timeout: float | None = None
+    """Seconds for one request to the API server; 0 is for ever."""
+    as_user: str | None = None
+    as_groups: tuple[str, ...] | None = None
+    log_level: str | None = None
+
+    @property
+    def debugging(self) -> bool:
+        return self.log_level == "debug"
+
+
+settings_of = click.make_pass_decorator(Settings, ensure=True)
+"""Decorator: the command's function gets the `Settings` as its first argument."""
+
+
+def said(ctx: click.Context) -> Settings:
+    """The settings of this invocation, as far as the line has been read; one object for all its contexts."""
+    return ctx.find_root().ensure_object(Settings)

@@ -1,0 +1,58 @@
+"""Columns of text, aligned as kubectl aligns them: readable for people, and for `awk`, since no cell is ever empty.
+
+What objects say is anybody's text: no cell can do anything to a terminal.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+from windlass.cli.conventions.complaints import harmless
+from windlass.cli.conventions.terminal import paint
+
+R = TypeVar("R")
+
+GAP = "   "
+
+
+class Cell(NamedTuple):
+    """`text`, and the colour it has where colour is welcome."""
+
+    text: str
+    colour: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[R]):
+    """A heading, and how to get its cell out of a row. `wide`: only shown with `-o wide`."""
+
+    heading: str
+    cell: Callable[[R], Cell]
+    wide: bool = False
+
+
+class Table(Generic[R]):
+    """Lays out rows. Widths only ever grow, so that rows printed one by one stay below their headings."""
+
+    def __init__(self, columns: Sequence[Column[R]], *, colour: bool = False) -> None:
+        self._columns = columns
+        self._colour = colour
+        self._widths = [len(column.heading) for column in columns]
+
+    def lines(self, rows: Iterable[R], *, headings: bool = True) -> list[str]:
+        """The rows as lines, below their headings if wanted."""
+        cells = [[_harmless(column.cell(row)) for column in self._columns] for row in rows]
+        for line in cells:
+            self._widths = [max(width, len(cell.text)) for width, cell in zip(self._widths, line, strict=True)]
+        top = [[Cell(column.heading) for column in self._columns]] if headings else []
+        return [self._line(line) for line in [*top, *cells]]
+
+    def _line(self, cells: Sequence[Cell]) -> str:
+        painted = [paint(cell.text, cell.colour, on=self._colour) for cell in cells]
+        # Colour has no width; and nothing is padded at the end of a line.
+        fill = [width - len(cell.text) for cell, width in zip(cells[:-1], self._widths[:-1], strict=True)]
+        return GAP.join([*(text + " " * spaces for text, spaces in zip(painted, fill, strict=False)), painted[-1]])
+
+
+def _harmless(cell: Cell) -> Cell:
+    return cell if cell.text.isprintable() else cell._replace(text=harmless(cell.text))

@@ -1,0 +1,78 @@
+"""A command that is a group as well: `windlass machines [NAME]...` does one thing, `windlass machines VERB` another.
+
+    @click.command(cls=Itself)
+    @click.argument("names", nargs=-1)
+    def show(names): ...
+
+    command = WithVerbs(show, {"describe": "Show one machine in full."}, package="windlass.cli.machine_sync.machines")
+
+The first word decides: if it is a verb, the module of that name in `package`, which has a click command named
+`command`, is imported and does the rest; all else is for the command itself. An object that has the name of a verb is
+meant after `--`.
+"""
+
+import importlib
+from collections.abc import Mapping
+
+import click
+
+from windlass.cli.conventions.options import adopt
+
+_ITSELF = ""
+"""What stands for the command itself where click wants the name of a subcommand. No verb is empty."""
+
+
+class _Context(click.Context):
+    """In usage lines and errors, the command itself has the name of its group and no other."""
+
+    @property
+    def command_path(self) -> str:
+        return self.parent.command_path if self.parent is not None else super().command_path
+
+
+class Itself(click.Command):
+    """The command that a `WithVerbs` is when no verb is given; its help lists the verbs too."""
+
+    context_class = _Context
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        group = ctx.parent.command if ctx.parent is not None else None
+        if isinstance(group, WithVerbs) and group.verbs:
+            with formatter.section("Commands"):
+                formatter.write_dl(list(group.verbs.items()))
+
+
+class WithVerbs(click.Group):
+    """`itself`, and the `verbs` (name and line in the help) of `package`, which are imported when they are called."""
+
+    def __init__(self, itself: click.Command, verbs: Mapping[str, str], *, package: str) -> None:
+        super().__init__(name=itself.name, help=itself.help, add_help_option=False)
+        self.verbs = verbs
+        self._itself = itself
+        self._package = package
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.verbs)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == _ITSELF:
+            return adopt(self._itself)
+        if cmd_name not in self.verbs:
+            return None
+        command = importlib.import_module(f"{self._package}.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return adopt(command)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if self._calls_a_verb(args) else [_ITSELF, *args])
+
+    def _calls_a_verb(self, args: list[str]) -> bool:
+        # A context of its own, because completion parses forgivingly, and would skip the options of `itself`.
+        parser = self.make_parser(click.Context(self))
+        try:
+            _, rest, _ = parser.parse_args(list(args))
+        except click.UsageError:
+            return False
+        before = args[: len(args) - len(rest)]
+        return bool(rest) and rest[0] in self.verbs and before[-1:] != ["--"]

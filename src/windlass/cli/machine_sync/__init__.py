@@ -1,0 +1,12 @@
+"""Commands for machines that exist in two APIs.
+
+| module | command |
+|---|---|
+| `machines` | `windlass machines`: both sides of every machine and MachineSet |
+| `convert` | `windlass convert`: Machines and MachineSets in files, as the other API has them |
+| `migrate` | `windlass migrate`: move authority from one API to the other |
+| `release` | `windlass release`: remove what Machine sync has put on objects, before an uninstall |
+
+They share `selection` and `names` (which objects a command line asks for), `sides` (the two APIs and their namespaces)
+and `actors` (who does the work on this cluster).
+"""

@@ -1,0 +1,51 @@
+"""Who does the work, Machine sync or OpenShift's own operator: told by the holder of the Lease they compete for."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from windlass.api.coordination import Lease
+from windlass.cli.conventions import complaints
+from windlass.cli.conventions.ages import age
+from windlass.kube.errors import DecodeError, Forbidden, NotFound
+from windlass.kube.verbs import Api
+from windlass.machine_sync.constants import LEASE_NAME, Namespaces
+from windlass.machine_sync.holder import OURS, THEIRS, held_by, who_is
+
+_SILENT_AFTER = 60.0
+"""Seconds without a renewal after which nobody is taken to be there. OpenShift's operator renews every 26 s."""
+
+
+class Acting(NamedTuple):
+    """`who` will act, or, if that is empty, what people should know (`doubt`)."""
+
+    who: str
+    doubt: str = ""
+
+    @property
+    def idles(self) -> str:
+        """What to tell people who expect Machine sync to work; empty if it does, or if nobody does."""
+        return f"Machine sync idles: the work is done by {self.who}" if self.who.startswith(THEIRS) else ""
+
+
+async def who_acts(api: Api, places: Namespaces, *, now: datetime) -> Acting:
+    """Raises KubeErrors, but for those that say that this cannot be told."""
+    try:
+        lease = (await api.get(Lease, LEASE_NAME, namespace=places.cluster_api)).decode()
+    except NotFound:
+        lease = None
+    except (Forbidden, DecodeError) as error:
+        return Acting("", f"whether Machine sync is running cannot be told: {complaints.explain(error)}")
+    return judge(lease, now=now)
+
+
+def judge(lease: Lease | None, *, now: datetime) -> Acting:
+    """Who holds this. A holder that fell silent is named: only clocks that disagree could excuse it."""
+    if lease is None or not (who := held_by(lease)) or not (renewed := lease.spec.renew_time):
+        doubt = f"no {OURS} is running (nobody holds its Lease)"
+    elif (now - datetime.fromisoformat(renewed)).total_seconds() < _SILENT_AFTER:
+        return Acting(who)
+    else:
+        holder = lease.spec.holder_identity or ""
+        place = f"Lease {lease.metadata.namespace}/{lease.metadata.name}"
+        doubt = f"{who_is(holder)} seems to have died: {holder} renewed {place} {age(renewed, now)} ago"
+    return Acting("", f"{doubt}, so nothing will happen until one runs")

@@ -1,0 +1,100 @@
+"""`windlass machines`: both sides of every machine and MachineSet.
+
+| module | what it does |
+|---|---|
+| `read` | looks at both sides once |
+| `board` | goes on looking |
+| `view` | says how rows look |
+| `show`, `follow` | the command, without and with `--watch` |
+"""
+
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.cli.conventions.verbs import Itself, WithVerbs
+from windlass.cli.machine_sync import names, sides
+
+VERBS = {
+    "describe": "Show one of them in full: conditions, Events, and what Windlass would do next.",
+}
+"""What `windlass machines VERB` does more; the module of the verb's name in this package has a click command named
+`command`."""
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """Names, and where the first word is due, verbs."""
+    first = not ctx.params.get(param.name or "")
+    verbs = [CompletionItem(verb, help=text) for verb, text in VERBS.items() if first and verb.startswith(incomplete)]
+    return verbs + [CompletionItem(name) for name in names.machines_and_sets(ctx, param, incomplete)]
+
+
+@click.command("machines", cls=Itself)
+@click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=_complete)
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["table", "wide", "json", "yaml", "name"]),
+    default="table",
+    show_default=True,
+    help="How to print them.",
+)
+@click.option(
+    "--kind",
+    "kind",
+    type=click.Choice(["machine", "machineset"], case_sensitive=False),
+    help="Only machines, or only MachineSets.  [default: both]",
+)
+@click.option(
+    "--unsynced", is_flag=True, help="Only what is not known to be in sync; exit code 3 if there is any, 0 if not."
+)
+@click.option(
+    "-A",
+    "--all-namespaces",
+    is_flag=True,
+    expose_value=False,
+    help="Changes nothing: machines are in two namespaces, and both are always shown.",
+)
+@click.option("-w", "--watch", is_flag=True, help="Go on showing what changes, until Ctrl-C.")
+@click.option("--no-headers", is_flag=True, help="Leave out the headings of the tables.")
+@sides.namespace_options
+@settings_of
+def machines(
+    settings: Settings,
+    wanted: tuple[str, ...],
+    form: str,
+    *,
+    kind: str | None,
+    unsynced: bool,
+    watch: bool,
+    no_headers: bool,
+    machine_api_namespace: str,
+    cluster_api_namespace: str,
+) -> int:
+    """Show machines and MachineSets on both sides: which is authoritative, the phase or the ready replicas on each,
+    whether they are in sync, for how long, and up to which generation of the authoritative side.
+
+    NAME may say the kind too: machine/NAME, machineset/NAME. A side on which something does not exist shows `-`.
+    Needs no more than the right to list (and, for --watch, to watch) Machines and MachineSets.
+    """
+    import asyncio
+
+    from windlass.cli.machine_sync import selection
+    from windlass.cli.machine_sync.machines.show import Request, once
+    from windlass.machine_sync.overview import KINDS
+
+    places = sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)
+    kinds = [each for each in KINDS if kind in (None, each.name.lower())]
+    request = Request(selection.parse(wanted, kinds=kinds, unsynced=unsynced), form, headings=not no_headers)
+    if not watch:
+        return asyncio.run(once(settings, places, request))
+
+    from windlass.cli.machine_sync.machines.follow import follow
+
+    return asyncio.run(follow(settings, places, request))
+
+
+command = WithVerbs(machines, VERBS, package=__name__)

@@ -1,0 +1,191 @@
+"""Look at one name on a cluster: both sides, the infrastructure, the Events, and the plan."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from windlass.api.core import Event
+from windlass.api.meta import K, KubernetesObject
+from windlass.capability.together import both, together
+from windlass.cli.machine_sync.machines.describe.facts import (
+    Described,
+    Happening,
+    Subject,
+    described,
+    happenings,
+    infrastructure_of,
+)
+from windlass.cli.machine_sync.selection import Wanted
+from windlass.kube.control.seen import Present, Unreadable, seen
+from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
+from windlass.kube.object import Object
+from windlass.kube.verbs import Api
+from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.overview import KINDS, AnyKind, AnyRow
+from windlass.machine_sync.planning import (
+    KeyPlan,
+    NoPlatform,
+    Standing,
+    Survey,
+    deciders,
+    plan_of,
+    standing_of,
+)
+from windlass.machine_sync.platforms import platform_of_kind
+
+EVENTS = 10
+"""How many Events are shown at most."""
+
+
+class Ambiguous(Exception):
+    """A machine and a MachineSet have the name."""
+
+
+class Trouble(Struct, frozen=True):
+    """What could not be read, and why."""
+
+    what: str
+    error: KubeError
+
+
+class Sight(Struct):
+    """All that was found. A side that is None does not exist, or is among the `troubles`.
+
+    `plan` None: there is none, and `no_plan` says why. `standing` is on what it was made.
+    """
+
+    row: AnyRow
+    machine_api: Described | None
+    cluster_api: Described | None
+    infrastructure: Described | None
+    events: list[Happening]
+    troubles: list[Trouble]
+    plan: KeyPlan | None = None
+    no_plan: str = ""
+    standing: Standing | None = None
+
+
+async def look(client: Api, places: Namespaces, wanted: Wanted, *, now: datetime) -> Sight | None:
+    """What there is to know; None if nothing has that name. Raises Ambiguous, and KubeErrors that concern both."""
+    kinds = [wanted.kind] if wanted.kind else KINDS
+    found = await together(_Sides(client, places, kind, wanted.name).look() for kind in kinds)
+    there = [sides for sides in found if sides.machine_api or sides.cluster_api]
+    if len(there) > 1:
+        raise Ambiguous
+    if not there:
+        if all(sides.troubles for sides in found):
+            raise found[0].troubles[0].error
+        return None
+    sides = there[0]
+    infra = await sides.infrastructure()
+    events = await sides.events(infra)
+    sight = Sight(
+        sides.row(),
+        _described(sides.machine_api),
+        _described(sides.cluster_api),
+        _described(infra),
+        events,
+        sides.troubles,
+    )
+    await _plan(sight, client, places, now=now)
+    return sight
+
+
+class _Sides:
+    """One name of one kind on both sides."""
+
+    def __init__(self, client: Api, places: Namespaces, kind: AnyKind, name: str) -> None:
+        self._client = client
+        self._places = places
+        self._kind = kind
+        self._name = name
+        self.machine_api: Object[Any] | None = None
+        self.cluster_api: Object[Any] | None = None
+        self.troubles: list[Trouble] = []
+
+    async def look(self) -> "_Sides":
+        self.machine_api, self.cluster_api = await both(
+            self._get(self._kind.machine_api, self._name, self._places.machine_api),
+            self._get(self._kind.cluster_api, self._name, self._places.cluster_api),
+        )
+        return self
+
+    def row(self) -> AnyRow:
+        return self._kind.row(self._name, _found(self.machine_api), _found(self.cluster_api))
+
+    async def infrastructure(self) -> Object[Any] | None:
+        """What the object of Cluster API refers to."""
+        reference = infrastructure_of(self.cluster_api) if self.cluster_api else None
+        platform = platform_of_kind(reference.kind) if reference else None
+        if reference is None or platform is None:
+            return None
+        kinds = (platform.infra_machine, platform.infra_template)
+        kind = next((kind for kind in kinds if kind.RESOURCE.kind == reference.kind), None)
+        return await self._get(kind, reference.name, self._places.cluster_api) if kind else None
+
+    async def events(self, infra: Object[Any] | None) -> list[Happening]:
+        """The last Events of all its objects. Of a side that does not exist (any more) those of its name."""
+        subjects = [
+            _subject(self._kind.machine_api, self._places.machine_api, self._name, self.machine_api),
+            _subject(self._kind.cluster_api, self._places.cluster_api, self._name, self.cluster_api),
+        ]
+        if infra is not None:
+            subjects.append(Subject(infra.kind, self._places.cluster_api, infra.name, infra.uid))
+        asked = sorted({(subject.namespace, subject.name) for subject in subjects})
+        listed = await together(self._events(namespace, name) for namespace, name in asked)
+        return happenings([event for events in listed for event in events], subjects, at_most=EVENTS)
+
+    async def _events(self, namespace: str, name: str) -> Sequence[Object[Event]]:
+        try:
+            answer = await self._client.list(Event, namespace=namespace, field_selector=f"involvedObject.name={name}")
+        except Forbidden as error:
+            self.troubles.append(Trouble(f"events in {namespace}", error))
+            return []
+        return answer.items
+
+    async def _get(self, kind: type[K], name: str, namespace: str) -> Object[K] | None:
+        try:
+            return await self._client.get(kind, name, namespace=namespace)
+        except (Forbidden, NotServed) as error:
+            self.troubles.append(Trouble(kind.RESOURCE.name, error))
+        except NotFound:
+            pass
+        return None
+
+
+async def _plan(sight: Sight, client: Api, places: Namespaces, *, now: datetime) -> None:
+    """Ask the controller of the kind, if there is one for this cluster."""
+    survey = Survey(client)
+    try:
+        sight.standing = await standing_of(survey)
+        asked = deciders(survey, platform=sight.standing.platform, namespaces=places)
+        decider = next((one for one in asked if one.kind == sight.row.kind), None)
+        if decider is None:
+            sight.no_plan = f"no controller looks after {sight.row.kind}s"
+            return
+        await survey.take([decider])
+        sight.plan = await plan_of(decider, sight.row.name, survey, now=now)
+    except NoPlatform as problem:
+        sight.no_plan = str(problem)
+    except Forbidden as error:
+        sight.no_plan = str(error)
+        sight.troubles.append(Trouble("what a plan needs", error))
+
+
+def _found(item: Object[Any] | None) -> Present[Any] | Unreadable | None:
+    if item is None:
+        return None
+    found = seen(item)
+    # Of an object that was sent these are the only two.
+    assert isinstance(found, Present | Unreadable)
+    return found
+
+
+def _described(item: Object[Any] | None) -> Described | None:
+    return described(item) if item is not None else None
+
+
+def _subject(kind: type[KubernetesObject], namespace: str, name: str, found: Object[Any] | None) -> Subject:
+    return Subject(kind, namespace, name, found.uid if found is not None else "")

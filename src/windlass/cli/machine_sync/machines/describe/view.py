@@ -1,0 +1,186 @@
+"""How a description looks: as a page for people, as one JSON object for programs."""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+import msgspec
+
+from windlass.cli.conventions import plan_as_json, plan_as_text
+from windlass.cli.conventions.ages import age
+from windlass.cli.conventions.complaints import harmless
+from windlass.cli.conventions.table import Cell, Column, Table
+from windlass.cli.machine_sync.machines.describe.facts import Condition, Described, Happening
+from windlass.cli.machine_sync.machines.describe.look import Sight
+from windlass.machine_sync.constants import MIGRATING, Namespaces
+from windlass.machine_sync.overview import AnyRow
+
+INDENT = "  "
+NOTHING = "<none>"
+
+_COLOURS = {"True": "green", "False": "red", "Unknown": "yellow", "Warning": "yellow"}
+
+
+def as_json(sight: Sight) -> str:
+    """Everything; the keys stay."""
+    row = sight.row
+    tree: dict[str, Any] = {
+        "kind": row.kind,
+        "name": row.name,
+        "authority": row.authority,
+        "desiredAuthority": row.desired_authority,
+        "synchronized": msgspec.to_builtins(row.synchronized),
+        "generation": msgspec.to_builtins(row.generation),
+        "machineAPI": msgspec.to_builtins(sight.machine_api),
+        "clusterAPI": msgspec.to_builtins(sight.cluster_api),
+        "infrastructure": msgspec.to_builtins(sight.infrastructure),
+        "events": msgspec.to_builtins(sight.events),
+        "plan": plan_as_json.item(sight.plan) if sight.plan and sight.plan.error is None else None,
+        "unavailable": [{"what": trouble.what, "message": str(trouble.error)} for trouble in sight.troubles],
+    }
+    return json.dumps(tree, indent=2, ensure_ascii=False)
+
+
+def as_text(sight: Sight, places: Namespaces, *, now: datetime, colour: bool) -> list[str]:
+    """The page."""
+    page = _Page(now, colour=colour)
+    return [
+        *page.head(sight.row, last=sight.machine_api.synchronized_api if sight.machine_api else ""),
+        *page.side("Machine API", sight.machine_api, where=places.machine_api),
+        *page.side("Cluster API", sight.cluster_api, where=places.cluster_api),
+        *page.infrastructure(sight),
+        *page.events(sight.events),
+        *page.plan(sight),
+    ]
+
+
+class _Page:
+    def __init__(self, now: datetime, *, colour: bool) -> None:
+        self._now = now
+        self._colour = colour
+
+    def head(self, row: AnyRow, *, last: str) -> Iterator[str]:
+        """`last`: who was authoritative last."""
+        facts = {"Name": row.name, "Kind": row.kind, "Authority": _authority(row, last)}
+        if row.synchronized is not None:
+            said = row.synchronized
+            facts["Synchronized"] = f"{said.status} ({said.reason or NOTHING}) for {age(said.since, self._now)}"
+        else:
+            facts["Synchronized"] = "never"
+        if row.generation is not None:
+            source = "-" if row.generation.source is None else row.generation.source
+            facts["Generation"] = f"{row.generation.synchronized} synchronized, {source} at the authority"
+        yield from _facts(facts)
+
+    def side(self, title: str, found: Described | None, *, where: str) -> Iterator[str]:
+        yield ""
+        if found is None:
+            yield f"{self._bold(title)}: does not exist in {where}"
+            return
+        yield f"{self._bold(title)}: {_named(found)}"
+        yield from self._object(found)
+
+    def infrastructure(self, sight: Sight) -> Iterator[str]:
+        named = sight.cluster_api.infrastructure if sight.cluster_api else ""
+        if sight.infrastructure is not None:
+            found = sight.infrastructure
+            yield ""
+            yield f"{self._bold('Infrastructure')}: {_named(found)}"
+            yield from self._object(found)
+        elif named:
+            yield ""
+            yield f"{self._bold('Infrastructure')}: {harmless(named)} was not found"
+
+    def events(self, events: Sequence[Happening]) -> Iterator[str]:
+        yield ""
+        if not events:
+            yield f"{self._bold('Events')}: {NOTHING}"
+            return
+        yield f"{self._bold('Events')}:"
+        columns: list[Column[Happening]] = [
+            Column("LAST SEEN", lambda one: Cell(age(one.last, self._now))),
+            Column("TYPE", lambda one: Cell(one.type or NOTHING, _COLOURS.get(one.type))),
+            Column("REASON", lambda one: Cell(one.reason or NOTHING)),
+            Column("OBJECT", lambda one: Cell(one.object)),
+            Column("FROM", lambda one: Cell(one.source or NOTHING)),
+            Column("MESSAGE", lambda one: Cell(_counted(one))),
+        ]
+        yield from _indented(Table(columns, colour=self._colour).lines(events))
+
+    def plan(self, sight: Sight) -> Iterator[str]:
+        yield ""
+        if sight.plan is None:
+            yield f"{self._bold('Plan')}: none: {harmless(sight.no_plan)}"
+            return
+        idles = " (Machine sync idles; this is what it would do)" if sight.standing and sight.standing.idle else ""
+        yield f"{self._bold('Plan')}:{idles}"
+        yield from _indented(plan_as_text.body(sight.plan, colour=self._colour))
+
+    def _object(self, found: Described) -> Iterator[str]:
+        facts = {
+            "Unreadable": found.unreadable,
+            "Age": age(found.created, self._now) if found.created else "",
+            "Deleting": f"for {age(found.deleting, self._now)}" if found.deleting else "",
+            "Paused": found.paused,
+            "Phase": found.phase,
+            "Replicas": _replicas(found.replicas),
+            "Provider ID": found.provider_id,
+            "Node": found.node,
+            "Addresses": ", ".join(found.addresses),
+            "Infrastructure": found.infrastructure,
+            "Owners": ", ".join(found.owners) or NOTHING,
+            "Finalizers": ", ".join(found.finalizers) or NOTHING,
+            "Conditions": "" if found.conditions else NOTHING,
+        }
+        yield from _indented(_facts({name: value for name, value in facts.items() if value}))
+        if not found.conditions:
+            return
+        yield f"{INDENT}Conditions:"
+        columns: list[Column[Condition]] = [
+            Column("TYPE", lambda one: Cell(f"{one.of}.{one.type}" if one.of else one.type)),
+            Column("STATUS", lambda one: Cell(one.status or NOTHING, _COLOURS.get(one.status))),
+            Column("REASON", lambda one: Cell(one.reason or NOTHING)),
+            Column("SINCE", lambda one: Cell(age(one.since, self._now))),
+            Column("MESSAGE", lambda one: Cell(one.message or NOTHING)),
+        ]
+        yield from _indented(_indented(Table(columns, colour=self._colour).lines(found.conditions)))
+
+    def _bold(self, text: str) -> str:
+        return click.style(text, bold=True) if self._colour else text
+
+
+def _named(found: Described) -> str:
+    return harmless(f"{found.kind} {found.namespace}/{found.name}")
+
+
+def _authority(row: AnyRow, last: str) -> str:
+    if row.machine_api is None:
+        return "ClusterAPI (no object in the Machine API says otherwise)"
+    authority = row.authority or NOTHING
+    if row.authority == MIGRATING:
+        return f"{authority} from {last or 'unknown'} to {row.desired_authority or 'unknown'}"
+    if row.desired_authority and row.desired_authority != row.authority:
+        return f"{authority}, {row.desired_authority} wanted"
+    return authority
+
+
+def _replicas(replicas: dict[str, int | None] | None) -> str:
+    if replicas is None:
+        return ""
+    return ", ".join(f"{'-' if count is None else count} {name}" for name, count in replicas.items())
+
+
+def _counted(event: Happening) -> str:
+    times = f" (x{event.count})" if event.count > 1 else ""
+    return (event.message or NOTHING) + times
+
+
+def _facts(facts: dict[str, str]) -> Iterator[str]:
+    width = max(map(len, facts)) + 1
+    return (f"{name + ':':<{width}}  {harmless(value)}" for name, value in facts.items())
+
+
+def _indented(lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
+    return (f"{INDENT}{line}" for line in lines)

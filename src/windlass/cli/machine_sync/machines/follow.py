@@ -1,0 +1,100 @@
+"""`windlass machines --watch`: what there is now, and whatever changes, until it is interrupted."""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable, Iterable
+
+import click
+
+from windlass.cli.conventions.connection import connect
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.settings import Settings
+from windlass.cli.machine_sync.machines import view
+from windlass.cli.machine_sync.machines.board import Board
+from windlass.cli.machine_sync.machines.read import look_at
+from windlass.cli.machine_sync.machines.show import Request, listings, note_idle, report_troubles, summary, why_idle
+from windlass.cli.machine_sync.selection import Selection
+from windlass.kube.process import logs
+from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.overview import AnyRow
+
+
+async def follow(settings: Settings, places: Namespaces, request: Request) -> Exit:
+    """`windlass machines --watch`: until it is interrupted."""
+    logs.configure(level=settings.log_level or "error", format="console")
+    async with connect(settings) as client:
+        # One plain look first: what cannot work at all ends here with an error, instead of being tried again for ever.
+        first = await look_at(client, places, request.selection.kinds)
+        report_troubles(listings(first))
+        note_idle(await why_idle(client, places))
+        board = Board(client, places, first)
+        async with asyncio.TaskGroup() as tasks:
+            for run in board.runs:
+                tasks.create_task(run())
+            if request.form in ("table", "wide") and sys.stdout.isatty():
+                await _live(board, request)
+            else:
+                await _lines(board, request)
+    return Exit.OK
+
+
+class Passage:
+    """Which of the rows that change are printed: those selected and, so that nothing seems to stay as it was shown,
+    those that were selected when they were printed last."""
+
+    def __init__(self, selection: Selection) -> None:
+        self._selection = selection
+        self._shown: set[tuple[str, str]] = set()
+
+    def of(self, rows: Iterable[AnyRow]) -> list[AnyRow]:
+        passing = []
+        for row in rows:
+            key = (row.kind, row.name)
+            selected = self._selection.shows(row)
+            if selected or key in self._shown:
+                passing.append(row)
+            if selected and not row.gone:
+                self._shown.add(key)
+            else:
+                self._shown.discard(key)
+        return passing
+
+
+async def _lines(board: Board, request: Request) -> None:
+    """Every row once, then each row again when it changes, as `kubectl get -w` does."""
+    tables, passage = request.tables(), Passage(request.selection)
+    show: dict[str, Callable[[AnyRow], str]] = {
+        "json": lambda row: view.as_json_line(view.tree(row)),
+        "yaml": lambda row: "---\n" + view.as_yaml(view.tree(row)),
+        "name": view.name,
+    }
+    async for changed in board.changes():
+        rows = passage.of(changed)
+        if rows:
+            lines = [show[request.form](row) for row in rows] if request.form in show else tables.lines(rows)
+            click.echo("\n".join(lines))
+
+
+async def _live(board: Board, request: Request) -> None:
+    """The tables in place, redrawn with every change and each second for the ages."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    tables, selection = request.tables(), request.selection
+
+    def picture() -> Text:
+        found = [row for row in board.rows() if selection.names(row)]
+        lines = tables.page(row for row in found if selection.shows(row))
+        if selection.unsynced and found and not lines:
+            lines = [summary(found, selection)]
+        return Text.from_ansi("\n".join(lines), no_wrap=True, overflow="ellipsis")
+
+    console = Console(file=sys.stdout, highlight=False)
+    with Live(picture(), console=console, auto_refresh=False, vertical_overflow="ellipsis") as live:
+        while True:
+            live.update(picture(), refresh=True)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(board.changed.wait(), timeout=1.0)
+            board.changed.clear()

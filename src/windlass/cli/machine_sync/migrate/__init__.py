@@ -1,0 +1,111 @@
+"""`windlass migrate`: move authority over Machines and MachineSets from one API to the other.
+
+A request is one field, spec.authoritativeAPI; Machine sync does the rest. The command looks first whether that can
+succeed, asks for a few objects at a time, and waits until each is at rest on the other side.
+
+| module | what it settles |
+|---|---|
+| `selection` | which objects are meant |
+| `look` | everything that `windlass.machine_sync.preflight` wants to know of them |
+| `carry_out` | the command from beginning to end |
+| `waves` | a few at a time; what a failure and Ctrl-C stop |
+| `switch` | one object: asked for, followed, there |
+| `board`, `stages` | the objects as they are now, and how far that is |
+| `progress`, `view` | what people see meanwhile, and what the command prints |
+"""
+
+import click
+
+from windlass.cli.conventions.options import Duration
+from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.cli.machine_sync import names, sides
+
+TIMEOUT = 600.0
+IN_FLIGHT = 5
+
+
+@click.command(name="migrate", short_help="Move authority over machines from one API to the other.")
+@click.argument("wanted", metavar="[MACHINE|MACHINESET]...", nargs=-1, shell_complete=names.machines_and_sets)
+@click.option("--all", "every", is_flag=True, help="All Machines and MachineSets of the Machine API.")
+@click.option(
+    "-l", "--selector", metavar="LABELS", help="Those of them that have these labels, as kubectl takes them: a=b,c!=d."
+)
+@click.option("--with-machines", is_flag=True, help="With each MachineSet also the Machines that it owns.")
+@click.option("--to", "target", type=sides.Side(), required=True, help="The new authority.")
+@click.option("--dry-run", is_flag=True, help="Report what would happen to each, and change nothing.")
+@click.option(
+    "--wait/--no-wait", default=True, show_default=True, help="Wait until each is synchronized from its new authority."
+)
+@click.option(
+    "--timeout",
+    type=Duration(),
+    default=TIMEOUT,
+    metavar="DURATION",
+    help="How long one of them may take, as 10m or 90s; 0 for ever. Default 10m.",
+)
+@click.option(
+    "--max-in-flight",
+    type=click.IntRange(min=1),
+    default=IN_FLIGHT,
+    show_default=True,
+    metavar="N",
+    help="How many are moved at the same time.",
+)
+@click.option("--keep-going", is_flag=True, help="Begin the next ones also after one has failed.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before --all or --selector; needed without a terminal.")
+@click.option("-o", "--output", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@sides.namespace_options
+@settings_of
+def command(
+    settings: Settings,
+    wanted: tuple[str, ...],
+    *,
+    every: bool,
+    selector: str | None,
+    with_machines: bool,
+    target: str,
+    dry_run: bool,
+    wait: bool,
+    timeout: float,
+    max_in_flight: int,
+    keep_going: bool,
+    yes: bool,
+    form: str,
+    machine_api_namespace: str,
+    cluster_api_namespace: str,
+) -> int:
+    """Move authority over Machines and MachineSets to the other API; the running instances are not touched.
+
+    Names are those of kubectl: machine/worker-0, machineset/workers. A bare name is a Machine, or a MachineSet if only
+    that exists. Machines of a MachineSet are moved along with it only if --with-machines says so.
+
+    Each is looked at first; those that cannot be moved are left alone, with the reasons on standard error, and make the
+    exit code 4. The others are asked for, --max-in-flight at a time. Doing it again goes on where it stopped.
+
+    Ctrl-C begins no more and waits for those that are under way; a second one leaves them to Machine sync.
+    """
+    import asyncio
+
+    from windlass.cli.conventions import terminal
+    from windlass.cli.machine_sync.migrate import carry_out
+
+    if [every, selector is not None, bool(wanted)].count(True) != 1:
+        raise click.UsageError("say what to migrate: either NAMEs, or --selector, or --all")
+    asking = not (wanted or yes or dry_run)
+    if asking:
+        terminal.need("--all" if every else "--selector")
+    request = carry_out.Request(
+        wanted=wanted,
+        selector=selector or "",
+        with_machines=with_machines,
+        target=target,
+        dry_run=dry_run,
+        wait=wait,
+        timeout=timeout or None,
+        in_flight=max_in_flight,
+        keep_going=keep_going,
+        ask=asking,
+        form=form,
+    )
+    places = sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)
+    return asyncio.run(carry_out.migrate(settings, places, request))

@@ -1,0 +1,257 @@
+"""`windlass migrate` from beginning to end: select, look, say what speaks against it, move, say what became of it."""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, NoReturn
+
+import click
+
+from windlass.api import mapi
+from windlass.capability.together import both, together
+from windlass.cli.conventions import complaints, terminal
+from windlass.cli.conventions.connection import connect
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.settings import Settings
+from windlass.cli.conventions.table import Table
+from windlass.cli.machine_sync.actors import who_acts
+from windlass.cli.machine_sync.migrate import selection, view
+from windlass.cli.machine_sync.migrate.board import Board, Following
+from windlass.cli.machine_sync.migrate.look import Lists, Looker, try_out
+from windlass.cli.machine_sync.migrate.progress import Audience, audience
+from windlass.cli.machine_sync.migrate.selection import KINDS, Subject
+from windlass.cli.machine_sync.migrate.switch import Outcome, Result, Switch
+from windlass.cli.machine_sync.migrate.waves import Waves
+from windlass.kube.cache.reflector import Reflector
+from windlass.kube.client import Client
+from windlass.kube.control.reader import CacheReader
+from windlass.kube.process import logs
+from windlass.kube.process.colour import colourful
+from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.preflight import Answer, Report, Verdict, preflight
+from windlass.machine_sync.preflight.report import SIDE, Kind
+
+MANY = 20
+"""Objects from which on listing whole kinds is cheaper than getting each object that one refers to."""
+
+AT_ONCE = 16
+"""Objects looked at at the same time."""
+
+TROUBLE_AFTER = 2.0
+"""Seconds between looks at how following is doing."""
+
+_AT_REST = {Verdict.THERE: Outcome.THERE, Verdict.REFUSED: Outcome.REFUSED}
+
+
+class Request(NamedTuple):
+    """What to move, where to (`target`), and how. `timeout` in seconds, None for ever.
+
+    Nothing `wanted`: all that has the labels of `selector`. `with_machines`: with each MachineSet what it owns.
+    """
+
+    wanted: tuple[str, ...]
+    target: str
+    selector: str = ""
+    with_machines: bool = False
+    dry_run: bool = False
+    wait: bool = True
+    timeout: float | None = None
+    in_flight: int = 5
+    keep_going: bool = False
+    ask: bool = False
+    form: str = "table"
+
+
+async def migrate(settings: Settings, places: Namespaces, request: Request) -> Exit:
+    """`windlass migrate`. Raises KubeErrors of looking; those of moving one object are its result."""
+    # What goes wrong with following is said in our own words.
+    logs.configure(level=settings.log_level or "error", format="console")
+    async with connect(settings) as client:
+        subjects = await _select(client, places, request)
+        acting, reports = await both(
+            who_acts(client, places, now=datetime.now(UTC)), look(client, places, subjects, request=request)
+        )
+        if subjects:
+            _remark(reports, doubt=acting.doubt)
+        else:
+            labelled = f" with the labels {request.selector}" if request.selector else ""
+            click.echo(f"No Machines or MachineSets{labelled} found in {places.machine_api}.", err=True)
+        results: dict[Subject, Result] = {}
+        interrupted = False
+        if not request.dry_run:
+            moving = _in_order(reports)
+            if moving and request.ask and not _agreed(moving, request.target):
+                return Exit.FAILED
+            results = {view.subject_of(report): _at_rest(report) for report in reports if report.verdict in _AT_REST}
+            moved, interrupted = await move(client, places, moving, request=request)
+            results |= moved
+    if request.form == "json":
+        click.echo(view.as_json(reports, results, target=request.target, dry_run=request.dry_run, acting=acting))
+    elif reports:
+        _print(reports, results)
+    return exit_code(reports, results, interrupted=interrupted)
+
+
+def _in_order(reports: Sequence[Report]) -> list[Subject]:
+    """What is to be moved. Those of an earlier run come first: until they have arrived they are under way too."""
+    return [
+        view.subject_of(report)
+        for verdict in (Verdict.UNDER_WAY, Verdict.READY)
+        for report in reports
+        if report.verdict is verdict
+    ]
+
+
+async def _select(client: Client, places: Namespaces, request: Request) -> list[Subject]:
+    if request.wanted:
+        chosen = await _named(client, places, request)
+    else:
+        chosen = await selection.every(client, places, labels=request.selector)
+    if request.with_machines:
+        return await selection.with_machines(client, places, chosen)
+    return chosen
+
+
+async def _named(client: Client, places: Namespaces, request: Request) -> list[Subject]:
+    words = [selection.parse(text) for text in request.wanted]
+    looker = Looker(CacheReader(client), places=places, target=request.target)
+    bare = list(dict.fromkeys(selection.bare(words)))
+    found = await together(map(looker.machine_api, bare))
+    return selection.resolve(words, dict(zip(bare, found, strict=True)))
+
+
+async def look(client: Client, places: Namespaces, subjects: Sequence[Subject], *, request: Request) -> list[Report]:
+    """The pre-flight of each, with a dry run of the change."""
+    reader = Lists(client) if len(subjects) > MANY else CacheReader(client)
+    looker = Looker(reader, places=places, target=request.target, together=subjects)
+    turn = asyncio.Semaphore(AT_ONCE)
+
+    async def one(subject: Subject) -> Report:
+        async with turn:
+            return preflight(await try_out(client, await looker(subject)))
+
+    return await together(map(one, subjects))
+
+
+async def move(
+    client: Client, places: Namespaces, subjects: Sequence[Subject], *, request: Request
+) -> tuple[dict[Subject, Result], bool]:
+    """What became of each, and whether somebody interrupted it."""
+    if not subjects:
+        return {}, False
+    board = Board()
+    looker = Looker(CacheReader(client), places=places, target=request.target)
+    with audience(len(subjects)) as tell:
+        switch = Switch(
+            client, looker, board, target=request.target, limit=request.timeout, wait=request.wait, tell=tell
+        )
+        waves = Waves(switch, switch.where, size=request.in_flight, keep_going=request.keep_going, tell=tell)
+        followed = (
+            _following(client, board, places, subjects=subjects, tell=tell)
+            if request.wait
+            else contextlib.nullcontext()
+        )
+        async with followed:
+            with _interrupts(waves.interrupt):
+                return await waves.run(subjects), waves.interrupted
+
+
+@contextlib.asynccontextmanager
+async def _following(
+    client: Client, board: Board, places: Namespaces, *, subjects: Sequence[Subject], tell: Audience
+) -> AsyncIterator[None]:
+    """While the block lasts, `board` is told of every change of the kinds of `subjects`."""
+    reflectors = []
+    for kind in KINDS:
+        names = [subject.name for subject in subjects if subject.kind is kind]
+        if names:
+            selector = f"metadata.name={names[0]}" if len(names) == 1 else ""
+            sink = Following(board, kind)
+            reflectors.append(_reflector(client, kind, sink, places=places, selector=selector))
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(reflector.run()) for reflector in reflectors]
+        running.append(tasks.create_task(_tell_troubles(reflectors, tell)))
+        try:
+            yield
+        finally:
+            for task in running:
+                task.cancel()
+
+
+def _reflector(client: Client, kind: Kind, sink: Following, *, places: Namespaces, selector: str) -> Reflector[Any]:
+    return Reflector(client, kind, sink, namespace=places.machine_api, field_selector=selector)
+
+
+async def _tell_troubles(reflectors: Sequence[Reflector[Any]], tell: Audience) -> NoReturn:
+    told = ""
+    while True:
+        await asyncio.sleep(TROUBLE_AFTER)
+        trouble = next(filter(None, (reflector.pulse.failing for reflector in reflectors)), "")
+        if trouble and not told:
+            tell.say(f"what happens cannot be followed now, and is tried again: {trouble}")
+        elif told and not trouble:
+            tell.say("followed again")
+        told = trouble
+
+
+@contextlib.contextmanager
+def _interrupts(call: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C calls `call` while the block lasts."""
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, call)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+def _agreed(moving: Sequence[Subject], target: str) -> bool:
+    count = f"{len(moving)} object{'' if len(moving) == 1 else 's'}"
+    if terminal.agreed(f"Move authority over {count} to {SIDE[target]}?"):
+        return True
+    click.echo("Nothing was changed.", err=True)
+    return False
+
+
+def _remark(reports: Sequence[Report], *, doubt: str) -> None:
+    for severity, text in view.remarks(reports):
+        complaints.say(severity, text)
+    if all(report.kind is mapi.MachineSet for report in reports):
+        complaints.say("note", "the machines of a MachineSet keep their authority: --with-machines moves them, too")
+    if doubt:
+        complaints.say("note", doubt)
+    complaints.say("info", view.summary(reports))
+
+
+def _at_rest(report: Report) -> Result:
+    """Of one that is not moved. The first reason is the cause; all of them have been said before."""
+    reasons = [finding.text for finding in report.findings if finding.answer is Answer.NO]
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return Result(_AT_REST[report.verdict], f"{reasons[0]}{more}" if reasons else "")
+
+
+def _print(reports: Sequence[Report], results: Mapping[Subject, Result]) -> None:
+    colour = colourful(sys.stdout)
+    if results:
+        endings = [view.Ending(report, results[view.subject_of(report)]) for report in reports]
+        lines = Table(view.result_columns(), colour=colour).lines(endings)
+    else:
+        lines = Table(view.report_columns(), colour=colour).lines(reports)
+    click.echo("\n".join(lines))
+
+
+def exit_code(reports: Sequence[Report], results: Mapping[Subject, Result], *, interrupted: bool) -> Exit:
+    """The worst that happened to any of them."""
+    outcomes = {result.outcome for result in results.values()}
+    if interrupted:
+        return Exit.INTERRUPTED
+    if Outcome.TIMED_OUT in outcomes:
+        return Exit.TIMED_OUT
+    if outcomes & {Outcome.FAILED, Outcome.LEFT, Outcome.NOT_BEGUN}:
+        return Exit.FAILED
+    if any(report.verdict is Verdict.REFUSED for report in reports):
+        return Exit.REFUSED
+    return Exit.OK

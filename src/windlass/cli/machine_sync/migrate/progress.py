@@ -1,0 +1,122 @@
+"""What people see while objects move: a bar on a terminal, lines everywhere else. All on standard error."""
+
+import os
+import sys
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from windlass.cli.conventions import complaints
+from windlass.cli.machine_sync.migrate.selection import Subject
+from windlass.cli.machine_sync.migrate.stages import Stage, Step
+
+_NAMED = 3
+"""Objects under way that the bar names."""
+
+
+class Audience(Protocol):
+    """Who is told. To be entered with `with`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def step(self, subject: Subject, step: Step) -> None:
+        """It is this far; also said when nothing has changed."""
+        ...
+
+    def finish(self, subject: Subject, severity: str, text: str) -> None:
+        """It is at rest."""
+        ...
+
+    def say(self, text: str) -> None:
+        """About all of them."""
+        ...
+
+
+def audience(total: int) -> Audience:
+    """For whoever reads standard error."""
+    redrawn = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return Bar(total) if redrawn else Lines(total)
+
+
+class Lines:
+    """One line for each stage."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._last: dict[Subject, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def step(self, subject: Subject, step: Step) -> None:
+        # That it is there is said by `finish`.
+        if step.stage is not Stage.THERE and self._last.get(subject) != str(step):
+            self._last[subject] = str(step)
+            complaints.say("info", f"{subject}: {step}")
+
+    def finish(self, subject: Subject, severity: str, text: str) -> None:
+        self._done += 1
+        complaints.say(severity, f"{subject}: {text} ({self._done}/{self._total})")
+
+    def say(self, text: str) -> None:
+        complaints.say("info", text)
+
+
+class Bar:
+    """One bar, with the objects under way; what failed stays above it."""
+
+    def __init__(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.table import Column
+
+        self._moving: dict[Subject, Step] = {}
+        columns: tuple[Any, ...] = (
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
+        )
+        console = Console(file=sys.stderr, highlight=False)
+        self._progress = Progress(*columns, console=console, transient=True, expand=True)
+        self._task = self._progress.add_task("", total=total)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def step(self, subject: Subject, step: Step) -> None:
+        self._moving[subject] = step
+        self._describe()
+
+    def finish(self, subject: Subject, severity: str, text: str) -> None:
+        self._moving.pop(subject, None)
+        self._progress.advance(self._task)
+        self._describe()
+        if severity != "info":
+            self._print(f"{severity}: {subject}: {text}")
+
+    def say(self, text: str) -> None:
+        self._print(f"info: {text}")
+
+    def _describe(self) -> None:
+        named = [f"{subject} {step.stage}" for subject, step in list(self._moving.items())[:_NAMED]]
+        more = len(self._moving) - len(named)
+        self._progress.update(self._task, description=", ".join(named) + (f" and {more} more" if more else ""))
+
+    def _print(self, text: str) -> None:
+        self._progress.console.print(" ".join(text.split()), markup=False, soft_wrap=True)

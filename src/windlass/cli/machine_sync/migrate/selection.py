@@ -1,0 +1,115 @@
+"""Which Machines and MachineSets are meant: names as kubectl writes them, or all there are.
+
+| written | meant |
+|---|---|
+| `machine/x`, `machines/x`, `machine.machine.openshift.io/x` | the Machine x |
+| `machineset/x`, `machinesets/x`, `machineset.machine.openshift.io/x` | the MachineSet x |
+| the same with `cluster.x-k8s.io` | likewise: both sides of an object have one name, and move together |
+| `x` | the Machine x; the MachineSet x if there is no such Machine; an error if there are both |
+
+MachineSets come first: machines that they make meanwhile then have the new authority already.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from windlass.api import mapi
+from windlass.api.meta import ObjectMeta
+from windlass.capability.together import together
+from windlass.cli.machine_sync.selection import kind_named
+from windlass.kube.client import Client
+from windlass.kube.control.seen import Present, Unreadable
+from windlass.kube.errors import NotServed
+from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.preflight import Look
+from windlass.machine_sync.preflight.checks import owning_set
+from windlass.machine_sync.preflight.report import Kind
+
+KINDS: tuple[Kind, ...] = (mapi.MachineSet, mapi.Machine)
+
+
+class Subject(NamedTuple):
+    """One object of the Machine API."""
+
+    kind: Kind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.RESOURCE.kind.lower()}/{self.name}"
+
+
+class Word(NamedTuple):
+    """What somebody wrote; `kind` is None for a bare name."""
+
+    kind: Kind | None
+    name: str
+
+
+def parse(text: str) -> Word:
+    """Raises UsageError for what cannot be a name."""
+    resource, slash, name = text.rpartition("/")
+    named = kind_named(resource) if slash else None
+    if not name or (slash and named is None):
+        raise click.UsageError(f"{text!r} names nothing: write NAME, machine/NAME or machineset/NAME")
+    kind = next((kind for kind in KINDS if named is not None and kind.RESOURCE.kind == named.name), None)
+    return Word(kind, name)
+
+
+def resolve(words: Sequence[Word], found: dict[Subject, Look[Any]]) -> list[Subject]:
+    """What is meant by `words`, MachineSets first, each once. `found`: what there is under bare names, by kind.
+
+    Raises UsageError for a bare name that is ambiguous.
+    """
+    meant = [_meant(word, found) for word in words]
+    return sorted(dict.fromkeys(meant), key=lambda subject: KINDS.index(subject.kind))
+
+
+def _meant(word: Word, found: dict[Subject, Look[Any]]) -> Subject:
+    if word.kind is not None:
+        return Subject(word.kind, word.name)
+    machine, machine_set = Subject(mapi.Machine, word.name), Subject(mapi.MachineSet, word.name)
+    if not isinstance(found.get(machine_set), Present | Unreadable):
+        return machine
+    if isinstance(found.get(machine), Present | Unreadable):
+        raise click.UsageError(
+            f"{word.name!r} is both a Machine and a MachineSet: write machine/{word.name} or machineset/{word.name}"
+        )
+    return machine_set
+
+
+def bare(words: Sequence[Word]) -> list[Subject]:
+    """What has to be looked up before `resolve` knows."""
+    return [Subject(kind, word.name) for word in words if word.kind is None for kind in KINDS]
+
+
+async def every(client: Client, places: Namespaces, *, labels: str = "") -> list[Subject]:
+    """All Machines and MachineSets of the Machine API with these labels, MachineSets first, by name.
+
+    Raises KubeErrors of listing.
+    """
+    listed = await together(_listed(client, kind, places.machine_api, labels=labels) for kind in KINDS)
+    return [
+        Subject(kind, name)
+        for kind, found in zip(KINDS, listed, strict=True)
+        for name in sorted(meta.name for meta in found)
+    ]
+
+
+async def with_machines(client: Client, places: Namespaces, chosen: Sequence[Subject]) -> list[Subject]:
+    """`chosen`, and the Machines that the MachineSets among them own. Raises KubeErrors of listing."""
+    sets = {subject.name for subject in chosen if subject.kind is mapi.MachineSet}
+    if not sets:
+        return list(chosen)
+    machines = await _listed(client, mapi.Machine, places.machine_api)
+    owned = [Subject(mapi.Machine, meta.name) for meta in machines if owning_set(meta) in sets]
+    return list(dict.fromkeys([*chosen, *sorted(owned, key=lambda subject: subject.name)]))
+
+
+async def _listed(client: Client, kind: Kind, namespace: str, *, labels: str = "") -> list[ObjectMeta]:
+    try:
+        listed = await client.metadata.list(kind, namespace=namespace, label_selector=labels)
+    except NotServed:
+        return []
+    return [item.metadata for item in listed.items]

@@ -1,0 +1,134 @@
+"""How pre-flights and results look: tables, JSON, and what is said about them on standard error."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from windlass.cli.conventions.table import Cell, Column
+from windlass.cli.machine_sync.actors import Acting
+from windlass.cli.machine_sync.migrate.selection import Subject
+from windlass.cli.machine_sync.migrate.switch import Outcome, Result
+from windlass.machine_sync.preflight import Answer, Check, Report, Verdict
+
+NOTHING = "-"
+_NAMED = 3
+
+_ANSWER_COLOURS = {Answer.YES: "green", Answer.NO: "red", Answer.WARNING: "yellow", Answer.UNKNOWN: "yellow"}
+_VERDICT_COLOURS = {Verdict.READY: "green", Verdict.REFUSED: "red", Verdict.UNDER_WAY: "yellow"}
+_OUTCOME_COLOURS = {
+    Outcome.MIGRATED: "green",
+    Outcome.REFUSED: "red",
+    Outcome.FAILED: "red",
+    Outcome.TIMED_OUT: "red",
+    Outcome.LEFT: "yellow",
+    Outcome.NOT_BEGUN: "yellow",
+}
+_SEVERITIES = {Answer.NO: "error", Answer.UNKNOWN: "warning", Answer.WARNING: "warning", Answer.NOTE: "note"}
+
+
+class Ending(NamedTuple):
+    """One object at the end of the command."""
+
+    report: Report
+    result: Result
+
+
+def subject_of(report: Report) -> Subject:
+    return Subject(report.kind, report.name)
+
+
+def report_columns() -> list[Column[Report]]:
+    """The pre-flight of `--dry-run`."""
+    return [
+        Column("NAME", lambda report: Cell(str(report))),
+        Column("AUTHORITY", lambda report: Cell(report.authority or NOTHING)),
+        Column("PHASE", lambda report: Cell(report.phase or NOTHING)),
+        Column("OWNER", lambda report: Cell(report.owner or NOTHING)),
+        Column("PAUSED", lambda report: Cell(report.paused or NOTHING)),
+        Column("CONVERTIBLE", lambda report: _answer(report, Check.CONVERTIBLE)),
+        Column("SYNCHRONIZED", lambda report: _answer(report, Check.SYNCHRONIZED)),
+        Column("POLICIES", lambda report: _answer(report, Check.POLICIES)),
+        Column("VERDICT", lambda report: Cell(report.verdict, _VERDICT_COLOURS.get(report.verdict))),
+    ]
+
+
+def result_columns() -> list[Column[Ending]]:
+    """What became of each."""
+    return [
+        Column("NAME", lambda ending: Cell(str(ending.report))),
+        Column("FROM", lambda ending: Cell(ending.report.authority or NOTHING)),
+        Column("TO", lambda ending: Cell(ending.report.target)),
+        Column("RESULT", lambda ending: Cell(ending.result.outcome, _OUTCOME_COLOURS.get(ending.result.outcome))),
+        Column("TOOK", lambda ending: Cell(_seconds(ending.result))),
+        Column("REASON", lambda ending: Cell(" ".join(ending.result.reason.split()) or NOTHING)),
+    ]
+
+
+def remarks(reports: Sequence[Report]) -> list[tuple[str, str]]:
+    """All findings with a text, as (severity, text), the worst first. One that many objects share is said once."""
+    shared: dict[tuple[str, str], list[str]] = {}
+    for answer, severity in _SEVERITIES.items():
+        for report in reports:
+            for finding in report.findings:
+                if finding.answer is answer and finding.text:
+                    shared.setdefault((severity, f"{finding.check}: {finding.text}"), []).append(str(report))
+    return [(severity, f"{_some(names)}: {text}") for (severity, text), names in shared.items()]
+
+
+def summary(reports: Sequence[Report]) -> str:
+    """How many of which verdict."""
+    counts = [(sum(report.verdict is verdict for report in reports), verdict) for verdict in Verdict]
+    return ", ".join(f"{count} {verdict}" for count, verdict in counts if count)
+
+
+def as_json(
+    reports: Sequence[Report], results: Mapping[Subject, Result], *, target: str, dry_run: bool, acting: Acting
+) -> str:
+    """The one object of `-o json`. `results` is empty in a dry run."""
+    whole = {
+        "target": target,
+        "dryRun": dry_run,
+        "controller": acting.who,
+        "items": [_item(report, results.get(subject_of(report))) for report in reports],
+    }
+    return json.dumps(whole, indent=2, ensure_ascii=False)
+
+
+def _item(report: Report, result: Result | None) -> dict[str, Any]:
+    return {
+        "kind": report.kind.RESOURCE.kind,
+        "name": report.name,
+        "authority": report.authority,
+        "desiredAuthority": report.desired,
+        "phase": report.phase,
+        "owner": report.owner,
+        "paused": report.paused,
+        "verdict": report.verdict,
+        "checks": {str(check): answer for check in Check if (answer := report.answer(check)) is not None},
+        "findings": [
+            {"check": finding.check, "answer": finding.answer, "text": finding.text}
+            for finding in report.findings
+            if finding.text
+        ],
+        "result": None
+        if result is None
+        else {"outcome": result.outcome, "reason": result.reason, "seconds": _rounded(result)},
+    }
+
+
+def _answer(report: Report, check: Check) -> Cell:
+    answer = report.answer(check)
+    return Cell(answer or NOTHING, _ANSWER_COLOURS.get(answer) if answer else None)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _seconds(result: Result) -> str:
+    return NOTHING if result.seconds is None else f"{result.seconds:.1f}s"
+
+
+def _rounded(result: Result) -> float | None:
+    return None if result.seconds is None else round(result.seconds, 3)

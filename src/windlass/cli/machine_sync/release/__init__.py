@@ -1,0 +1,55 @@
+"""`windlass release`: take off what Machine sync has put on Machines and MachineSets, before an uninstall."""
+
+import click
+
+from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.cli.machine_sync import names, sides
+
+
+@click.command()
+@click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=names.machines_and_sets)
+@click.option("--all", "every", is_flag=True, help="Release every machine and MachineSet.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before --all; needed without a terminal.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Release even what is Migrating, and while a controller runs that may put the finalizers back.",
+)
+@sides.namespace_options
+@settings_of
+def command(
+    settings: Settings,
+    wanted: tuple[str, ...],
+    *,
+    every: bool,
+    dry_run: bool,
+    yes: bool,
+    force: bool,
+    machine_api_namespace: str,
+    cluster_api_namespace: str,
+) -> int:
+    """Take the finalizers and annotations of Machine sync off, so that nothing waits for it after an uninstall.
+
+    NAME is a machine or MachineSet, also as machine/NAME or machineset/NAME. For a machine that is the Machine of the
+    Machine API, the one of Cluster API, and its infrastructure machine; for a MachineSet, that of either API. Prints
+    what became of each object, and which ones stay paused.
+
+    Stop Machine sync first: a running one puts its finalizers back, so while one runs this command refuses. What is
+    Migrating is left as it is: neither side acts on it, and without Machine sync neither would again. Doing it twice is
+    harmless.
+    """
+    import asyncio
+
+    from windlass.cli.conventions import terminal
+    from windlass.cli.machine_sync import selection
+    from windlass.cli.machine_sync.release import carry_out
+
+    if every == bool(wanted):
+        raise click.UsageError("say which machines: either NAMEs, or --all")
+    asking = every and not (yes or dry_run)
+    if asking:
+        terminal.need("--all")
+    places = sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)
+    request = carry_out.Request(selection.parse(wanted), dry_run=dry_run, ask=asking, force=force)
+    return asyncio.run(carry_out.release(settings, places, request))
