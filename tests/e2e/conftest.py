@@ -9,7 +9,7 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.machine_sync import policies
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.rbac import ServiceAccount
+from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing import ControlPlane
 from windlass.testing.plane.commands import CLUSTER_API_CORE
 from windlass.testing.plane.control_plane import BlockingControlPlane
@@ -74,7 +74,7 @@ async def policed(ground: Ground, actors: Actors) -> AsyncIterator[Ground]:
     stage = ground.stage
     documents = policies.documents(
         namespaces=stage.namespaces,
-        service_account=ServiceAccount(namespace=stage.namespaces.cluster_api),
+        service_account=DEFAULT_SERVICE_ACCOUNT.within(stage.namespaces.cluster_api),
         platforms=[stage.example.name],
         exempt=[SIMULATORS, CLUSTER_API_CORE],
     )

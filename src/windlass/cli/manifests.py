@@ -12,7 +12,7 @@ from windlass.cli.machine_sync import sides
 from windlass.machine_sync.constants import Namespaces
 
 if TYPE_CHECKING:
-    from windlass.machine_sync.rbac import ServiceAccount
+    from windlass.capability.manifests.rights import ServiceAccount
 
 
 @click.group()
@@ -46,7 +46,7 @@ class Account(click.ParamType[Any]):
     name = "account"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "ServiceAccount":
-        from windlass.machine_sync.rbac import ServiceAccount
+        from windlass.capability.manifests.rights import ServiceAccount
 
         if isinstance(value, ServiceAccount):
             return value
@@ -138,13 +138,13 @@ def policies(
 
 
 def _service_account(namespace: str | None) -> "ServiceAccount":
-    from windlass.machine_sync.rbac import ServiceAccount
+    from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 
-    return ServiceAccount() if namespace is None else ServiceAccount(namespace=namespace)
+    return DEFAULT_SERVICE_ACCOUNT if namespace is None else DEFAULT_SERVICE_ACCOUNT.within(namespace)
 
 
 def _chosen(platforms: tuple[str, ...]) -> tuple[str, ...]:
-    from windlass.machine_sync.rbac import SERVED
+    from windlass.machine_sync.activation import SERVED
 
     if odd := sorted(set(platforms) - set(SERVED)):
         raise click.UsageError(f"--platform {', '.join(odd)}: machine-sync serves {' and '.join(SERVED)}")

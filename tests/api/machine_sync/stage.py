@@ -37,7 +37,7 @@ from windlass.machine_sync.constants import (
     SYNC_FINALIZER,
     Namespaces,
 )
-from windlass.machine_sync.rbac import ServiceAccount
+from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing.plane.access import BlockingAccess
 from windlass.testing.plane.facade import PlaneAccess
 from windlass.testing.plane.rest import MERGE_PATCH
@@ -113,7 +113,7 @@ class Stage:
 
     async def grant(self) -> None:
         """Make the ServiceAccount that Machine sync runs as, with the permissions that we ship and no others."""
-        account = ServiceAccount(namespace=self.namespaces.cluster_api)
+        account = DEFAULT_SERVICE_ACCOUNT.within(self.namespaces.cluster_api)
         await self.plane.apply(
             *rbac.documents(namespaces=self.namespaces, service_account=account, platforms=[self.example.name])
         )
@@ -124,7 +124,7 @@ class Stage:
     @property
     def user(self) -> str:
         """Who Machine sync is, as the API server says it."""
-        return f"system:serviceaccount:{self.namespaces.cluster_api}:{ServiceAccount().name}"
+        return f"system:serviceaccount:{self.namespaces.cluster_api}:{DEFAULT_SERVICE_ACCOUNT.name}"
 
     @asynccontextmanager
     async def syncing(

@@ -10,12 +10,13 @@ import pytest
 import yaml
 
 import windlass
+from windlass.capability.manifests.rights import ServiceAccount
 from windlass.cli.run import machine_sync
 from windlass.kube.control import metrics as runtime_metrics
 from windlass.machine_sync import metrics as sync_metrics
 from windlass.machine_sync import rbac
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME
-from windlass.machine_sync.rbac import ServiceAccount
+from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy" / "machine-sync"
@@ -70,7 +71,7 @@ def test_everything_is_in_the_namespace_of_the_service_account() -> None:
     for file in set(DEPLOY.rglob("*.yaml")) - set(KUSTOMIZATIONS) - of_all:
         for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
             if document["kind"] != "ClusterRoleBinding":
-                assert document["metadata"]["namespace"] == ServiceAccount().namespace, file
+                assert document["metadata"]["namespace"] == DEFAULT_SERVICE_ACCOUNT.namespace, file
 
 
 def test_the_image_is_of_this_version() -> None:
@@ -109,7 +110,7 @@ def test_the_pod_is_restricted() -> None:
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
-    assert spec["serviceAccountName"] == ServiceAccount().name
+    assert spec["serviceAccountName"] == DEFAULT_SERVICE_ACCOUNT.name
     assert set(container["resources"]["requests"]) == {"cpu", "memory"}
     assert set(container["resources"]["limits"]) == {"memory"}
 

@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from windlass.capability.manifests import Manifest
+from windlass.capability.manifests.rights import METRICS_READER, ServiceAccount
 from windlass.cli.program import cli
 from windlass.machine_sync import rbac
 from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 
 SHIPPED = Path(__file__).parents[3] / "deploy" / "machine-sync" / "base" / "rbac.yaml"
 
@@ -19,7 +22,7 @@ def printed(*arguments: str) -> str:
     return result.stdout
 
 
-def named(documents: list[rbac.Document], kind: str, namespace: str | None = None) -> list[rbac.Document]:
+def named(documents: list[Manifest], kind: str, namespace: str | None = None) -> list[Manifest]:
     return [one for one in documents if one["kind"] == kind and one["metadata"].get("namespace") == namespace]
 
 
@@ -48,13 +51,13 @@ def test_every_role_is_bound_to_the_service_account_but_that_of_scrapers() -> No
     bindings = [one for one in documents if one["kind"].endswith("Binding")]
     assert {(one["roleRef"]["kind"], one["metadata"].get("namespace")) for one in bindings} == roles
     subjects = {(one["namespace"], one["name"]) for binding in bindings for one in binding["subjects"]}
-    assert subjects == {rbac.ServiceAccount()}
-    assert rbac.METRICS_READER not in {one["roleRef"]["name"] for one in bindings}
+    assert subjects == {DEFAULT_SERVICE_ACCOUNT}
+    assert METRICS_READER not in {one["roleRef"]["name"] for one in bindings}
 
 
 def test_namespaces_of_machines_are_not_ours_to_create() -> None:
     sides = Namespaces("mapi", "capi")
-    documents = rbac.documents(namespaces=sides, service_account=rbac.ServiceAccount("mapi", "sync"))
+    documents = rbac.documents(namespaces=sides, service_account=ServiceAccount("mapi", "sync"))
     assert named(documents, "Namespace") == []
     assert named(documents, "Role", "mapi")
     assert named(documents, "Role", "capi")

@@ -2,5 +2,11 @@
 
 | module | holds |
 |---|---|
+| `rights` | ServiceAccount, roles and bindings, from declared permissions |
 | `crd`, `structural` | CustomResourceDefinitions of the kinds that a capability owns, from their types |
 """
+
+from typing import Any, TypeAlias
+
+Manifest: TypeAlias = dict[str, Any]
+"""A Kubernetes object as JSON or YAML holds it."""

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from windlass.machine_sync import rbac
+from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing import ControlPlane
 
 _TOKEN_SECONDS: Final = 7 * 86_400
@@ -21,7 +22,7 @@ class Identity(Struct, frozen=True):
 
 async def install_identity(plane: ControlPlane) -> Identity:
     """Apply Namespace, ServiceAccount and RBAC as they are shipped, and ask for a token (TokenRequest)."""
-    account = rbac.ServiceAccount()
+    account = DEFAULT_SERVICE_ACCOUNT
     await plane.apply(*rbac.documents(service_account=account))
     kubeconfig = await plane.service_account_kubeconfig(account.namespace, account.name, seconds=_TOKEN_SECONDS)
     return Identity(kubeconfig, account.namespace)

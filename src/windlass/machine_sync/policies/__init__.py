@@ -29,11 +29,13 @@ is, which writes them back: under the same name the two would overwrite each oth
 
 from collections.abc import Iterable
 
+from windlass.capability.manifests.rights import ServiceAccount
+from windlass.machine_sync.activation import SERVED
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.platforms import PLATFORMS
 from windlass.machine_sync.policies import bookkeeping, creation, mirrors, transition, unsupported
 from windlass.machine_sync.policies.policy import Document, Policy
-from windlass.machine_sync.rbac import DEFAULT_NAMESPACES, DEFAULT_SERVICE_ACCOUNT, SERVED, ServiceAccount
+from windlass.machine_sync.rbac import DEFAULT_NAMESPACES, DEFAULT_SERVICE_ACCOUNT
 
 __all__ = ["Document", "Policy", "documents", "policies"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from windlass.machine_sync import policies
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.rbac import ServiceAccount
+from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing import ControlPlane
 
 from .policed import PROVIDER, Policed, wait_until_in_force
@@ -17,7 +17,7 @@ def policed_namespaces(machine_sync_plane: ControlPlane) -> Namespaces:
     """Installed once: the tests make objects of their own there."""
     plane = machine_sync_plane.blocking
     namespaces = Namespaces(plane.create_namespace("mapi-"), plane.create_namespace("capi-"))
-    ours = ServiceAccount(namespace=namespaces.cluster_api)
+    ours = DEFAULT_SERVICE_ACCOUNT.within(namespaces.cluster_api)
     plane.apply(*policies.documents(namespaces=namespaces, service_account=ours, exempt=[PROVIDER]))
     return namespaces
 
@@ -25,7 +25,7 @@ def policed_namespaces(machine_sync_plane: ControlPlane) -> Namespaces:
 @pytest.fixture
 def machine_sync(policed_namespaces: Namespaces) -> str:
     """Our ServiceAccount, as the API server says it."""
-    return f"system:serviceaccount:{policed_namespaces.cluster_api}:{ServiceAccount().name}"
+    return f"system:serviceaccount:{policed_namespaces.cluster_api}:{DEFAULT_SERVICE_ACCOUNT.name}"
 
 
 @pytest.fixture

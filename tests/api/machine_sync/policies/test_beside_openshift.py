@@ -4,8 +4,9 @@ import pytest
 
 from tests.api.machine_sync.stage import Stage, condition
 from tests.authorizer import allowed
+from windlass.capability.manifests.rights import ServiceAccount
 from windlass.machine_sync import policies, rbac
-from windlass.machine_sync.rbac import ServiceAccount
+from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 
 from .policed import Policed, Tree, wait_until_in_force
 
@@ -27,7 +28,7 @@ async def openshift(stage: Stage) -> ServiceAccount:
     theirs = ServiceAccount(stage.namespaces.cluster_api, "capi-controllers")
     documents = policies.documents(namespaces=stage.namespaces, service_account=ABSENT)
     await stage.plane.apply(*(one for one in documents if one["metadata"]["name"] not in OWN))
-    ours = ServiceAccount(namespace=stage.namespaces.cluster_api)
+    ours = DEFAULT_SERVICE_ACCOUNT.within(stage.namespaces.cluster_api)
     granted = rbac.documents(
         namespaces=stage.namespaces, service_account=ours, platforms=[stage.example.name], acts_as=theirs
     )

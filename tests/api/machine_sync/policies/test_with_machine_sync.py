@@ -13,7 +13,7 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.machine_sync import policies
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MIRRORED_LABELS_ANNOTATION, Namespaces
-from windlass.machine_sync.rbac import ServiceAccount
+from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing import ControlPlane
 
 from .policed import Policed, Tree, wait_until_in_force
@@ -38,7 +38,7 @@ def plane(windlass_module_plane: ControlPlane) -> ControlPlane:
 async def stage(plane: ControlPlane) -> AsyncIterator[Stage]:
     """An empty stage on a cluster where Machine sync is enabled and the policies are in force."""
     namespaces = Namespaces(await plane.create_namespace("mapi-"), await plane.create_namespace("capi-"))
-    ours = ServiceAccount(namespace=namespaces.cluster_api)
+    ours = DEFAULT_SERVICE_ACCOUNT.within(namespaces.cluster_api)
     await plane.apply(*policies.documents(namespaces=namespaces, service_account=ours))
     async with Client(config.load(kubeconfig=plane.kubeconfig()), field_manager="test") as admin:
         stage = Stage(plane, admin, namespaces=namespaces, example=EXAMPLES["OpenStack"])
