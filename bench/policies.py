@@ -24,6 +24,7 @@ from bench.machine import NoiseMeter
 from bench.tables import Cell, Table, against
 from windlass.api import capa, capi, mapi
 from windlass.api.meta import KubernetesObject, tree
+from windlass.capability.manifests.policy import PREFIX, Policy, Rule, Twins
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.client.transport import JSON
@@ -33,7 +34,6 @@ from windlass.kube.verbs import PatchType
 from windlass.machine_sync import policies
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MACHINE_SET_LABEL, SET_NAME_LABEL, Namespaces
 from windlass.machine_sync.conversion import to_machine_api
-from windlass.machine_sync.policies.policy import PREFIX, Policy, Rule, Twins
 from windlass.testing.binaries import to_stderr
 
 TARGET_MS = 10.0

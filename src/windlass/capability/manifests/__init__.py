@@ -3,6 +3,7 @@
 | module | holds |
 |---|---|
 | `rights` | ServiceAccount, roles and bindings, from declared permissions |
+| `policy`, `cel` | admission policies as values, and pieces of their language |
 | `crd`, `structural` | CustomResourceDefinitions of the kinds that a capability owns, from their types |
 """
 

@@ -15,7 +15,7 @@ runbooks work; and a little more: OpenStack, and migration of MachineSets.
 | `creation` | to make a second active copy of a machine by hand |
 | `transition` | to move authority in a state that does not survive it |
 | `unsupported` | to set on mirrored objects what the Machine API cannot express (`inexpressible`, `samples`) |
-| `policy`, `cel` | nothing: what a policy is, and pieces of its language |
+| `authority` | nothing: conditions about authority; `windlass.capability.manifests` has `policy` and `cel` |
 
 **Cost.** A policy may be given objects of another kind to compare with, and the API server then runs it once for each
 of them: OpenShift's take all Machines of the other API, on every update. Here no rule on UPDATE is given anything. What
@@ -29,15 +29,14 @@ is, which writes them back: under the same name the two would overwrite each oth
 
 from collections.abc import Iterable
 
+from windlass.capability.manifests import Manifest
+from windlass.capability.manifests.policy import Policy
 from windlass.capability.manifests.rights import ServiceAccount
 from windlass.machine_sync.activation import SERVED
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.platforms import PLATFORMS
 from windlass.machine_sync.policies import bookkeeping, creation, mirrors, transition, unsupported
-from windlass.machine_sync.policies.policy import Document, Policy
 from windlass.machine_sync.rbac import DEFAULT_NAMESPACES, DEFAULT_SERVICE_ACCOUNT
-
-__all__ = ["Document", "Policy", "documents", "policies"]
 
 
 def policies(
@@ -81,7 +80,7 @@ def documents(
     service_account: ServiceAccount = DEFAULT_SERVICE_ACCOUNT,
     platforms: Iterable[str] = SERVED,
     exempt: Iterable[str] = (),
-) -> list[Document]:
+) -> list[Manifest]:
     """The policies, each followed by its binding; arguments as of `policies`."""
     chosen = policies(namespaces=namespaces, service_account=service_account, platforms=platforms, exempt=exempt)
     return [document for policy in chosen for document in policy.documents()]

@@ -14,9 +14,9 @@ from typing import Final
 
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
+from windlass.capability.manifests.cel import literal, metadata_variables, unchanged
+from windlass.capability.manifests.policy import Policy, Rule
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, SYNC_FINALIZER, Namespaces
-from windlass.machine_sync.policies.cel import literal, metadata_variables, unchanged
-from windlass.machine_sync.policies.policy import Policy, Rule
 
 RELEASE: Final = "release"
 """The verb that RBAC must allow somebody who takes the record off an object."""

@@ -8,6 +8,8 @@ labels them; they are skipped, and only Machines made by hand are looked at.
 from typing import Final
 
 from windlass.api import capi, mapi
+from windlass.capability.manifests.cel import literal
+from windlass.capability.manifests.policy import CREATE, Policy, Rule, Twins
 from windlass.machine_sync.constants import (
     CLUSTER_API,
     MACHINE_API,
@@ -16,8 +18,6 @@ from windlass.machine_sync.constants import (
     SET_NAME_LABEL,
     Namespaces,
 )
-from windlass.machine_sync.policies.cel import literal
-from windlass.machine_sync.policies.policy import CREATE, Policy, Rule, Twins
 
 _SPEC_AUTHORITY: Final = "object.?spec.?authoritativeAPI.orValue('<unset>')"
 _TWIN_AUTHORITY: Final = "params.?status.?authoritativeAPI.orValue('<unset>')"

@@ -18,6 +18,8 @@ from msgspec import Struct
 
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
+from windlass.capability.manifests.cel import annotation_is, literal, metadata_variables, unchanged
+from windlass.capability.manifests.policy import Policy, Rule
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
@@ -25,8 +27,7 @@ from windlass.machine_sync.constants import (
     MIRRORED_LABELS_ANNOTATION,
     Namespaces,
 )
-from windlass.machine_sync.policies.cel import annotation_is, authority_is, literal, metadata_variables, unchanged
-from windlass.machine_sync.policies.policy import Policy, Rule
+from windlass.machine_sync.policies.authority import authority_is
 
 _OWNED_LABEL: Final = (
     "k.startsWith('machine.openshift.io') || k.startsWith('kubernetes.io') || k.contains('cluster.x-k8s.io/')"

@@ -15,10 +15,11 @@ Cluster API Machine, and a provider ID is given to it when its infrastructure is
 from typing import Any, Final
 
 from windlass.api import mapi
+from windlass.capability.manifests.cel import literal
+from windlass.capability.manifests.policy import Policy, Rule
 from windlass.machine_sync.constants import CLUSTER_API, SYNC_FINALIZER, Namespaces
 from windlass.machine_sync.conversion.machine_to_cluster_api import PROVISIONED_PHASES
-from windlass.machine_sync.policies.cel import CHANGES_AUTHORITY, authority_is, literal
-from windlass.machine_sync.policies.policy import Policy, Rule
+from windlass.machine_sync.policies.authority import CHANGES_AUTHORITY, authority_is
 
 _PHASE: Final = "oldObject.?status.?phase.orValue('')"
 _DELETING: Final = "Deleting"

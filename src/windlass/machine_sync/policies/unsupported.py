@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from windlass.api import capi
+from windlass.capability.manifests.cel import literal
+from windlass.capability.manifests.policy import CREATE, UPDATE, Policy, Rule
 from windlass.machine_sync.constants import SYNC_FINALIZER, Namespaces
 from windlass.machine_sync.platforms import Platform
-from windlass.machine_sync.policies.cel import literal
 from windlass.machine_sync.policies.inexpressible import Field, fields, infra_prober, machine_prober, machine_set_prober
-from windlass.machine_sync.policies.policy import CREATE, UPDATE, Policy, Rule
 
 _MACHINE: Final = "spec"
 _TEMPLATE: Final = "spec.template.spec"

@@ -3,10 +3,10 @@
 import pytest
 
 from windlass.api.meta import KubernetesObject
+from windlass.capability.manifests.policy import CREATE, UPDATE, Policy
 from windlass.capability.manifests.rights import ServiceAccount
 from windlass.machine_sync import policies
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.policies.policy import CREATE, UPDATE, Policy
 
 ALL = policies.policies()
 EVERY = pytest.mark.parametrize("policy", ALL, ids=lambda policy: policy.name)

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import structs
 
 from windlass.api import capi, mapi
-from windlass.machine_sync.policies.policy import CREATE, UPDATE, Policy, Rule, Twins
+from windlass.capability.manifests.policy import CREATE, UPDATE, Policy, Rule, Twins
 
 POLICY = Policy(
     name="example",
@@ -75,3 +75,8 @@ def test_a_label_is_asked_for_before_anything_else() -> None:
     policy, _ = documents(skip_label="owned")
     selector = policy["matchConstraints"]["objectSelector"]
     assert selector == {"matchExpressions": [{"key": "owned", "operator": "DoesNotExist"}]}
+
+
+def test_one_for_cluster_scoped_kinds_is_bound_to_no_namespace() -> None:
+    _, binding = documents(namespace="")
+    assert binding == {"policyName": "windlass-example", "validationActions": ["Deny"]}

@@ -1,14 +1,10 @@
-"""The pieces of CEL that several policies are made of: text in, text out.
+"""Pieces of CEL, the language of admission policies: text in, text out.
 
 Rules must hold of any object that a CRD admits, so what may be absent is read as an optional (`oldObject.?status`),
 never bare: an expression that fails refuses the request with a message that nobody understands.
 """
 
 from collections.abc import Sequence
-from typing import Final
-
-CHANGES_AUTHORITY: Final = "object.?spec.?authoritativeAPI != oldObject.?spec.?authoritativeAPI"
-"""Condition: the user asks for another authority, or takes such a request back."""
 
 
 def literal(value: str | Sequence[str]) -> str:
@@ -20,11 +16,6 @@ def literal(value: str | Sequence[str]) -> str:
     if isinstance(value, str):
         return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
     return f"[{', '.join(literal(one) for one in value)}]"
-
-
-def authority_is(authority: str) -> str:
-    """Condition on an object of the Machine API: this API is its authority, and has been."""
-    return f"oldObject.?status.?authoritativeAPI.orValue('') == {literal(authority)}"
 
 
 def annotation_is(name: str, value: str) -> str:

@@ -12,15 +12,13 @@ Source: https://kubernetes.io/docs/reference/access-authn-authz/validating-admis
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject
-from windlass.machine_sync.policies.cel import literal
-
-Document = dict[str, Any]
-"""A Kubernetes object as JSON or YAML holds it."""
+from windlass.capability.manifests import Manifest
+from windlass.capability.manifests.cel import literal
 
 PREFIX: Final = "windlass-"
 """OpenShift's own policies may be on the same cluster; theirs are reconciled, and would be overwritten back."""
@@ -44,7 +42,7 @@ class Rule(Struct, frozen=True):
 
 
 class Twins(Struct, frozen=True):
-    """The objects of the other API that a policy is given: all of `kind` in `namespace`, of which one name counts."""
+    """Objects to compare with: all of `kind` in `namespace`, of which that with the object's own name counts."""
 
     kind: type[KubernetesObject]
     namespace: str
@@ -54,18 +52,20 @@ class Policy(Struct, frozen=True, kw_only=True):
     """One policy.
 
     name        without PREFIX: where the rule is OpenShift's, OpenShift's name
-    kinds       what it looks at, in `namespace`, on `operations`
+    kinds       what it looks at, on `operations`
+    namespace   where; empty for cluster-scoped kinds
     exempt      user names for whom it does not hold
     when        CEL by name: all must be true for the rules to be asked
     variables   CEL by name, for the rules; computed at most once, when first used
-    twins       what a rule must know and the object does not say; dear, see `windlass.machine_sync.policies`
+    twins       what a rule must know and the object does not say; expensive: the API server runs the policy once for
+                each of them
     skip_label  objects with this label are not looked at
     warns       users are told and may go on, also when the rule itself fails
     """
 
     name: str
     kinds: tuple[type[KubernetesObject], ...]
-    namespace: str
+    namespace: str = ""
     operations: tuple[str, ...] = (UPDATE,)
     exempt: tuple[str, ...]
     when: Mapping[str, str] = {}
@@ -75,16 +75,16 @@ class Policy(Struct, frozen=True, kw_only=True):
     skip_label: str = ""
     warns: bool = False
 
-    def documents(self) -> tuple[Document, Document]:
+    def documents(self) -> tuple[Manifest, Manifest]:
         """The ValidatingAdmissionPolicy and its ValidatingAdmissionPolicyBinding."""
         return self._policy(), self._binding()
 
-    def _policy(self) -> Document:
+    def _policy(self) -> Manifest:
         names = ",\n  ".join(literal(name) for name in self.exempt)
         conditions = {"not-exempt": f"!(request.userInfo.username in [\n  {names}\n])", **self.when}
         if self.twins is not None:
             conditions["is-the-twin"] = "object.metadata.name == params.metadata.name"
-        spec: Document = {
+        spec: Manifest = {
             "failurePolicy": "Ignore" if self.warns else "Fail",
             "matchConstraints": self._matched(),
             "matchConditions": [{"name": name, "expression": cel} for name, cel in conditions.items()],
@@ -100,13 +100,13 @@ class Policy(Struct, frozen=True, kw_only=True):
         ]
         return {**_header("ValidatingAdmissionPolicy", self.name), "spec": spec}
 
-    def _matched(self) -> Document:
-        matched: Document = {"matchPolicy": "Equivalent", "resourceRules": [self._on(kind) for kind in self.kinds]}
+    def _matched(self) -> Manifest:
+        matched: Manifest = {"matchPolicy": "Equivalent", "resourceRules": [self._on(kind) for kind in self.kinds]}
         if self.skip_label:
             matched["objectSelector"] = {"matchExpressions": [{"key": self.skip_label, "operator": "DoesNotExist"}]}
         return matched
 
-    def _on(self, kind: type[KubernetesObject]) -> Document:
+    def _on(self, kind: type[KubernetesObject]) -> Manifest:
         resource = kind.RESOURCE
         return {
             "apiGroups": [resource.group],
@@ -115,12 +115,14 @@ class Policy(Struct, frozen=True, kw_only=True):
             "resources": [resource.plural],
         }
 
-    def _binding(self) -> Document:
-        spec: Document = {
+    def _binding(self) -> Manifest:
+        spec: Manifest = {
             "policyName": f"{PREFIX}{self.name}",
             "validationActions": ["Warn" if self.warns else "Deny"],
-            "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": self.namespace}}},
         }
+        if self.namespace:
+            here = {"kubernetes.io/metadata.name": self.namespace}
+            spec["matchResources"] = {"namespaceSelector": {"matchLabels": here}}
         if self.twins is not None:
             spec["paramRef"] = {
                 "namespace": self.twins.namespace,
@@ -130,5 +132,5 @@ class Policy(Struct, frozen=True, kw_only=True):
         return {**_header("ValidatingAdmissionPolicyBinding", self.name), "spec": spec}
 
 
-def _header(kind: str, name: str) -> Document:
+def _header(kind: str, name: str) -> Manifest:
     return {"apiVersion": _API_VERSION, "kind": kind, "metadata": {"name": f"{PREFIX}{name}"}}
