@@ -59,7 +59,7 @@ _WRITING = (
     *_in(
         "kube/control/rounds.py",
         "kube/control/test_rounds.py",
-        ("if undecidable or describe(last) == describe(earlier):", "if undecidable:"),
+        ("if undecidable or what_failed(last) == what_failed(earlier):", "if undecidable:"),
         ("isinstance(error, Conflict | AlreadyExists)", "False"),
         ("if error is None and not any(result.changed for result in last.results):", "if False:"),
         ("Outcome() if _vanished(last) else last", "last"),

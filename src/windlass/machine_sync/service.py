@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from windlass.kube.cache import INACTIVITY
 from windlass.kube.client import Client
-from windlass.kube.client.retry import Retry
+from windlass.kube.client.retry import RetryPolicy
 from windlass.kube.client.warnings import once
 from windlass.kube.config import ClusterConfig
 from windlass.kube.control.metrics import Metrics
@@ -172,7 +172,7 @@ async def _metrics(settings: Settings, metrics: Metrics, config: ClusterConfig) 
         return
     app = web.Application()
     # Who scrapes must not stand in the way of anything else: no fence, no shared connection, no patience.
-    reviews = Client(config, observer=metrics.request, connections=4, timeout=5.0, retry=Retry(attempts=1))
+    reviews = Client(config, observer=metrics.request, connections=4, timeout=5.0, retry=RetryPolicy(attempts=1))
     if settings.metrics_open:
         app.add_routes(open_metrics(metrics, host=where.host))
     else:

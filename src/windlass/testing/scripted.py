@@ -1,8 +1,8 @@
 """An API server for one kind that does what a test tells it to, faults included.
 
 It keeps the history of its objects as etcd does (one counter, compaction) and serves get, paged lists, watches and
-streaming lists from it, as `windlass.kube.client.reading.Reader` does over HTTP. Between the history and the reader
-stand the faults: each is a method that a test calls at the moment it wants it to happen.
+streaming lists from it, as `windlass.kube.client.reading.ReadingVerbs` does over HTTP. Between the history and the
+reader stand the faults: each is a method that a test calls at the moment it wants it to happen.
 
     server = ScriptedServer(Widget)
     server.put("a", {"size": 1})

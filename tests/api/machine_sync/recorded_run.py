@@ -19,8 +19,8 @@ from windlass.api import config as openshift
 from windlass.api.meta import KubernetesObject, Resource
 from windlass.kube import config
 from windlass.kube.client import Client
-from windlass.kube.control.merge import Change, changes
-from windlass.kube.control.rounds import Decide, Rest
+from windlass.kube.control.merge import FieldChange, changes
+from windlass.kube.control.rounds import Decide, Ending
 from windlass.kube.errors import AlreadyExists, Invalid
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import Namespaces
@@ -81,7 +81,7 @@ class Run(ABC, Generic[S]):
         """What an object is called in paths; empty if it is not compared."""
 
     @abstractmethod
-    async def to_rest(self, rules: Decide[S]) -> Rest:
+    async def to_rest(self, rules: Decide[S]) -> Ending:
         """How our controller ends, whose rules are these."""
 
     def home(self, kind: type[KubernetesObject]) -> str:
@@ -178,7 +178,7 @@ class Run(ABC, Generic[S]):
         words |= dict(zip(self.namespaces, RECORDED_NAMESPACES, strict=True))
         return [_translated(tree, words) for tree in found]
 
-    async def differences(self, rest: Rest, *, expected_paths: set[str]) -> dict[str, str]:
+    async def differences(self, rest: Ending, *, expected_paths: set[str]) -> dict[str, str]:
         """Path and change of everything that is not as recorded.
 
         Of the Machine API's object everything counts, and of its mirror. What the server's own defaults and our
@@ -205,7 +205,7 @@ class Run(ABC, Generic[S]):
         bare = {key: value for key, value in recorded.items() if key not in ("spec", "status")}
         return _comparable({**bare, **kept})
 
-    def _is_default(self, change: Change) -> bool:
+    def _is_default(self, change: FieldChange) -> bool:
         return change.before is None and change.path.startswith(self.DEFAULTED)
 
 

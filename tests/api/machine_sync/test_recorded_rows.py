@@ -15,7 +15,7 @@ from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.plan import Delete, Plan
 from windlass.kube.control.reader import CacheReader
-from windlass.kube.control.rounds import Decide, Rest, reconcile
+from windlass.kube.control.rounds import Decide, Ending, reconcile
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
@@ -51,7 +51,7 @@ class MachineRun(Run[MachineSnapshot]):
     def label(self, tree: Tree) -> str:
         return test_recorded.label(tree)
 
-    async def to_rest(self, rules: Decide[MachineSnapshot]) -> Rest:
+    async def to_rest(self, rules: Decide[MachineSnapshot]) -> Ending:
         """One pass; another after each that orphans, since the garbage collector then writes as well, at any time."""
         orphaned = True
 
@@ -73,7 +73,7 @@ class MachineRun(Run[MachineSnapshot]):
         found = await self.client.list(kind, namespace=self.home(kind))
         return any(ORPHAN in infra.metadata.finalizers for infra in found.items)
 
-    async def _once_to_rest(self, rules: Decide[MachineSnapshot]) -> Rest:
+    async def _once_to_rest(self, rules: Decide[MachineSnapshot]) -> Ending:
         reader = CacheReader(self.client)
         controller = machine_controller(reader, platform=self.platform, namespaces=self.namespaces)
         return await reconcile(

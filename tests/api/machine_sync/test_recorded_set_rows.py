@@ -12,7 +12,7 @@ from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.reader import CacheReader
-from windlass.kube.control.rounds import Decide, Rest, reconcile
+from windlass.kube.control.rounds import Decide, Ending, reconcile
 from windlass.kube.process.pool import CachePool
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import Namespaces
@@ -64,7 +64,7 @@ class SetRun(Run[MachineSetSnapshot]):
             made = await self.client.patch(kind, made.name, body, type=PatchType.MERGE, **place)
         assert made.metadata.generation == wanted, made.metadata
 
-    async def to_rest(self, rules: Decide[MachineSetSnapshot]) -> Rest:
+    async def to_rest(self, rules: Decide[MachineSetSnapshot]) -> Ending:
         pool = CachePool(self.client)
         reader = CacheReader(self.client)
         controller = machine_set_controller(reader, platform=self.platform, namespaces=self.namespaces)

@@ -18,7 +18,7 @@ from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.preflight import Candidate
 from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.changes import Change, Happened
+from windlass.testing.memory.changes import Happened, StoredWrite
 from windlass.testing.memory.checks import machine_api
 
 Tree = dict[str, Any]
@@ -59,7 +59,7 @@ class PlayedMachineSync:
         self._tasks: set[asyncio.Task[None]] = set()
         api.subscribe(self._notice)
 
-    def _notice(self, change: Change) -> None:
+    def _notice(self, change: StoredWrite) -> None:
         tree = change.tree
         name, status = tree["metadata"]["name"], tree["status"]["authoritativeAPI"]
         if change.happened is Happened.DELETED or name in self.moving or name in self._idle:
@@ -158,7 +158,7 @@ class World:
         while not holds():  # noqa: ASYNC110 - virtual time passes only when everybody else waits
             await asyncio.sleep(0.1)
 
-    def _show(self, change: Change) -> None:
+    def _show(self, change: StoredWrite) -> None:
         gone = change.happened is Happened.DELETED
         name = change.tree["metadata"]["name"]
         self.board.put(subject(name), None if gone else Object.of(mapi.Machine, change.tree))

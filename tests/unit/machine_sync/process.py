@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
-from windlass.kube.control.rounds import MAX_ROUNDS, Rest, reconcile
+from windlass.kube.control.rounds import MAX_ROUNDS, Ending, reconcile
 from windlass.kube.verbs import Api
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
@@ -19,7 +19,7 @@ S = TypeVar("S")
 class Reconciled(Protocol):
     """What one process that has just started does about the object of a test: `reconciled` of either world."""
 
-    async def __call__(self, api: Api, reader: MemoryReader, *, max_rounds: int = MAX_ROUNDS) -> Rest: ...
+    async def __call__(self, api: Api, reader: MemoryReader, *, max_rounds: int = MAX_ROUNDS) -> Ending: ...
 
 
 async def to_rest(
@@ -30,7 +30,7 @@ async def to_rest(
     reader: MemoryReader,
     now: datetime = NOW,
     max_rounds: int = MAX_ROUNDS,
-) -> Rest:
+) -> Ending:
     """What the controller does about the object of this name. Only what it declares can be read and written."""
     reader.only(controller)
     for watch in controller.watches:

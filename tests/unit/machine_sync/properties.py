@@ -5,7 +5,7 @@ from typing import Any
 
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.plan import Emit, Plan
-from windlass.kube.control.rounds import Rest
+from windlass.kube.control.rounds import Ending
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import LaggingReader, MemoryReader
 
@@ -34,7 +34,7 @@ async def two_at_once_come_to_rest(
     frozen: Sequence[type[KubernetesObject]],
     turns: Sequence[int],
     meanwhile: Sequence[Callable[[], Awaitable[None]]],
-) -> list[Rest]:
+) -> list[Ending]:
     """Two processes whose caches of the `frozen` kinds stand still at different moments.
 
     `turns` says which of the two, 0 or 1, sees everything in a turn; what happens `meanwhile` happens in one turn each.
@@ -60,7 +60,7 @@ async def two_at_once_come_to_rest(
 async def reconciled_beside_another(api: MemoryApi, reconciled: Reconciled, *, write: int) -> None:
     """Three turns of one of us, while the other does all its work right before the `write`-th write of the first."""
 
-    async def other() -> Rest:
+    async def other() -> Ending:
         return await reconciled(api, MemoryReader(api))
 
     async def nothing() -> None: ...

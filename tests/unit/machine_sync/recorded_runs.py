@@ -16,9 +16,9 @@ import pytest
 
 from windlass.api import capi, config, mapi
 from windlass.api.core import Event
-from windlass.kube.control.merge import Change, changes
+from windlass.kube.control.merge import FieldChange, changes
 from windlass.kube.control.plan import Plan, Retry
-from windlass.kube.control.rounds import Rest
+from windlass.kube.control.rounds import Ending
 from windlass.kube.control.seen import Present
 from windlass.machine_sync.constants import BOOKKEEPING, MIGRATING, PAUSED_ANNOTATION
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
@@ -139,7 +139,7 @@ WAITS = Deviation("upstream reports an error where something is only not there y
 
 
 def assert_as_recorded(
-    row: Tree, api: MemoryApi, rest: Rest, *, label: Callable[[Tree], str], deviations: Mapping[str, Deviation]
+    row: Tree, api: MemoryApi, rest: Ending, *, label: Callable[[Tree], str], deviations: Mapping[str, Deviation]
 ) -> None:
     """The run ended as recorded, but for exactly the deviation that there is for it.
 
@@ -166,13 +166,13 @@ ENCODED_WHEN_ZERO: Mapping[str, Any] = {
 """Fields that one of the two encodes with their zero value and the other leaves out. To Go they are the same."""
 
 
-def is_of_encoding(change: Change) -> bool:
+def is_of_encoding(change: FieldChange) -> bool:
     """The two differ in nothing but how a type encodes a field that is not set."""
     zero = ENCODED_WHEN_ZERO.get(change.path)
     return zero is not None and sorted((change.before, change.after), key=repr) == sorted((zero, None), key=repr)
 
 
-def other_end(row: Tree, rest: Rest) -> dict[str, str]:
+def other_end(row: Tree, rest: Ending) -> dict[str, str]:
     """What differs, as `error`, if one of the two ended in an error and the other did not."""
     error = row["passes"][-1].get("error")
     return {"error": f"{error!r} -> {rest.next}"} if bool(error) != isinstance(rest.next, Retry) else {}

@@ -10,7 +10,7 @@ from windlass.kube.client.watch import INITIAL_EVENTS_END, Event, EventType
 from windlass.kube.object import Object
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory import refusals as refuse
-from windlass.testing.memory.changes import Change
+from windlass.testing.memory.changes import StoredWrite
 
 
 class WatchedApi(MemoryApi):
@@ -36,7 +36,7 @@ class WatchedApi(MemoryApi):
         **_: Any,
     ) -> AsyncGenerator[Event[K], None]:
         self._require_served(kind)
-        told: asyncio.Queue[Change] = asyncio.Queue()
+        told: asyncio.Queue[StoredWrite] = asyncio.Queue()
         end = self.subscribe(told.put_nowait)
         try:
             if send_initial_events:

@@ -16,7 +16,7 @@ import msgspec
 from windlass.cli.conventions.ages import human
 from windlass.cli.conventions.complaints import harmless
 from windlass.cli.conventions.terminal import paint
-from windlass.kube.control.merge import Change
+from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import Action, Done, Next, RequeueAfter, Result, Retry, WaitFor
 from windlass.machine_sync.planning import KeyPlan
 from windlass.machine_sync.planning.fields import field_changes
@@ -92,7 +92,7 @@ def _action(action: Action, *, colour: bool) -> Iterator[str]:
         yield from (f"{INDENT}{line}" for line in _change(change, colour=colour))
 
 
-def _change(change: Change, *, colour: bool) -> Iterator[str]:
+def _change(change: FieldChange, *, colour: bool) -> Iterator[str]:
     if change.before is not None:
         yield paint(f"- {harmless(change.path)}: {_value(change.before)}", "red", on=colour)
     if change.after is not None:

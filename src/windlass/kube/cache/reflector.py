@@ -76,7 +76,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 class Watchable(Protocol):
     """What a reflector needs of a client: reading verbs, whose meaning stands in
-    `windlass.kube.client.reading.Reader`.
+    `windlass.kube.client.reading.ReadingVerbs`.
     """
 
     def watch(

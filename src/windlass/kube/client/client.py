@@ -67,8 +67,8 @@ from windlass.api.meta import K, KubernetesObject, T
 from windlass.kube.client import paths
 from windlass.kube.client.fence import Fence
 from windlass.kube.client.overlay import is_gone
-from windlass.kube.client.reading import METADATA, METADATA_LIST, Page, Reader
-from windlass.kube.client.retry import Retry
+from windlass.kube.client.reading import METADATA, METADATA_LIST, Page, ReadingVerbs
+from windlass.kube.client.retry import RetryPolicy
 from windlass.kube.client.transport import JSON, Observer, Transport
 from windlass.kube.client.warnings import Warned
 from windlass.kube.client.watch import Event, EventType
@@ -78,7 +78,18 @@ from windlass.kube.nesting import cut
 from windlass.kube.object import Object
 from windlass.kube.verbs import Listed, PatchType
 
-__all__ = ["Client", "Event", "EventType", "Fence", "Listed", "Observer", "Page", "PatchType", "Reader", "Retry"]
+__all__ = [
+    "Client",
+    "Event",
+    "EventType",
+    "Fence",
+    "Listed",
+    "Observer",
+    "Page",
+    "PatchType",
+    "ReadingVerbs",
+    "RetryPolicy",
+]
 
 _ENCODE = msgspec.json.Encoder().encode
 
@@ -96,7 +107,7 @@ class _ServedList(Struct, frozen=True):
     resources: list[_Served] = field(default_factory=list)
 
 
-class Client(Reader):
+class Client(ReadingVerbs):
     """The verbs of `windlass.kube.verbs.Api`, and more, against a real API server.
 
     Made anywhere, used in one event loop; connections are opened at the first request. `timeout`: seconds for a request
@@ -110,7 +121,7 @@ class Client(Reader):
         field_manager: str = "windlass",
         connections: int = 128,
         timeout: float = 30.0,
-        retry: Retry | None = None,
+        retry: RetryPolicy | None = None,
         fence: Fence | None = None,
         observer: Observer | None = None,
         warned: Warned | None = None,
@@ -131,7 +142,7 @@ class Client(Reader):
         super().__init__(transport)
         self.config = config
         self.field_manager = field_manager
-        self.metadata = Reader(transport, accept=METADATA, accept_list=METADATA_LIST)
+        self.metadata = ReadingVerbs(transport, accept=METADATA, accept_list=METADATA_LIST)
         """The reading verbs, of metadata only."""
 
     async def __aenter__(self) -> Self:

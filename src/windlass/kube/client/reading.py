@@ -69,7 +69,7 @@ class _List(Struct, frozen=True):
 _LIST = msgspec.json.Decoder(_List)
 
 
-class Reader:
+class ReadingVerbs:
     """The reading verbs over a transport. `accept`, `accept_list`: in which form objects and lists are asked for."""
 
     def __init__(self, transport: Transport, *, accept: str = JSON, accept_list: str = JSON) -> None:

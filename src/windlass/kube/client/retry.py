@@ -17,9 +17,9 @@ gets an error of `windlass.kube.errors` that says what it may do.
 one.)
 
     from windlass.kube.client import Client
-    from windlass.kube.client.retry import Retry
+    from windlass.kube.client.retry import RetryPolicy
 
-    Client(cluster, retry=Retry(attempts=1))          # never repeat
+    Client(cluster, retry=RetryPolicy(attempts=1))          # never repeat
 
 Source for 429: API Priority and Fairness rejects before a request is dispatched; other 429 (evictions, etcd full) are
 refusals too. Nothing of the kind is promised for 503 and 504.
@@ -36,7 +36,7 @@ BACKOFF = Exponential(0.25).at_most(10.0).jittered(0.5)
 """Between attempts when the server does not say how long to wait."""
 
 
-class Retry(Struct, frozen=True):
+class RetryPolicy(Struct, frozen=True):
     """`attempts`: how often one request is sent at most. `backoff`: the wait when the server names none.
 
     `spread`: a wait that the server names is stretched by up to so many seconds, because it says "1" to everybody.

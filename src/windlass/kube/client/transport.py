@@ -43,7 +43,7 @@ from windlass import __version__
 from windlass.kube.client.connections import Connections
 from windlass.kube.client.fence import Fence
 from windlass.kube.client.refusal import refusal
-from windlass.kube.client.retry import Retry
+from windlass.kube.client.retry import RetryPolicy
 from windlass.kube.client.warnings import Warned, texts
 from windlass.kube.config import ClientCertificate, ClusterConfig, Credential
 from windlass.kube.errors import ApiError, OutcomeUnknown, Silent, TransportError, Unconfirmed
@@ -98,7 +98,7 @@ class Transport:
         *,
         connections: int = 128,
         timeout: float = 30.0,
-        retry: Retry | None = None,
+        retry: RetryPolicy | None = None,
         fence: Fence | None = None,
         observer: Observer | None = None,
         warned: Warned | None = None,
@@ -109,7 +109,7 @@ class Transport:
         self.timeout = timeout
         self.fence = fence
         self._connections = connections
-        self._retry = retry or Retry()
+        self._retry = retry or RetryPolicy()
         self._observer = observer
         self._warned = warned
         # An agent of our own, never one that looks like a browser or curl: those get indented JSON, twice the bytes.

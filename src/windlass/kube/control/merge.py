@@ -81,7 +81,7 @@ def _are_maps(left: Any, right: Any) -> bool:
     return isinstance(left, Mapping) and isinstance(right, Mapping)
 
 
-class Change(Struct, frozen=True):
+class FieldChange(Struct, frozen=True):
     """One field that a write changes; `before` or `after` is None where the field is absent."""
 
     path: str
@@ -96,7 +96,7 @@ class Change(Struct, frozen=True):
         return f"~ {self.path}: {self.before!r} -> {self.after!r}"
 
 
-def changes(observed: Any, desired: Any, *, path: str = "") -> Iterator[Change]:
+def changes(observed: Any, desired: Any, *, path: str = "") -> Iterator[FieldChange]:
     """Field by field, what differs between two plain trees; items of lists are named by index."""
     if isinstance(observed, Mapping) and isinstance(desired, Mapping):
         for key in [*desired, *(key for key in observed if key not in desired)]:
@@ -104,11 +104,11 @@ def changes(observed: Any, desired: Any, *, path: str = "") -> Iterator[Change]:
     elif isinstance(observed, list) and isinstance(desired, list):
         inner = [*_item_changes(observed, desired, path)]
         # Nulls at the end of a list are items too, and cannot be told from no item by what is at their index.
-        yield from inner if inner or len(observed) == len(desired) else [Change(path, observed, desired)]
+        yield from inner if inner or len(observed) == len(desired) else [FieldChange(path, observed, desired)]
     elif (observed is None) != (desired is None) or not same(observed, desired):
-        yield Change(path, observed, desired)
+        yield FieldChange(path, observed, desired)
 
 
-def _item_changes(observed: list[Any], desired: list[Any], path: str) -> Iterator[Change]:
+def _item_changes(observed: list[Any], desired: list[Any], path: str) -> Iterator[FieldChange]:
     for index, (before, after) in enumerate(zip_longest(observed, desired)):
         yield from changes(before, after, path=f"{path}[{index}]")

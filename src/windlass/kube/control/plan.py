@@ -34,7 +34,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject, ObjectMeta
-from windlass.kube.control.merge import Change, changes, merge_patch
+from windlass.kube.control.merge import FieldChange, changes, merge_patch
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import KubeError
 from windlass.kube.object import Object
@@ -89,7 +89,7 @@ class Action(Struct, frozen=True, kw_only=True):
         """False if everything desired is already so, and nothing of ours is left that is no longer desired."""
         return True
 
-    def diff(self) -> tuple[Change, ...]:
+    def diff(self) -> tuple[FieldChange, ...]:
         """Field by field, what this action changes."""
         return ()
 
@@ -104,7 +104,7 @@ class Create(Action, frozen=True, kw_only=True):
 
     body: Tree
 
-    def diff(self) -> tuple[Change, ...]:
+    def diff(self) -> tuple[FieldChange, ...]:
         return tuple(changes({}, self.body))
 
 
@@ -132,7 +132,7 @@ class Merge(Action, frozen=True, kw_only=True, dict=True):
     def needed(self) -> bool:
         return bool(self.patch)
 
-    def diff(self) -> tuple[Change, ...]:
+    def diff(self) -> tuple[FieldChange, ...]:
         return tuple(changes(self.observed, self.desired))
 
 
@@ -154,8 +154,8 @@ class AddFinalizer(Action, frozen=True, kw_only=True):
     def desired(self) -> list[str]:
         return [*self.observed, self.finalizer]
 
-    def diff(self) -> tuple[Change, ...]:
-        return (Change("metadata.finalizers", None, self.finalizer),)
+    def diff(self) -> tuple[FieldChange, ...]:
+        return (FieldChange("metadata.finalizers", None, self.finalizer),)
 
 
 class RemoveFinalizers(Action, frozen=True, kw_only=True):
@@ -176,8 +176,8 @@ class RemoveFinalizers(Action, frozen=True, kw_only=True):
     def desired(self) -> list[str]:
         return [finalizer for finalizer in self.observed if finalizer not in self.finalizers]
 
-    def diff(self) -> tuple[Change, ...]:
-        return tuple(Change("metadata.finalizers", f, None) for f in self.observed if f in self.finalizers)
+    def diff(self) -> tuple[FieldChange, ...]:
+        return tuple(FieldChange("metadata.finalizers", f, None) for f in self.observed if f in self.finalizers)
 
 
 class Delete(Action, frozen=True, kw_only=True):

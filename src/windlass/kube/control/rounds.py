@@ -44,8 +44,8 @@ class Decide(Protocol[SnapshotT]):  # type: ignore[misc]
     def __call__(self, snapshot: SnapshotT, /, *, now: datetime) -> Plan: ...
 
 
-class Rest(Struct, frozen=True):
-    """How a key came to rest.
+class Ending(Struct, frozen=True):
+    """How a reconcile ended.
 
     `next` is what the last plan said, or Retry for what stopped it; `error` is that error if the API server or the
     network was the reason. `rounds` and `writes` count what it took.
@@ -70,7 +70,7 @@ async def reconcile(
     now: Callable[[], datetime],
     wrote: Callable[[Object[Any]], None] | None = None,
     max_rounds: int = MAX_ROUNDS,
-) -> Rest:
+) -> Ending:
     """Take `key` to rest. Exceptions of `observe` and `decide` pass through: they are bugs, or KubeErrors of reads.
 
     `wrote` is told of each write that was answered.
@@ -82,25 +82,25 @@ async def reconcile(
         snapshot = await observe(key, Outcome() if _vanished(last) else last)
         before, plan = plan, decide(snapshot, now=now())
         if not executor.pending(plan):
-            return Rest(plan.next, number, writes)
+            return Ending(plan.next, number, writes)
         earlier, last = last, await executor.apply(plan, wrote=wrote)
         writes += sum(result.error is None and not isinstance(result.action, Emit) for result in last.results)
         error = last.error
         if error is not None:
             refused = last
             undecidable = error.transient or isinstance(error, Conflict | AlreadyExists)
-            if undecidable or describe(last) == describe(earlier):
-                return Rest(Retry(describe(last)), number, writes, error)
+            if undecidable or what_failed(last) == what_failed(earlier):
+                return Ending(Retry(what_failed(last)), number, writes, error)
             if _vanished(last):
                 continue
         if isinstance(plan.next, Retry):
-            return Rest(plan.next, number, writes, error)
+            return Ending(plan.next, number, writes, error)
         if error is None and not any(result.changed for result in last.results):
-            return Rest(plan.next, number, writes)
+            return Ending(plan.next, number, writes)
     text = f"no rest after {max_rounds} rounds; the last two plans were:\n{before}\nand then:\n{plan}"
     if refused.error is not None:
-        text += f"\nthe last refusal was:\n{describe(refused)}"
-    return Rest(Retry(text), max_rounds, writes, refused.error)
+        text += f"\nthe last refusal was:\n{what_failed(refused)}"
+    return Ending(Retry(text), max_rounds, writes, refused.error)
 
 
 def _vanished(outcome: Outcome) -> bool:
@@ -111,7 +111,7 @@ def _vanished(outcome: Outcome) -> bool:
     return isinstance(failed.error, NotFound)
 
 
-def describe(outcome: Outcome) -> str:
+def what_failed(outcome: Outcome) -> str:
     """What stopped a plan, for logs: the action and the error."""
     failed = outcome.failed
     return f"{failed.action}: {failed.error}" if failed else ""

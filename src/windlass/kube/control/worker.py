@@ -34,7 +34,7 @@ from windlass.kube.control.executor import Executor
 from windlass.kube.control.metrics import ControllerMetrics, Metrics
 from windlass.kube.control.plan import Plan, RequeueAfter, Retry, WaitFor
 from windlass.kube.control.queue import Closed, Queue
-from windlass.kube.control.rounds import Rest, reconcile
+from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.control.source import Every, FromCache, Source, Subscribable
 from windlass.kube.errors import AlreadyExists, ApiError, Conflict, Fenced, KubeError
 
@@ -148,7 +148,7 @@ class Running(Generic[Key]):
             if self._counts:
                 self._counts.ended()
 
-    async def _to_rest(self, key: Key) -> tuple[Rest, BaseException | None]:
+    async def _to_rest(self, key: Key) -> tuple[Ending, BaseException | None]:
         """Never raises but when cancelled from outside. The second value is what was raised that nobody expected."""
         controller = self.controller
         try:
@@ -163,13 +163,13 @@ class Running(Generic[Key]):
                 )
                 return rest, None
         except KubeError as error:
-            return Rest(Retry(f"{type(error).__name__}: {error}"), error=error), None
+            return Ending(Retry(f"{type(error).__name__}: {error}"), error=error), None
         except TimeoutError as error:
             if deadline.expired():
-                return Rest(Retry(f"took longer than {controller.timeout:g} s"), error=TimedOut()), None
-            return Rest(Retry(str(error))), error
+                return Ending(Retry(f"took longer than {controller.timeout:g} s"), error=TimedOut()), None
+            return Ending(Retry(str(error))), error
         except Exception as error:
-            return Rest(Retry(f"{type(error).__name__}: {error}")), error
+            return Ending(Retry(f"{type(error).__name__}: {error}")), error
 
     def _decide(self, snapshot: Any, /, *, now: Any) -> Plan:
         began = time.perf_counter()
@@ -182,7 +182,7 @@ class Running(Generic[Key]):
             if exceeded := self._budget.spend(seconds):
                 self._log.warning("decide takes longer than its budget", controller=self.controller.name, **exceeded)
 
-    def _account(self, key: Key, rest: Rest, *, bug: BaseException | None, seconds: float) -> None:
+    def _account(self, key: Key, rest: Ending, *, bug: BaseException | None, seconds: float) -> None:
         result, facts = self._send_back(key, rest)
         if self._counts:
             self._counts.reconciled(
@@ -210,16 +210,16 @@ class Running(Generic[Key]):
             **({"exc_info": bug} if bug is not None else {}),
         )
 
-    def _send_back(self, key: Key, rest: Rest) -> tuple[str, dict[str, Any]]:
+    def _send_back(self, key: Key, rest: Ending) -> tuple[str, dict[str, Any]]:
         """Tell the queue; returns the result for metrics and the facts for the log."""
         match rest:
-            case Rest(error=Fenced()):
+            case Ending(error=Fenced()):
                 delay = self.queue.retry(key, backoff=self.controller.conflict)
                 return "requeue", {"outcome": "fenced", "again_in": round(delay, 3)}
-            case Rest(next=Retry(), error=Conflict() | AlreadyExists() as error):
+            case Ending(next=Retry(), error=Conflict() | AlreadyExists() as error):
                 delay = self.queue.retry(key, backoff=self.controller.conflict)
                 return "requeue", {"outcome": "conflict", "again_in": round(delay, 3), "error": str(error)}
-            case Rest(next=Retry(error=text), error=error):
+            case Ending(next=Retry(error=text), error=error):
                 at_least = error.retry_after or 0.0 if isinstance(error, ApiError) else 0.0
                 delay = self.queue.retry(key, at_least=at_least)
                 return "error", {
@@ -228,11 +228,11 @@ class Running(Generic[Key]):
                     "failures": self.queue.failures(key),
                     "error": text,
                 }
-            case Rest(next=RequeueAfter(seconds=seconds, why=why)):
+            case Ending(next=RequeueAfter(seconds=seconds, why=why)):
                 self.queue.forget(key)
                 self.queue.add_after(key, seconds)
                 return "requeue_after", {"outcome": "requeue_after", "again_in": seconds, **note(why)}
-            case Rest(next=WaitFor(what=what, safety=seconds)):
+            case Ending(next=WaitFor(what=what, safety=seconds)):
                 self.queue.forget(key)
                 self.queue.add_after(key, seconds)
                 return "requeue_after", {"outcome": "waiting", "again_in": seconds, **note(what)}

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from windlass.api import capi, mapi
 from windlass.api.meta import OwnerReference, tree
-from windlass.kube.control.merge import Change, changes
+from windlass.kube.control.merge import FieldChange, changes
 from windlass.kube.control.plan import Action, Create, Delete, Emit, Merge, RemoveFinalizers, Target, target, target_of
 from windlass.kube.control.seen import Present, metadata_of
 from windlass.machine_sync.constants import EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
@@ -123,7 +123,7 @@ def status(seen: MachineSnapshot, converted: Any, *, now: datetime) -> Merge | N
 
 
 def _recreate(
-    seen: MachineSnapshot, found: Present[Any], differ: list[Change], *, source: Present[mapi.Machine]
+    seen: MachineSnapshot, found: Present[Any], differ: list[FieldChange], *, source: Present[mapi.Machine]
 ) -> Ensured:
     meta = found.metadata
     if PAUSED_ANNOTATION not in meta.annotations:
@@ -151,7 +151,7 @@ def _recreate(
     return Ensured((off,), RECREATING)
 
 
-def _announce(kind: str, differ: list[Change], source: Present[mapi.Machine]) -> list[Emit]:
+def _announce(kind: str, differ: list[FieldChange], source: Present[mapi.Machine]) -> list[Emit]:
     """An instance that is described anew is worth knowing about: which fields made it so."""
     if not source.object.spec.provider_id and source.object.status.phase not in ("Provisioned", "Running", "Deleting"):
         return []

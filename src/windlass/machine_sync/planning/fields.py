@@ -7,13 +7,13 @@ them: `status.conditions[Ready].reason`. Lists of plain values are one field.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from windlass.kube.control.merge import Change, same
+from windlass.kube.control.merge import FieldChange, same
 from windlass.kube.control.plan import Action, Create, Merge
 
 _NAMES = ("type", "name")
 
 
-def field_changes(action: Action) -> tuple[Change, ...]:
+def field_changes(action: Action) -> tuple[FieldChange, ...]:
     """The changes of `action`, in the order of what is desired. `before` or `after` is None for a field that is not."""
     match action:
         case Create():
@@ -23,12 +23,12 @@ def field_changes(action: Action) -> tuple[Change, ...]:
     return tuple(leaf for change in action.diff() for leaf in _changes(change.before, change.after, change.path))
 
 
-def _changes(before: Any, after: Any, path: str) -> Iterator[Change]:
+def _changes(before: Any, after: Any, path: str) -> Iterator[FieldChange]:
     if same(before, after):
         return
     parts = _parts(before, after)
     if parts is None:
-        yield Change(path, before, after)
+        yield FieldChange(path, before, after)
         return
     old, new = parts
     found = [
@@ -40,7 +40,7 @@ def _changes(before: Any, after: Any, path: str) -> Iterator[Change]:
         yield from found
     elif isinstance(before, list) and isinstance(after, list):
         # Nothing but the order of a list.
-        yield Change(path, [name.strip("[]") for name in old], [name.strip("[]") for name in new])
+        yield FieldChange(path, [name.strip("[]") for name in old], [name.strip("[]") for name in new])
 
 
 def _parts(before: Any, after: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:

@@ -44,7 +44,7 @@ from windlass.kube.errors import KubeError
 from windlass.kube.object import Object
 from windlass.kube.verbs import Listed, PatchType
 from windlass.testing.memory import refusals as refuse
-from windlass.testing.memory.changes import Change, Happened
+from windlass.testing.memory.changes import Happened, StoredWrite
 from windlass.testing.memory.faults import Fault, Faults, Happens, no_answer
 from windlass.testing.memory.schema import Rules, Tree, copied
 from windlass.testing.memory.selectors import Matches, Selects, field_selector, label_selector
@@ -75,8 +75,8 @@ class MemoryApi:
     ) -> None:
         self._rules: dict[Resource, Rules] = {}
         self._objects: dict[Key, Tree] = {}
-        self._changes: list[Change] = []
-        self._subscribers: list[Callable[[Change], None]] = []
+        self._changes: list[StoredWrite] = []
+        self._subscribers: list[Callable[[StoredWrite], None]] = []
         self._faults = Faults()
         self._clock = clock
         self._namespaces = namespaces
@@ -144,11 +144,11 @@ class MemoryApi:
         tree = self._objects.get((kind.RESOURCE, namespace or "", name))
         return None if tree is None else Object.of(kind, tree)
 
-    def changes_since(self, version: int) -> list[Change]:
+    def changes_since(self, version: int) -> list[StoredWrite]:
         """Every write after the counter stood at `version`, oldest first."""
         return [change for change in self._changes if change.version > version]
 
-    def subscribe(self, receive: Callable[[Change], None]) -> Callable[[], None]:
+    def subscribe(self, receive: Callable[[StoredWrite], None]) -> Callable[[], None]:
         """Call `receive` with every change from now on, at once. Returns what ends it."""
         self._subscribers.append(receive)
         return lambda: self._subscribers.remove(receive)
@@ -305,16 +305,16 @@ class MemoryApi:
             self._version += 1
         tree["metadata"] = {**tree["metadata"], "resourceVersion": version or str(self._version)}
         self._objects[key] = tree
-        self._announce(Change(self._version, happened, self._rules[key[0]].kind, copied(tree)))
+        self._announce(StoredWrite(self._version, happened, self._rules[key[0]].kind, copied(tree)))
         return tree
 
     def _remove(self, key: Key) -> None:
         tree = self._objects.pop(key)
         self._version += 1
         last = {**tree, "metadata": {**tree["metadata"], "resourceVersion": str(self._version)}}
-        self._announce(Change(self._version, Happened.DELETED, self._rules[key[0]].kind, copied(last)))
+        self._announce(StoredWrite(self._version, Happened.DELETED, self._rules[key[0]].kind, copied(last)))
 
-    def _announce(self, change: Change) -> None:
+    def _announce(self, change: StoredWrite) -> None:
         self._changes.append(change)
         for receive in tuple(self._subscribers):
             receive(change)

@@ -14,7 +14,7 @@ class Happened(StrEnum):
     DELETED = "DELETED"
 
 
-class Change(Struct, frozen=True):
+class StoredWrite(Struct, frozen=True):
     """One stored write: `tree` is the object after it (its last state if DELETED), `version` the counter then."""
 
     version: int

@@ -17,11 +17,11 @@ from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import errors
 from windlass.kube.backoff import Constant
 from windlass.kube.client import Client, transport
-from windlass.kube.client.retry import Retry
+from windlass.kube.client.retry import RetryPolicy
 from windlass.kube.config import ClusterConfig
 from windlass.kube.verbs import PatchType
 
-SOON = Retry(attempts=3, backoff=Constant(0.001), spread=0.0)
+SOON = RetryPolicy(attempts=3, backoff=Constant(0.001), spread=0.0)
 
 
 class Widget(Struct):

@@ -17,8 +17,7 @@ from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.changes import Change as Stored
-from windlass.testing.memory.changes import Happened
+from windlass.testing.memory.changes import Happened, StoredWrite
 from windlass.testing.scripted import Widget
 
 NAMESPACE = "default"
@@ -32,7 +31,7 @@ class Wire:
     """
 
     def __init__(self, api: MemoryApi, *, late: bool) -> None:
-        self.held: list[Stored] = []
+        self.held: list[StoredWrite] = []
         self._late = late
         self._store: Store[Widget] = Store()
         self._listeners: list[Callable[[Change[Widget]], None]] = []
@@ -56,7 +55,7 @@ class Wire:
                 for listener in self._listeners:
                     listener(change)
 
-    def _happened(self, stored: Stored) -> None:
+    def _happened(self, stored: StoredWrite) -> None:
         self.held.append(stored)
         if not self._late:
             self.deliver()

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.kube.control.merge import Change, changes, merge_patch, same
+from windlass.kube.control.merge import FieldChange, changes, merge_patch, same
 
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.text("ab", max_size=2)
 TREES = st.recursive(
@@ -71,4 +71,4 @@ def test_a_change_reads_like_a_diff() -> None:
         "+ tags[1]: 'b'",
     ]
     assert list(changes(before, before)) == []
-    assert next(iter(changes({}, {"a": 1}))) == Change("a", None, 1)
+    assert next(iter(changes({}, {"a": 1}))) == FieldChange("a", None, 1)

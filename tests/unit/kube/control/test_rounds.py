@@ -10,7 +10,7 @@ from msgspec import Struct
 from tests.unit.kube.widgets import NAMESPACE, Widget, widget
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.plan import Create, Done, Merge, Outcome, Plan, RequeueAfter, Retry, Target, WaitFor
-from windlass.kube.control.rounds import Rest, reconcile
+from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.errors import ApiError, Conflict, KubeError, NotFound, NotServed, Status, api_error
 from windlass.kube.verbs import PatchType
 from windlass.testing.memory import MemoryApi
@@ -47,7 +47,7 @@ class Loop:
         assert isinstance(plan, Plan)
         return plan
 
-    async def run(self) -> Rest:
+    async def run(self) -> Ending:
         return await reconcile(
             "w", observe=self.observe, decide=self.decide, executor=Executor(self.api), now=lambda: NOW
         )
@@ -63,7 +63,7 @@ def grow(seen: Seen, size: int) -> Plan:
 
 async def test_rounds_go_on_until_there_is_nothing_to_do() -> None:
     loop = Loop(lambda seen: grow(seen, 3))
-    assert await loop.run() == Rest(Done(), rounds=3, writes=2)
+    assert await loop.run() == Ending(Done(), rounds=3, writes=2)
     assert loop.seen[-1].tree is not None
     assert loop.seen[-1].tree["spec"] == {"size": 3}
 
@@ -72,7 +72,7 @@ async def test_at_rest_nothing_is_written() -> None:
     loop = Loop(lambda seen: grow(seen, 3))
     await loop.run()
     version = loop.api.version
-    assert await loop.run() == Rest(Done(), rounds=1, writes=0)
+    assert await loop.run() == Ending(Done(), rounds=1, writes=0)
     assert loop.api.version == version
 
 
@@ -108,7 +108,7 @@ async def test_a_refusal_that_nothing_is_decided_about_ends_the_attempt_with_its
     api.fail_next("create", Widget, refusal := forbidden(), times=20)
     rest = await Loop(lambda seen: grow(seen, 3).then(RequeueAfter(600.0)), api=api).run()
     text = "create Widget.example.com shop/w: widgets may not grow"
-    assert rest == Rest(Retry(text), rounds=2, writes=0, error=refusal)
+    assert rest == Ending(Retry(text), rounds=2, writes=0, error=refusal)
 
 
 async def test_an_object_that_cannot_be_found_again_and_again_ends_the_attempt_with_its_error() -> None:
@@ -150,7 +150,7 @@ async def test_a_refusal_between_writes_that_never_come_to_rest_is_not_lost() ->
 async def test_a_retry_ends_the_attempt_after_its_actions() -> None:
     loop = Loop(lambda seen: grow(seen, 3).retry("not yet"))
     rest = await loop.run()
-    assert rest == Rest(Retry("not yet"), rounds=1, writes=1)
+    assert rest == Ending(Retry("not yet"), rounds=1, writes=1)
     assert rest.failed
 
 
@@ -173,7 +173,7 @@ async def test_a_write_that_the_server_undoes_is_not_repeated_for_ever() -> None
         # Status is ignored outside of its own endpoint, like a field that a schema prunes.
         return Plan.of(Merge(target=aim, observed={}, desired={"status": {"phase": "Ready"}}))
 
-    assert await Loop(decide).run() == Rest(Done(), rounds=2, writes=2)
+    assert await Loop(decide).run() == Ending(Done(), rounds=2, writes=2)
 
 
 async def test_a_plan_that_never_comes_to_rest_is_an_error_that_shows_the_last_two() -> None:
@@ -200,5 +200,5 @@ async def test_an_object_that_goes_while_it_is_written_is_looked_at_again_at_onc
     await loop.api.patch(Widget, "w", {"spec": {"size": 1}}, type=PatchType.MERGE, namespace=NAMESPACE)
     loop.api.conflict_by(lambda: loop.api.delete(Widget, "w", namespace=NAMESPACE), "patch", Widget)
     loop.seen.clear()
-    assert await loop.run() == Rest(Done(), rounds=4, writes=2), "it was made anew"
+    assert await loop.run() == Ending(Done(), rounds=4, writes=2), "it was made anew"
     assert [bool(seen.last.failed) for seen in loop.seen] == [False] * 4

@@ -5,7 +5,7 @@ from typing import Any
 
 from windlass.api import capi, config, mapi
 from windlass.api.core import Event
-from windlass.kube.control.rounds import MAX_ROUNDS, Rest
+from windlass.kube.control.rounds import MAX_ROUNDS, Ending
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import machine_controller
@@ -66,7 +66,7 @@ async def reconciled(
     *,
     now: datetime = NOW,
     max_rounds: int = MAX_ROUNDS,
-) -> Rest:
+) -> Ending:
     """What one process that has just started does about the machine. Only what it declares can be written."""
     controller = machine_controller(reader, platform=platform_of(reader.api), namespaces=NAMESPACES)
     return await to_rest(controller, NAME, api=api, reader=reader, now=now, max_rounds=max_rounds)

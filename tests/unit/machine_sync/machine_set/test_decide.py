@@ -10,7 +10,7 @@ import pytest
 
 from windlass.api import capi, capo, mapi
 from windlass.kube.clock import rfc3339
-from windlass.kube.control.merge import Change
+from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import (
     Action,
     AddFinalizer,
@@ -206,7 +206,7 @@ class TestToClusterApi:
         ]
         created = only(Create, plan).target.name
         content = only(Merge, plan, capi.MachineSet)
-        assert content.diff() == (Change("spec.template.spec.infrastructureRef.name", MADE, created),)
+        assert content.diff() == (FieldChange("spec.template.spec.infrastructureRef.name", MADE, created),)
         assert only(Delete, plan).target.name == MADE
 
     async def test_ss2_a_template_that_a_user_made_is_never_deleted(self) -> None:
@@ -324,7 +324,7 @@ class TestToClusterApi:
             spec__authoritativeAPI="ClusterAPI",
         )
         (write,) = decided(**case).needed
-        assert write.diff()[0] == Change("status.authoritativeAPI", "MachineAPI", "Migrating")
+        assert write.diff()[0] == FieldChange("status.authoritativeAPI", "MachineAPI", "Migrating")
         case["cluster_api"] = changed(case["cluster_api"], spec__selector__matchLabels={"other": "x"})
         plan = decided(**case)
         assert plan.needed == ()
@@ -631,8 +631,8 @@ class TestMigration:
         plan = decided(**case)
         (write,) = plan.needed
         assert write.diff() == (
-            Change("status.authoritativeAPI", source, "Migrating"),
-            Change("status.synchronizedAPI", None, source),
+            FieldChange("status.authoritativeAPI", source, "Migrating"),
+            FieldChange("status.synchronizedAPI", None, source),
         )
 
     async def test_mg4_the_request_is_noted_as_synchronized_as_the_move_begins(self) -> None:
@@ -775,7 +775,7 @@ class TestMigration:
         case = await behind()
         case["cluster_api"] = changed(case["cluster_api"], metadata__uid="anew", metadata__generation=2)
         (left,) = decided(**case).needed
-        assert left.diff()[0] == Change("status.authoritativeAPI", "ClusterAPI", "Migrating")
+        assert left.diff()[0] == FieldChange("status.authoritativeAPI", "ClusterAPI", "Migrating")
         back = changed(case["machine_api"], status=left.desired["status"])  # type: ignore[attr-defined]
         (write,) = decided(**{**case, "machine_api": back}).needed
         assert_arrived(write, "ClusterAPI")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from windlass.kube.control.rounds import Decide, Rest
+from windlass.kube.control.rounds import Decide, Ending
 from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
@@ -105,7 +105,7 @@ def label(tree: Tree) -> str:
 
 async def rest_of(
     row: Tree, rules: Decide[MachineSetSnapshot], *, told: Callable[[MemoryApi], None] = lambda _: None
-) -> tuple[MemoryApi, Rest]:
+) -> tuple[MemoryApi, Ending]:
     """The model after the run, which began with what was recorded, by `rules` alone. `told` hears of every state."""
     platform, api = PLATFORMS[row["platform"]], began(row)
     told(api)

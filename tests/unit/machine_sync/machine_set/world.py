@@ -7,7 +7,7 @@ from typing import Any
 from windlass.api import capi, config, mapi
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject, ObjectMeta
-from windlass.kube.control.rounds import MAX_ROUNDS, Rest
+from windlass.kube.control.rounds import MAX_ROUNDS, Ending
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.constants import Namespaces
@@ -91,7 +91,7 @@ async def reconciled(
     now: datetime = NOW,
     max_rounds: int = MAX_ROUNDS,
     platform: Platform = OPENSTACK,
-) -> Rest:
+) -> Ending:
     """What one process that has just started does about the set. Only what it declares can be written."""
     controller = machine_set_controller(reader, platform=platform, namespaces=NAMESPACES)
     return await to_rest(controller, NAME, api=api, reader=reader, now=now, max_rounds=max_rounds)

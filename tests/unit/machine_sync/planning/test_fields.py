@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from windlass.api import mapi
-from windlass.kube.control.merge import Change
+from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import AddFinalizer, Delete, Merge, Target
 from windlass.machine_sync.planning.fields import field_changes
 
@@ -50,7 +50,7 @@ from .world import HERE, Tree
 def test_changes_go_down_to_the_leaves(before: Tree, after: Tree, changed: list[tuple[str, Any, Any]]) -> None:
     action = Merge(target=Target(mapi.Machine, "a", HERE), observed=before, desired=after)
 
-    assert field_changes(action) == tuple(Change(*each) for each in changed)
+    assert field_changes(action) == tuple(FieldChange(*each) for each in changed)
 
 
 def test_finalizers_and_deletions_have_their_fields_too() -> None:
@@ -58,4 +58,4 @@ def test_finalizers_and_deletions_have_their_fields_too() -> None:
 
     assert field_changes(Delete(target=aim)) == ()
     added = AddFinalizer(target=aim, observed=("x",), finalizer="y")
-    assert field_changes(added) == (Change("metadata.finalizers", None, "y"),)
+    assert field_changes(added) == (FieldChange("metadata.finalizers", None, "y"),)

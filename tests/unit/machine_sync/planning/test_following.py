@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from windlass.api import mapi
-from windlass.kube.control.merge import Change
+from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import Create, Plan, Retry, Target, WaitFor
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import Undeclared
@@ -32,7 +32,7 @@ async def test_following_ends_when_nothing_is_left_to_do() -> None:
     (course,) = await follow([(deciding(towards("red"), reader), "a")], api=api, ledger=reader, now=NOW)
 
     assert [[result.action.diff() for result in tried] for tried in course.rounds] == [
-        [(Change("metadata.labels.colour", None, "red"),)]
+        [(FieldChange("metadata.labels.colour", None, "red"),)]
     ]
     assert (course.writes, course.restless, course.idle) == (1, False, False)
 
