@@ -47,7 +47,14 @@ MIRRORED_LABELS_ANNOTATION = "sync.machine.openshift.io/mirrored-labels"
 """On a mirror: `key=value,...`, the labels that the sync put there."""
 MIRRORED_ANNOTATIONS_ANNOTATION = "sync.machine.openshift.io/mirrored-annotations"
 """On a mirror: `key,...`, the annotations that the sync put there."""
-BOOKKEEPING = (AUTHORITY_ANNOTATION, MIRRORED_LABELS_ANNOTATION, MIRRORED_ANNOTATIONS_ANNOTATION)
+MIRRORED_SPEC_ANNOTATION = "sync.machine.openshift.io/mirrored-spec"
+"""On the infra machine of a mirror: `field=digest,...`, the fields of its spec that the sync gave it."""
+BOOKKEEPING = (
+    AUTHORITY_ANNOTATION,
+    MIRRORED_LABELS_ANNOTATION,
+    MIRRORED_ANNOTATIONS_ANNOTATION,
+    MIRRORED_SPEC_ANNOTATION,
+)
 """Annotations about the object that bears them, which the other API therefore does not get."""
 MACHINE_SET_LABEL = "machine.openshift.io/cluster-api-machineset"
 """On Machines of the Machine API, and on infra templates that the sync made: the MachineSet they belong to."""

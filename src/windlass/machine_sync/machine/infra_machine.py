@@ -6,6 +6,11 @@
 | differs in what its provider lets one change | changed |
 | differs otherwise | deleted and, being paused, stripped of its finalizers; then created |
 | differs only in what the provider or the API server filled in, or in what we do not know | stays |
+| differs in what conversion makes as it did when the infra machine was given it | stays |
+
+What it was given is noted on it, while it is paused: `mirroring.infra_spec` compares by it, so that a provider that
+completes or changes what it is given does not have it recreated without end. One that is not paused is its provider's,
+and whoever takes it over compares the whole spec once.
 
 Nothing is made anew that is not paused: its provider would take the deletion for the end of the instance. And what it
 owns does not go with it: OpenStack's provider keeps the instance in an OpenStackServer that the OpenStackMachine owns.
@@ -22,14 +27,19 @@ from windlass.api.meta import OwnerReference, tree
 from windlass.kube.control.merge import FieldChange, changes
 from windlass.kube.control.plan import Action, Create, Delete, Emit, Merge, RemoveFinalizers, Target, target, target_of
 from windlass.kube.control.seen import Present, metadata_of
-from windlass.machine_sync.constants import EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
+from windlass.machine_sync.constants import (
+    EVENT_SOURCE,
+    MIRRORED_SPEC_ANNOTATION,
+    PAUSED_ANNOTATION,
+    SYNC_FINALIZER,
+)
 from windlass.machine_sync.machine.owners import reference
 from windlass.machine_sync.machine.propagation import claimed_metadata
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
 from windlass.machine_sync.machine.synchronized import RECREATING
 from windlass.machine_sync.mirroring import conditions, metadata
 from windlass.machine_sync.mirroring.collector import ORPHAN
-from windlass.machine_sync.mirroring.infra_spec import differing
+from windlass.machine_sync.mirroring.infra_spec import differing, given
 from windlass.machine_sync.mirroring.synchronized import Verdict
 
 MARKS = {PAUSED_ANNOTATION: ""}
@@ -52,11 +62,12 @@ def ensure(
         return Ensured((create(seen, converted, owner, labels=labels, why="mirror of the Machine API Machine"),))
     observed, annotations = found.tree["metadata"], converted.metadata.annotations
     claimed = claimed_metadata(seen.cluster_api_set)
-    wanted = metadata.mirrored(
-        observed, labels=labels, annotations=annotations, owners=[owner], marks=MARKS, claimed=claimed
-    )
     made: dict[str, Any] = tree(converted.spec)
-    spec = differing(seen.platform, found.tree.get("spec") or {}, made)
+    wanted = metadata.mirrored(
+        observed, labels=labels, annotations=annotations, owners=[owner], marks=_marks(made), claimed=claimed
+    )
+    noted = found.metadata.annotations.get(MIRRORED_SPEC_ANNOTATION)
+    spec = differing(seen.platform, found.tree.get("spec") or {}, made, noted=noted)
     changeable = {key: made.get(key) for key in seen.platform.infra_mutable if key in spec}
     if found.deleting or spec.keys() - changeable.keys():
         fields = changes(spec, {key: value for key, value in made.items() if key in spec}, path="spec")
@@ -74,14 +85,15 @@ def create(
     seen: MachineSnapshot, converted: Any, owner: OwnerReference | None, *, labels: Mapping[str, str], why: str
 ) -> Create:
     """A new infra machine: paused if it gets an owner, which is then a mirror like itself."""
+    spec: dict[str, Any] = tree(converted.spec)
     meta = metadata.mirrored(
         {},
         labels=labels,
         annotations=converted.metadata.annotations,
         owners=[owner] if owner is not None else [],
-        marks=MARKS if owner is not None else {},
+        marks=_marks(spec) if owner is not None else {},
     )
-    body = {"metadata": {**meta, "finalizers": [SYNC_FINALIZER]}, "spec": tree(converted.spec)}
+    body = {"metadata": {**meta, "finalizers": [SYNC_FINALIZER]}, "spec": spec}
     aim = Target(seen.platform.infra_machine, infra_name(seen), seen.namespaces.cluster_api)
     return Create(target=aim, body=body, why=why)
 
@@ -91,7 +103,8 @@ def unpause(seen: MachineSnapshot, *, why: str) -> Merge | None:
     meta = metadata_of(seen.infra)
     if meta is None:
         return None
-    left = {key: value for key, value in meta.annotations.items() if key != PAUSED_ANNOTATION}
+    marks = (PAUSED_ANNOTATION, MIRRORED_SPEC_ANNOTATION)
+    left = {key: value for key, value in meta.annotations.items() if key not in marks}
     return Merge(
         target=target_of(seen.platform.infra_machine, meta),
         observed={"metadata": {"annotations": meta.annotations}},
@@ -157,6 +170,11 @@ def _announce(kind: str, differ: list[FieldChange], source: Present[mapi.Machine
         return []
     note = f"The {kind} is made anew, the instance stays; what differs: {'; '.join(map(str, differ))}"
     return [Emit(target=target(source), type="Normal", reason="RecreatingInfraMachine", note=note, source=EVENT_SOURCE)]
+
+
+def _marks(spec: Mapping[str, Any]) -> dict[str, str]:
+    """What is said on an infra machine about itself: that it is paused, and the `spec` that it is given."""
+    return {**MARKS, MIRRORED_SPEC_ANNOTATION: given(spec)}
 
 
 def _owner(seen: MachineSnapshot) -> OwnerReference:

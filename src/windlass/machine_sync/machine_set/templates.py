@@ -6,7 +6,8 @@ set goes from template to template:
 | infra template | what follows |
 |---|---|
 | named by conversion, not there | created, before the set refers to it |
-| named by conversion, somebody has edited it | brought back to what its name says; fields that we do not know stay |
+| named by conversion, somebody has changed a value in it | brought back to what its name says |
+| named by conversion, somebody has completed it: a provider, with a default | stays: its name says what it was given |
 | named by conversion, being deleted | wait: the same spec was in use a moment ago |
 | another with the set's label | deleted, once the set does not refer to it and if no other MachineSet does |
 | another without the label | stays: a user made it |
@@ -26,7 +27,7 @@ from windlass.machine_sync.constants import MACHINE_SET_LABEL, PAUSED_ANNOTATION
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.machine_set.synchronized import Reason
 from windlass.machine_sync.mirroring import metadata
-from windlass.machine_sync.mirroring.infra_spec import differing
+from windlass.machine_sync.mirroring.infra_spec import covers, differing
 from windlass.machine_sync.mirroring.synchronized import Fault
 
 _MARKS: Final = {PAUSED_ANNOTATION: ""}
@@ -34,7 +35,7 @@ _DIGITS: Final = 8
 _HEX: Final = frozenset("0123456789abcdef")
 
 
-def set_of(found: Object[Any]) -> str | None:
+def set_of(found: Object[Any] | Present[Any]) -> str | None:
     """The MachineSet that a template was made for, as its label says."""
     return found.metadata.labels.get(MACHINE_SET_LABEL)
 
@@ -102,6 +103,9 @@ def _update(
     made = tree(converted.spec)["template"]["spec"]
     there = ((found.tree.get("spec") or {}).get("template") or {}).get("spec") or {}
     fields = differing(seen.platform, there, made)
+    if set_of(found) == seen.name:
+        # Made here, with no other spec than its name says: what is there besides came later.
+        fields = {key: value for key, value in fields.items() if not covers(there.get(key), made.get(key))}
     return Merge(
         target=target(found),
         observed={

@@ -8,11 +8,16 @@ What makes no difference:
 * fields that the provider or the API server fills in, and a default that only one of the two says:
   `Platform.infra_leftovers`.
 
+* fields that conversion makes as it did when the infra machine was written last: `given`, which is noted on it, has the
+  digest of each. Whatever is there now, the provider took it for what it was given: it completed or changed it. Only a
+  value in a field that can be changed (`Platform.infra_mutable`) is held on to: anybody can edit it.
+
 All other fields of our types are those of conversion, whether it makes them now, did before, or never does.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from hashlib import sha256
+from typing import Any, Final
 
 import msgspec
 
@@ -20,12 +25,59 @@ from windlass.api.meta import tree
 from windlass.kube.control.merge import same
 from windlass.machine_sync.platforms import Platform
 
+_canonical = msgspec.json.Encoder(order="deterministic").encode
 
-def differing(platform: Platform, observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
+_DIGITS: Final = 12
+"""Hexadecimal digits of a digest. Of two values of one field, one in 2**48 would be taken for the other."""
+
+
+def given(spec: Mapping[str, Any]) -> str:
+    """The note of the fields of `spec`, which conversion made, for the infra machine that is given them."""
+    return ",".join(f"{key}={digest}" for key, digest in sorted(_digests(spec).items()))
+
+
+def differing(
+    platform: Platform, observed: Mapping[str, Any], desired: Mapping[str, Any], *, noted: str | None = None
+) -> dict[str, Any]:
     """The top-level fields of the spec that really differ, as observed: without what makes no difference in them.
 
-    `observed` can be decoded as the spec of the platform's infra machines.
+    `observed` can be decoded as the spec of the platform's infra machines. `noted` is what `given` said of the spec
+    that was written last; None if nobody noted it.
     """
+    fields = _unlike(platform, observed, desired)
+    if not fields or noted is None:
+        return fields
+    before = dict(item.split("=", 1) for item in noted.split(",") if "=" in item)
+    now = _digests(desired)
+    return {
+        key: value
+        for key, value in fields.items()
+        if before.get(key) != now.get(key)
+        or (key in platform.infra_mutable and not covers(observed.get(key), desired.get(key)))
+    }
+
+
+def covers(observed: Any, desired: Any) -> bool:
+    """`observed` is `desired`, or `desired` completed: with more keys in its maps, at any depth.
+
+    >>> covers({"name": "a", "region": "r"}, {"name": "a"}), covers({"name": "b"}, {"name": "a"})
+    (True, False)
+    """
+    if _says_nothing(desired):
+        return True
+    if isinstance(observed, Mapping) and isinstance(desired, Mapping):
+        return all(covers(observed.get(key), value) for key, value in desired.items())
+    if isinstance(observed, list) and isinstance(desired, list):
+        return len(observed) == len(desired) and all(map(covers, observed, desired))
+    return same(observed, desired)
+
+
+def _digests(spec: Mapping[str, Any]) -> dict[str, str]:
+    said = _said(spec)
+    return {key: sha256(_canonical(value)).hexdigest()[:_DIGITS] for key, value in said.items()}
+
+
+def _unlike(platform: Platform, observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
     # Most fields are equal as they stand, and to find that out is cheap.
     unlike = [key for key in observed.keys() | desired.keys() if not same(observed.get(key), desired.get(key))]
     if not unlike:
@@ -51,10 +103,14 @@ def _declared(platform: Platform, spec: dict[str, Any]) -> dict[str, Any]:
 def _said(value: Any) -> Any:
     if isinstance(value, Mapping):
         said = {key: _said(inner) for key, inner in value.items()}
-        return {key: inner for key, inner in said.items() if inner not in (None, "") and inner != {} and inner != []}
+        return {key: inner for key, inner in said.items() if not _says_nothing(inner)}
     if isinstance(value, list):
         return [_said(item) for item in value]
     return value
+
+
+def _says_nothing(value: Any) -> bool:
+    return value in (None, "") or value == {} or value == []
 
 
 def _drop(spec: Any, other: Any, path: list[str], default: Any) -> None:

@@ -55,6 +55,7 @@ from windlass.machine_sync.constants import (
     EVENT_SOURCE,
     MACHINE_API,
     MIGRATING,
+    MIRRORED_SPEC_ANNOTATION,
     PAUSED_ANNOTATION,
 )
 from windlass.machine_sync.mirroring.move import PAUSED, Move, Pausable, conditions_of, says_paused
@@ -63,6 +64,8 @@ from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED, Fault, Ve
 AUTHORITY_CHANGED = Verdict(None, "AuthoritativeAPIChanged", "Waiting for resync after change of AuthoritativeAPI")
 
 _NOTHING = Plan()
+_OF_A_MIRROR = (AUTHORITY_ANNOTATION, MIRRORED_SPEC_ANNOTATION)
+"""Annotations that would say what is no longer true once Cluster API is authoritative."""
 _GENERATION = "synchronizedGeneration"
 _PATIENCE = 30.0
 """Seconds after which we look again for somebody else's `Paused` condition, should a watch event be lost."""
@@ -175,7 +178,7 @@ def released(move: Move) -> Plan:
     ours = move.noted == 0 and move.parts[0].annotations.get(AUTHORITY_ANNOTATION) == MACHINE_API
 
     def goes(key: str, value: str) -> bool:
-        return key == AUTHORITY_ANNOTATION or (ours and (key, value) == (PAUSED_ANNOTATION, ""))
+        return key in _OF_A_MIRROR or (ours and (key, value) == (PAUSED_ANNOTATION, ""))
 
     return Plan.of(*_without(move, goes))
 
@@ -274,11 +277,14 @@ def _pause(move: Move) -> Iterator[Merge]:
         wanted = marks if place == 0 else {PAUSED_ANNOTATION: ""}
         # One that somebody else has paused already, in whatever words, is left as it is.
         added = {key: value for key, value in wanted.items() if key not in meta.annotations}
-        yield _annotate(part, meta, {**meta.annotations, **added}, why="the Machine API becomes authoritative")
+        kept = dict(meta.annotations)
+        if not part.annotated:
+            kept.pop(MIRRORED_SPEC_ANNOTATION, None)  # Its provider has acted since, or may have.
+        yield _annotate(part, meta, {**kept, **added}, why="the Machine API becomes authoritative")
 
 
 def _unpause(move: Move) -> Iterator[Merge]:
-    return _without(move, lambda key, _: key in (PAUSED_ANNOTATION, AUTHORITY_ANNOTATION))
+    return _without(move, lambda key, _: key in (PAUSED_ANNOTATION, *_OF_A_MIRROR))
 
 
 def _without(move: Move, goes: Callable[[str, str], bool]) -> Iterator[Merge]:

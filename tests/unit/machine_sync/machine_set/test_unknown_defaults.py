@@ -13,6 +13,10 @@ from .cases import INFRASTRUCTURE, MAPI_SET, PROVIDER_SPEC, THEIRS, Tree, change
 from .world import mapi_of, reconciled, synchronized, templates_of, world
 
 LOOKS = 3
+PLATFORMS = [
+    pytest.param(AWS, AWS_VALUE, AWS_INFRASTRUCTURE, id="AWS"),
+    pytest.param(OPENSTACK, PROVIDER_SPEC, INFRASTRUCTURE, id="OpenStack"),
+]
 
 
 async def provider(api: MemoryApi, platform: Platform) -> None:
@@ -24,13 +28,7 @@ async def provider(api: MemoryApi, platform: Platform) -> None:
             await api.patch(platform.infra_template, name, body, type=PatchType.MERGE, namespace=THEIRS)
 
 
-@pytest.mark.parametrize(
-    ("platform", "value", "infrastructure"),
-    [
-        pytest.param(AWS, AWS_VALUE, AWS_INFRASTRUCTURE, id="AWS"),
-        pytest.param(OPENSTACK, PROVIDER_SPEC, INFRASTRUCTURE, id="OpenStack"),
-    ],
-)
+@pytest.mark.parametrize(("platform", "value", "infrastructure"), PLATFORMS)
 async def test_a_template_with_defaults_that_we_do_not_know_is_at_rest(
     platform: Platform, value: Tree, infrastructure: Tree
 ) -> None:

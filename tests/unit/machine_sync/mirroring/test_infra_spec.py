@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from windlass.machine_sync.mirroring.infra_spec import differing
+from windlass.machine_sync.mirroring.infra_spec import covers, differing, given
 from windlass.machine_sync.platforms import AWS, OPENSTACK, Platform
 
 OPENSTACK_SPEC: dict[str, Any] = {"flavor": "m1.large", "identityRef": {"name": "cloud", "cloudName": "openstack"}}
@@ -64,6 +64,46 @@ def test_a_field_that_differs_is_given_as_observed(observed: dict[str, Any], fou
 def test_a_default_that_conversion_sets_otherwise_is_a_difference() -> None:
     desired = {**AWS_SPEC, "hostAffinity": "host"}
     assert differing(AWS, {**AWS_SPEC, "hostAffinity": "default"}, desired) == {"hostAffinity": "default"}
+
+
+@pytest.mark.parametrize(
+    ("observed", "made", "found"),
+    [
+        pytest.param({"flavor": "of-the-provider"}, {}, set(), id="it-changed-what-it-was-given"),
+        pytest.param({"trunk": True}, {}, set(), id="it-completed-what-it-was-given"),
+        pytest.param({}, {"flavor": "m1.huge"}, {"flavor"}, id="conversion-makes-another"),
+        pytest.param({"sshKeyName": "theirs"}, {"sshKeyName": "ours"}, {"sshKeyName"}, id="conversion-makes-more"),
+        pytest.param({}, {"flavor": None}, {"flavor"}, id="conversion-makes-less"),
+        pytest.param({"identityRef": {"name": "theirs"}}, {}, {"identityRef"}, id="anybody-can-change-it"),
+    ],
+)
+def test_where_conversion_makes_what_it_gave_only_what_anybody_can_change_differs(
+    observed: dict[str, Any], made: dict[str, Any], found: set[str]
+) -> None:
+    noted = given(OPENSTACK_SPEC)
+    assert differing(OPENSTACK, {**OPENSTACK_SPEC, **observed}, {**OPENSTACK_SPEC, **made}, noted=noted).keys() == found
+
+
+def test_a_note_that_means_nothing_counts_for_none() -> None:
+    assert differing(OPENSTACK, {**OPENSTACK_SPEC, "flavor": "x"}, OPENSTACK_SPEC, noted="=,flavor,a=b=c").keys() == {
+        "flavor"
+    }
+
+
+@pytest.mark.parametrize(
+    ("observed", "desired", "covered"),
+    [
+        ({"a": 1, "b": 2}, {"a": 1}, True),
+        ({"a": 2}, {"a": 1}, False),
+        ({}, {"a": ""}, True),
+        ([{"a": 1, "b": 2}], [{"a": 1}], True),
+        ([{"a": 1}, {"b": 2}], [{"a": 1}], False),
+        (None, {"a": 1}, False),
+        ("x", None, True),
+    ],
+)
+def test_what_is_completed_is_covered(observed: Any, desired: Any, covered: bool) -> None:
+    assert covers(observed, desired) is covered
 
 
 def test_nothing_that_is_given_is_changed() -> None:
