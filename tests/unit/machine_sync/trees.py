@@ -14,7 +14,7 @@ Tree = dict[str, Any]
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 EARLIER = "2026-01-01T00:00:00Z"
-GONE = {"deletionTimestamp": "2026-05-01T11:59:00Z"}
+GONE: Tree = {"deletionTimestamp": "2026-05-01T11:59:00Z", "deletionGracePeriodSeconds": 0}
 SYNC = "sync.machine.openshift.io/finalizer"
 PAUSED = "cluster.x-k8s.io/paused"
 AUTHORITY = "sync.machine.openshift.io/authoritative-api"

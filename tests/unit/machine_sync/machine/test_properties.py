@@ -137,6 +137,16 @@ def test_a_kind_that_is_not_served_is_no_reason_to_fail(case: dict[str, Any], mi
 
 
 @given(CASES)
+@example(
+    {
+        "cluster_api": CAPI_MACHINE,
+        "machine_api": changed(MAPI_MACHINE, metadata__ownerReferences=None),
+        "infra": changed(INFRA, metadata={**INFRA["metadata"], **GONE, "finalizers": [INFRA_FINALIZER]}),
+        "infra_cluster": INFRA_CLUSTER,
+        "machine_api_set": MAPI_SET,
+        "cluster_api_set": CAPI_SET,
+    }
+)  # the infra machine goes with the finalizers that we take off it
 @settings(max_examples=100, deadline=None)
 def test_every_machine_comes_to_rest_and_stays_there(case: dict[str, Any]) -> None:
     asyncio.run(comes_to_rest_and_stays_there(world(**case), reconciled))
