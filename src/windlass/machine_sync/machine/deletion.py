@@ -6,6 +6,7 @@ Cluster API is authoritative:
 |---|---|---|
 | stays | being deleted by somebody | the Cluster API Machine is deleted too |
 | stays | being deleted for its MachineSet's sake | the mirror is let go; machine and instance stay with Cluster API |
+| stays, and belongs to no MachineSet | being deleted, adopted by a MachineSet | the same |
 | stays, and its MachineSet may go | being deleted for its MachineSet's sake | wait: that MachineSet decides |
 | being deleted | there | mirror deleted; then, as each is done: infra provider, Cluster API, we |
 | being deleted | gone | our finalizers come off: there is nothing left that they could hold |
@@ -21,7 +22,8 @@ The Machine API is authoritative:
 | gone, by force | there | an Event: the mirror stays, paused, until somebody deletes it |
 | gone, by force | being deleted | our finalizers come off, and Cluster API's, which is paused |
 
-Who deletes a mirror is told by `collected`: what the garbage collector deletes never reaches the authority.
+Who deletes a mirror is told by `collected`: what the garbage collector deletes, or a MachineSet that has adopted the
+mirror, never reaches the authority.
 
 Each step waits for the finalizer of whoever must act first; the watch brings us back. A mirror's own controllers are
 paused, so that nobody else takes off their finalizers; if they are not paused, theirs is the last word. Nothing here
@@ -63,10 +65,10 @@ def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Pl
         )
     if owner := _going_set(seen, source):
         return Plan().then(WaitFor(f"MachineSet {owner} to be gone, and the machine with it or without an owner"))
-    note = (
-        "Its mirror goes with the MachineSet that it belonged to in the Machine API; "
-        f"machine {seen.name} stays in Cluster API, and is no longer synchronized."
-    )
+    why = "goes with the MachineSet that it belonged to in the Machine API"
+    if collected.adopted(seen, mirror):
+        why = "was deleted while it belonged to a MachineSet of the Machine API, which the machine does not belong to"
+    note = f"Its mirror {why}; machine {seen.name} stays in Cluster API, and is no longer synchronized."
     return Plan.of(
         Emit(
             target=target_of(capi.Machine, source),

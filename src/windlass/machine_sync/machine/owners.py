@@ -6,7 +6,8 @@ from msgspec import Struct
 
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference
-from windlass.kube.control.seen import Seen, metadata_of
+from windlass.kube.control.seen import Present, Seen, metadata_of
+from windlass.machine_sync.constants import MACHINE_API
 from windlass.machine_sync.mirroring.collector import is_going
 
 CONTROL_PLANE_MACHINE_SET = "ControlPlaneMachineSet"
@@ -38,14 +39,17 @@ def to_machine_api(
     A MachineSet becomes the same-named MachineSet of the Machine API, with its uid; a Cluster is dropped, because the
     Machine API has none. Versions other than v1beta2 are not converted. A MachineSet that is being deleted gets no
     more machines, and may have given back those that it had: the `mirror` keeps the owners that it has.
+
+    The mirror of a machine without a MachineSet stays with one that has adopted it and acts: taken off it, it would be
+    adopted again, and each time the set would delete what it then has too many.
     """
     if not owners:
-        return []
+        return _adopter(mirror, machine_api_set)
     if len(owners) > 1:
         return UnsupportedOwner("must have at most 1 item")
     (owner,) = owners
     if owner.api_version == capi.Machine.RESOURCE.api_version and owner.kind == "Cluster":
-        return []
+        return _adopter(mirror, machine_api_set)
     if owner.api_version != capi.Machine.RESOURCE.api_version or owner.kind != "MachineSet":
         return UnsupportedOwner("unsupported owner kind for owner reference conversion")
     twin = metadata_of(machine_api_set)
@@ -138,6 +142,14 @@ def reference(
         controller=controller,
         block_owner_deletion=block_owner_deletion,
     )
+
+
+def _adopter(mirror: ObjectMeta | None, machine_api_set: Seen[mapi.MachineSet]) -> list[OwnerReference]:
+    if mirror is None or not isinstance(machine_api_set, Present):
+        return []
+    if machine_api_set.object.status.authoritative_api != MACHINE_API:
+        return []  # Its controller stands still, and adopts nothing.
+    return [owner for owner in mirror.owner_references if owner.uid == machine_api_set.metadata.uid]
 
 
 def _twin(kind: type[KubernetesObject], twin: ObjectMeta, owner: OwnerReference) -> OwnerReference:

@@ -271,6 +271,53 @@ class TestMirrorsThatTheCollectorDeleted:
         return {**case, "cluster_api": going(case["cluster_api"], metadata__finalizers=finalizers)}
 
 
+ACTING_SET = changed(MAPI_SET, status__authoritativeAPI="MachineAPI")
+OF_THE_CLUSTER = [{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c", "uid": "cluster-uid"}]
+
+
+@pytest.mark.parametrize("owners", [None, OF_THE_CLUSTER])
+class TestMirrorsThatASetOfTheMachineApiAdopted:
+    """Its selector matches the mirror of a machine that belongs to no set, and then it has one too many."""
+
+    def test_one_that_the_set_deletes_goes_and_its_machine_stays(self, owners: list[Tree] | None) -> None:
+        alone = changed(CAPI_MACHINE, metadata__ownerReferences=owners)
+        plan = decided(machine_api=going(MIRROR), cluster_api=alone, machine_api_set=ACTING_SET)
+        assert steps(plan) == [
+            ("RemoveFinalizers", "infra"),
+            ("RemoveFinalizers", "cluster_api"),
+            ("RemoveFinalizers", "machine_api"),
+        ]
+        assert [action.reason for action in plan.needed if isinstance(action, Emit)] == ["MirrorReleased"]
+
+    def test_no_other_is_made_for_the_set_to_adopt(self, owners: list[Tree] | None) -> None:
+        alone = changed(CAPI_MACHINE, metadata__ownerReferences=owners)
+        end = settled(machine_api=going(MIRROR), cluster_api=alone, machine_api_set=ACTING_SET)
+        assert end["machine_api"] is None
+        assert end["cluster_api"]["metadata"].get("deletionTimestamp") is None
+
+    def test_one_that_stays_stays_the_sets(self, owners: list[Tree] | None) -> None:
+        """Else it would be adopted again each time, and the set have one too many each time."""
+        alone = changed(CAPI_MACHINE, metadata__ownerReferences=owners)
+        end = settled(machine_api=MIRROR, cluster_api=alone, machine_api_set=ACTING_SET)
+        assert end["machine_api"]["metadata"]["ownerReferences"] == MIRROR["metadata"]["ownerReferences"]
+        assert end["machine_api"]["status"]["conditions"][0]["status"] == "True"
+
+    @pytest.mark.parametrize(
+        "machine_api_set",
+        [
+            None,
+            changed(MAPI_SET, status__authoritativeAPI="ClusterAPI"),
+            changed(ACTING_SET, metadata__uid="made-anew"),
+        ],
+    )
+    def test_one_whose_set_adopts_nothing_is_taken_off_it(
+        self, owners: list[Tree] | None, machine_api_set: Tree | None
+    ) -> None:
+        alone = changed(CAPI_MACHINE, metadata__ownerReferences=owners)
+        end = settled(machine_api=MIRROR, cluster_api=alone, machine_api_set=machine_api_set)
+        assert "ownerReferences" not in end["machine_api"]["metadata"]
+
+
 class TestOwnersOfASetThatGoes:
     """It may have given its machines back already, and then it must not get them again."""
 
