@@ -32,6 +32,7 @@ from windlass.kube.control.plan import Outcome, Plan
 from windlass.kube.object import Object
 from windlass.kube.process import logs
 from windlass.kube.process.manager import Manager
+from windlass.kube.process.process import Process
 
 TARGET = 50.0
 """Milliseconds that may be computed without giving the loop back."""
@@ -137,9 +138,10 @@ async def follow(url: str, count: int) -> dict[str, float]:
             worst = max(worst, time.process_time() - asked)
 
     logs.configure(level="warning")
-    async with Client(ClusterConfig(server=url)) as client, Manager(client) as manager:
+    async with Process() as process, Client(ClusterConfig(server=url)) as client, Manager(client) as manager:
+        process.add(manager)
         impatient = asyncio.create_task(be_impatient())
-        running = asyncio.create_task(manager.run())
+        running = asyncio.create_task(process.run())
         began = time.perf_counter()
         await manager.start(controller)
         await manager.synced()
@@ -149,7 +151,7 @@ async def follow(url: str, count: int) -> dict[str, float]:
         looked_at = time.perf_counter() - began
         await asyncio.sleep(0.005)  # the last turn is noticed when it is over
         impatient.cancel()
-        manager.shut_down()
+        process.shut_down()
         await running
     return {"taken in, s": taken_in, "looked at, s": looked_at, "CPU, s": time.process_time(), TURN: worst * 1000}
 

@@ -18,6 +18,7 @@ from windlass.kube.control.plan import Merge, Outcome, Plan, target
 from windlass.kube.control.seen import Present, Reader, Seen
 from windlass.kube.process import logs
 from windlass.kube.process.manager import Manager
+from windlass.kube.process.process import Process
 
 
 def widget_controller(reader: Reader, *, namespace: str, workers: int) -> Controller[str, Seen[Widget]]:
@@ -61,9 +62,11 @@ def decide(widget: Seen[Widget], *, now: datetime) -> Plan:
 
 
 async def _run(kubeconfig: str, *, namespace: str, workers: int) -> None:
-    async with Client(config.load(kubeconfig=kubeconfig)) as client, Manager(client) as manager:
+    cluster = config.load(kubeconfig=kubeconfig)
+    async with Process() as process, Client(cluster) as client, Manager(client) as manager:
+        process.add(manager)
         await manager.start(lambda reader: widget_controller(reader, namespace=namespace, workers=workers))
-        await manager.run()
+        await process.run()
 
 
 def main() -> None:

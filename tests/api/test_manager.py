@@ -127,7 +127,7 @@ async def test_from_cold_to_rest_and_then_not_a_single_write(
 
     async with (
         Client(config.load(kubeconfig=windlass_kubeconfig), observer=observer) as own,
-        Manager(own, metrics=metrics, tune_gc=False) as manager,
+        Manager(own, metrics=metrics) as manager,
     ):
         await manager.start(lambda reader: copying(reader, windlass_namespace, resync=0.5))
         async with running(manager):
@@ -199,7 +199,7 @@ async def test_the_declared_rights_are_enough(
     await put(client, windlass_namespace, "original", "v")
     async with (
         Client(config.load(kubeconfig=path)) as own,
-        Manager(own, tune_gc=False) as manager,
+        Manager(own) as manager,
     ):
         await manager.start(lambda reader: copying(reader, windlass_namespace))
         async with running(manager):
@@ -213,7 +213,7 @@ async def test_the_declared_rights_are_enough(
 async def test_a_controller_stopped_at_run_time_writes_no_more_and_starts_again(
     client: Client, windlass_namespace: str
 ) -> None:
-    async with Manager(client, tune_gc=False) as manager, running(manager):
+    async with Manager(client) as manager, running(manager):
         await manager.start(lambda reader: copying(reader, windlass_namespace))
         await put(client, windlass_namespace, "a", "v")
 

@@ -3,7 +3,7 @@
     config ── lease client ── candidacy ┐
         └──── client (fenced by it) ────┴── manager ── controllers of Machines and MachineSets
                    └── activation: starts and stops the controllers by feature gate and platform
-    probes and metrics beside them
+    process: signals, the drain and its deadline; probes and metrics beside it
 
 OpenShift's own migration operator does the same job. Both compete for one Lease (`candidacy`): two of them would undo
 each other's work.
@@ -28,6 +28,7 @@ from windlass.kube.control.metrics import Metrics
 from windlass.kube.process.lease import LeaseTimes
 from windlass.kube.process.manager import Manager
 from windlass.kube.process.probes import probe_routes
+from windlass.kube.process.process import Process
 from windlass.kube.process.scrape import Guard, metrics_routes, open_metrics
 from windlass.kube.process.serving import TlsFiles, serve
 from windlass.kube.process.tasks import end
@@ -73,6 +74,7 @@ async def run(config: ClusterConfig, settings: Settings) -> None:
     log = structlog.stdlib.get_logger(__name__)
     metrics = Metrics(host=config.server)
     async with AsyncExitStack() as stack:
+        process = await stack.enter_async_context(Process(drain_seconds=settings.drain))
         lease_client = await stack.enter_async_context(Client(config, observer=metrics.request))
         candidacy = _candidacy(lease_client, settings)
         client = await stack.enter_async_context(_client(config, settings, candidacy, metrics))
@@ -81,10 +83,11 @@ async def run(config: ClusterConfig, settings: Settings) -> None:
                 client,
                 election=candidacy,
                 metrics=metrics,
-                drain_seconds=settings.drain,
+                linger_seconds=settings.drain,
                 inactivity=settings.inactivity,
             )
         )
+        process.add(manager)
         metrics.registry.register(AuthorityFigures(manager.pool.ledger.cached))
         activation = _activation(manager, candidacy, settings)
 
@@ -96,15 +99,15 @@ async def run(config: ClusterConfig, settings: Settings) -> None:
         metrics.registry.register(IdleFigures(idle))
 
         def ready() -> dict[str, str]:
-            return {**activation.report(), **manager.report_ready()}
+            return {**activation.report(), **process.report_ready()}
 
         # Before anything that may take time, so that a slow start is not taken for a dead process.
-        await stack.enter_async_context(_probes(settings, manager, ready))
-        await stack.enter_async_context(_metrics(settings, metrics, config))
+        await stack.enter_async_context(_probes(settings, process, ready))
+        await stack.enter_async_context(_metrics(settings, process, metrics, config))
         following = asyncio.create_task(activation.run(), name="activation")
         stack.push_async_callback(end, following)
         log.info("running", server=config.server, identity=candidacy.identity if candidacy else "")
-        await _first_to_end(manager, following)
+        await _first_to_end(process, following)
 
 
 def _candidacy(client: Client, settings: Settings) -> Candidacy | None:
@@ -153,19 +156,21 @@ def _activation(manager: Manager, candidacy: Candidacy | None, settings: Setting
 
 
 @asynccontextmanager
-async def _probes(settings: Settings, manager: Manager, ready: Any) -> AsyncIterator[None]:
+async def _probes(settings: Settings, process: Process, ready: Any) -> AsyncIterator[None]:
     if settings.probes is None:
         yield
         return
     app = web.Application()
-    app.add_routes(probe_routes(ready=ready, live=manager.report_live))
+    app.add_routes(probe_routes(ready=ready, live=process.report_live))
     async with serve(app, host=settings.probes.host, port=settings.probes.port) as url:
         structlog.stdlib.get_logger(__name__).info("probes", url=url)
         yield
 
 
 @asynccontextmanager
-async def _metrics(settings: Settings, metrics: Metrics, config: ClusterConfig) -> AsyncIterator[None]:
+async def _metrics(
+    settings: Settings, process: Process, metrics: Metrics, config: ClusterConfig
+) -> AsyncIterator[None]:
     where = settings.metrics
     if where is None:
         yield
@@ -174,17 +179,17 @@ async def _metrics(settings: Settings, metrics: Metrics, config: ClusterConfig) 
     # Who scrapes must not stand in the way of anything else: no fence, no shared connection, no patience.
     reviews = Client(config, observer=metrics.request, connections=4, timeout=5.0, retry=RetryPolicy(attempts=1))
     if settings.metrics_open:
-        app.add_routes(open_metrics(metrics, host=where.host))
+        app.add_routes(open_metrics(process.metrics, host=where.host))
     else:
-        app.add_routes(metrics_routes(metrics, guard=Guard(reviews)))
+        app.add_routes(metrics_routes(process.metrics, guard=Guard(reviews)))
     async with reviews, serve(app, host=where.host, port=where.port, tls=settings.metrics_tls) as url:
         structlog.stdlib.get_logger(__name__).info("metrics", url=f"{url}/metrics")
         yield
 
 
-async def _first_to_end(manager: Manager, following: "asyncio.Task[None]") -> None:
-    """Until the manager is told to stop; `following` never ends but by a bug, which is raised."""
-    managing = asyncio.create_task(manager.run(), name="manager")
+async def _first_to_end(process: Process, following: "asyncio.Task[None]") -> None:
+    """Until the process is told to stop; `following` never ends but by a bug, which is raised."""
+    managing = asyncio.create_task(process.run(), name="process")
     try:
         await asyncio.wait([managing, following], return_when=asyncio.FIRST_COMPLETED)
         if following.done():

@@ -43,7 +43,7 @@ class Woken:
     async def running(self) -> AsyncIterator[None]:
         stage = self.stage
         cluster = config.load(kubeconfig=stage.account)
-        async with Client(cluster) as client, Manager(client, tune_gc=False) as manager:
+        async with Client(cluster) as client, Manager(client) as manager:
             for make in makers(platform=stage.example.platform, namespaces=stage.namespaces, resync=0.0):
                 await manager.start(self.without_timers(make))
             task = asyncio.create_task(manager.run())

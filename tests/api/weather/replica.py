@@ -25,6 +25,7 @@ from windlass.kube.control.reader import CacheReader
 from windlass.kube.control.seen import Present, Seen
 from windlass.kube.process.lease import Election, LeaseTimes
 from windlass.kube.process.manager import Manager
+from windlass.kube.process.process import Process
 
 BEAT = 0.2
 
@@ -68,12 +69,14 @@ async def main(kubeconfig: Path, namespace: str, identity: str) -> None:
     async with Client(cluster, timeout=5.0) as lease_client:
         election = Election(lease_client, "replicas", namespace=namespace, identity=identity, times=LeaseTimes())
         async with (
+            Process(drain_seconds=120) as process,
             Client(cluster, fence=election) as client,
-            Manager(client, election=election, drain_seconds=120) as manager,
+            Manager(client, election=election, linger_seconds=120) as manager,
         ):
+            process.add(manager)
             await manager.start(lambda reader: signing(reader, namespace, identity))
             telling = asyncio.create_task(tell(manager))
-            await manager.run()
+            await process.run()
             telling.cancel()
 
 

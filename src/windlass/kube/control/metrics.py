@@ -1,6 +1,7 @@
 """What the runtime counts, under the names that controller-runtime made common, so that existing dashboards work.
 
-One `Metrics` per process, made by whoever starts it and handed down; there is no global registry.
+One `Metrics` for each cluster, made by whoever starts its manager and handed down; there is no global registry.
+`windlass.kube.process.figures` joins them to one scrape.
 
     from windlass.kube.control.metrics import Metrics
 
@@ -30,7 +31,6 @@ One `Metrics` per process, made by whoever starts it and handed down; there is n
 | `leader_election_master_status` | name | 1 while this process leads |
 | `windlass_decide_seconds` | controller | one decision; the budget is 5 ms at p99 |
 | `windlass_reconcile_writes_total` | controller | actions carried out |
-| `windlass_loop_lag_seconds` | | how late the event loop ran a timer |
 | `windlass_cache_synced`, `windlass_cache_objects` | kind, namespace | is it complete, and how large |
 | `windlass_watch_age_seconds` | kind, namespace | time since the watch last gave a sign of life |
 
@@ -40,7 +40,7 @@ Source of names, labels and buckets: sigs.k8s.io/controller-runtime, the `metric
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -55,7 +55,6 @@ _RECONCILE_BUCKETS = (
 )
 _DECIDE_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1.0)
 _REQUEST_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-_LAG_BUCKETS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -76,14 +75,13 @@ class CacheFigures(Protocol):
 
 
 class Metrics:
-    """All metrics of a process in one registry."""
+    """What is counted about one cluster, in one registry. `host` is its API server, for the label of requests."""
 
     def __init__(self, registry: CollectorRegistry | None = None, *, host: str = "") -> None:
         self.registry = registry if registry is not None else CollectorRegistry()
         self._host = host
         self._live = _Live()
         self.registry.register(self._live)
-        ProcessCollector(registry=self.registry)
         self._queue_seconds = self._histogram(
             "workqueue_queue_duration_seconds",
             "How long in seconds a key waits in line before it is taken.",
@@ -116,12 +114,6 @@ class Metrics:
             "rest_client_request_duration_seconds", "Time to the answer.", ["verb", "host"], _REQUEST_BUCKETS
         )
         self._master = self._gauge("leader_election_master_status", "1 while this process leads.", ["name"])
-        self._lag = Histogram(
-            "windlass_loop_lag_seconds",
-            "How late the event loop ran a timer.",
-            buckets=_LAG_BUCKETS,
-            registry=self.registry,
-        )
 
     def controller(self, name: str, queue: Queue[Any], *, workers: int) -> "ControllerMetrics":
         """Count for the controller `name` until `close()`."""
@@ -136,16 +128,13 @@ class Metrics:
     def leading(self, name: str, *, leads: bool) -> None:
         self._master.labels(name).set(1 if leads else 0)
 
-    def lag(self, seconds: float) -> None:
-        self._lag.observe(seconds)
-
     def caches(self, figures: Callable[[], Iterable[CacheFigures]]) -> None:
         """Show these caches, asked for at each scrape."""
         self._live.caches = figures
 
     def text(self) -> bytes:
-        """What a scrape gets, in the text format."""
-        return generate_latest(_WithoutCreated(self.registry))
+        """These figures alone, in the text format."""
+        return exposition(self.registry)
 
     def _counter(self, name: str, text: str, labels: list[str]) -> Counter:
         return Counter(name, text, labels, registry=self.registry)
@@ -269,10 +258,15 @@ class _Live(Collector):
         yield from (synced, objects, age)
 
 
+def exposition(collected: Collector) -> bytes:
+    """What is `collected` now, in the text format."""
+    return generate_latest(_WithoutCreated(collected))
+
+
 class _WithoutCreated:
     """A registry without the `_created` series, which double the output and which no dashboard of ours reads."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: Collector) -> None:
         self._registry = registry
 
     def collect(self) -> Iterator[Metric]:

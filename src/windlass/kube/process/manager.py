@@ -1,11 +1,14 @@
-"""Everything a process of controllers needs around them: caches, leadership, start and stop, and a clean end.
+"""Everything that controllers of one cluster need around them: caches, leadership, start and stop, and a clean end.
 
     from windlass.kube.process.manager import Manager
 
     async with Client(config, fence=election) as client:
         async with Manager(client, election=election, metrics=metrics) as manager:
             await manager.start(machine_sync)            # caches fill at once, also while standing by
-            await manager.run()                          # until SIGTERM; works whenever it leads
+            await manager.run()                          # until `shut_down`; works whenever it leads
+
+Signals, a deadline for the end and probes are the process's (`windlass.kube.process.process`), which may have several
+managers, one for each cluster.
 
 Without `election` the manager leads from the start. A client that is fenced by another election than the manager's, or
 by none, is refused. Controllers may be started and stopped at any time, before and
@@ -23,27 +26,16 @@ over its own watches, and the caches behind are shared.
 | a controller is stopped | lets its keys in work come to their end, gives its caches back |
 | leadership is won | puts controllers to work on the caches that are ready: everything is looked at once |
 | leadership is lost | writes stop at once (the gate); workers end; caches go on; competes again |
-| SIGTERM, SIGINT, `shut_down()` | no new keys; keys in work end while the lease is still renewed; then it is released |
+| `shut_down()` | no new keys; keys in work end while the lease is still renewed; then it is released |
 | a controller is started after that | nothing begins; it can be stopped |
-| SIGTERM, SIGINT before `run` | the task that entered the manager is cancelled, and the `async with` ends quietly |
-| that takes longer than `drain_seconds` | logs what is left and leaves by `os._exit(1)`; the lease runs out by itself |
-| a second signal | the same at once |
-| a cache or the election fails with a bug | `run` raises it: better restarted than half alive |
+| a cache or the election fails with a bug | `run` raises it |
 
-`report_ready` and `report_live` say why the process is not ready (an unsynced cache, a dead watch) or not alive (a
-late event loop), for `windlass.kube.process.probes`. Standing by is ready.
+`report_ready` says why the manager is not ready (an unsynced cache, a dead watch). Standing by is ready.
 
 `owns` is asked for every key that is woken: the one place where several replicas could share the work.
-
-When the caches of everything started so far have filled for the first time, what they hold is taken out of the
-garbage collector's sight (`gc.freeze`): its pauses grow with the number of objects alive, of which caches have most.
 """
 
 import asyncio
-import gc
-import os
-import signal
-import threading
 from collections.abc import Callable
 from random import Random
 from types import TracebackType
@@ -61,14 +53,10 @@ from windlass.kube.control.metrics import Metrics
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.control.worker import Running
-from windlass.kube.process.lag import LoopLag
 from windlass.kube.process.lease import Election
 from windlass.kube.process.pool import CachePool, ClusterClient
 from windlass.kube.process.tasks import end
 from windlass.kube.process.toggle import Toggle
-
-FAILED = 1
-"""Exit code of a hard exit."""
 
 
 class _Entry(Struct):
@@ -84,8 +72,9 @@ class _Entry(Struct):
 class Manager:
     """See the module.
 
-    `drain_seconds`: how long keys in work may take to end. `inactivity`: seconds of silence after which a watch is
-    dead. `tune_gc`: set the garbage collector for many live objects. `exit`: the hard exit.
+    `linger_seconds`: how long keys in work may take to end after leadership was lost. `inactivity`: seconds of silence
+    after which a watch is dead. `filled` is set when the caches of everything started so far have filled for the first
+    time.
     """
 
     def __init__(
@@ -96,12 +85,10 @@ class Manager:
         metrics: Metrics | None = None,
         owns: Callable[[Any], bool] = lambda _: True,
         field_manager: str = "windlass",
-        drain_seconds: float = 20.0,
+        linger_seconds: float = 20.0,
         inactivity: float = INACTIVITY,
-        tune_gc: bool = True,
         clock: Clock | None = None,
         random: Random | None = None,
-        exit: Callable[[int], None] = os._exit,  # noqa: A002
     ) -> None:
         if isinstance(client, Client) and client.fence is not election:
             raise ValueError(
@@ -110,26 +97,17 @@ class Manager:
             )
         self.owns = owns
         self.metrics = metrics
+        self.filled = asyncio.Event()
         self._client = client
         self._election = election
         self._field_manager = field_manager
-        self._drain_seconds = drain_seconds
-        self._tune_gc = tune_gc
+        self._linger_seconds = linger_seconds
         self._clock = clock or SystemClock()
         self._random = random or Random()
-        self._exit = exit
         self._pool = CachePool(client, inactivity=inactivity, clock=clock, on_crash=self._crashed)
-        self._lag = LoopLag(clock=self._clock, on_beat=metrics.lag if metrics else None)
         self._entries: dict[str, _Entry] = {}
         self._works = Toggle()
-        self._frozen = not tune_gc
-        self._entrant: asyncio.Task[Any] | None = None
-        self._interrupted = False
-        self._handled: list[signal.Signals] = []
         self._stopping = asyncio.Event()
-        # A thread, not a timer of the loop: a loop that is stuck must not outlive its deadline either.
-        self._guard = threading.Timer(drain_seconds + 1.0, exit, [FAILED])
-        self._guard.daemon = True
         self._crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._log = structlog.stdlib.get_logger(__name__)
         if metrics:
@@ -192,17 +170,11 @@ class Manager:
     # life
 
     async def __aenter__(self) -> Self:
-        if self._tune_gc:
-            gc.set_threshold(50_000, 20, 100)
-            gc.collect()  # now, when there is little to look through, and not when everything is frozen
-        # Not only in `run`, which may be long in coming: PID 1 of a container ignores signals that it does not handle.
-        self._entrant = asyncio.current_task()
-        self._handled = [number for number in (signal.SIGTERM, signal.SIGINT) if self._handle(number)]
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
+    ) -> None:
         try:
             for name in list(self._entries):
                 entry = self._entries.pop(name)
@@ -210,41 +182,29 @@ class Manager:
                     await end(entry.task)
             await self._pool.close()
         finally:
-            self._guard.cancel()
-            for number in self._handled:
-                asyncio.get_running_loop().remove_signal_handler(number)
             if self._crash.done():
                 self._crash.exception()  # `run` may never have been there to see it
             else:
                 self._crash.cancel()
-        task = asyncio.current_task()
-        return self._interrupted and kind is asyncio.CancelledError and task is not None and task.uncancel() == 0
 
     async def run(self) -> None:
-        """Lead whenever possible, until SIGTERM, SIGINT or `shut_down`. Raises a bug of the machinery, if one shows."""
-        self._entrant = None
-        lag = asyncio.create_task(self._lag.run(), name="loop lag")
+        """Lead whenever possible, until `shut_down`. Raises a bug of the machinery, if one shows."""
         lead = asyncio.create_task(self._lead(), name="leadership")
         stopping = asyncio.create_task(self._stopping.wait(), name="until shut down")
         try:
-            parts: list[asyncio.Future[Any]] = [self._crash, lead, lag]
+            parts: list[asyncio.Future[Any]] = [self._crash, lead]
             await asyncio.wait([*parts, stopping], return_when=asyncio.FIRST_COMPLETED)
             for part in parts:
                 if part.done():
                     part.result()  # raises: none of them ends by itself
             await self._leave(lead)
         finally:
-            await end(lead, lag, stopping)
+            await end(lead, stopping)
             self._works.turn_off()
 
     def shut_down(self) -> None:
-        """Make `run` end in good order. A second time: leave at once."""
-        if self._stopping.is_set():
-            self._log.error("asked to stop twice: leaving at once")
-            self._exit(FAILED)
-            return
+        """Make `run` end in good order: it returns when the keys in work are done and the lease is released."""
         self._stopping.set()
-        self._guard.start()
 
     def report_ready(self) -> dict[str, str]:
         """Name of each thing that must work, and why it does not (empty: it does)."""
@@ -252,9 +212,14 @@ class Manager:
         waiting = f"waiting for the caches of {', '.join(unsynced)}" if unsynced else ""
         return {"controllers": waiting, **self._pool.report()}
 
-    def report_live(self) -> dict[str, str]:
-        """The same for what only a restart can mend."""
-        return {"event-loop": self._lag.trouble}
+    def in_work(self) -> dict[str, list[str]]:
+        """The keys that each controller works on now, as people read them; controllers without any are left out."""
+        working = {name: entry.running.queue.working for name, entry in self._entries.items() if entry.running}
+        return {
+            name: [self._entries[name].controller.key_text(key) for key in keys]
+            for name, keys in working.items()
+            if keys
+        }
 
     # leadership
 
@@ -281,17 +246,10 @@ class Manager:
             self.metrics.leading(election.name, leads=leads)
 
     async def _leave(self, lead: asyncio.Task[None]) -> None:
-        self._log.info("shutting down", drain_seconds=self._drain_seconds)
-        try:
-            async with asyncio.timeout(self._drain_seconds):
-                await asyncio.gather(*(self._end(entry) for entry in self._entries.values()))
-                await end(lead)
-                if self._election:
-                    await self._election.release()
-        except TimeoutError:
-            left = {name: _in_work(entry) for name, entry in self._entries.items() if _in_work(entry)}
-            self._log.exception("not drained in time: leaving at once; the lease runs out by itself", in_work=left)
-            self._exit(FAILED)
+        await asyncio.gather(*(self._end(entry) for entry in self._entries.values()))
+        await end(lead)
+        if self._election:
+            await self._election.release()
 
     # one controller
 
@@ -299,7 +257,8 @@ class Manager:
         for cache in entry.caches:
             await cache.wait_settled()
         entry.synced = True
-        self._freeze_once()
+        if all(each.synced for each in self._entries.values()):
+            self.filled.set()
         while True:
             await self._works.wait_on()
             running = entry.running = Running(
@@ -327,7 +286,7 @@ class Manager:
                     return  # drained
                 running.queue.close()
                 # What is in work cannot write any more; nothing may hold the next term up for long.
-                await asyncio.wait([work], timeout=self._drain_seconds)
+                await asyncio.wait([work], timeout=self._linger_seconds)
             finally:
                 await end(work, off)
                 entry.running = None
@@ -347,12 +306,7 @@ class Manager:
             entry.caches.pop()
             await self._pool.release(entry.controller.watches[len(entry.caches)])
 
-    def _freeze_once(self) -> None:
-        if not self._frozen and all(entry.synced for entry in self._entries.values()):
-            self._frozen = True
-            gc.freeze()
-
-    # faults and signals
+    # faults
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()):
@@ -361,22 +315,3 @@ class Manager:
     def _crashed(self, error: BaseException) -> None:
         if not self._crash.done():
             self._crash.set_exception(error)
-
-    def _told_to_end(self) -> None:
-        if self._entrant is not None and not self._interrupted:
-            self._interrupted = True
-            self._entrant.cancel()
-        self.shut_down()
-
-    def _handle(self, number: signal.Signals) -> bool:
-        try:
-            asyncio.get_running_loop().add_signal_handler(number, self._told_to_end)
-        except (NotImplementedError, RuntimeError, ValueError):
-            return False  # not in the main thread: whoever runs us there calls `shut_down`
-        return True
-
-
-def _in_work(entry: _Entry) -> list[str]:
-    if entry.running is None:
-        return []
-    return [entry.controller.key_text(key) for key in entry.running.queue.working]

@@ -4,9 +4,9 @@
     from windlass.kube.process.serving import serve
 
     app = web.Application()
-    app.add_routes(probe_routes(ready=manager.report_ready, live=manager.report_live))
+    app.add_routes(probe_routes(ready=process.report_ready, live=process.report_live))
     async with serve(app, host="0.0.0.0", port=8081):
-        await manager.run()
+        await process.run()
 
 A *report* is a function that names every check and says why it fails (empty: it does not), so that checks may come
 and go with the caches they are about. It must not wait.

@@ -35,7 +35,7 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 from aiohttp import web
@@ -44,7 +44,7 @@ from msgspec import Struct
 from windlass.api.authentication import TokenReview, UserInfo
 from windlass.api.authorization import SubjectAccessReview
 from windlass.kube.clock import Clock, SystemClock
-from windlass.kube.control.metrics import CONTENT_TYPE, Metrics
+from windlass.kube.control.metrics import CONTENT_TYPE
 from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.errors import ConfigError, KubeError
 from windlass.kube.process.serving import is_loopback
@@ -61,6 +61,12 @@ _REMEMBERED = 256
 
 
 _HEADERS = {401: {"WWW-Authenticate": 'Bearer realm="metrics"'}, 429: {"Retry-After": "1"}}
+
+
+class Scraped(Protocol):
+    """What has figures: `windlass.kube.process.figures.ProcessMetrics`, or the `Metrics` of one cluster."""
+
+    def text(self) -> bytes: ...
 
 
 class Ruling(Struct, frozen=True):
@@ -174,7 +180,7 @@ class Guard:
         return {**given, "nonResourceAttributes": {"path": self._path, "verb": "get"}}
 
 
-def metrics_routes(metrics: Metrics, *, guard: Guard) -> list[web.RouteDef]:
+def metrics_routes(metrics: Scraped, *, guard: Guard) -> list[web.RouteDef]:
     """The route `/metrics`, for those whom `guard` lets through."""
 
     async def handle(request: web.Request) -> web.Response:
@@ -186,7 +192,7 @@ def metrics_routes(metrics: Metrics, *, guard: Guard) -> list[web.RouteDef]:
     return [web.get("/metrics", handle)]
 
 
-def open_metrics(metrics: Metrics, *, host: str) -> list[web.RouteDef]:
+def open_metrics(metrics: Scraped, *, host: str) -> list[web.RouteDef]:
     """The route `/metrics` for everybody on this machine. ConfigError unless `host` is a loopback address."""
     if not is_loopback(host):
         raise ConfigError(
@@ -204,5 +210,5 @@ def guard_permissions() -> tuple[Permission, ...]:
     return (permission(TokenReview, "create"), permission(SubjectAccessReview, "create"))
 
 
-def _figures(metrics: Metrics) -> web.Response:
+def _figures(metrics: Scraped) -> web.Response:
     return web.Response(body=metrics.text(), headers={"Content-Type": CONTENT_TYPE})

@@ -15,6 +15,7 @@ from windlass.kube.control.controller import Controller
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.process import logs
 from windlass.kube.process.manager import Manager
+from windlass.kube.process.process import Process
 from windlass.testing.simulators import (
     cluster_bootstrap_simulator,
     infrastructure_cluster_simulator,
@@ -39,9 +40,11 @@ async def simulate(settings: argparse.Namespace) -> None:
     times = {"boot_seconds": settings.boot_seconds, "register_seconds": settings.register_seconds}
     there, here = settings.cluster_api_namespace, settings.machine_api_namespace
     async with (
+        Process() as process,
         Client(cluster, field_manager=FIELD_MANAGER) as client,
         Manager(client, field_manager=FIELD_MANAGER) as manager,
     ):
+        process.add(manager)
         machines: dict[str, Any] = {"platform": platform, "cloud": there, **times}
         kubeconfig = settings.workload_kubeconfig.read_bytes()
         makers: list[Callable[[CacheReader], Controller[Any, Any]]] = [
@@ -54,7 +57,7 @@ async def simulate(settings: argparse.Namespace) -> None:
             makers.append(partial(machine_api_set_simulator, namespace=here))
         for make in makers:
             await manager.start(make)
-        await manager.run()
+        await process.run()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -26,9 +26,7 @@ NAMES = [
     "rest_client_requests_total",
     "leader_election_master_status",
     "windlass_decide_seconds_bucket",
-    "windlass_loop_lag_seconds_bucket",
     "windlass_watch_age_seconds",
-    "process_cpu_seconds_total",
 ]
 
 

@@ -1,119 +1,24 @@
 """A manager's life in virtual time: caches, leadership, start and stop at run time, and the end."""
 
 import asyncio
-import gc
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
-from datetime import datetime
-from random import Random
-from typing import Any, ClassVar, cast
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import pytest
 from msgspec import Struct, structs
 
-from tests.patience import PATIENCE
+from tests.unit.kube.process.scripted_world import World, running, until
 from windlass.api.coordination import Lease
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.control.controller import Controller, Index, Watch
 from windlass.kube.control.metrics import Metrics
-from windlass.kube.control.plan import Outcome, Plan
 from windlass.kube.control.reader import CacheReader
-from windlass.kube.control.seen import Present
 from windlass.kube.errors import TransportError
 from windlass.kube.object import Object
-from windlass.kube.process.lease import Election
 from windlass.kube.process.manager import Manager
-from windlass.kube.process.pool import ClusterClient
-from windlass.testing.clock import VirtualLoop
-from windlass.testing.memory import MemoryApi
-from windlass.testing.scripted import ScriptedServer, Widget
-
-
-class World:
-    """A server with widgets, a server with a lease, and managers between them."""
-
-    def __init__(self, loop: VirtualLoop) -> None:
-        self.loop = loop
-        self.server = ScriptedServer(Widget)
-        self.leases = MemoryApi(Lease, clock=loop.clock.now)
-        self.exits: list[int] = []
-        self.seen: list[str] = []
-        self.hold = asyncio.Event()
-        self.hold.set()
-
-    def run(self, main: Coroutine[Any, Any, None]) -> None:
-        self.loop.run_until_complete(main)
-
-    def election(self, identity: str) -> Election:
-        return Election(
-            self.leases, "windlass", namespace="system", identity=identity, clock=self.loop.clock, random=Random(1)
-        )
-
-    def manager(self, election: Election | None = None, **settings: Any) -> Manager:
-        return Manager(
-            cast(ClusterClient, self.server),
-            election=election,
-            clock=self.loop.clock,
-            random=Random(1),
-            exit=self.exits.append,
-            **settings,
-        )
-
-    def controller(self, name: str = "widgets", **settings: Any) -> Callable[[CacheReader], Controller[Any, Any]]:
-        """Notes the name of every widget that it sees through its reader."""
-
-        def make(reader: CacheReader) -> Controller[Any, Any]:
-            async def observe(key: str, last: Outcome) -> str:
-                await self.hold.wait()
-                found = await reader.see(Widget, key, namespace="default")
-                return f"{name}:{key}" if isinstance(found, Present) else f"{name}:{key} is gone"
-
-            watch: Watch[str] = Watch(Widget, lambda widget: [widget.name])
-            usual: dict[str, Any] = {"name": name, "watches": (watch,), "observe": observe, "decide": self.note}
-            return Controller(**{**usual, **settings})
-
-        return make
-
-    def note(self, snapshot: str, *, now: datetime) -> Plan:
-        self.seen.append(snapshot)
-        return Plan.nothing()
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    loop = VirtualLoop()
-    yield World(loop)
-    loop.close()
-
-
-@pytest.fixture(autouse=True)
-def untouched_gc() -> Iterator[None]:
-    before = gc.get_threshold()
-    yield
-    gc.set_threshold(*before)
-    gc.unfreeze()
-
-
-@asynccontextmanager
-async def running(manager: Manager) -> AsyncIterator[asyncio.Task[None]]:
-    """Run `manager` while the context is open, then shut it down in good order."""
-    task = asyncio.create_task(manager.run())
-    await asyncio.sleep(0.01)
-    try:
-        yield task
-    finally:
-        manager.shut_down()
-        await task
-
-
-async def until(true: Callable[[], bool], *, within: float = 60.0) -> None:
-    async with asyncio.timeout(within):
-        while not true():  # noqa: ASYNC110 - what is waited for has no event
-            await asyncio.sleep(0.05)
+from windlass.testing.scripted import Widget
 
 
 def test_a_controller_sees_everything_there_is_and_every_change(world: World) -> None:
@@ -293,39 +198,6 @@ def test_a_controller_that_is_started_after_the_end_began_does_nothing(world: Wo
     world.run(scenario())
 
 
-def test_a_drain_that_takes_too_long_ends_in_a_hard_exit_without_releasing_the_lease(world: World) -> None:
-    world.server.put("stuck")
-
-    async def scenario() -> None:
-        async with world.manager(world.election("one"), drain_seconds=8) as manager:
-            world.hold.clear()
-            await manager.start(world.controller())
-            task = asyncio.create_task(manager.run())
-            await asyncio.sleep(1)
-            manager.shut_down()
-            began = world.loop.time()
-            await task
-            assert world.loop.time() - began == pytest.approx(8)
-        assert world.exits == [1]
-        found = world.leases.peek(Lease, "windlass", namespace="system")
-        assert found is not None
-        assert found.decode().spec.holder_identity == "one"
-
-    world.run(scenario())
-
-
-def test_asked_to_stop_twice_it_leaves_at_once(world: World) -> None:
-    async def scenario() -> None:
-        async with world.manager() as manager:
-            await manager.start(world.controller())
-            async with running(manager):
-                manager.shut_down()
-                manager.shut_down()
-                assert world.exits == [1]
-
-    world.run(scenario())
-
-
 def test_until_its_caches_are_filled_a_process_is_not_ready_and_says_why(world: World) -> None:
     world.server.fail(*[TransportError("connection refused")] * 4)
 
@@ -427,17 +299,6 @@ def test_caches_of_one_kind_do_not_hide_each_others_trouble(world: World) -> Non
     world.run(scenario())
 
 
-def test_what_the_caches_hold_is_taken_out_of_the_collectors_sight_once_filled(world: World) -> None:
-    async def scenario() -> None:
-        async with world.manager() as manager:
-            assert gc.get_threshold() == (50_000, 20, 100)
-            assert gc.get_freeze_count() == 0
-            await manager.start(world.controller())
-            await until(lambda: gc.get_freeze_count() > 0)
-
-    world.run(scenario())
-
-
 def test_a_bug_in_the_machinery_ends_the_process(world: World) -> None:
     class Odd:
         def attach(self, wake: object) -> Callable[[], None]:
@@ -450,63 +311,3 @@ def test_a_bug_in_the_machinery_ends_the_process(world: World) -> None:
                 await manager.run()
 
     world.run(scenario())
-
-
-SLOW_START = """
-import asyncio, signal
-from windlass.kube.process.manager import Manager
-from windlass.testing.scripted import ScriptedServer, Widget
-
-async def main():
-    async with Manager(ScriptedServer(Widget), drain_seconds=600):
-        print("starting", flush=True)
-        await asyncio.Event().wait()
-    print("ended in good order", flush=True)
-
-signal.signal(signal.SIGTERM, signal.SIG_IGN)  # as the kernel does for PID 1 of a container
-asyncio.run(main())
-"""
-
-
-def test_a_process_that_has_not_come_to_run_yet_ends_when_it_is_told_to() -> None:
-    with subprocess.Popen([sys.executable, "-c", SLOW_START], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "starting\n"
-            process.terminate()
-            said, _ = process.communicate(timeout=PATIENCE)
-            assert said.splitlines()[-1] == "ended in good order"
-            assert process.returncode == 0
-        finally:
-            process.kill()
-
-
-STUCK_LOOP = """
-import asyncio, threading
-from windlass.kube.control.controller import Controller
-from windlass.kube.process.manager import Manager
-from windlass.kube.control.source import Mailbox
-from windlass.testing.scripted import ScriptedServer, Widget
-
-async def main():
-    async with Manager(ScriptedServer(Widget), drain_seconds=0.2) as manager:
-        async def observe(key, last):
-            print("stuck", flush=True)
-            manager.shut_down()
-            threading.Event().wait()
-
-        mailbox = Mailbox()
-        mailbox.post("a")
-        await manager.start(Controller(name="c", sources=(mailbox,), observe=observe, decide=None))
-        await manager.run()
-
-asyncio.run(main())
-"""
-
-
-def test_a_loop_that_is_stuck_does_not_outlive_the_drain_deadline() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", STUCK_LOOP], capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    assert ended.stdout.splitlines()[-1] == "stuck"
-    assert ended.returncode == 1
