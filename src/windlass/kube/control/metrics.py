@@ -33,6 +33,8 @@ One `Metrics` for each cluster, made by whoever starts its manager and handed do
 | `windlass_reconcile_writes_total` | controller | actions carried out |
 | `windlass_cache_synced`, `windlass_cache_objects` | kind, namespace | is it complete, and how large |
 | `windlass_watch_age_seconds` | kind, namespace | time since the watch last gave a sign of life |
+| `windlass_poll_age_seconds` | poll | time since the outside last answered |
+| `windlass_poll_failures_total` | poll | questions that failed |
 
 Source of names, labels and buckets: sigs.k8s.io/controller-runtime, the `metrics` packages under pkg/internal.
 """
@@ -44,6 +46,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from windlass.kube.control.poll import Polling
 from windlass.kube.control.queue import Queue
 
 RESULTS = ("success", "requeue_after", "requeue", "error")
@@ -132,6 +135,10 @@ class Metrics:
         """Show these caches, asked for at each scrape."""
         self._live.caches = figures
 
+    def polls(self, polls: Callable[[], Iterable[Polling]]) -> None:
+        """Show these polls, asked for at each scrape."""
+        self._live.polls = polls
+
     def text(self) -> bytes:
         """These figures alone, in the text format."""
         return exposition(self.registry)
@@ -214,6 +221,7 @@ class _Live(Collector):
     def __init__(self) -> None:
         self.queues: dict[str, Queue[Any]] = {}
         self.caches: Callable[[], Iterable[CacheFigures]] = tuple
+        self.polls: Callable[[], Iterable[Polling]] = tuple
 
     def describe(self) -> Iterable[Metric]:
         return ()
@@ -221,6 +229,7 @@ class _Live(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from self._queue_metrics()
         yield from self._cache_metrics()
+        yield from self._poll_metrics()
 
     def _queue_metrics(self) -> Iterator[Metric]:
         labels = ["name", "controller"]
@@ -256,6 +265,17 @@ class _Live(Collector):
             if each.age is not None:
                 age.add_metric([each.kind, each.namespace], each.age)
         yield from (synced, objects, age)
+
+    def _poll_metrics(self) -> Iterator[Metric]:
+        age = GaugeMetricFamily(
+            "windlass_poll_age_seconds", "Seconds since the outside last answered.", labels=["poll"]
+        )
+        failures = CounterMetricFamily("windlass_poll_failures", "Questions that failed.", labels=["poll"])
+        for each in self.polls():
+            if each.age is not None:
+                age.add_metric([each.name], each.age)
+            failures.add_metric([each.name], each.failures)
+        yield from (age, failures)
 
 
 def exposition(collected: Collector) -> bytes:

@@ -9,7 +9,7 @@ mirror, to its infrastructure and to its owner, and all of them wake the same na
 | `FromCache(cache, map)` | what `map` finds for an object that appeared, changed or went, in its old and in its new \
 state; at first, at low priority, the same for everything that is there |
 | `Every(seconds, keys)` | all of `keys()`, at low priority, every so often with jitter: a resync |
-| `Poll(seconds, look)` | what the coroutine `look` returns each time: clouds, files |
+| `Poll(name, look)`, `PollEach` | what asking outside finds, at a period that varies: `windlass.kube.control.poll` |
 | `Mailbox()` | what is posted to it: by other controllers, informers, signal handlers |
 
     from windlass.kube.control.queue import Queue
@@ -28,7 +28,7 @@ other objects go on: one poisoned object must not silence a controller.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import islice
 from random import Random
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
@@ -205,33 +205,6 @@ class Every(Generic[Key]):
             timer.cancel()
 
         return detach
-
-
-class Poll(Generic[Key]):
-    """Wakes what `look()` returns, `seconds` after it returned the last time; a failing look is logged and repeated."""
-
-    def __init__(self, seconds: float, look: Callable[[], Awaitable[Iterable[Key]]], *, name: str = "poll") -> None:
-        self._seconds = seconds
-        self._look = look
-        self._name = name
-        self._log = structlog.stdlib.get_logger(__name__)
-
-    def attach(self, wake: Wake[Key]) -> Detach:
-        task = asyncio.create_task(self._run(wake), name=self._name)
-
-        def detach() -> None:
-            task.cancel()
-
-        return detach
-
-    async def _run(self, wake: Wake[Key]) -> None:
-        while True:
-            try:
-                for key in await self._look():
-                    wake(key)
-            except Exception as error:
-                self._log.warning("polling failed", source=self._name, error=str(error))
-            await asyncio.sleep(self._seconds)
 
 
 class Mailbox(Generic[Key]):

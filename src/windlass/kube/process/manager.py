@@ -30,7 +30,8 @@ over its own watches, and the caches behind are shared.
 | a controller is started after that | nothing begins; it can be stopped |
 | a cache or the election fails with a bug | `run` raises it |
 
-`report_ready` says why the manager is not ready (an unsynced cache, a dead watch). Standing by is ready.
+`report_ready` says why the manager is not ready (an unsynced cache, a dead watch, a poll that no
+answer came to yet). Standing by is ready.
 
 `owns` is asked for every key that is woken: the one place where several replicas could share the work.
 """
@@ -51,6 +52,7 @@ from windlass.kube.control.controller import Controller
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.metrics import Metrics
 from windlass.kube.control.permissions import Declared
+from windlass.kube.control.poll import Poll, PollEach
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.control.worker import Running
 from windlass.kube.process.lease import Election
@@ -112,6 +114,7 @@ class Manager:
         self._log = structlog.stdlib.get_logger(__name__)
         if metrics:
             metrics.caches(self._pool.figures)
+            metrics.polls(self._polls)
 
     @property
     def pool(self) -> CachePool:
@@ -210,7 +213,12 @@ class Manager:
         """Name of each thing that must work, and why it does not (empty: it does)."""
         unsynced = [name for name, entry in self._entries.items() if not entry.synced]
         waiting = f"waiting for the caches of {', '.join(unsynced)}" if unsynced else ""
-        return {"controllers": waiting, **self._pool.report()}
+        polls = {f"poll/{poll.name}": poll.trouble for poll in self._polls()}
+        return {"controllers": waiting, **self._pool.report(), **polls}
+
+    def _polls(self) -> list[Poll[Any] | PollEach[Any]]:
+        sources = (source for entry in self._entries.values() for source in entry.controller.sources)
+        return [source for source in sources if isinstance(source, Poll | PollEach)]
 
     def in_work(self) -> dict[str, list[str]]:
         """The keys that each controller works on now, as people read them; controllers without any are left out."""

@@ -15,7 +15,6 @@ from windlass.kube.control.source import (
     Every,
     FromCache,
     Mailbox,
-    Poll,
     any_difference,
     identity_differs,
     spec_differs,
@@ -193,27 +192,6 @@ def test_a_resync_wakes_everything_again_and_again_at_low_priority(woken: Woken)
 def test_a_period_must_be_positive() -> None:
     with pytest.raises(ValueError, match="must be positive"):
         Every(0, list)
-
-
-def test_polling_goes_on_after_a_failure(woken: Woken) -> None:
-    answers: list[list[str] | Exception] = [["a"], OSError("the cloud is away"), ["b"]]
-
-    async def look() -> list[str]:
-        answer = answers.pop(0) if answers else []
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    async def scenario() -> None:
-        detach = Poll(10.0, look).attach(woken)
-        await asyncio.sleep(25)
-        detach()
-        await asyncio.sleep(0)
-
-    with capture_logs() as logs:
-        in_virtual_time(scenario())
-    assert [key for key, _ in woken.keys] == ["a", "b"]
-    assert logs[0]["error"] == "the cloud is away"
 
 
 def test_what_is_posted_reaches_everybody_attached(woken: Woken) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from random import Random
 from typing import Any, ClassVar
 
 import pytest
@@ -14,6 +15,7 @@ from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.control.controller import Controller, Index, Watch
 from windlass.kube.control.metrics import Metrics
+from windlass.kube.control.poll import Poll, Polled
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.errors import TransportError
 from windlass.kube.object import Object
@@ -211,6 +213,32 @@ def test_until_its_caches_are_filled_a_process_is_not_ready_and_says_why(world: 
             await manager.synced()
             await asyncio.sleep(0)
             assert not any(manager.report_ready().values())
+
+    world.run(scenario())
+
+
+def test_until_a_poll_is_answered_a_leader_is_not_ready_and_figures_tell_its_age(world: World) -> None:
+    answers: list[Exception] = [OSError("the cloud is away")] * 3
+
+    async def look() -> Polled[str]:
+        if answers:
+            raise answers.pop()
+        return Polled(("a",))
+
+    async def scenario() -> None:
+        metrics = Metrics()
+        async with world.manager(metrics=metrics) as manager:
+            await manager.start(world.controller(sources=(Poll("cloud", look, period=60.0, random=Random(1)),)))
+            assert manager.report_ready()["poll/cloud"] == "", "a standby asks nothing"
+            async with running(manager):
+                assert manager.report_ready()["poll/cloud"] == "no answer yet: OSError: the cloud is away"
+                assert metrics.registry.get_sample_value("windlass_poll_age_seconds", {"poll": "cloud"}) is None
+                await until(lambda: "widgets:a is gone" in world.seen)
+                assert not any(manager.report_ready().values())
+                await asyncio.sleep(10)
+                age = metrics.registry.get_sample_value("windlass_poll_age_seconds", {"poll": "cloud"})
+                assert age == pytest.approx(10, abs=0.1)
+                assert metrics.registry.get_sample_value("windlass_poll_failures_total", {"poll": "cloud"}) == 3
 
     world.run(scenario())
 
