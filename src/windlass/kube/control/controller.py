@@ -24,7 +24,8 @@ Who observes needs a reader over what is watched. A manager makes one for each c
     await manager.start(lambda reader: widget_controller(reader, namespace="shop"))
 
 A *key* is whatever the decisions are about, not necessarily one object: `str` and `(namespace, name)` are usual.
-Every watch maps its objects, in their old and in their new state, to the keys they concern.
+Every watch maps its objects, in their old and in their new state, to the keys they concern. For objects that a watched
+kind owns, `windlass.kube.control.source.owned_by` is that map.
 
 How a key comes back, by what its reconcile came to:
 

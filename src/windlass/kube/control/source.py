@@ -35,9 +35,9 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import structlog
 
-from windlass.api.meta import K
+from windlass.api.meta import K, KubernetesObject
 from windlass.kube.control.queue import Priority
-from windlass.kube.object import Object
+from windlass.kube.object import NamespacedName, Object
 
 AT_ONCE = 500
 """Objects of a resync that are mapped before other tasks get a turn: a few milliseconds."""
@@ -67,6 +67,31 @@ def identity_differs(old: Object[Any] | None, new: Object[Any] | None) -> bool:
 def spec_differs(old: Object[Any] | None, new: Object[Any] | None) -> bool:
     """The same, or its spec changed (its generation says so); status and metadata do not count."""
     return old is None or new is None or identity_differs(old, new) or old.generation != new.generation
+
+
+def owned_by(kind: type[KubernetesObject]) -> Callable[[Object[Any]], tuple[NamespacedName, ...]]:
+    """A map for watches: from an object to the key of the `kind` that controls it, if one does.
+
+        Watch(Pod, owned_by(Job), namespace="builds")
+
+    What counts is the one owner reference with `controller: true`. Its version does not: an owner may have been
+    written in an older one. The key is (namespace, name), with the namespace None if `kind` is cluster-scoped.
+    """
+    resource = kind.RESOURCE
+
+    def controller_of(owned: Object[Any]) -> tuple[NamespacedName, ...]:
+        return tuple(
+            (owned.namespace if resource.namespaced else None, owner.name)
+            for owner in owned.metadata.owner_references
+            if owner.controller and owner.kind == resource.kind and _group(owner.api_version) == resource.group
+        )
+
+    return controller_of
+
+
+def _group(api_version: str) -> str:
+    """The group in `group/version`; of the core group only the version is written."""
+    return api_version.rpartition("/")[0]
 
 
 class Wake(Protocol[KeyIn]):

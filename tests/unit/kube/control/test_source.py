@@ -9,6 +9,7 @@ import pytest
 from msgspec import Struct
 from structlog.testing import capture_logs
 
+from windlass.api.core import Namespace
 from windlass.kube.control.queue import Priority
 from windlass.kube.control.source import (
     AT_ONCE,
@@ -17,6 +18,7 @@ from windlass.kube.control.source import (
     Mailbox,
     any_difference,
     identity_differs,
+    owned_by,
     spec_differs,
 )
 from windlass.kube.object import Object
@@ -136,6 +138,35 @@ def test_what_is_there_already_and_the_initial_list_come_at_low_priority(woken: 
     FromCache(shelf, owner).attach(woken)
     shelf.tell(Change(new=widget("v", owner="b"), initial=True))
     assert woken.keys == [("a", Priority.LOW), ("b", Priority.LOW)]
+
+
+def owned(*owners: dict[str, Any]) -> Object[Widget]:
+    return Object.of(Widget, {"metadata": {"name": "w", "namespace": "shop", "ownerReferences": list(owners)}})
+
+
+def an_owner(api_version: str = "example.com/v1", kind: str = "Widget", **how: Any) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "name": "boss", "uid": "u", "controller": True, **how}
+
+
+@pytest.mark.parametrize(
+    ("found", "keys"),
+    [
+        (owned(an_owner()), (("shop", "boss"),)),
+        (owned(an_owner("example.com/v1beta1")), (("shop", "boss"),)),
+        (owned(an_owner(controller=False), an_owner(name="other")), (("shop", "other"),)),
+        (owned(an_owner(controller=None)), ()),
+        (owned(an_owner("example.org/v1")), ()),
+        (owned(an_owner("v1")), ()),
+        (owned(an_owner(kind="Gadget")), ()),
+        (owned(), ()),
+    ],
+)
+def test_an_owned_object_concerns_the_owner_that_controls_it(found: Object[Widget], keys: tuple[Any, ...]) -> None:
+    assert owned_by(Widget)(found) == keys
+
+
+def test_an_owner_that_is_cluster_scoped_or_of_the_core_group_is_found_too() -> None:
+    assert owned_by(Namespace)(owned(an_owner("v1", "Namespace"))) == ((None, "boss"),)
 
 
 def test_everything_is_looked_at_again_when_a_kind_is_served_again(woken: Woken) -> None:
