@@ -40,6 +40,10 @@ How a key comes back, by what its reconcile came to:
 | `timeout` seconds passed | after `backoff` | warning | error |
 | any other exception | after `backoff`: a bug, with its traceback | error | error |
 
+A controller with `needs_leadership=False` works on every replica, from the moment when its caches are filled: one that
+serves data from caches, or asks something outside for all to see. It may declare no right to write, Events included,
+so two replicas cannot write against each other.
+
 A failing key delays only itself. Reads of the watched kinds are declared by watching them; everything else that is
 read or written stands in `permissions`, and reader and executor refuse what does not.
 """
@@ -51,7 +55,7 @@ from msgspec import Struct, field
 
 from windlass.api.meta import KubernetesObject
 from windlass.kube.backoff import CONFLICT, RECONCILE, Backoff
-from windlass.kube.control.permissions import Permission, permission, reads
+from windlass.kube.control.permissions import READ, Permission, permission, reads
 from windlass.kube.control.rounds import Decide, Observe
 from windlass.kube.control.source import Difference, Source, any_difference
 from windlass.kube.object import Object
@@ -98,7 +102,8 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
 
     `workers` keys are in work at a time. `timeout` bounds one reconcile, all its rounds, in seconds. Every `resync`
     seconds (0: never) everything watched is looked at again. Two reconciles of one key start at least `min_interval`
-    seconds apart. `key_text` writes a key for people.
+    seconds apart. `key_text` writes a key for people. `needs_leadership` False: it works while standing by too, and may
+    only read.
     """
 
     name: str
@@ -114,6 +119,7 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
     backoff: Backoff = RECONCILE
     conflict: Backoff = CONFLICT
     key_text: Callable[[Key], str] = lambda key: text_of(key)
+    needs_leadership: bool = True
 
     def __post_init__(self) -> None:
         if not self.watches and not self.sources:
@@ -122,6 +128,16 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
             if value <= 0:
                 raise ValueError(f"controller {self.name}: {name} must be positive, not {value}")
         self._refuse_ambiguous_indexes()
+        if not self.needs_leadership:
+            self._refuse_writes()
+
+    def _refuse_writes(self) -> None:
+        for declared in self.permissions:
+            if writing := sorted(set(declared.verbs) - set(READ)):
+                raise ValueError(
+                    f"controller {self.name} works without leading, on every replica, and declares that it may "
+                    f"{', '.join(writing)} {declared.target}: let it lead, or leave writing to one that does"
+                )
 
     def _refuse_ambiguous_indexes(self) -> None:
         meant: dict[tuple[type[KubernetesObject], str], Index] = {}

@@ -24,6 +24,7 @@ over its own watches, and the caches behind are shared.
 |---|---|
 | a controller is started | starts the caches nobody else had started; works once they are filled and while leading |
 | a controller is stopped | lets its keys in work come to their end, gives its caches back |
+| a controller that needs no leadership is started | works once its caches are filled, from `run` on |
 | leadership is won | puts controllers to work on the caches that are ready: everything is looked at once |
 | leadership is lost | writes stop at once (the gate); workers end; caches go on; competes again |
 | `shut_down()` | no new keys; keys in work end while the lease is still renewed; then it is released |
@@ -108,7 +109,7 @@ class Manager:
         self._random = random or Random()
         self._pool = CachePool(client, inactivity=inactivity, clock=clock, on_crash=self._crashed)
         self._entries: dict[str, _Entry] = {}
-        self._works = Toggle()
+        self._leads, self._runs = Toggle(), Toggle()
         self._stopping = asyncio.Event()
         self._crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._log = structlog.stdlib.get_logger(__name__)
@@ -123,8 +124,8 @@ class Manager:
 
     @property
     def leading(self) -> bool:
-        """Controllers are at work, or would be if there were any."""
-        return self._works.on
+        """Controllers that need leadership are at work, or would be if there were any."""
+        return self._leads.on
 
     # controllers
 
@@ -194,6 +195,7 @@ class Manager:
         """Lead whenever possible, until `shut_down`. Raises a bug of the machinery, if one shows."""
         lead = asyncio.create_task(self._lead(), name="leadership")
         stopping = asyncio.create_task(self._stopping.wait(), name="until shut down")
+        self._runs.turn_on()
         try:
             parts: list[asyncio.Future[Any]] = [self._crash, lead]
             await asyncio.wait([*parts, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -203,7 +205,8 @@ class Manager:
             await self._leave(lead)
         finally:
             await end(lead, stopping)
-            self._works.turn_off()
+            self._leads.turn_off()
+            self._runs.turn_off()
 
     def shut_down(self) -> None:
         """Make `run` end in good order: it returns when the keys in work are done and the lease is released."""
@@ -234,20 +237,21 @@ class Manager:
     async def _lead(self) -> None:
         election = self._election
         if election is None:
-            self._works.turn_on()
+            self._leads.turn_on()
             await asyncio.Event().wait()
             return
         self._count_leading(election, leads=False)
         while True:
             await election.acquire()
             self._count_leading(election, leads=True)
-            self._works.turn_on()
+            self._leads.turn_on()
             try:
                 await election.keep()
             finally:
-                self._works.turn_off()
+                self._leads.turn_off()
                 self._count_leading(election, leads=False)
-            await asyncio.gather(*(entry.at_work.wait_off() for entry in self._entries.values()))
+            led = [entry for entry in self._entries.values() if entry.controller.needs_leadership]
+            await asyncio.gather(*(entry.at_work.wait_off() for entry in led))
 
     def _count_leading(self, election: Election, *, leads: bool) -> None:
         if self.metrics:
@@ -267,8 +271,9 @@ class Manager:
         entry.synced = True
         if all(each.synced for each in self._entries.values()):
             self.filled.set()
+        works = self._leads if entry.controller.needs_leadership else self._runs
         while True:
-            await self._works.wait_on()
+            await works.wait_on()
             running = entry.running = Running(
                 entry.controller,
                 executor=Executor(
@@ -286,7 +291,7 @@ class Manager:
             )
             entry.at_work.turn_on()
             work = asyncio.create_task(running.run(), name=f"work of {entry.controller.name}")
-            off = asyncio.create_task(self._works.wait_off())
+            off = asyncio.create_task(works.wait_off())
             try:
                 await asyncio.wait([work, off], return_when=asyncio.FIRST_COMPLETED)
                 if work.done():

@@ -16,7 +16,7 @@ from windlass.kube.control.budget import Budget
 from windlass.kube.control.controller import Controller, Watch, text_of
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.metrics import Metrics
-from windlass.kube.control.permissions import Declared, permission, reads, writes
+from windlass.kube.control.permissions import Declared, emits_events, permission, reads, writes
 from windlass.kube.control.plan import Create, Done, Outcome, Plan, RequeueAfter, Retry, Target, WaitFor
 from windlass.kube.control.source import Mailbox
 from windlass.kube.control.worker import Running
@@ -125,6 +125,16 @@ def plans(*plans: Plan) -> Callable[..., Plan]:
         return left.pop(0) if left else Plan.nothing()
 
     return decide
+
+
+@pytest.mark.parametrize(
+    "right", [writes(Widget, "patch"), permission(Widget, "get", "delete"), emits_events(namespace="default")]
+)
+def test_a_controller_that_needs_no_leadership_may_declare_no_write(right: Any) -> None:
+    settings: dict[str, Any] = {"name": "serving", "sources": (Mailbox(),), "observe": observe, "decide": rest}
+    Controller(**settings, permissions=(reads(Widget),), needs_leadership=False)
+    with pytest.raises(ValueError, match=r"controller serving works without leading.*declares that it may"):
+        Controller(**settings, permissions=(right,), needs_leadership=False)
 
 
 def test_a_key_at_rest_is_looked_at_once_and_logged_on_one_line(bench: Bench) -> None:

@@ -107,6 +107,35 @@ def test_a_standby_fills_its_caches_is_ready_and_does_nothing(world: World) -> N
     world.run(scenario())
 
 
+def test_a_controller_that_needs_no_leadership_works_on_standbys_and_through_a_change_of_leader(world: World) -> None:
+    world.server.put("a")
+
+    async def scenario() -> None:
+        other = world.election("other")
+        await other.acquire()
+        holding = asyncio.create_task(other.keep())
+        async with world.manager(world.election("one")) as manager:
+            await manager.start(world.controller("writes"))
+            await manager.start(world.controller("serves", needs_leadership=False))
+            assert world.seen == []
+            async with running(manager):
+                await until(lambda: world.seen == ["serves:a"])
+                assert not manager.leading
+                holding.cancel()
+                await other.release()
+                await until(lambda: manager.leading)
+                await until(lambda: "writes:a" in world.seen)
+                world.leases.fail_next("", Lease, TransportError("no route"), times=9)
+                await until(lambda: not manager.leading)
+                world.server.put("b")
+                await until(lambda: "serves:b" in world.seen)
+                assert "writes:b" not in world.seen
+                await until(lambda: "writes:b" in world.seen)
+                assert world.seen.count("serves:a") == 1, "it was at work all the time"
+
+    world.run(scenario())
+
+
 def test_a_lost_lease_stops_the_work_keeps_the_caches_and_competes_again(world: World) -> None:
     world.server.put("a")
     metrics = Metrics()
