@@ -229,6 +229,11 @@ class Cache(Generic[K]):
         """What the cache says about this object may be older than a write of ours."""
         return self._key(name, namespace) in self._doubts
 
+    @property
+    def doubts(self) -> tuple[NamespacedName, ...]:
+        """The objects that are `doubted` now."""
+        return tuple(self._doubts)
+
     # listeners
 
     def subscribe(

@@ -22,6 +22,8 @@ live; everything else costs nothing:
 | has no cache (Secrets) | the server | always |
 | is not served, since its cache was told so until it has listed it again | nothing: `NotServedKind` | |
 
+A decision about everything looks at a whole kind at once (`see_all`).
+
 Without a manager a reader is given its caches by hand, `CacheReader(client, [machines, infrastructures])`. It is also
 a `Ledger` for the executor: what became of our writes reaches every cache of it that may show the object.
 """
@@ -36,6 +38,7 @@ from windlass.kube.cache import Cache
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Declared, Permits, require
 from windlass.kube.control.plan import Target
+from windlass.kube.control.population import Population
 from windlass.kube.control.seen import Absent, NotServedKind, Seen, Unreadable, seen
 from windlass.kube.errors import DecodeError, NotFound, NotServed, Status, Undeclared
 from windlass.kube.object import Object
@@ -112,6 +115,31 @@ class CacheReader:
             return Absent(confirmed=True)
         except DecodeError as error:
             return Unreadable(ObjectMeta(name=name, namespace=namespace or ""), str(error))
+
+    async def see_all(self, kind: type[K], *, namespace: str | None = None) -> Population[K] | NotServedKind:
+        """All objects of a kind that is watched, or those in `namespace`, as they are at one moment.
+
+        Waits until the caches of the kind are filled, and asks the server about each object of it that a write of
+        unknown outcome concerns; otherwise it returns without a turn of the event loop, so that the populations of
+        several kinds, taken one after the other, are of one moment too. Of a kind that is watched with a selector, it
+        is the selection. Raises Undeclared if the kind is not watched, and KubeErrors if the server did not answer.
+        """
+        caches: list[Cache[K]] = [part.cache for part in self._whole(kind)]
+        if not caches:
+            raise Undeclared(
+                f"controller {self._controller or '(without a name)'} looks at all {kind.RESOURCE.name}, which it does "
+                "not watch: add a Watch of them"
+            )
+        for cache in caches:
+            if not cache.settled.is_set():
+                await cache.wait_settled()
+            if not cache.served:
+                return NotServedKind(f"{kind.RESOURCE} is not served: {cache.unserved}")
+            for place, name in cache.doubts:
+                require(self._permits, kind, "get", namespace=place, name=name)
+                await cache.ask(name, namespace=place)
+        found = {item.key: item for cache in caches for item in cache.items(namespace)}
+        return Population(found.values())
 
     def cached(self, kind: type[K]) -> Iterator[Object[K]]:
         """Every cached object of the kind, once; none if there is no cache of it."""

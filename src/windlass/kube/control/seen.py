@@ -70,14 +70,15 @@ def seen(found: Object[K] | None, *, confirmed: bool = False) -> Seen[K]:
     return Absent(confirmed=confirmed) if found is None else _READ(found)
 
 
-def _read(found: Object[K]) -> Present[K] | Unreadable:
+def read(found: Object[K]) -> Present[K] | Unreadable:
+    """Decode what is there, and keep nothing."""
     try:
         return Present(found.decode(), found.raw)
     except DecodeError as error:
         return Unreadable(found.metadata, str(error))
 
 
-_READ: Memo[Present[Any] | Unreadable] = Memo(_read, objects=256, size=2**22)
+_READ: Memo[Present[Any] | Unreadable] = Memo(read, objects=256, size=2**22)
 
 
 class Reader(Protocol):

@@ -17,6 +17,7 @@ from windlass.api.meta import K, KubernetesObject, ObjectMeta, Resource
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.permissions import Declared, require
 from windlass.kube.control.plan import Target
+from windlass.kube.control.population import Population
 from windlass.kube.control.seen import Absent, NotServedKind, Seen, Unreadable, seen
 from windlass.kube.errors import DecodeError, NotFound, NotServed
 from windlass.kube.object import Object
@@ -61,6 +62,12 @@ class MemoryReader:
             return Absent(confirmed=True)
         except DecodeError as error:
             return Unreadable(ObjectMeta(name=name, namespace=namespace or ""), str(error))
+
+    async def see_all(self, kind: type[K], *, namespace: str | None = None) -> Population[K] | NotServedKind:
+        """All objects of a kind as the cache holds them."""
+        if kind.RESOURCE not in {served.RESOURCE for served in self.api.kinds}:
+            return NotServedKind(f"{kind.RESOURCE} is not served")
+        return Population(self.listing(kind, namespace))
 
     def cached(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K] | None:
         """What the cache holds."""
