@@ -1,4 +1,9 @@
-"""What can go wrong with a Kubernetes API server, as a tree whose leaves say what the caller may do about it.
+"""What can go wrong outside the program, as a tree whose leaves say what the caller may do about it.
+
+    Failure                     the root, for other systems too: their vocabulary adds leaves of its own
+    ├── Unanswered              another system did not answer in time: look whether it did what it was asked
+    ├── Withheld                a Call was not made, because nothing here carries it: a dry run, or a mistake
+    └── KubeError               a Kubernetes API server
 
     KubeError
     ├── ConfigError             kubeconfig or in-cluster credentials are unusable: mend the file it names
@@ -23,8 +28,6 @@
 
 Source for codes and reasons: Kubernetes API conventions, "Response Status Kind".
 """
-
-from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -56,13 +59,30 @@ class Status(Struct, rename="camel", omit_defaults=True, frozen=True):
     details: StatusDetails = field(default_factory=StatusDetails)
 
 
-class KubeError(Exception):
-    """The root of everything `windlass.kube` raises for reasons outside the program."""
+class Failure(Exception):
+    """The root of everything that goes wrong for reasons outside the program, in whatever system."""
 
-    unknown_outcome: ClassVar[bool] = False
-    """A write that failed this way may nevertheless have happened."""
-    transient: ClassVar[bool] = False
+    unknown_outcome: bool = False
+    """What was asked for may nevertheless have happened."""
+    transient: bool = False
     """The same request may succeed later without anybody changing anything."""
+    retry_after: float | None = None
+    """Seconds the other side asked us to wait; None if it did not say."""
+
+
+class Unanswered(Failure):
+    """Another system did not answer within the time that its request allows."""
+
+    unknown_outcome = True
+    transient = True
+
+
+class Withheld(Failure):
+    """A Call was not made: the executor has no carrier for its system."""
+
+
+class KubeError(Failure):
+    """The root of what a Kubernetes API server, or the way to it, can do to a request."""
 
 
 class ConfigError(KubeError):
@@ -113,8 +133,7 @@ class ApiError(KubeError):
         super().__init__(status.message or f"{status.code} {status.reason}".strip() or "unknown error")
         self.status = status
         self.request = request
-        self.retry_after = retry_after
-        """Seconds the server asked us to wait, from the Retry-After header or the Status; None if it did not say."""
+        self.retry_after = retry_after  # from the Retry-After header or the Status
 
     @property
     def code(self) -> int:

@@ -15,7 +15,7 @@ from typing import Final
 
 from windlass.capability.manifests import Manifest, rights
 from windlass.capability.manifests.rights import ServiceAccount, Unread
-from windlass.kube.control.permissions import Permission
+from windlass.kube.control.permissions import Declaration
 from windlass.kube.process.lease import lease_permissions
 from windlass.kube.process.scrape import guard_permissions
 from windlass.machine_sync.activation import SERVED, activation_permissions
@@ -44,7 +44,7 @@ def documents(
     return rights.documents(declared, service_account=service_account, theirs=namespaces, acts_as=acts_as)
 
 
-def permissions(*, namespaces: Namespaces, platforms: Iterable[str]) -> tuple[Permission, ...]:
+def permissions(*, namespaces: Namespaces, platforms: Iterable[str]) -> tuple[Declaration, ...]:
     """Everything the process declares: each part of it answers for itself."""
     reader = Unread()
     declaring = [

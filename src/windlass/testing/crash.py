@@ -1,9 +1,10 @@
 """Crash a scenario at every write, start it again, and expect the same end.
 
 A scenario is a world (a `MemoryApi` with its first objects), a process (`settle`: everything our program does until it
-has nothing left to do) and actors (whoever else is in the world: simulators, the garbage collector). Played to rest
-without disturbance it gives the state that is expected. Then it is played again for every write n = 1, 2, 3, ... in
-two flavours: the process dies before the n-th write is stored, or after it was stored and before it could know.
+has nothing left to do), other systems that it calls, and actors (whoever else is in the world: simulators, the garbage
+collector). Played to rest without disturbance it gives the state that is expected. Then it is played again for every
+write n = 1, 2, 3, ... in two flavours: the process dies before the n-th write is stored, or after it was stored and
+before it could know.
 
     def mirrored() -> Scenario:
         world = MemoryApi(Machine, Mirror)
@@ -13,6 +14,13 @@ two flavours: the process dies before the n-th write is stored, or after it was 
     async def test_a_crash_anywhere_is_harmless() -> None:
         report = await crash_everywhere(mirrored)
         assert report.points > 0
+
+`systems` are what the process calls outside Kubernetes (`windlass.kube.control.effects`): a carrier for each name, made
+anew for each life of the process, since what a carrier remembers dies with it. `settle` is then given them as well. A
+Call is a write: the process dies before the other system has it, or after the effect and before the answer. At the end
+`unowned` says what exists in those systems that no object of the world accounts for.
+
+    Scenario(world, settle, systems={"buckets": lambda: BucketCarrier(url)}, unowned=service.strays)
 
 What a process remembers must live inside `settle`: it is called anew after a crash, and again whenever an actor has
 changed something. `make` is called once per run, so actors may have memory of their own; they survive the crash.
@@ -30,7 +38,9 @@ from typing import Any, TypeAlias, TypeVar
 from msgspec import Struct, field
 
 from windlass.api.meta import K, KubernetesObject
+from windlass.kube.control.effects import Carrier
 from windlass.kube.control.merge import changes
+from windlass.kube.control.plan import Request
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api, Listed, PatchType
 from windlass.testing.memory import MemoryApi
@@ -39,7 +49,9 @@ from windlass.testing.memory.schema import Tree
 
 T = TypeVar("T")
 
+Systems: TypeAlias = Mapping[str, Carrier[Any]]
 Settle: TypeAlias = Callable[[Api, MemoryReader], Awaitable[object]]
+SettleWithSystems: TypeAlias = Callable[[Api, MemoryReader, Systems], Awaitable[object]]
 Actor: TypeAlias = Callable[[MemoryApi], Awaitable[object]]
 
 MAX_LAPS = 50
@@ -73,13 +85,19 @@ def nothing_leaks(tree: Tree) -> str:
 
 
 class Scenario(Struct):
-    """See the module. `leaked` says what an object holds on to that it should not at the end, empty if nothing."""
+    """See the module.
+
+    `leaked` says what an object holds on to that it should not at the end, empty if nothing. `unowned` is given all
+    objects, and names what other systems hold for none of them.
+    """
 
     world: MemoryApi
-    settle: Settle
+    settle: Settle | SettleWithSystems
     actors: Sequence[Actor] = ()
     leaked: Callable[[Tree], str] = nothing_leaks
     reader: Callable[[MemoryApi], MemoryReader] = MemoryReader
+    systems: Mapping[str, Callable[[], Carrier[Any]]] = field(default_factory=dict)
+    unowned: Callable[[Sequence[Tree]], Iterable[str]] = lambda _: ()
 
 
 class Report(Struct, frozen=True):
@@ -90,12 +108,13 @@ class Report(Struct, frozen=True):
 
 
 class CrashPoint:
-    """Counts writes and ends the process at the n-th; 0 never. Clients of other services can be wrapped with it too."""
+    """Counts writes, Calls among them, and ends the process at the n-th; 0 never."""
 
     def __init__(self, number: int = 0, when: When = When.BEFORE) -> None:
         self.number = number
         self.when = when
         self.writes: list[str] = []
+        self.calls = 0
         self.reached = False
 
     async def write(self, what: str, do: Callable[[], Awaitable[T]]) -> T:
@@ -108,6 +127,7 @@ class CrashPoint:
         answer = await do()
         if fatal:
             self._die()
+        self.check()  # it died of another write meanwhile, which went out together with this one
         return answer
 
     def check(self) -> None:
@@ -198,6 +218,27 @@ class MortalApi:
         )
 
 
+class MortalCarrier:
+    """A carrier as one process has it: gone with the process, and what it remembered with it."""
+
+    def __init__(self, carrier: Carrier[Any], point: CrashPoint) -> None:
+        self._carrier = carrier
+        self._point = point
+
+    async def send(self, request: Request, /) -> Any:
+        answer = await self._point.write(f"{request.verb} ({request.SYSTEM})", lambda: self._carrier.send(request))
+        self._point.calls += 1
+        return answer
+
+    def doubt(self, request: Request, /) -> None:
+        self._carrier.doubt(request)
+
+    def __getattr__(self, name: str) -> Any:
+        """What else it offers: looks."""
+        self._point.check()
+        return getattr(self._carrier, name)
+
+
 async def crash_everywhere(make: Callable[[], Scenario], *, limit: int = 1000) -> Report:
     """Play `make()` undisturbed, then once per write and flavour with a crash. Raises Harm or NoRest.
 
@@ -228,27 +269,36 @@ async def crash_everywhere(make: Callable[[], Scenario], *, limit: int = 1000) -
 async def play(scenario: Scenario, point: CrashPoint | None = None) -> None:
     """Take a scenario to rest, with one crash at `point` if it is reached."""
     world, fate = scenario.world, point or CrashPoint()
-    api, reader = MortalApi(world, fate), scenario.reader(world)
+    process = _born(scenario, fate)
     for _ in range(MAX_LAPS):
-        before = world.version
+        before = world.version, fate.calls
         with suppress(Crashed):
-            await scenario.settle(api, reader)
+            await scenario.settle(*process)
         if fate.reached:
             fate = CrashPoint()
-            api, reader = MortalApi(world, fate), scenario.reader(world)
+            process = _born(scenario, fate)
             continue
         for actor in scenario.actors:
             await actor(world)
-        if world.version == before:
+        if (world.version, fate.calls) == before:
             return
     last = "\n".join(str(change) for change in world.changes_since(0)[-10:])
     raise NoRest(f"no rest after {MAX_LAPS} laps; the last writes were:\n{last}")
+
+
+def _born(scenario: Scenario, fate: CrashPoint) -> tuple[Any, ...]:
+    """What a new process has: nothing that an earlier one remembered."""
+    api, reader = MortalApi(scenario.world, fate), scenario.reader(scenario.world)
+    if not scenario.systems:
+        return api, reader
+    return api, reader, {name: MortalCarrier(make(), fate) for name, make in scenario.systems.items()}
 
 
 async def _end(scenario: Scenario, point: CrashPoint) -> dict[str, Any]:
     await play(scenario, point)
     trees = scenario.world.dump()
     leaks = [f"{_name(tree)}: {why}" for tree in trees if (why := scenario.leaked(tree))]
+    leaks += [f"without an owner: {what}" for what in scenario.unowned(trees)]
     if leaks:
         where = str(point) if point.reached else "undisturbed"
         raise Harm("\n".join([f"{where}: something is leaked:", *leaks]))

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from windlass.api.meta import K
 from windlass.capability.manifests import Manifest
-from windlass.kube.control.permissions import Permission, rules
+from windlass.kube.control.permissions import Declaration, rules
 from windlass.kube.control.seen import Seen
 from windlass.kube.object import Object
 
@@ -38,7 +38,7 @@ class ServiceAccount(NamedTuple):
 
 
 def documents(
-    permissions: Iterable[Permission],
+    permissions: Iterable[Declaration],
     *,
     service_account: ServiceAccount,
     theirs: Collection[str] = (),

@@ -36,7 +36,7 @@ How a key comes back, by what its reconcile came to:
 | `WaitFor(what, safety)` | after `safety` seconds at the latest | info | requeue_after |
 | a conflict, or a create of what exists | soon (`conflict` backoff): another writer was first | info | requeue |
 | `Fenced` | soon, if this process still leads then | debug | requeue |
-| `Retry(error)`, a KubeError | after `backoff`, not before the server's Retry-After | warning | error |
+| `Retry(error)`, a Failure | after `backoff`, not before the Retry-After of the other side | warning | error |
 | `timeout` seconds passed | after `backoff` | warning | error |
 | any other exception | after `backoff`: a bug, with its traceback | error | error |
 
@@ -55,7 +55,7 @@ from msgspec import Struct, field
 
 from windlass.api.meta import KubernetesObject
 from windlass.kube.backoff import CONFLICT, RECONCILE, Backoff
-from windlass.kube.control.permissions import READ, Permission, permission, reads
+from windlass.kube.control.permissions import READ, CallPermission, Declaration, Permission, permission, reads
 from windlass.kube.control.rounds import Decide, Observe
 from windlass.kube.control.source import Difference, Source, any_difference
 from windlass.kube.object import Object
@@ -109,7 +109,7 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
     name: str
     watches: tuple[Watch[Key], ...] = ()
     sources: tuple[Source[Key], ...] = ()
-    permissions: tuple[Permission, ...] = ()
+    permissions: tuple[Declaration, ...] = ()
     observe: Observe[Key, Snapshot]
     decide: Decide[Snapshot]
     workers: int = 1
@@ -133,11 +133,16 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
 
     def _refuse_writes(self) -> None:
         for declared in self.permissions:
-            if writing := sorted(set(declared.verbs) - set(READ)):
-                raise ValueError(
-                    f"controller {self.name} works without leading, on every replica, and declares that it may "
-                    f"{', '.join(writing)} {declared.target}: let it lead, or leave writing to one that does"
-                )
+            if isinstance(declared, CallPermission):
+                written = f"send {', '.join(request.__name__ for request in declared.requests)}"
+            elif verbs := sorted(set(declared.verbs) - set(READ)):
+                written = f"{', '.join(verbs)} {declared.target}"
+            else:
+                continue
+            raise ValueError(
+                f"controller {self.name} works without leading, on every replica, and declares that it may {written}: "
+                "let it lead, or leave writing to one that does"
+            )
 
     def _refuse_ambiguous_indexes(self) -> None:
         meant: dict[tuple[type[KubernetesObject], str], Index] = {}
@@ -150,7 +155,7 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
                     )
 
     @property
-    def declared(self) -> tuple[Permission, ...]:
+    def declared(self) -> tuple[Declaration, ...]:
         """All it may do: what it states, and reading what it watches."""
         return (*self.permissions, *map(_reading, self.watches))
 

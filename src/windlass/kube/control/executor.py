@@ -1,7 +1,8 @@
 """Carry out plans: the only code that writes.
 
 The executor sends the actions of a plan in order and stops at the first error. Finalizers to be added to several
-objects are sent at the same time: none of them depends on another, and what follows waits for all. It
+objects are sent at the same time, and so are neighbouring Calls: none of them depends on another, one that fails does
+not cut off the others, and what follows waits for all. It
 
 * drops what is not needed (every desired value is there, nothing of ours is left over) and Events already sent;
 * refuses what the controller did not declare, so that RBAC generated from the declaration cannot drift from code;
@@ -11,7 +12,8 @@ objects are sent at the same time: none of them depends on another, and what fol
 * reports every answer to the `Ledger`, so that the next observation sees our own writes before the watch does;
 * after a conflict reads the object once, so that the next attempt decides on what is really there;
 * takes a deletion as done when the object is not found, and as failed when its kind is not served: nobody could look;
-* never repeats a write of unknown outcome: it reports doubt, and the next observation looks.
+* never repeats a write of unknown outcome: it reports doubt, and the next observation looks;
+* makes Calls through the carriers of `systems` (`windlass.kube.control.effects`); one without carriers is a dry run.
 
 Events are best effort: a refused one never stops a plan. It is a warning in the log, once for each namespace and
 class of error until Events arrive there again. Their name is a hash of (uid, reason, note), so that a repeat is
@@ -23,19 +25,22 @@ import base64
 import contextlib
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import structlog
 
 from windlass.api.core import Event
+from windlass.kube.client.fence import Fence
 from windlass.kube.client.overlay import is_gone
 from windlass.kube.clock import rfc3339
+from windlass.kube.control.effects import Carrier, Effects
 from windlass.kube.control.permissions import Permits, require
 from windlass.kube.control.plan import (
     Action,
     AddFinalizer,
+    Call,
     Create,
     Delete,
     Emit,
@@ -75,7 +80,8 @@ class Ledger(Protocol):
 class Executor:
     """Writes plans to `api` as field manager `manager`.
 
-    `permits` None allows everything (scripts, tests). `now` is the clock of Event timestamps.
+    `permits` None allows everything (scripts, tests). `now` is the clock of Event timestamps. `systems`: a carrier for
+    each other system by name, and `fence` stands before Calls as that of the client stands before writes.
     """
 
     def __init__(
@@ -86,12 +92,15 @@ class Executor:
         permits: Permits | None = None,
         manager: str = "windlass",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        systems: Mapping[str, Carrier[Any]] | None = None,
+        fence: Fence | None = None,
     ) -> None:
         self._api = api
         self._ledger = ledger
         self._permits = permits
         self._manager = manager
         self._now = now
+        self._effects = Effects(systems or {}, permits=permits, fence=fence)
         self._emitted: OrderedDict[str, None] = OrderedDict()
         self._refusing_events: dict[str | None, type[KubeError]] = {}
 
@@ -102,7 +111,7 @@ class Executor:
         )
 
     async def apply(self, plan: Plan, *, wrote: Callable[[Object[Any]], None] | None = None) -> Outcome:
-        """Carry out what is pending, in order, up to the first error. Never raises a KubeError: it is in the result.
+        """Carry out what is pending, in order, up to the first error. Never raises a Failure: it is in the result.
 
         `wrote` is called with the answer to each write as soon as it is there.
         """
@@ -112,7 +121,7 @@ class Executor:
             if len(batch) == 1:
                 done = [await self._carry_out(batch[0], versions, wrote)]
             else:
-                done = await asyncio.gather(*(self._carry_out(action, versions, wrote) for action in batch))
+                done = await _all(self._carry_out(action, versions, wrote) for action in batch)
             results += [result for result in done if result is not None]
             if any(result is not None and result.error is not None for result in done):
                 break
@@ -123,12 +132,14 @@ class Executor:
     ) -> Result | None:
         """None: an Event that was refused, which never matters."""
         try:
-            self._require_declared(action)
             _require_identity(action)
+            if isinstance(action, Call):
+                return await self._effects.make(action)
+            self._require_declared(action)
             answer = await self._send(action, versions)
         except asyncio.CancelledError:
             # Cut off by a time-out or a shutdown: the request may be on its way.
-            if self._ledger is not None and not isinstance(action, Emit):
+            if self._ledger is not None and not isinstance(action, Emit | Call):
                 self._ledger.doubt(action.target)
             raise
         except KubeError as error:
@@ -284,13 +295,10 @@ def event_body(action: Emit, *, now: datetime) -> dict[str, Any]:
 
 
 def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
-    """The actions in order; finalizers added to different objects one after the other come together."""
+    """The actions in order; neighbouring Calls, and finalizers added to different objects, come together."""
     batch: list[Action] = []
     for action in actions:
-        together = isinstance(action, AddFinalizer) and all(
-            isinstance(other, AddFinalizer) and other.target.uid != action.target.uid for other in batch
-        )
-        if batch and not together:
+        if batch and not all(_go_together(action, other) for other in batch):
             yield batch
             batch = []
         batch.append(action)
@@ -298,12 +306,27 @@ def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
         yield batch
 
 
+def _go_together(one: Action, other: Action) -> bool:
+    if isinstance(one, AddFinalizer) and isinstance(other, AddFinalizer):
+        return one.target.uid != other.target.uid
+    return isinstance(one, Call) and isinstance(other, Call)
+
+
+async def _all(carried: Iterable[Coroutine[Any, Any, Result | None]]) -> list[Result | None]:
+    """All of them to their end; then the first exception, if there is one, is raised."""
+    done = await asyncio.gather(*carried, return_exceptions=True)
+    for each in done:
+        if isinstance(each, BaseException):
+            raise each
+    return [each for each in done if not isinstance(each, BaseException)]
+
+
 def _require_identity(action: Action) -> None:
     """Without uid and resourceVersion the server would write to whatever has the name by now."""
     match action:
         case Create() | Emit():
             return
-        case Delete(pin=False):
+        case Delete(pin=False) | Call():
             known = {"uid": action.target.uid}
         case _:
             known = {"uid": action.target.uid, "resourceVersion": action.target.resource_version}

@@ -18,7 +18,8 @@ a ClusterRole, so code and RBAC cannot drift apart.
     rules(declared).get(None, [])                 # the rules of a ClusterRole
 
 Which verb a write form needs: Create `create`; Merge and the finalizers `patch` (of `status` when they write
-that); Delete `delete`; Emit `create` on events. None is a wildcard, and none can be.
+that); Delete `delete`; Emit `create` on events. None is a wildcard, and none can be. A Call needs its class of request
+among `calls(CreateBucket, DeleteBucket)`; the other system has rights of its own, so no RBAC comes of it.
 
 OwnerReferencesPermissionEnforcement, which OpenShift turns on, asks for two more, which no request names:
 
@@ -30,12 +31,13 @@ Source: the admission plugin of that name in kube-apiserver (creating an object 
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
+from windlass.kube.control.plan import Request
 from windlass.kube.errors import Undeclared
 
 READ = ("get", "list", "watch")
@@ -69,6 +71,18 @@ class Permission(Struct, frozen=True, order=True):
     def __str__(self) -> str:
         place = f"in {self.namespace}" if self.namespace else "cluster-wide"
         return f"{', '.join(self.verbs)} {self.target} {place}"
+
+
+class CallPermission(Struct, frozen=True):
+    """Calls with requests of these classes."""
+
+    requests: tuple[type[Request], ...]
+
+    def __str__(self) -> str:
+        return f"call {', '.join(f'{each.__name__} ({each.SYSTEM})' for each in self.requests)}"
+
+
+Declaration: TypeAlias = Permission | CallPermission
 
 
 def permission(
@@ -118,8 +132,13 @@ def changes_owners_of(kind: type[KubernetesObject], *, namespace: str | None = N
     return permission(kind, "delete", namespace=namespace)
 
 
+def calls(*requests: type[Request]) -> CallPermission:
+    """Effects outside Kubernetes; see `windlass.kube.control.effects`."""
+    return CallPermission(requests)
+
+
 class Permits(Protocol):
-    """Does a declaration cover this request?
+    """Does a declaration cover this request? `may_call`: of another system.
 
     `namespace` None is that of a cluster-scoped object or of a list of all namespaces. `name` is empty where the
     request has none: create, list and watch.
@@ -129,13 +148,19 @@ class Permits(Protocol):
         self, kind: type[KubernetesObject], verb: str, subresource: str = "", *, namespace: str | None, name: str = ""
     ) -> bool: ...
 
+    def may_call(self, request: Request, /) -> bool: ...
+
 
 class Declared:
     """The `Permits` of these permissions: what RBAC would say of a process that has been granted them."""
 
-    def __init__(self, permissions: Iterable[Permission]) -> None:
+    def __init__(self, permissions: Iterable[Declaration]) -> None:
         self._granted: dict[tuple[str, str, str, str], list[Permission]] = defaultdict(list)
+        self._calls: set[type[Request]] = set()
         for each in permissions:
+            if isinstance(each, CallPermission):
+                self._calls.update(each.requests)
+                continue
             for verb in each.verbs:
                 self._granted[each.group, each.resource, each.subresource, verb].append(each)
 
@@ -147,6 +172,9 @@ class Declared:
             each.namespace in (None, namespace) and (not each.names or name in each.names)
             for each in self._granted.get((resource.group, resource.plural, subresource, verb), ())
         )
+
+    def may_call(self, request: Request, /) -> bool:
+        return type(request) in self._calls
 
 
 def require(
@@ -169,13 +197,21 @@ def require(
     raise Undeclared(f"{said}this controller does not declare that it may {verb} {target}{called} {place}")
 
 
-def rules(permissions: Iterable[Permission]) -> dict[str | None, list[dict[str, Any]]]:
+def require_call(permits: Permits | None, request: Request, *, what: object) -> None:
+    """Raise Undeclared unless `permits` covers a Call with this request. None covers everything."""
+    if permits is not None and not permits.may_call(request):
+        raise Undeclared(f"{what}: this controller does not declare calls({type(request).__name__})")
+
+
+def rules(permissions: Iterable[Declaration]) -> dict[str | None, list[dict[str, Any]]]:
     """RBAC rules by namespace (None: cluster-wide), each verb granted once, in a stable order.
 
     What is granted cluster-wide is not granted again in a namespace.
     """
     verbs: dict[tuple[str | None, str, str, tuple[str, ...]], set[str]] = defaultdict(set)
     for each in permissions:
+        if isinstance(each, CallPermission):
+            continue
         name = f"{each.resource}/{each.subresource}" if each.subresource else each.resource
         verbs[each.namespace, each.group, name, each.names].update(each.verbs)
     result: dict[str | None, list[dict[str, Any]]] = {}

@@ -23,20 +23,22 @@ what it looked at:
 | `AddFinalizer`, `RemoveFinalizers` | merge patch of the list with resourceVersion |
 | `Delete` | with the uid, and the resourceVersion when the content was the reason |
 | `Emit` | an Event; best effort, the same Event is not sent twice |
+| `Call` | an effect in another system, such as a cloud; `windlass.kube.control.effects` is its page |
 
 Each action says why it is there (`why`), which is what `windlass plan` and the logs show.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.merge import FieldChange, changes, merge_patch
 from windlass.kube.control.seen import Present
-from windlass.kube.errors import KubeError
+from windlass.kube.errors import Failure
 from windlass.kube.object import Object
 
 Tree: TypeAlias = Mapping[str, Any]
@@ -221,6 +223,62 @@ class Emit(Action, frozen=True, kw_only=True):
         return f"{self.verb} {self.target}: {self.note}"
 
 
+class Request(Struct, frozen=True):
+    """One effect that another system is asked for, in the words of that system.
+
+        class CreateBucket(Request, frozen=True):
+            SYSTEM = "buckets"
+            SECONDS = 10.0
+            name: str
+            owner: str
+
+    `SYSTEM` names the system. `SECONDS`: how long it may take; then it is cut off and its outcome is unknown. The
+    values of the fields in `SECRET` are never shown. What changes something that exists overrides `diff`.
+    """
+
+    SYSTEM: ClassVar[str]
+    SECONDS: ClassVar[float] = 30.0
+    SECRET: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def verb(self) -> str:
+        """What is asked for, for people: `create bucket`."""
+        return re.sub(r"(?<!^)(?=[A-Z])", " ", type(self).__name__).lower()
+
+    def diff(self) -> tuple[FieldChange, ...]:
+        """Field by field, what the effect changes."""
+        shown = {name: "(secret)" if name in self.SECRET else value for name, value in to_builtins(self).items()}
+        return tuple(changes({}, shown))
+
+
+class Call(Action, frozen=True, kw_only=True):
+    """Ask another system for `request`, on behalf of the target; the answer is `Result.answer`.
+
+    Calls that stand next to each other go out together, and what follows waits for all of them.
+    """
+
+    request: Request
+
+    @property
+    def system(self) -> str:
+        return self.request.SYSTEM
+
+    @property
+    def verb(self) -> str:
+        return self.request.verb
+
+    def diff(self) -> tuple[FieldChange, ...]:
+        return self.request.diff()
+
+    def repeats(self, other: "Call") -> bool:
+        """It asks for the same on behalf of the same object."""
+        return self.target.uid == other.target.uid and self.request == other.request
+
+    def __str__(self) -> str:
+        because = f": {self.why}" if self.why else ""
+        return f"{self.verb} ({self.system}) for {self.target}{because}"
+
+
 class Done(Struct, frozen=True):
     """Nothing more until something changes. `note` says why there was nothing to do, for people."""
 
@@ -265,7 +323,7 @@ class Plan(Struct, frozen=True):
     def then(self, coming: Next) -> "Plan":
         return Plan(self.actions, coming)
 
-    def retry(self, error: KubeError | str) -> "Plan":
+    def retry(self, error: Failure | str) -> "Plan":
         return Plan(self.actions, Retry(str(error)))
 
     @property
@@ -280,21 +338,28 @@ class Plan(Struct, frozen=True):
 class Result(Struct, frozen=True):
     """What became of one action.
 
-    `error` None means it was carried out, and `object` is what the server answered (None if the object is gone).
-    `error.unknown_outcome` means nobody knows: the next observation looks. `changed` False: the server took the write
-    and the object is as it was, because a default or a pruned field undid it.
+    `error` None means it was carried out, and `object` is what the server answered (None if the object is gone), or
+    `answer` what the other system answered to a Call. `error.unknown_outcome` means nobody knows: the next observation
+    looks. `changed` False: the server took the write and the object is as it was, because a default or a pruned field
+    undid it.
     """
 
     action: Action
-    error: KubeError | None = None
+    error: Failure | None = None
     object: Object[Any] | None = None
     changed: bool = True
+    answer: Any = None
 
 
 class Outcome(Struct, frozen=True):
-    """What became of the plan of one round: a result per action that was tried; it ends at the first error."""
+    """What became of the plan of one round: a result per action that was tried; it ends at the first error.
+
+    What `observe` gets also has the Calls that failed in earlier rounds of the attempt, first, and in `unread` why
+    another system could not be looked at: both stay in sight until the attempt ends.
+    """
 
     results: tuple[Result, ...] = ()
+    unread: Failure | None = None
 
     @property
     def failed(self) -> Result | None:
@@ -302,6 +367,19 @@ class Outcome(Struct, frozen=True):
         return next((result for result in self.results if result.error is not None), None)
 
     @property
-    def error(self) -> KubeError | None:
+    def error(self) -> Failure | None:
         failed = self.failed
         return failed.error if failed else None
+
+    @property
+    def failures(self) -> tuple[Result, ...]:
+        """All that failed; of what goes out together that may be more than one."""
+        return tuple(result for result in self.results if result.error is not None)
+
+    def of(self, request: type[Request]) -> tuple[Result, ...]:
+        """What became of the Calls with a request of this class."""
+        return tuple(
+            result
+            for result in self.results
+            if isinstance(result.action, Call) and isinstance(result.action.request, request)
+        )

@@ -5,25 +5,46 @@
 The outcome of a round is part of the next observation, so `decide` sees what the API server refused and can turn it
 into a condition or an Event. Four kinds of outcome never reach it, because there is nothing to decide about them:
 a conflict (somebody wrote or created first: observe again, later), an observed object that is gone by now (observe
-again, at once), a transient failure (try again, later) and a fenced write.
+again, at once), a transient failure of a write (try again, later) and what was fenced or withheld.
 
 Every other refusal is put to `decide` once. If the next round ends with the same action refused in the same words,
 `decide` has no answer to it: the attempt ends with that error, and the key comes back with growing delays.
+
+Other systems fail more often and for longer than the API server, so what they do is a fact for `decide`, transient or
+not, and people read it in a condition:
+
+| what happened | the rest of the attempt |
+|---|---|
+| a Call failed | every later `last` has it; the same request is not sent again |
+| its failure is transient, or its outcome unknown | no Call at all is sent any more: first a pause |
+| `observe` raised a Failure that is no KubeError | it is called again, with that in `last.unread`; and the same |
+| a Call was made, and is planned again | not sent: either `observe` does not show what it made, or `decide` must wait |
+
+So a request is sent once in an attempt. A plan that has a Call which may not be sent is carried out up to there; then
+the attempt ends as a `Retry`. The pause is what `decide` said or the backoff, and never shorter than the `retry_after`
+of what failed. A snapshot has room for a failed look:
+
+    async def observe(key: str, last: Outcome) -> Snapshot:
+        ...
+        bucket = last.unread or await buckets.marked(mark)      # Bucket | None | Failure
+
+The first round of an attempt knows of no failure: `decide` leaves a condition as it is until it knows better.
 
 A plan whose writes the server takes without anything changing (it puts a default back, it prunes a field) would be
 made again for ever, so it counts as rest. A plan that still changes something after `max_rounds` rounds is not
 converging; the error shows the last two plans and the last refusal.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from windlass.kube.control.executor import Executor
-from windlass.kube.control.plan import Emit, Next, Outcome, Plan, Retry
-from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from windlass.kube.control.plan import Action, Call, Emit, Next, Outcome, Plan, Result, Retry
+from windlass.kube.errors import AlreadyExists, Conflict, Failure, Fenced, KubeError, NotFound, Withheld
 from windlass.kube.object import Object
 
 MAX_ROUNDS = 20
@@ -47,14 +68,14 @@ class Decide(Protocol[SnapshotT]):  # type: ignore[misc]
 class Ending(Struct, frozen=True):
     """How a reconcile ended.
 
-    `next` is what the last plan said, or Retry for what stopped it; `error` is that error if the API server or the
-    network was the reason. `rounds` and `writes` count what it took.
+    `next` is what the last plan said, or Retry for what stopped it. `error` is what stopped it, or the transient
+    failure of another system that `decide` took into account. `rounds` and `writes` count what it took.
     """
 
     next: Next
     rounds: int = 0
     writes: int = 0
-    error: KubeError | None = None
+    error: Failure | None = None
 
     @property
     def failed(self) -> bool:
@@ -71,47 +92,112 @@ async def reconcile(
     wrote: Callable[[Object[Any]], None] | None = None,
     max_rounds: int = MAX_ROUNDS,
 ) -> Ending:
-    """Take `key` to rest. Exceptions of `observe` and `decide` pass through: they are bugs, or KubeErrors of reads.
+    """Take `key` to rest. Exceptions of `observe` and `decide` pass through: they are bugs, or Failures of reads.
 
     `wrote` is told of each write that was answered.
     """
+    attempt = _Attempt()
     last = refused = Outcome()
     before = plan = Plan()
     writes = 0
     for number in range(1, max_rounds + 1):
-        snapshot = await observe(key, Outcome() if _vanished(last) else last)
+        snapshot = await attempt.look(observe, key, Outcome() if _vanished(last) else last)
         before, plan = plan, decide(snapshot, now=now())
+        plan, held = attempt.admitted(plan, executor.pending(plan))
         if not executor.pending(plan):
-            return Ending(plan.next, number, writes)
+            return Ending(plan.next, number, writes, held or attempt.stop)
         earlier, last = last, await executor.apply(plan, wrote=wrote)
         writes += sum(result.error is None and not isinstance(result.action, Emit) for result in last.results)
+        attempt.take_note(last)
         error = last.error
         if error is not None:
             refused = last
-            undecidable = error.transient or isinstance(error, Conflict | AlreadyExists)
-            if undecidable or what_failed(last) == what_failed(earlier):
-                return Ending(Retry(what_failed(last)), number, writes, error)
-            if _vanished(last):
+            undecidable = _undecidable(last)
+            if undecidable is not None or what_failed(last) == what_failed(earlier):
+                return Ending(Retry(what_failed(last)), number, writes, undecidable or error)
+            if _vanished(last) or _is_call(last.failed):
                 continue
         if isinstance(plan.next, Retry):
-            return Ending(plan.next, number, writes, error)
+            return Ending(plan.next, number, writes, error or held or attempt.stop)
         if error is None and not any(result.changed for result in last.results):
-            return Ending(plan.next, number, writes)
+            return Ending(plan.next, number, writes, attempt.stop)
     text = f"no rest after {max_rounds} rounds; the last two plans were:\n{before}\nand then:\n{plan}"
     if refused.error is not None:
         text += f"\nthe last refusal was:\n{what_failed(refused)}"
     return Ending(Retry(text), max_rounds, writes, refused.error)
 
 
+class _Attempt(Struct):
+    """What one attempt has asked other systems for, and the failure after which it asks for nothing more."""
+
+    calls: list[tuple[Call, Result]] = field(default_factory=list)
+    unread: Failure | None = None
+    stop: Failure | None = None
+
+    async def look(
+        self, observe: Callable[[KeyT, Outcome], Awaitable[SnapshotT]], key: KeyT, last: Outcome
+    ) -> SnapshotT:
+        """Observe, once more if another system cannot be looked at, with all that has failed in sight."""
+        failed = [result for _, result in self.calls if result.error is not None]
+        others = [result for result in last.results if result.error is None or not _is_call(result)]
+        shown = Outcome((*failed, *others), self.unread)
+        try:
+            return await observe(key, shown)
+        except KubeError:
+            raise
+        except Failure as error:
+            if self.unread is not None:
+                raise
+            self.unread = error
+            self._pause_for(error)
+            return await observe(key, replace(shown, unread=error))
+
+    def take_note(self, outcome: Outcome) -> None:
+        """Of the Calls among these results."""
+        for result in outcome.results:
+            if isinstance(result.action, Call):
+                self.calls.append((result.action, result))
+                if result.error is not None and (result.error.transient or result.error.unknown_outcome):
+                    self._pause_for(result.error)
+
+    def admitted(self, plan: Plan, pending: Sequence[Action]) -> tuple[Plan, Failure | None]:
+        """The plan up to the first Call that may not be sent, and the failure that is the reason, if one is."""
+        for place, action in enumerate(pending):
+            if not isinstance(action, Call):
+                continue
+            before = next((result for call, result in self.calls if action.repeats(call)), None)
+            if before is not None or self.stop is not None:
+                error = self.stop or (before.error if before else None)
+                why = error or "this was done a moment ago, and the look after it does not show it"
+                return Plan(tuple(pending[:place]), Retry(f"{action}: {why}")), error
+        return plan, None
+
+    def _pause_for(self, error: Failure) -> None:
+        """Of several failures the one that asks for the longest pause counts."""
+        if self.stop is None or (error.retry_after or 0.0) > (self.stop.retry_after or 0.0):
+            self.stop = error
+
+
+def _undecidable(outcome: Outcome) -> Failure | None:
+    """The failure that `decide` is not asked about."""
+    if _is_call(outcome.failed):
+        return next((each.error for each in outcome.failures if isinstance(each.error, Fenced | Withheld)), None)
+    error = outcome.error
+    return error if error is not None and (error.transient or isinstance(error, Conflict | AlreadyExists)) else None
+
+
+def _is_call(result: Result | None) -> bool:
+    return result is not None and isinstance(result.action, Call)
+
+
 def _vanished(outcome: Outcome) -> bool:
     """Somebody deleted, a moment before our write, the object that it was about."""
     failed = outcome.failed
-    if failed is None or not failed.action.target.uid:
+    if failed is None or _is_call(failed) or not failed.action.target.uid:
         return False
     return isinstance(failed.error, NotFound)
 
 
 def what_failed(outcome: Outcome) -> str:
-    """What stopped a plan, for logs: the action and the error."""
-    failed = outcome.failed
-    return f"{failed.action}: {failed.error}" if failed else ""
+    """What stopped a plan, for logs: actions and errors."""
+    return "\n".join(f"{failed.action}: {failed.error}" for failed in outcome.failures)

@@ -36,7 +36,7 @@ from windlass.kube.control.plan import Plan, RequeueAfter, Retry, WaitFor
 from windlass.kube.control.queue import Closed, Queue
 from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.control.source import Every, FromCache, Source, Subscribable
-from windlass.kube.errors import AlreadyExists, ApiError, Conflict, Fenced, KubeError
+from windlass.kube.errors import AlreadyExists, Conflict, Failure, Fenced, KubeError
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -162,7 +162,7 @@ class Running(Generic[Key]):
                     wrote=partial(self._echoes.expect, key),
                 )
                 return rest, None
-        except KubeError as error:
+        except Failure as error:
             return Ending(Retry(f"{type(error).__name__}: {error}"), error=error), None
         except TimeoutError as error:
             if deadline.expired():
@@ -220,8 +220,7 @@ class Running(Generic[Key]):
                 delay = self.queue.retry(key, backoff=self.controller.conflict)
                 return "requeue", {"outcome": "conflict", "again_in": round(delay, 3), "error": str(error)}
             case Ending(next=Retry(error=text), error=error):
-                at_least = error.retry_after or 0.0 if isinstance(error, ApiError) else 0.0
-                delay = self.queue.retry(key, at_least=at_least)
+                delay = self.queue.retry(key, at_least=_retry_after(error))
                 return "error", {
                     "outcome": "error",
                     "again_in": round(delay, 3),
@@ -230,11 +229,11 @@ class Running(Generic[Key]):
                 }
             case Ending(next=RequeueAfter(seconds=seconds, why=why)):
                 self.queue.forget(key)
-                self.queue.add_after(key, seconds)
+                self.queue.add_after(key, seconds := max(seconds, _retry_after(rest.error)))
                 return "requeue_after", {"outcome": "requeue_after", "again_in": seconds, **note(why)}
             case Ending(next=WaitFor(what=what, safety=seconds)):
                 self.queue.forget(key)
-                self.queue.add_after(key, seconds)
+                self.queue.add_after(key, seconds := max(seconds, _retry_after(rest.error)))
                 return "requeue_after", {"outcome": "waiting", "again_in": seconds, **note(what)}
         self.queue.forget(key)
         return "success", {"outcome": "done", **note(getattr(rest.next, "note", ""))}
@@ -244,6 +243,11 @@ class TimedOut(KubeError):
     """A reconcile took longer than its controller allows."""
 
     transient = True
+
+
+def _retry_after(error: Failure | None) -> float:
+    """Seconds for which the other side wants to hear nothing more."""
+    return (error.retry_after or 0.0) if error else 0.0
 
 
 def note(text: str) -> dict[str, str]:

@@ -38,7 +38,7 @@ answer came to yet). Standing by is ready.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from types import TracebackType
 from typing import Any, Self
@@ -50,6 +50,7 @@ from windlass.kube.cache import INACTIVITY, Cache
 from windlass.kube.client import Client
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.control.controller import Controller
+from windlass.kube.control.effects import Carrier
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.metrics import Metrics
 from windlass.kube.control.permissions import Declared
@@ -76,8 +77,8 @@ class Manager:
     """See the module.
 
     `linger_seconds`: how long keys in work may take to end after leadership was lost. `inactivity`: seconds of silence
-    after which a watch is dead. `filled` is set when the caches of everything started so far have filled for the first
-    time.
+    after which a watch is dead. `systems`: what carries the Calls of controllers (`windlass.kube.control.effects`).
+    `filled` is set when the caches of everything started so far have filled for the first time.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Manager:
         inactivity: float = INACTIVITY,
         clock: Clock | None = None,
         random: Random | None = None,
+        systems: Mapping[str, Carrier[Any]] | None = None,
     ) -> None:
         if isinstance(client, Client) and client.fence is not election:
             raise ValueError(
@@ -107,6 +109,7 @@ class Manager:
         self._linger_seconds = linger_seconds
         self._clock = clock or SystemClock()
         self._random = random or Random()
+        self._systems = systems
         self._pool = CachePool(client, inactivity=inactivity, clock=clock, on_crash=self._crashed)
         self._entries: dict[str, _Entry] = {}
         self._leads, self._runs = Toggle(), Toggle()
@@ -282,6 +285,8 @@ class Manager:
                     permits=entry.permits,
                     manager=self._field_manager,
                     now=self._clock.now,
+                    systems=self._systems,
+                    fence=self._election,
                 ),
                 caches=entry.caches,
                 metrics=self.metrics,

@@ -20,7 +20,7 @@ from windlass.cli.conventions.settings import Settings
 from windlass.cli.machine_sync.selection import Selection
 from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor
-from windlass.kube.errors import Conflict, KubeError, NotFound, NotServed
+from windlass.kube.errors import Conflict, Failure, KubeError, NotFound, NotServed
 from windlass.kube.process.lease import held
 from windlass.machine_sync import release as rules
 from windlass.machine_sync.constants import LEASE_NAME, Namespaces
@@ -57,7 +57,7 @@ class Released(NamedTuple):
     holders: Sequence[Holder]
     changed: Sequence[Holder]
     gone: Sequence[Holder]
-    error: KubeError | None = None
+    error: Failure | None = None
 
 
 async def release(settings: Settings, places: Namespaces, request: Request) -> Exit:
@@ -162,7 +162,7 @@ async def let_go(client: Client, executor: Executor, holders: Sequence[Holder]) 
     """Release what belongs together. Objects that somebody else wrote or deleted in between are read again."""
     changed: list[Holder] = []
     gone: list[Holder] = []
-    error: KubeError | None = None
+    error: Failure | None = None
     for _ in range(ATTEMPTS):
         outcome = await executor.apply(rules.plan(holders))
         done = {result.action.target.uid for result in outcome.results if result.error is None}
