@@ -10,7 +10,7 @@ import pytest
 
 from windlass.api import authentication, authorization, capa, capi, config, coordination, core, mapi
 from windlass.api.meta import KubernetesObject
-from windlass.machine_sync.planning.given import DEFAULTS
+from windlass.machine_sync.planning.deciders import DEFAULTS
 from windlass.testing.crds.drift import differences
 from windlass.testing.plane import foreign
 from windlass.testing.plane.facade import PlaneAccess

@@ -9,6 +9,7 @@ import pytest
 from windlass.api import capi, mapi
 from windlass.api.core import Event
 from windlass.capability.documents import read
+from windlass.capability.planning.given import take_in
 from windlass.cli.machine_sync.machines.describe import view
 from windlass.cli.machine_sync.machines.describe.facts import Subject, described, happenings
 from windlass.cli.machine_sync.machines.describe.look import Ambiguous, Sight, look
@@ -17,8 +18,7 @@ from windlass.kube.errors import Forbidden, Status
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import MACHINE_SETS, MACHINES
-from windlass.machine_sync.planning.deciders import kinds
-from windlass.machine_sync.planning.given import take_in
+from windlass.machine_sync.planning.deciders import kinds, scope
 from windlass.testing.memory import MemoryApi
 
 from .plan_documents import UNMIRRORED
@@ -85,7 +85,7 @@ def event(name: str, about: Tree, *, last: str, **fields: Any) -> Tree:
 
 def cluster(*trees: Tree, text: str = UNMIRRORED) -> MemoryApi:
     api = MemoryApi(*kinds(), clock=lambda: NOW)
-    api.load(*take_in(read("files", text.encode()), PLACES).trees, *trees)
+    api.load(*take_in(read("files", text.encode()), scope(PLACES)).trees, *trees)
     return api
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.unit.kube.http_script import Script, silence, status
 from windlass.api import mapi
+from windlass.capability.planning import Survey
 from windlass.cli.machine_sync.machines import read
 from windlass.cli.machine_sync.machines.describe import look as describe
 from windlass.cli.machine_sync.migrate import carry_out as migrate
@@ -20,7 +21,7 @@ from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import Unauthorized
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import KINDS
-from windlass.machine_sync.planning import Survey, deciders
+from windlass.machine_sync.planning import deciders
 from windlass.machine_sync.platforms import OPENSTACK
 
 PLACES = Namespaces("mapi", "capi")

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from windlass.api import mapi
+from windlass.capability.planning import KeyPlan
 from windlass.cli import main
 from windlass.cli.conventions import plan_as_text
 from windlass.kube.control.plan import Emit, Merge, RequeueAfter, Retry, Target, WaitFor
-from windlass.machine_sync.planning import KeyPlan
 
 from .plan_documents import ALONE, AT_REST, INFRASTRUCTURE, MACHINE, UNMIRRORED
 

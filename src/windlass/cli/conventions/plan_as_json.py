@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from windlass.capability.planning import KeyPlan
+from windlass.capability.planning.fields import field_changes
+from windlass.capability.planning.following import Course
 from windlass.kube.control.plan import Action, Emit, Next, RequeueAfter, Result, Retry, WaitFor
-from windlass.machine_sync.planning import KeyPlan
-from windlass.machine_sync.planning.fields import field_changes
-from windlass.machine_sync.planning.following import Course
 
 Tree = dict[str, Any]
 

@@ -13,14 +13,14 @@ from typing import Any
 import click
 import msgspec
 
+from windlass.capability.planning import KeyPlan
+from windlass.capability.planning.fields import field_changes
+from windlass.capability.planning.following import Course
 from windlass.cli.conventions.ages import human
 from windlass.cli.conventions.complaints import harmless
 from windlass.cli.conventions.terminal import paint
 from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import Action, Done, Next, RequeueAfter, Result, Retry, WaitFor
-from windlass.machine_sync.planning import KeyPlan
-from windlass.machine_sync.planning.fields import field_changes
-from windlass.machine_sync.planning.following import Course
 
 INDENT = "  "
 

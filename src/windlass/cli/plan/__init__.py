@@ -61,14 +61,19 @@ def machine_sync(
     """
     import asyncio
 
+    from windlass.capability.planning import Name
+    from windlass.cli.machine_sync.selection import parse
     from windlass.cli.plan import carry_out
+    from windlass.machine_sync.planning import planner
 
     if rounds and not sources:
         raise click.UsageError("--rounds writes to a model of a cluster, which needs objects: give files with -f")
     places = sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)
-    request = carry_out.Request(carry_out.named(wanted), places, form, every=every)
+    names = [Name(one.name, one.kind.name if one.kind else "") for one in parse(wanted).wanted]
+    questions = [carry_out.Question(planner(places), names)]
+    shown = carry_out.Form(form, every=every)
     if rounds:
-        return asyncio.run(carry_out.follow_files(sources, request))
+        return asyncio.run(carry_out.follow_files(sources, questions, shown))
     if sources:
-        return asyncio.run(carry_out.plan_files(sources, request))
-    return asyncio.run(carry_out.plan_cluster(settings, request))
+        return asyncio.run(carry_out.plan_files(sources, questions, shown))
+    return asyncio.run(carry_out.plan_cluster(settings, questions, shown))

@@ -3,38 +3,38 @@
 import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from windlass.api import mapi
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
 from windlass.capability.documents import read_inputs
+from windlass.capability.planning import Given, Planner, Scope, take_in
 from windlass.cli.conventions import complaints
-from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.documents import MACHINES
-from windlass.machine_sync.planning.deciders import kinds
-from windlass.machine_sync.planning.given import Given, take_in
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.checks import EVENT, machine_api
 from windlass.testing.memory.schema import Rules
 
 
-def read(sources: Sequence[str], places: Namespaces) -> Given | None:
-    """The objects in `sources`; None if anything cannot be read, which has been said then."""
-    documents, problems = read_inputs(sources, stdin=sys.stdin.buffer, interest=MACHINES)
+def read(sources: Sequence[str], planners: Sequence[Planner]) -> list[Given] | None:
+    """The objects in `sources` that each capability looks at; None if anything is wrong, which has been said then."""
+    interest = reduce(or_, (planner.interest for planner in planners))
+    documents, problems = read_inputs(sources, stdin=sys.stdin.buffer, interest=interest)
     for text in problems:
         complaints.say("error", text)
-    given = take_in(documents, places)
-    for text in given.notes:
+    taken = [take_in(documents, planner.scope) for planner in planners]
+    for text in dict.fromkeys(text for given in taken for text in given.notes):
         complaints.say("note", text)
-    for text in given.errors:
+    for text in dict.fromkeys(text for given in taken for text in given.errors):
         complaints.say("error", text)
-    return None if problems or given.errors else given
+    return None if problems or any(given.errors for given in taken) else taken
 
 
-def model(given: Given, *, clock: Callable[[], datetime]) -> MemoryApi:
+def model(given: Given, scope: Scope, *, clock: Callable[[], datetime]) -> MemoryApi:
     """An API server in memory that holds the objects as they are, uids and versions included."""
-    api = MemoryApi(*map(_rules, kinds()), clock=clock)
+    api = MemoryApi(*map(_rules, scope.kinds), clock=clock)
     api.load(*given.trees)
     return api
 

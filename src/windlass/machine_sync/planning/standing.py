@@ -3,13 +3,14 @@
 from msgspec import Struct
 
 from windlass.api.config import ClusterVersion, FeatureGate, Infrastructure
+from windlass.capability.planning import NoGround
 from windlass.kube.control.seen import NotServedKind, Present, Reader, Seen, Unreadable
 from windlass.kube.errors import Forbidden
 from windlass.machine_sync.activation import FEATURE_GATE, SERVED, Idle, verdict
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 
 
-class NoPlatform(Exception):
+class NoPlatform(NoGround):
     """It cannot be said for which platform to plan, or Machine sync does not serve it. The text has the remedy."""
 
 

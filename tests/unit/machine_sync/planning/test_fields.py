@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from windlass.api import mapi
+from windlass.capability.planning.fields import field_changes
 from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import AddFinalizer, Delete, Merge, Target
-from windlass.machine_sync.planning.fields import field_changes
 
 from .world import HERE, Tree
 

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from windlass.api import mapi
+from windlass.capability.planning import plans, select
+from windlass.capability.planning.following import MAX_ROUNDS, follow
 from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import Create, Plan, Retry, Target, WaitFor
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import Undeclared
 from windlass.machine_sync.overview import MACHINE_SETS
-from windlass.machine_sync.planning import deciders, plans, select
-from windlass.machine_sync.planning.following import MAX_ROUNDS, follow
+from windlass.machine_sync.planning import deciders
 from windlass.machine_sync.platforms import PLATFORMS
 from windlass.testing.memory.reader import MemoryReader
 
@@ -91,9 +92,7 @@ async def test_what_a_controller_does_not_declare_is_refused_as_on_a_cluster() -
 async def test_nothing_is_left_to_do_about_what_is_at_rest() -> None:
     api, reader = model(AT_REST)
 
-    (course,) = await follow(
-        select(machine_controllers(reader), reader, namespaces=PLACES).asked, api=api, ledger=reader, now=NOW
-    )
+    (course,) = await follow(select(machine_controllers(reader), reader).asked, api=api, ledger=reader, now=NOW)
 
     assert course.idle
 
@@ -113,7 +112,7 @@ async def test_all_controllers_together_come_to_rest_and_leave_nothing_to_do(
 ) -> None:
     api, reader = model("\n---\n".join(map(json.dumps, objects)))
     deciding = deciders(reader, platform=PLATFORMS[platform], namespaces=PLACES)
-    asked = select(deciding, reader, namespaces=PLACES).asked
+    asked = select(deciding, reader).asked
 
     courses = await follow(asked, api=api, ledger=reader, now=NOW)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given as given_by_hypothesis
 from hypothesis import strategies as st
 
-from windlass.machine_sync.planning.deciders import kinds
+from windlass.machine_sync.planning.deciders import MIRRORED, kinds
 from windlass.testing.memory import MemoryApi
 
 from .world import HERE, NOW, given
@@ -177,7 +177,7 @@ def test_documents_of_other_kinds_do_no_harm() -> None:
     taken = given("{apiVersion: v1, kind: Node, metadata: {name: a}}\n---\n{kind: Odd}\n---\n{a: b}")
 
     assert (taken.trees, taken.notes, taken.errors) == ((), (), ())
-    assert not taken.has_machines
+    assert not taken.count(MIRRORED)
 
 
 JSON = st.recursive(

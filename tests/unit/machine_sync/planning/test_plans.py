@@ -1,14 +1,14 @@
 """The plan of each key."""
 
 from windlass.api import mapi
+from windlass.capability.planning import KeyPlan, Survey, plan_of, plans, select
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.plan import Emit, Plan, target
 from windlass.kube.control.seen import Present
-from windlass.machine_sync.planning import KeyPlan, Survey, plan_of, plans, select
 from windlass.testing.memory.reader import MemoryReader
 
 from ...cli.plan_documents import UNMIRRORED
-from .world import NO_ANSWER, NOW, PLACES, deciding, machine, machine_controllers, model, renamed, world
+from .world import NO_ANSWER, NOW, deciding, machine, machine_controllers, model, renamed, world
 
 
 async def test_one_key_that_cannot_be_looked_at_does_not_hinder_the_others() -> None:
@@ -56,7 +56,7 @@ async def test_planning_writes_nothing() -> None:
     api, reader = model(UNMIRRORED)
     before = api.version
 
-    planned = await plans(select(machine_controllers(reader), reader, namespaces=PLACES).asked, reader, now=NOW)
+    planned = await plans(select(machine_controllers(reader), reader).asked, reader, now=NOW)
 
     assert any(plan.writes for plan in planned)
     assert api.version == before
@@ -68,8 +68,8 @@ async def test_a_survey_and_a_model_of_the_same_objects_give_the_same_plans() ->
     surveyed = machine_controllers(survey)
     await survey.take(surveyed)
 
-    asked = select(surveyed, survey, namespaces=PLACES).asked
-    modelled = select(machine_controllers(reader), reader, namespaces=PLACES).asked
+    asked = select(surveyed, survey).asked
+    modelled = select(machine_controllers(reader), reader).asked
 
     assert [key for _, key in asked] == [key for _, key in modelled]
     assert await plans(asked, survey, now=NOW) == await plans(modelled, reader, now=NOW)

@@ -3,8 +3,9 @@
 import pytest
 
 from windlass.api import config
+from windlass.capability.planning import Survey
 from windlass.kube.errors import Forbidden, Status
-from windlass.machine_sync.planning import NoPlatform, Survey, standing_of
+from windlass.machine_sync.planning import NoPlatform, standing_of
 from windlass.machine_sync.platforms import OPENSTACK
 from windlass.testing.memory import MemoryApi
 

@@ -3,10 +3,10 @@
 import pytest
 
 from windlass.api import config, mapi
+from windlass.capability.planning import Survey
 from windlass.kube.control.plan import Plan
 from windlass.kube.control.seen import Absent, NotServedKind, Present
 from windlass.kube.errors import Forbidden, Status
-from windlass.machine_sync.planning import Survey
 
 from .world import HERE, NO_ANSWER, deciding, machine, world
 

@@ -9,6 +9,8 @@ from msgspec import structs
 from windlass.api import capi, mapi
 from windlass.api.core import Event
 from windlass.capability.documents import read
+from windlass.capability.planning import Decider
+from windlass.capability.planning.given import take_in
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import writes
 from windlass.kube.control.plan import Merge, Outcome, Plan, target
@@ -16,9 +18,8 @@ from windlass.kube.control.seen import Present
 from windlass.kube.errors import TransportError
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import MACHINES
-from windlass.machine_sync.planning import Decider, deciders
-from windlass.machine_sync.planning.deciders import kinds
-from windlass.machine_sync.planning.given import take_in
+from windlass.machine_sync.planning import deciders
+from windlass.machine_sync.planning.deciders import decider, kinds, scope
 from windlass.machine_sync.platforms import OPENSTACK
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
@@ -56,7 +57,7 @@ def deciding(decide: Decide, reader: Any, *, of: Any = MACHINES) -> Decider:
         observe=observe,
         decide=lambda seen, *, now: decide(seen),
     )
-    return Decider(controller, of)
+    return decider(controller, of, PLACES)
 
 
 def renamed(seen: Present[mapi.Machine], colour: str) -> Merge:
@@ -76,7 +77,7 @@ def given(*texts: str) -> Any:
         for layer, text in enumerate(texts)
         for document in read("files" if not layer else f"later-{layer}", text.encode())
     )
-    return take_in(documents, PLACES)
+    return take_in(documents, scope(PLACES))
 
 
 def towards(colour: str) -> Decide:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from windlass.api.core import Event
 from windlass.api.meta import K, KubernetesObject
+from windlass.capability.planning import KeyPlan, Survey, plan_of
 from windlass.capability.together import both, together
 from windlass.cli.machine_sync.machines.describe.facts import (
     Described,
@@ -24,15 +25,7 @@ from windlass.kube.object import Object
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import KINDS, AnyKind, AnyRow
-from windlass.machine_sync.planning import (
-    KeyPlan,
-    NoPlatform,
-    Standing,
-    Survey,
-    deciders,
-    plan_of,
-    standing_of,
-)
+from windlass.machine_sync.planning import NoPlatform, Standing, deciders, standing_of
 from windlass.machine_sync.platforms import platform_of_kind
 
 EVENTS = 10

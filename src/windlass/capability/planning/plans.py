@@ -8,19 +8,19 @@ from typing import Any
 from msgspec import Struct
 
 from windlass.api.core import Event
+from windlass.capability.planning.decider import Decider, Inventory
 from windlass.capability.together import together
 from windlass.kube.control.executor import event_name
 from windlass.kube.control.plan import Action, Done, Emit, Next, Outcome
 from windlass.kube.control.seen import Present, Reader, Unreadable
 from windlass.kube.errors import KubeError
-from windlass.machine_sync.planning.deciders import Decider, Inventory
 
 AT_ONCE = 16
 """Keys that are looked at at the same time, as a running controller does."""
 
 
 class KeyPlan(Struct, frozen=True):
-    """What would be done about one machine or MachineSet.
+    """What would be done about one key, which stands for the `kind` called `name`.
 
     `actions` are those that would be sent: needed ones, without Events that have been told already. `error` is why
     there is no plan, if looking failed.
@@ -43,26 +43,26 @@ class KeyPlan(Struct, frozen=True):
         return not self.actions and isinstance(self.next, Done) and self.error is None
 
 
-async def plans(asked: Iterable[tuple[Decider, str]], reader: Inventory, *, now: datetime) -> list[KeyPlan]:
+async def plans(asked: Iterable[tuple[Decider, Any]], reader: Inventory, *, now: datetime) -> list[KeyPlan]:
     """The plans of the keys `asked` for, in their order."""
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def one(decider: Decider, key: str) -> KeyPlan:
+    async def one(decider: Decider, key: Any) -> KeyPlan:
         async with gate:
             return await plan_of(decider, key, reader, now=now)
 
     return await together(one(decider, key) for decider, key in asked)
 
 
-async def plan_of(decider: Decider, key: str, reader: Reader, *, now: datetime) -> KeyPlan:
+async def plan_of(decider: Decider, key: Any, reader: Reader, *, now: datetime) -> KeyPlan:
     """The plan of one key. A KubeError of looking is in it; any other exception is a defect, and raised."""
     try:
-        snapshot: Any = await decider.controller.observe(key, Outcome())
+        snapshot = await decider.controller.observe(key, Outcome())
     except KubeError as error:
-        return KeyPlan(decider.kind, key, error=error)
+        return KeyPlan(decider.kind, decider.name(key), error=error)
     plan = decider.controller.decide(snapshot, now=now)
     actions = [action for action in plan.needed if not await _told(action, reader)]
-    return KeyPlan(decider.kind, key, tuple(actions), plan.next)
+    return KeyPlan(decider.kind, decider.name(key), tuple(actions), plan.next)
 
 
 async def _told(action: Action, reader: Reader) -> bool:

@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from windlass.api.meta import K, KubernetesObject, ObjectMeta
+from windlass.capability.planning.decider import Decider
 from windlass.capability.together import together
+from windlass.kube.control.controller import Index
 from windlass.kube.control.seen import Absent, NotServedKind, Seen, Unreadable, seen
 from windlass.kube.errors import DecodeError, NotFound, NotServed
 from windlass.kube.object import NamespacedName, Object
 from windlass.kube.verbs import Api
-from windlass.machine_sync.planning.deciders import Decider, Index
 
 
 class Survey:

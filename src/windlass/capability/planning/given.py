@@ -9,18 +9,40 @@ somebody changes, and count the change, and so it is here.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from windlass.api import mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta, without_nulls
 from windlass.capability.documents import Document, Undecodable
-from windlass.machine_sync.constants import MACHINE_API, Namespaces
-from windlass.machine_sync.planning.deciders import MIRRORED, kinds
 
 Tree = dict[str, Any]
+
+
+Default = tuple[Sequence[str], str, Any]
+"""Below the fields of a path, a field and the value that it has if nobody gave it one."""
+
+
+class Scope(Struct, frozen=True, kw_only=True):
+    """What the controllers of a capability look at.
+
+    kinds       everything that they may look at or write, on any cluster
+    subjects    of these, the kinds that plans are about
+    filled      of these, the kinds whose status is theirs to fill: without one, only the first step can be planned
+    namespaces  where they look; empty for everywhere
+    home        the namespace of a kind, for a document that has none
+    defaults    what CRDs say of fields that decisions depend on
+    elsewhere   what to tell about a subject in another namespace: why it is left out, and what to do
+    """
+
+    kinds: tuple[type[KubernetesObject], ...]
+    subjects: tuple[type[KubernetesObject], ...]
+    filled: tuple[type[KubernetesObject], ...] = ()
+    namespaces: tuple[str, ...] = ()
+    home: Callable[[type[KubernetesObject]], str] = lambda _: "default"
+    defaults: Mapping[type[KubernetesObject], Sequence[Default]] = {}
+    elsewhere: str = ""
 
 
 class Given(Struct, frozen=True):
@@ -33,25 +55,18 @@ class Given(Struct, frozen=True):
     notes: tuple[str, ...]
     errors: tuple[str, ...]
 
-    @property
-    def has_machines(self) -> bool:
-        """Whether there is anything to plan for."""
-        return any(_is(kind, tree) for tree in self.trees for kind in MIRRORED)
-
-    @property
-    def without_status(self) -> int:
-        """How many Machines and MachineSets of the Machine API nobody has looked at yet."""
-        both = (mapi.Machine, mapi.MachineSet)
-        return sum(not tree.get("status") and any(_is(kind, tree) for kind in both) for tree in self.trees)
+    def count(self, kinds: Iterable[type[KubernetesObject]], *, without_status: bool = False) -> int:
+        """How many of them are of `kinds`; `without_status`: that nobody has looked at yet."""
+        wanted = {(kind.RESOURCE.api_version, kind.RESOURCE.kind) for kind in kinds}
+        return sum(
+            (tree["apiVersion"], tree["kind"]) in wanted and not (without_status and tree.get("status"))
+            for tree in self.trees
+        )
 
 
-def _is(kind: type[KubernetesObject], tree: Tree) -> bool:
-    return (tree["apiVersion"], tree["kind"]) == (kind.RESOURCE.api_version, kind.RESOURCE.kind)
-
-
-def take_in(documents: Iterable[Document], namespaces: Namespaces) -> Given:
+def take_in(documents: Iterable[Document], scope: Scope) -> Given:
     """The objects that controllers look at, each once; of other kinds and in other namespaces there may be any."""
-    known = {(kind.RESOURCE.group, kind.RESOURCE.kind): kind for kind in kinds()}
+    known = {(kind.RESOURCE.group, kind.RESOURCE.kind): kind for kind in scope.kinds}
     kept: dict[tuple[Any, ...], _Placed] = {}
     notes: list[str] = []
     errors: list[str] = []
@@ -63,13 +78,13 @@ def take_in(documents: Iterable[Document], namespaces: Namespaces) -> Given:
                 errors.append(f"{_place(document)}: apiVersion is missing: add it")
             continue
         try:
-            tree = _tree(document, kind, namespaces)
+            tree = _tree(document, kind, scope)
         except ValueError as problem:
             errors.append(f"{_place(document)}: {problem}")
             continue
         place = tree["metadata"].get("namespace", "")
-        if kind.RESOURCE.namespaced and place not in namespaces:
-            if kind in MIRRORED:
+        if kind.RESOURCE.namespaced and scope.namespaces and place not in scope.namespaces:
+            if kind in scope.subjects:
                 elsewhere[kind.RESOURCE.kind, place] += 1
             continue
         key = (kind, place, document.name)
@@ -80,11 +95,11 @@ def take_in(documents: Iterable[Document], namespaces: Namespaces) -> Given:
         counts, other = _that_counts(before, (document, tree))
         notes.append(_twice(counts, other))
         kept[key] = (counts[0], _changed(other[1], counts[1])) if counts[0].layer > other[0].layer else counts
-    notes += [_left_out(kind, place, count, namespaces) for (kind, place), count in elsewhere.items()]
+    notes += [_left_out(kind, place, count, scope) for (kind, place), count in elsewhere.items()]
     return Given(tuple(tree for _, tree in kept.values()), tuple(notes), tuple(errors))
 
 
-def _tree(document: Document, kind: type[KubernetesObject], namespaces: Namespaces) -> Tree:
+def _tree(document: Document, kind: type[KubernetesObject], scope: Scope) -> Tree:
     """The whole object. ValueError says what is wrong with it."""
     if document.api_version != kind.RESOURCE.api_version:
         served = kind.RESOURCE.api_version
@@ -100,22 +115,11 @@ def _tree(document: Document, kind: type[KubernetesObject], namespaces: Namespac
     if not kind.RESOURCE.namespaced:
         metadata.pop("namespace", None)
     elif not document.namespace:
-        metadata["namespace"] = _usual(kind, namespaces)
+        metadata["namespace"] = scope.home(kind)
     metadata.setdefault("generation", 1)
-    for path, field, value in DEFAULTS.get(kind, ()):
+    for path, field, value in scope.defaults.get(kind, ()):
         tree = _filled(tree, path, field, value)
     return {"apiVersion": document.api_version, "kind": document.kind, **tree, "metadata": metadata}
-
-
-DEFAULTS: Mapping[type[KubernetesObject], Sequence[tuple[Sequence[str], str, Any]]] = {
-    mapi.Machine: ((("spec",), "authoritativeAPI", MACHINE_API),),
-    mapi.MachineSet: (
-        (("spec",), "authoritativeAPI", MACHINE_API),
-        (("spec",), "replicas", 1),
-        (("spec", "template", "spec"), "authoritativeAPI", MACHINE_API),
-    ),
-}
-"""What the CRDs say of fields that decide about authority; those of before the feature gate do not have them yet."""
 
 
 def _filled(tree: Any, path: Sequence[str], field: str, value: Any) -> Any:
@@ -131,10 +135,6 @@ class _Identified(Struct):
     """What must be readable of any object; the rest may be wrong, and controllers say so."""
 
     metadata: ObjectMeta
-
-
-def _usual(kind: type[KubernetesObject], namespaces: Namespaces) -> str:
-    return namespaces.machine_api if kind.RESOURCE.group == mapi.Machine.RESOURCE.group else namespaces.cluster_api
 
 
 _Placed = tuple[Document, Tree]
@@ -176,12 +176,10 @@ def _version(tree: Mapping[str, Any]) -> int:
     return int(version) if version.isdecimal() else 0
 
 
-def _left_out(kind: str, place: str, count: int, namespaces: Namespaces) -> str:
+def _left_out(kind: str, place: str, count: int, scope: Scope) -> str:
     what = f"1 {kind}" if count == 1 else f"{count} {kind}s"
-    return (
-        f"{what} in namespace {place} left out: machines are looked for in {namespaces.machine_api} and "
-        f"{namespaces.cluster_api}; --machine-api-namespace and --cluster-api-namespace say otherwise"
-    )
+    because = f": {scope.elsewhere}" if scope.elsewhere else ""
+    return f"{what} in namespace {place} left out{because}"
 
 
 def _place(document: Document) -> str:

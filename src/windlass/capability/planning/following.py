@@ -1,7 +1,7 @@
 """Plan after plan carried out, until nothing is left to do. For a model of a cluster; never for a cluster.
 
-Everybody else is absent: what Cluster API, the infrastructure provider or a person would do in between does not
-happen. Where a plan waits for one of them, following it ends.
+Everybody else is absent: what other controllers or people would do in between does not happen. Where a plan waits for
+one of them, following it ends.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,16 +10,16 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from windlass.capability.planning.decider import Decider
 from windlass.kube.control.executor import Executor, Ledger
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.plan import Done, Emit, Next, Outcome, Plan, Result, Retry
 from windlass.kube.control.rounds import reconcile
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api
-from windlass.machine_sync.planning.deciders import Decider
 
 MAX_ROUNDS = 8
-"""Rounds in which every plan of Machine sync comes to rest, and how often the keys may wake each other."""
+"""Rounds in which a key must come to rest, and how often the keys may wake each other."""
 
 
 class Course(Struct):
@@ -45,12 +45,12 @@ class Course(Struct):
         return not self.rounds and isinstance(self.next, Done)
 
 
-async def follow(asked: Sequence[tuple[Decider, str]], *, api: Api, ledger: Ledger, now: datetime) -> list[Course]:
+async def follow(asked: Sequence[tuple[Decider, Any]], *, api: Api, ledger: Ledger, now: datetime) -> list[Course]:
     """Take every key to rest, one after the other, and again as long as one wrote what another may read.
 
     `api` is what is written to, `ledger` who reads it. Time stands still at `now`.
     """
-    courses = [Course(decider.kind, key) for decider, key in asked]
+    courses = [Course(decider.kind, decider.name(key)) for decider, key in asked]
     executors = {
         decider.kind: _Recorder(api, ledger=ledger, permits=Declared(decider.controller.declared), now=lambda: now)
         for decider, _ in asked

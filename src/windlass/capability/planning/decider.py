@@ -1,0 +1,108 @@
+"""A controller that is asked what it would do, what its keys stand for, and which of them are asked about."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct
+
+from windlass.api.meta import K, KubernetesObject
+from windlass.kube.control.controller import Controller, Index
+from windlass.kube.control.seen import Reader
+from windlass.kube.object import Object
+
+
+class Inventory(Reader, Protocol):
+    """A reader that can also say what there is: a `Survey` of a cluster, or the reader of a model."""
+
+    def listing(self, kind: type[K], namespace: str | None = None) -> list[Object[K]]:
+        """All objects of a kind, in one namespace or (None) everywhere."""
+        ...
+
+    def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """The objects for which `index` gives `value`."""
+        ...
+
+    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """The same, also while the kind is not served."""
+        ...
+
+    def add_index(self, kind: type[KubernetesObject], name: str, values: Index) -> None:
+        """Make objects findable by what `values` gives for them."""
+        ...
+
+
+class Decider(Struct, frozen=True):
+    """A controller, the `kind` of thing that its keys stand for, and those of its keys that exist as such things."""
+
+    controller: Controller[Any, Any]
+    kind: str
+    existing: Callable[[Inventory], set[Any]]
+
+    def keys(self, inventory: Inventory) -> set[Any]:
+        """Every key that what is there concerns: what a controller that starts now would look at."""
+        return {
+            key
+            for watch in self.controller.watches
+            for found in inventory.listing(watch.kind, watch.namespace)
+            for key in watch.map(found)
+        }
+
+    def name(self, key: Any) -> str:
+        """What people call `key`."""
+        return self.controller.key_text(key)
+
+
+def about_first_watch(controller: Controller[Any, Any]) -> Decider:
+    """A controller whose keys stand for the objects that it watches first."""
+    watch = controller.watches[0]
+
+    def existing(inventory: Inventory) -> set[Any]:
+        return {key for found in inventory.listing(watch.kind, watch.namespace) for key in watch.map(found)}
+
+    return Decider(controller, watch.kind.RESOURCE.kind, existing)
+
+
+def add_indexes(deciders: Iterable[Decider], inventory: Inventory) -> None:
+    """Give `inventory` the indexes that the controllers look things up by."""
+    for decider in deciders:
+        for watch in decider.controller.watches:
+            for name, values in watch.indexes.items():
+                inventory.add_index(watch.kind, name, values)
+
+
+class Name(NamedTuple):
+    """What somebody wants to see the plan of. `kind` empty: whatever has that name."""
+
+    name: str
+    kind: str = ""
+
+    def selects(self, kind: str, name: str) -> bool:
+        return name == self.name and self.kind in ("", kind)
+
+
+class Selection(NamedTuple):
+    """What to plan: `asked` are the keys, `existing` which of them stand for something that exists (kind, name),
+    `missing` the names that nothing has."""
+
+    asked: list[tuple[Decider, Any]]
+    existing: frozenset[tuple[str, str]]
+    missing: list[Name]
+
+
+def select(deciders: Iterable[Decider], inventory: Inventory, *, wanted: Sequence[Name] = ()) -> Selection:
+    """Every key that a controller would look at, or those that are `wanted`.
+
+    What is left of something that is gone is a key too, since something may be left to do about it.
+    """
+    asked, existing, missing = [], set(), set(wanted)
+    for decider in deciders:
+        there = decider.existing(inventory)
+        for key in sorted(there | decider.keys(inventory), key=decider.name):
+            name = decider.name(key)
+            chosen = [one for one in wanted if one.selects(decider.kind, name)]
+            if chosen or not wanted:
+                asked.append((decider, key))
+                missing.difference_update(chosen)
+                if key in there:
+                    existing.add((decider.kind, name))
+    return Selection(asked, frozenset(existing), [name for name in wanted if name in missing])

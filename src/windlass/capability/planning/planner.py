@@ -1,0 +1,74 @@
+"""What a capability declares so that it can be planned for, on a cluster and from files."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from windlass.capability.documents import Interest
+from windlass.capability.planning.decider import Decider, Inventory, about_first_watch, add_indexes
+from windlass.capability.planning.given import Scope
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.seen import Reader
+
+
+class NoGround(Exception):
+    """It cannot be said what would be done on this cluster, or nothing is ever done there. The text has the remedy."""
+
+
+class Ground(Struct, frozen=True):
+    """What plans stand on: the controllers for this cluster; `warnings` and `notes` about who carries the plans out."""
+
+    deciders: Callable[[Inventory], list[Decider]]
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Look(Protocol):
+    """Finds the ground. Raises NoGround, and KubeErrors of reading what it needs.
+
+    `whole`: `reader` has everything that a cluster has. In files, the lack of an object says nothing.
+    """
+
+    def __call__(self, reader: Reader, *, whole: bool) -> Awaitable[Ground]: ...
+
+
+class Planner(Struct, frozen=True, kw_only=True):
+    """How a capability is planned for. `one`, `many`: what its keys stand for, in words; `where`: in which namespaces.
+
+    `scope` is what its controllers look at, `interest` what is read of a must-gather.
+    """
+
+    ground: Look
+    scope: Scope
+    interest: Interest
+    one: str
+    many: str
+    where: str
+
+
+def plain_planner(controllers: Callable[[Any], tuple[Controller[Any, Any], ...]], *, scope: Scope) -> Planner:
+    """For a capability whose controllers are the same on every cluster, with keys that stand for what each of them
+    watches first."""
+
+    def deciders(inventory: Inventory) -> list[Decider]:
+        found = [about_first_watch(controller) for controller in controllers(inventory)]
+        add_indexes(found, inventory)
+        return found
+
+    async def look(reader: Reader, *, whole: bool) -> Ground:
+        return Ground(deciders)
+
+    named = list(dict.fromkeys(kind.RESOURCE.kind for kind in scope.subjects))
+    resources = [kind.RESOURCE for kind in scope.kinds]
+    return Planner(
+        ground=look,
+        scope=scope,
+        interest=Interest(
+            frozenset(resource.group for resource in resources if resource.namespaced),
+            tuple(resource for resource in resources if not resource.namespaced),
+        ),
+        one=" or ".join(named),
+        many=" or ".join(f"{name}s" for name in named),
+        where=" or ".join(scope.namespaces) or "any namespace",
+    )
