@@ -10,7 +10,7 @@ from windlass.cli.conventions.settings import Settings, settings_of
 from windlass.cli.machine_sync import sides
 
 if TYPE_CHECKING:
-    from windlass.machine_sync.service import Address
+    from windlass.capability.service import Address
 
 SECONDS = Duration()
 
@@ -21,7 +21,7 @@ class ListenOn(click.ParamType[Any]):
     name = "address"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Address | None":
-        from windlass.machine_sync.service import Address
+        from windlass.capability.service import Address
 
         if value is None or isinstance(value, Address):
             return value
@@ -106,12 +106,13 @@ def machine_sync(
     import asyncio
     from pathlib import Path
 
+    from windlass.capability import service
     from windlass.cli.conventions import connection
     from windlass.kube.process import logs
     from windlass.kube.process.lease import LeaseTimes
     from windlass.kube.process.serving import TlsFiles
-    from windlass.machine_sync import service
     from windlass.machine_sync.constants import Namespaces
+    from windlass.machine_sync.service import frame
 
     if (metrics_tls_cert is None) != (metrics_tls_key is None):
         raise click.UsageError("--metrics-tls-cert and --metrics-tls-key belong together: give both or neither")
@@ -127,7 +128,6 @@ def machine_sync(
         service.run(
             connection.cluster(settings),
             service.Settings(
-                namespaces=Namespaces(machine_api_namespace, cluster_api_namespace),
                 times=times,
                 workers=workers,
                 resync=resync,
@@ -138,6 +138,7 @@ def machine_sync(
                 metrics_open=metrics_open,
                 metrics_tls=tls,
             ),
+            frame(Namespaces(machine_api_namespace, cluster_api_namespace)),
         )
     )
     return Exit.OK

@@ -23,13 +23,14 @@ from windlass.api import capi, mapi
 from windlass.api.config import ClusterVersion, FeatureGate, Infrastructure
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
+from windlass.capability import service
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.client.watch import EventType
 from windlass.kube.config import Impersonation
 from windlass.kube.errors import Conflict, KubeError, NotFound
 from windlass.kube.verbs import PatchType
-from windlass.machine_sync import rbac, service
+from windlass.machine_sync import rbac
 from windlass.machine_sync.constants import (
     CLUSTER_API_FINALIZER,
     LEASE_NAME,
@@ -38,6 +39,7 @@ from windlass.machine_sync.constants import (
     Namespaces,
 )
 from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
+from windlass.machine_sync.service import frame as machine_sync
 from windlass.testing.plane.access import BlockingAccess
 from windlass.testing.plane.facade import PlaneAccess
 from windlass.testing.plane.rest import MERGE_PATCH
@@ -135,8 +137,9 @@ class Stage:
         cluster = config.load(kubeconfig=self.account, impersonate=Impersonation(user=acts_as) if acts_as else None)
         if server:
             cluster = structs.replace(cluster, server=server)
-        usual: dict[str, Any] = {"namespaces": self.namespaces, "times": None}
-        task = asyncio.create_task(service.run(cluster, service.Settings(**{**usual, **settings})))
+        usual: dict[str, Any] = {"times": None}
+        frame = machine_sync(self.namespaces)
+        task = asyncio.create_task(service.run(cluster, service.Settings(**{**usual, **settings}), frame))
         try:
             yield task
         finally:

@@ -11,12 +11,12 @@ from aiohttp import ClientSession
 
 from windlass.api import capi, mapi
 from windlass.api.coordination import Lease
+from windlass.capability.service import Address
 from windlass.kube.errors import AlreadyExists
 from windlass.kube.process.lease import LeaseTimes
 from windlass.kube.process.scrape import IN_LINE
 from windlass.kube.process.tasks import end
 from windlass.machine_sync.constants import HOLDER_PREFIX, LEASE_NAME
-from windlass.machine_sync.service import Address
 from windlass.testing.plane.audit import Permission
 from windlass.testing.plane.ports import free_ports
 
