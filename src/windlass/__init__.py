@@ -5,6 +5,7 @@
 | `windlass.api` | Kubernetes types, one module per API group and version; data only |
 | `windlass.kube` | the controller runtime; knows nothing of machines |
 | `windlass.machine_sync` | Machines mirrored between Cluster API and the Machine API |
+| `windlass.demo` | the demos of `windlass demo`, on a real control plane |
 | `windlass.cli` | the commands, in a room for each capability |
 | `windlass.testing` | a real control plane for tests, an in-memory model of one, simulators of absent actors |
 """

@@ -1,4 +1,4 @@
-"""What there is to see at one moment: an immutable picture of the cluster, which the story's expectations look at."""
+"""What there is to see at one moment: an immutable picture of the cluster, which the expectations look at."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -52,25 +52,3 @@ class Scene(Struct, frozen=True):
         mirror = self.mirrors.get(name)
         addresses = mirror.object.status.addresses if mirror else []
         return addresses[0].address if addresses else ""
-
-
-class Moment(Struct, frozen=True):
-    """A step's beginning: the scene as it was, and the machine that the step is about, if it is about one."""
-
-    before: Scene = Scene()
-    machine: str = ""
-
-
-class Finding(Struct, frozen=True):
-    """What a look at a scene came to: met, and what was seen; or not yet, and what is still missing."""
-
-    met: bool
-    text: str
-
-
-def met(text: str) -> Finding:
-    return Finding(True, text)
-
-
-def missing(text: str) -> Finding:
-    return Finding(False, text)

@@ -6,8 +6,9 @@ Pure functions, as in `expectations`.
 from typing import Final
 
 from windlass.api import capi, mapi
-from windlass.cli.demo.expectations import Expectation, not_running
-from windlass.cli.demo.scene import Finding, Moment, Scene, met, missing
+from windlass.demo.machine_sync.expectations import Expectation, not_running
+from windlass.demo.machine_sync.scene import Scene
+from windlass.demo.story import Moment, Observed, met, missing
 from windlass.kube.conditions import is_true
 from windlass.kube.control.seen import Present
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
@@ -19,7 +20,7 @@ COUNT: Final = 3
 _NAMES: Final = {MACHINE_API: "the Machine API", CLUSTER_API: "Cluster API"}
 
 
-def machine_api_runs_a_set(scene: Scene, _: Moment) -> Finding:
+def machine_api_runs_a_set(scene: Scene, _: Moment[Scene]) -> Observed:
     """The MachineSet of this act, with its machines, under the Machine API; Cluster API has paused mirrors of all."""
     if problem := _problem(scene, MACHINE_API):
         return missing(problem)
@@ -29,7 +30,7 @@ def machine_api_runs_a_set(scene: Scene, _: Moment) -> Finding:
 def handed_over(to: str) -> Expectation:
     """MachineSet and machines under the API `to`, on the instances that they had before."""
 
-    def look(scene: Scene, moment: Moment) -> Finding:
+    def look(scene: Scene, moment: Moment[Scene]) -> Observed:
         if scene.code not in (0, None):
             return missing(f"`windlass migrate` ended with code {scene.code}")
         if problem := _problem(scene, to):
@@ -40,8 +41,8 @@ def handed_over(to: str) -> Expectation:
         if scene.code is None:
             return missing("`windlass migrate` has not ended")
         return met(
-            f"{MACHINE_SET} and its {COUNT} Machines belong to {_NAMES[to]}, on the same instances: "
-            "none was made, none deleted, and never did two APIs act on one"
+            f"{MACHINE_SET} and its {COUNT} Machines belong to {_NAMES[to]}. "
+            "No instance was made or deleted, and on none did both APIs act."
         )
 
     return look

@@ -13,13 +13,15 @@ from rich.console import Console
 
 from windlass.api import capi, mapi
 from windlass.api.meta import K
-from windlass.cli.demo import expectations as expect
-from windlass.cli.demo import hand_over
-from windlass.cli.demo.performance import perform
-from windlass.cli.demo.scene import Moment, Scene, met, missing
-from windlass.cli.demo.stage import Stage
-from windlass.cli.demo.story import PATIENCE, STORY, Step
-from windlass.cli.demo.view import LinesView, summarise
+from windlass.demo.machine_sync import expectations as expect
+from windlass.demo.machine_sync import hand_over
+from windlass.demo.machine_sync.columns import COLUMNS
+from windlass.demo.machine_sync.scene import Scene
+from windlass.demo.machine_sync.stage import Stage
+from windlass.demo.machine_sync.story import STORY, Step
+from windlass.demo.performance import perform
+from windlass.demo.story import PATIENCE, Moment, met, missing
+from windlass.demo.view import LinesView, summarise
 from windlass.kube.control.seen import Present, seen
 from windlass.kube.errors import TransportError
 from windlass.kube.object import Object
@@ -101,25 +103,27 @@ def scene(*mirrors: Present[mapi.Machine], count: int | None = None, **fields: A
     ],
 )
 def test_a_machine_does_not_run_as_long_as_its_mirror_lacks_anything(flaw: dict[str, Any], said: str) -> None:
-    assert expect.machines_run(1)(scene(mirror("demo-worker-0", **flaw)), Moment()) == missing(f"demo-worker-0: {said}")
+    assert expect.machines_run(1)(scene(mirror("demo-worker-0", **flaw)), Moment(Scene())) == missing(
+        f"demo-worker-0: {said}"
+    )
 
 
 def test_machines_run_when_every_mirror_has_everything() -> None:
-    assert expect.machines_run(2)(scene(mirror("demo-worker-0"), mirror("demo-worker-1")), Moment()).met
+    assert expect.machines_run(2)(scene(mirror("demo-worker-0"), mirror("demo-worker-1")), Moment(Scene())).met
 
 
 def test_machines_do_not_run_as_long_as_the_mirror_of_their_set_is_not_in_sync() -> None:
-    found = expect.machines_run(1)(scene(mirror("demo-worker-0"), mirror_sets={}), Moment())
+    found = expect.machines_run(1)(scene(mirror("demo-worker-0"), mirror_sets={}), Moment(Scene()))
     assert found == missing("the mirror of MachineSet demo-worker is not synchronized")
 
 
 def test_the_number_of_machines_counts() -> None:
-    found = expect.machines_run(3)(scene(mirror("demo-worker-0")), Moment())
+    found = expect.machines_run(3)(scene(mirror("demo-worker-0")), Moment(Scene()))
     assert found == missing("there are 1 machines, not 3")
 
 
 def test_a_machine_without_mirror_is_not_mirrored() -> None:
-    found = expect.machines_are_mirrored(1)(scene(count=1), Moment())
+    found = expect.machines_are_mirrored(1)(scene(count=1), Moment(Scene()))
     assert found == missing("demo-worker-0: has no mirror in the Machine API")
 
 
@@ -133,7 +137,7 @@ def test_a_replaced_machine_must_be_gone_everywhere() -> None:
 
 def test_a_refusal_counts_only_with_its_exact_message() -> None:
     refusal = {**TRUE, "status": "False", "reason": "FailedToConvertCAPIMachineToMAPI", "message": expect.REFUSAL}
-    moment = Moment(machine="demo-worker-0")
+    moment = Moment(Scene(), "demo-worker-0")
     refused = scene(mirror("demo-worker-0", condition=refusal))
     drained = machine("demo-worker-0", deletion={"nodeDrainTimeoutSeconds": 60})
     assert expect.conversion_is_refused(replace(refused, machines={"demo-worker-0": drained}), moment).met
@@ -143,9 +147,9 @@ def test_a_refusal_counts_only_with_its_exact_message() -> None:
 
 
 def test_the_commands_of_a_step_name_its_machine() -> None:
-    commands = [command for step in STORY for command in step.typed(Moment(machine="demo-worker-x"))]
+    commands = [command for step in STORY for command in step.typed(Moment(Scene(), "demo-worker-x"))]
     assert "kubectl -n openshift-cluster-api delete machine.cluster.x-k8s.io/demo-worker-x" in commands
-    assert not any("MACHINE" in command for command in commands)
+    assert not any("NAME" in command for command in commands)
 
 
 def handed_over(to: str, *, instances: tuple[Instance, ...] | None = None, code: int | None = 0, **flaw: Any) -> Scene:
@@ -173,8 +177,8 @@ class TestSecondAct:
     LOOK = staticmethod(hand_over.handed_over("ClusterAPI"))
 
     def test_it_begins_when_the_machine_api_runs_a_set_and_cluster_api_stands_still(self) -> None:
-        assert hand_over.machine_api_runs_a_set(handed_over("MachineAPI"), Moment()).met
-        assert not hand_over.machine_api_runs_a_set(handed_over("ClusterAPI"), Moment()).met
+        assert hand_over.machine_api_runs_a_set(handed_over("MachineAPI"), Moment(Scene())).met
+        assert not hand_over.machine_api_runs_a_set(handed_over("ClusterAPI"), Moment(Scene())).met
 
     def test_machines_are_handed_over_when_all_run_there_on_the_same_instances(self) -> None:
         assert self.LOOK(handed_over("ClusterAPI"), self.BEFORE).met
@@ -204,16 +208,16 @@ class TestSecondAct:
         assert not self.LOOK(handed_over("ClusterAPI", instances=(spoiled, *others)), self.BEFORE).met
 
 
-async def nothing(_: Stage, __: Moment) -> None:
+async def nothing(_: Stage, __: Moment[Scene]) -> None:
     """A step in which nobody does anything."""
 
 
-async def unable(_: Stage, __: Moment) -> None:
+async def unable(_: Stage, __: Moment[Scene]) -> None:
     raise PlaneError("no room on the disk: free 6 GB")
 
 
 def step(
-    title: str, expectation: expect.Expectation, *, act: Callable[[Stage, Moment], Awaitable[None]] = nothing
+    title: str, expectation: expect.Expectation, *, act: Callable[[Stage, Moment[Scene]], Awaitable[None]] = nothing
 ) -> Step:
     return Step(title, ("true",), act=act, expect=expectation, seconds=0)
 
@@ -222,7 +226,7 @@ async def performed(tmp_path: Path, *story: Step) -> str:
     """What a demo with this story prints; there is no control plane in it."""
     console = Console(file=StringIO(), width=200)
     async with Stage(tmp_path / "stage", temporary=False) as stage:
-        results = await perform(story, stage, LinesView(console))
+        results = await perform(story, stage, LinesView(console, COLUMNS, steps=len(story)))
     summarise(console, results, logs=stage.logs, seconds=0)
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
@@ -257,7 +261,7 @@ async def test_an_api_server_that_does_not_answer_now_and_then_does_not_end_the_
     looks = iter([missing("not yet"), met("done")])
     patient = replace(step("One", lambda _, __: next(looks)), seconds=PATIENCE)
     async with Forgetful(tmp_path / "stage", temporary=False) as stage:
-        [result] = await perform([patient], stage, LinesView(Console(file=StringIO())))
+        [result] = await perform([patient], stage, LinesView(Console(file=StringIO()), COLUMNS, steps=1))
     assert result.passed
 
 
@@ -266,15 +270,15 @@ async def test_how_long_it_took_to_do_a_step_is_not_taken_from_the_time_in_which
 ) -> None:
     looks = iter([missing("not yet"), met("done")])
     now = 0.0
-    monkeypatch.setattr("windlass.cli.demo.performance.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("windlass.demo.performance.time", SimpleNamespace(monotonic=lambda: now))
 
-    async def slow(_: Stage, __: Moment) -> None:
+    async def slow(_: Stage, __: Moment[Scene]) -> None:
         nonlocal now
         now += 2 * PATIENCE
 
     long = replace(step("One", lambda _, __: next(looks), act=slow), seconds=PATIENCE)
     async with Stage(tmp_path / "stage", temporary=False) as stage:
-        [result] = await perform([long], stage, LinesView(Console(file=StringIO())))
+        [result] = await perform([long], stage, LinesView(Console(file=StringIO()), COLUMNS, steps=1))
     assert result.passed
     assert result.seconds == 2 * PATIENCE
 

@@ -6,13 +6,15 @@ Each takes the scene and the step's beginning, and says either what happened or 
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from windlass.cli.demo.scene import Finding, Moment, Scene, met, missing
+from windlass.demo import story
+from windlass.demo.machine_sync.scene import Scene
+from windlass.demo.story import Moment, Observed, met, missing
 from windlass.kube.conditions import is_true
 from windlass.machine_sync.constants import CLUSTER_API
 from windlass.machine_sync.machine.synchronized import FROM_CLUSTER_API, Reason
 from windlass.machine_sync.overview import MachineRow
 
-Expectation: TypeAlias = Callable[[Scene, Moment], Finding]
+Expectation: TypeAlias = story.Expectation[Scene]
 
 MACHINE_SET: Final = "demo-worker"
 """Whose machines the first act is about."""
@@ -25,13 +27,13 @@ REFUSAL: Final = (
 """What the Machine API Machine says while its Cluster API Machine has a drain time-out."""
 
 
-def api_server_answers(scene: Scene, _: Moment) -> Finding:
+def api_server_answers(scene: Scene, _: Moment[Scene]) -> Observed:
     if not scene.version:
         return missing("the API server does not answer")
     return met(f"etcd, kube-apiserver {scene.version}, kube-controller-manager and the Cluster API core manager run")
 
 
-def kinds_are_served(scene: Scene, _: Moment) -> Finding:
+def kinds_are_served(scene: Scene, _: Moment[Scene]) -> Observed:
     if scene.unwatched is None:
         return missing("nothing can be watched yet")
     if scene.unwatched:
@@ -39,7 +41,7 @@ def kinds_are_served(scene: Scene, _: Moment) -> Finding:
     return met("Machines and MachineSets are served in both APIs; Windlass has a ServiceAccount with its own rights")
 
 
-def cluster_is_provisioned(scene: Scene, _: Moment) -> Finding:
+def cluster_is_provisioned(scene: Scene, _: Moment[Scene]) -> Observed:
     if scene.cluster is None:
         return missing("there is no Cluster demo")
     status = scene.cluster.tree.get("status") or {}
@@ -52,7 +54,7 @@ def cluster_is_provisioned(scene: Scene, _: Moment) -> Finding:
     return met("Cluster demo is Provisioned, its control plane initialized")
 
 
-def windlass_leads(scene: Scene, _: Moment) -> Finding:
+def windlass_leads(scene: Scene, _: Moment[Scene]) -> Observed:
     if not scene.leader:
         return missing("nobody holds the Lease of Windlass")
     if not scene.ready:
@@ -63,7 +65,7 @@ def windlass_leads(scene: Scene, _: Moment) -> Finding:
 def machines_are_mirrored(count: int) -> Expectation:
     """`count` Machines, each with a synchronized mirror, whatever their phase."""
 
-    def look(scene: Scene, _: Moment) -> Finding:
+    def look(scene: Scene, _: Moment[Scene]) -> Observed:
         return _each(scene, count, _not_mirrored) or met(
             f"Cluster API made {count} Machines, Windlass mirrored each: authority ClusterAPI, Synchronized=True"
         )
@@ -74,11 +76,11 @@ def machines_are_mirrored(count: int) -> Expectation:
 def machines_run(count: int) -> Expectation:
     """`count` Machines, Running on both sides, with all that a mirror should know; and so does that of their set."""
 
-    def look(scene: Scene, _: Moment) -> Finding:
+    def look(scene: Scene, _: Moment[Scene]) -> Observed:
         return (
             _each(scene, count, _not_running)
             or _set_not_in_sync(scene)
-            or met(f"{count} Machines are Running on both sides; their mirrors have provider ID, addresses and Node")
+            or met(f"{count} Machines run on both sides; their mirrors have provider ID, addresses and Node")
         )
 
     return look
@@ -87,46 +89,46 @@ def machines_run(count: int) -> Expectation:
 def machine_is_replaced(count: int) -> Expectation:
     """The machine of the step is gone everywhere, and `count` run again."""
 
-    def look(scene: Scene, moment: Moment) -> Finding:
+    def look(scene: Scene, moment: Moment[Scene]) -> Observed:
         places = {
             "in Cluster API": scene.machines,
             "in the Machine API": scene.mirrors,
             "as OpenStackMachine": scene.infrastructure,
         }
-        if left := [place for place, found in places.items() if moment.machine in found]:
-            return missing(f"{moment.machine} still exists {' and '.join(left)}")
+        if left := [place for place, found in places.items() if moment.name in found]:
+            return missing(f"{moment.name} still exists {' and '.join(left)}")
         new = [name for name in scene.machines if name not in moment.before.machines]
         return _each(scene, count, _not_running) or met(
-            f"{moment.machine} is gone on both sides, with its OpenStackMachine; {', '.join(new)} runs in its place"
+            f"{moment.name} is gone on both sides, with its OpenStackMachine; {', '.join(new)} runs in its place"
         )
 
     return look
 
 
-def conversion_is_refused(scene: Scene, moment: Moment) -> Finding:
-    row = _row(scene, moment.machine)
+def conversion_is_refused(scene: Scene, moment: Moment[Scene]) -> Observed:
+    row = _row(scene, moment.name)
     said = row.synchronized if row else None
     if said is None:
-        return missing(f"{moment.machine} has no Synchronized condition")
+        return missing(f"{moment.name} has no Synchronized condition")
     if (said.status, said.reason, said.message) != ("False", Reason.FAILED_TO_CONVERT_TO_MAPI, REFUSAL):
-        return missing(f"{moment.machine} has Synchronized={said.status} {said.reason}: {said.message}")
-    there = scene.machines.get(moment.machine)
+        return missing(f"{moment.name} has Synchronized={said.status} {said.reason}: {said.message}")
+    there = scene.machines.get(moment.name)
     if there is None or there.object.spec.deletion.node_drain_timeout_seconds is None:
         # The next step is about the machine that has it, and the two sides are seen by different watches.
-        return missing(f"{moment.machine} is not seen with a node drain time-out yet")
+        return missing(f"{moment.name} is not seen with a node drain time-out yet")
     return met(f"Synchronized={said.status}, reason {said.reason}, message: {said.message}")
 
 
-def conversion_succeeds_again(scene: Scene, moment: Moment) -> Finding:
-    row = _row(scene, moment.machine)
+def conversion_succeeds_again(scene: Scene, moment: Moment[Scene]) -> Observed:
+    row = _row(scene, moment.name)
     if row is None:
-        return missing(f"{moment.machine} does not exist")
+        return missing(f"{moment.name} does not exist")
     if problem := _not_running(row, scene):
-        return missing(f"{moment.machine}: {problem}")
+        return missing(f"{moment.name}: {problem}")
     return met(f"Synchronized=True, reason {Reason.RESOURCE_SYNCHRONIZED}, message: {FROM_CLUSTER_API.message}")
 
 
-def _each(scene: Scene, count: int, shortcoming: Callable[[MachineRow, Scene], str]) -> Finding | None:
+def _each(scene: Scene, count: int, shortcoming: Callable[[MachineRow, Scene], str]) -> Observed | None:
     """The first thing that `count` machines lack, None if they lack nothing."""
     rows = scene.rows_of(MACHINE_SET)
     if len(rows) != count:
@@ -137,7 +139,7 @@ def _each(scene: Scene, count: int, shortcoming: Callable[[MachineRow, Scene], s
     return None
 
 
-def _set_not_in_sync(scene: Scene) -> Finding | None:
+def _set_not_in_sync(scene: Scene) -> Observed | None:
     row = next((row for row in scene.set_rows if row.name == MACHINE_SET), None)
     if row is None or row.machine_api is None or row.unsynced:
         return missing(f"the mirror of MachineSet {MACHINE_SET} is not synchronized")

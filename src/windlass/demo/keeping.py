@@ -9,25 +9,28 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from windlass.cli.conventions.complaints import complain, say
-from windlass.cli.conventions.exit_codes import Exit
-from windlass.cli.demo.showing import Encore, prepared, show
-from windlass.cli.demo.stage import Stage
+from windlass.demo.performance import Demo, T
+from windlass.demo.showing import Encore, show
+from windlass.demo.stage import Stage
+from windlass.demo.story import S
 from windlass.testing.background import Background, let_go_of_output
-from windlass.testing.plane.errors import NotRunning, PlaneError
+from windlass.testing.plane.errors import NotRunning
 
 
-def run(*, svg: Path | None) -> int:
-    """The demo whose stage stays; returns the exit code."""
-    if not prepared():
-        return Exit.FAILED
+def run(argv: Sequence[str]) -> int:
+    """Run the command `argv`, which plays the demo and stays; returns the exit code of the story.
+
+    The command gets one more argument: the file descriptor that `play` tells it on.
+    """
     told, tells = os.pipe()
     player = subprocess.Popen(
-        [sys.executable, "-m", "windlass.cli.demo.keeping", str(tells), str(svg or "")],
+        [*argv, str(tells)],
         stdin=subprocess.DEVNULL,
         pass_fds=[tells],
         # Not in the terminal's group: it must not hear of a Ctrl-C that ends something else later.
@@ -49,23 +52,18 @@ def run(*, svg: Path | None) -> int:
     return code[0]
 
 
-def play(tells: int, *, svg: Path | None) -> int:
-    """Play the story, tell the exit code, and stay until SIGTERM. For the process that stays."""
+def play(demo: Demo[T, S], tells: int, *, svg: Path | None) -> bool:
+    """Play the story, tell whether it came true, and stay until SIGTERM. For the process that stays.
+
+    Raises PlaneError, for example if a control plane runs in the background already.
+    """
     background = Background()
-    try:
-        with background.claim() as directory:
-            return asyncio.run(show(Stage(directory, temporary=False), svg=svg, encore=_stay(background, tells)))
-    except KeyboardInterrupt:
-        return Exit.INTERRUPTED
-    except PlaneError as problem:
-        say("error", str(problem))
-        return Exit.FAILED
-    except Exception as error:
-        return complain(error)
+    with background.claim() as directory:
+        return asyncio.run(show(demo, demo.stage(directory, temporary=False), svg=svg, encore=_stay(background, tells)))
 
 
-def _stay(background: Background, tells: int) -> Encore:
-    async def encore(stage: Stage, console: Console, code: int) -> None:
+def _stay(background: Background, tells: int) -> "Encore[Any]":
+    async def encore(stage: Stage[Any], console: Console, passed: bool) -> None:
         try:
             background.publish(stage.plane.blocking, cluster_api=True)
         except NotRunning:
@@ -78,13 +76,9 @@ def _stay(background: Background, tells: int) -> Encore:
         console.print("      windlass machines")
         console.print("      windlass dev down")
         sys.stdout.flush()
-        os.write(tells, bytes([code]))
+        os.write(tells, bytes([0 if passed else 1]))
         os.close(tells)
         let_go_of_output()
         await stopping.wait()
 
     return encore
-
-
-if __name__ == "__main__":
-    sys.exit(play(int(sys.argv[1]), svg=Path(sys.argv[2]) if sys.argv[2] else None))

@@ -7,43 +7,24 @@ agree. In the second act machines of the Machine API are handed over to Cluster 
 
 import json
 from collections.abc import Awaitable, Callable
-
-from msgspec import Struct
+from typing import TypeAlias
 
 from windlass.api import capi
-from windlass.cli.demo import expectations as expect
-from windlass.cli.demo import hand_over
-from windlass.cli.demo.scene import Moment, Scene
-from windlass.cli.demo.stage import Stage
-from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
+from windlass.demo import story
+from windlass.demo.machine_sync import expectations as expect
+from windlass.demo.machine_sync import hand_over
+from windlass.demo.machine_sync.scene import Scene
+from windlass.demo.machine_sync.stage import Stage
+from windlass.machine_sync.constants import CLUSTER_API, CLUSTER_API_NAMESPACE, MACHINE_API
+
+Moment: TypeAlias = story.Moment[Scene]
+Step: TypeAlias = story.Step[Stage, Scene]
 
 # `machine.cluster.x-k8s.io` and not `machine`, because both APIs have a kind of that name.
-_MACHINE = "machine.cluster.x-k8s.io/MACHINE"
+_MACHINE = "machine.cluster.x-k8s.io/NAME"
 _SET = "machineset.cluster.x-k8s.io/demo-worker"
+_POOL = f"machineset/{hand_over.MACHINE_SET}"
 _THERE = "kubectl -n openshift-cluster-api"
-
-PATIENCE = 120.0
-"""Seconds for one step. None takes ten on an idle machine, but machines that show things are busy at times."""
-
-
-class Step(Struct, frozen=True):
-    """One step.
-
-    `commands` are what a user would type to the same effect; `MACHINE` in them stands for the machine (or machines)
-    that the step is about, which `about` picks from the scene. `act` does it, `expect` says whether it came true,
-    within `seconds`.
-    """
-
-    title: str
-    commands: tuple[str, ...]
-    act: Callable[[Stage, Moment], Awaitable[None]]
-    expect: expect.Expectation
-    about: Callable[[Scene], str] = lambda _: ""
-    seconds: float = PATIENCE
-
-    def typed(self, moment: Moment) -> list[str]:
-        """The commands, with the name of the machine."""
-        return [command.replace("MACHINE", moment.machine) for command in self.commands]
 
 
 def first_machine(scene: Scene) -> str:
@@ -59,12 +40,6 @@ def machine_with_drain_timeout(scene: Scene) -> str:
     return min(name for name, one in found if one.object.spec.deletion.node_drain_timeout_seconds is not None)
 
 
-def pool(scene: Scene) -> str:
-    """The MachineSet of the second act and its machines, as `windlass migrate` wants them named."""
-    machines = [f"machine/{row.name}" for row in scene.rows_of(hand_over.MACHINE_SET)]
-    return " ".join([f"machineset/{hand_over.MACHINE_SET}", *machines])
-
-
 async def _look_on(_: Stage, __: Moment) -> None:
     """Nothing is done: others act."""
 
@@ -75,20 +50,20 @@ async def _set_up_cluster(stage: Stage, _: Moment) -> None:
 
 
 async def _delete_machine(stage: Stage, moment: Moment) -> None:
-    await stage.delete(capi.Machine, moment.machine)
+    await stage.delete(capi.Machine, moment.name, namespace=CLUSTER_API_NAMESPACE)
 
 
 async def _set_drain_timeout(stage: Stage, moment: Moment) -> None:
-    await stage.merge(capi.Machine, moment.machine, _drain(expect.DRAIN_SECONDS))
+    await stage.merge(capi.Machine, moment.name, _drain(expect.DRAIN_SECONDS), namespace=CLUSTER_API_NAMESPACE)
 
 
 async def _take_drain_timeout_back(stage: Stage, moment: Moment) -> None:
-    await stage.merge(capi.Machine, moment.machine, _drain(None))
+    await stage.merge(capi.Machine, moment.name, _drain(None), namespace=CLUSTER_API_NAMESPACE)
 
 
 def _migrate(to: str) -> Callable[[Stage, Moment], Awaitable[None]]:
-    async def act(stage: Stage, moment: Moment) -> None:
-        await stage.migrate(*moment.machine.split(), to=to)
+    async def act(stage: Stage, _: Moment) -> None:
+        await stage.begin(f"migrate-to-{to}", "migrate", _POOL, "--with-machines", "--to", to)
 
     return act
 
@@ -145,8 +120,9 @@ STORY = (
     Step(
         "Scale to five",
         (f"{_THERE} scale {_SET} --replicas=5",),
-        act=lambda stage, _: stage.scale(capi.MachineSet, "demo-worker", replicas=5),
+        act=lambda stage, _: stage.scale(capi.MachineSet, "demo-worker", namespace=CLUSTER_API_NAMESPACE, replicas=5),
         expect=expect.machines_run(5),
+        pictured=True,
     ),
     Step(
         "Delete one machine",
@@ -177,16 +153,15 @@ STORY = (
     ),
     Step(
         "Hand them over to Cluster API, while they run",
-        ("windlass migrate MACHINE --to cluster-api",),
+        (f"windlass migrate {_POOL} --with-machines --to cluster-api",),
         act=_migrate("cluster-api"),
         expect=hand_over.handed_over(CLUSTER_API),
-        about=pool,
+        pictured=True,
     ),
     Step(
         "And back",
-        ("windlass migrate MACHINE --to machine-api",),
+        (f"windlass migrate {_POOL} --with-machines --to machine-api",),
         act=_migrate("machine-api"),
         expect=hand_over.handed_over(MACHINE_API),
-        about=pool,
     ),
 )

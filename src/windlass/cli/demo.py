@@ -1,0 +1,50 @@
+"""`windlass demo`: the main job on real parts, shown as it happens; the demos are in `windlass.demo`."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.settings import Settings, settings_of
+
+
+@click.command("demo")
+@click.option("--keep", is_flag=True, help="Leave everything running afterwards, and say how to use and stop it.")
+@click.option(
+    "--svg",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Draw a few of the steps into FILE, as a README has them.",
+)
+@click.option("--stay", type=int, hidden=True, help="Be the process of --keep that stays; tell on this descriptor.")
+@settings_of
+def command(settings: Settings, *, keep: bool, svg: Path | None, stay: int | None) -> int:
+    """Show what Windlass does, on a real control plane that is started for it.
+
+    Takes about a minute, and 6 more the first time, when etcd, kube-apiserver and Cluster API are built. Nothing is
+    left behind unless --keep says so. Exit code 0 means that every step was seen to come true.
+    """
+    for option, value in (("--kubeconfig", settings.kubeconfig), ("--context", settings.context)):
+        if value is not None:
+            raise click.UsageError(f"{option} makes no sense here: the demo works only on the control plane it starts")
+
+    from windlass.demo import keeping, showing
+    from windlass.demo.machine_sync import DEMO
+    from windlass.testing.binaries import BinariesError
+    from windlass.testing.plane.errors import PlaneError
+
+    try:
+        if stay is not None:
+            passed = keeping.play(DEMO, stay, svg=svg)
+        else:
+            showing.prepare()
+            if keep:
+                drawing = ["--svg", str(svg)] if svg else []
+                return keeping.run([sys.executable, "-m", "windlass", "demo", *drawing, "--stay"])
+            passed = showing.run(DEMO, svg=svg)
+    except (BinariesError, PlaneError) as problem:
+        # Not through say(): the message carries the end of a log, whose lines matter.
+        click.echo(f"error: {problem}", err=True)
+        return Exit.FAILED
+    return Exit.OK if passed else Exit.FAILED

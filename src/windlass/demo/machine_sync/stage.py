@@ -1,0 +1,133 @@
+"""The stage of Machine sync: a cluster on simulated OpenStack, and Windlass under the ServiceAccount it ships with."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from windlass.api import capi, capo, mapi
+from windlass.api.coordination import Lease
+from windlass.api.meta import KubernetesObject
+from windlass.demo import stage
+from windlass.demo.machine_sync.scene import Scene
+from windlass.kube.errors import NotFound
+from windlass.machine_sync import rbac
+from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
+from windlass.testing.plane.errors import PlaneError
+from windlass.testing.plane.ports import free_ports
+from windlass.testing.plane.rest import Rest
+from windlass.testing.simulators.instances import SELECTOR, Instance, InstanceRecord, instance_of
+
+FOREIGN_GROUPS: Final = ("machine.openshift.io", "config.openshift.io", "infrastructure.cluster.x-k8s.io")
+"""API groups whose CRDs a user's cluster has already. Those of Cluster API core come with its manager."""
+
+_TOKEN_SECONDS: Final = 7 * 86_400
+"""A week: with `--keep` nobody renews the token."""
+
+_WATCHED: Mapping[type[KubernetesObject], str] = {
+    capi.Cluster: CLUSTER_API_NAMESPACE,
+    capi.Machine: CLUSTER_API_NAMESPACE,
+    capi.MachineSet: CLUSTER_API_NAMESPACE,
+    capo.OpenStackMachine: CLUSTER_API_NAMESPACE,
+    mapi.Machine: MACHINE_API_NAMESPACE,
+    mapi.MachineSet: MACHINE_API_NAMESPACE,
+    InstanceRecord: CLUSTER_API_NAMESPACE,
+}
+
+
+class Stage(stage.Stage[Scene]):
+    """Machines in two APIs."""
+
+    MANIFESTS = "windlass.demo.machine_sync"
+
+    opening = Scene()
+
+    def __init__(self, directory: Path, *, temporary: bool = True) -> None:
+        super().__init__(directory, temporary=temporary)
+        self._kubeconfig: Path | None = None
+        self._probes: Rest | None = None
+
+    # what is brought on
+
+    async def install(self) -> None:
+        """The CRDs of other projects that a user's cluster has already, and what Windlass ships."""
+        await self.plane.install_foreign_crds(*FOREIGN_GROUPS)
+        await self.apply("namespaces.yaml")
+        account = rbac.DEFAULT_SERVICE_ACCOUNT
+        await self.plane.apply(*rbac.documents(service_account=account))
+        self._kubeconfig = await self.plane.service_account_kubeconfig(
+            account.namespace, account.name, seconds=_TOKEN_SECONDS
+        )
+        self.watch(_WATCHED)
+
+    async def start_simulators(self) -> None:
+        """Stand-ins for the infrastructure provider, the Machine API operator and the installer."""
+        await self.start(
+            "simulators",
+            "windlass.testing.simulators",
+            f"--kubeconfig={self.plane.kubeconfig(stage.SIMULATORS)}",
+            f"--workload-kubeconfig={self.plane.kubeconfig()}",
+            "--platform=OpenStack",
+        )
+
+    async def start_windlass(self) -> None:
+        """`windlass run machine-sync`, as its own ServiceAccount."""
+        assert self._kubeconfig is not None
+        (port,) = free_ports(1)
+        await self.start(
+            "windlass",
+            "windlass",
+            "run",
+            "machine-sync",
+            f"--kubeconfig={self._kubeconfig}",
+            f"--health-probe-bind-address=127.0.0.1:{port}",
+            "--metrics-bind-address=0",
+        )
+        self._probes = Rest(f"http://127.0.0.1:{port}")
+
+    # what is seen
+
+    async def look(self) -> Scene:
+        if self._client is None:
+            return self.opening
+        watches = self._watches
+        if watches is None:
+            return Scene(version=await self.version())
+        return Scene(
+            version=await self.version(),
+            unwatched=watches.unwatched,
+            cluster=watches.see(capi.Cluster).get("demo"),
+            machines=watches.see(capi.Machine),
+            mirrors=watches.see(mapi.Machine),
+            infrastructure=watches.see(capo.OpenStackMachine),
+            sets=watches.see(capi.MachineSet),
+            mirror_sets=watches.see(mapi.MachineSet),
+            instances=self._instances(),
+            ready=await self._ask_ready(),
+            leader=await self._ask_leader(),
+            code=await self.ended(),
+        )
+
+    def _instances(self) -> tuple[Instance, ...]:
+        """What the simulated cloud has made."""
+        assert self._watches is not None
+        records = self._watches.see(InstanceRecord).values()
+        return tuple(instance_of(record.object) for record in records if SELECTOR in record.metadata.labels)
+
+    async def _ask_ready(self) -> bool:
+        if self._probes is None:
+            return False
+        try:
+            await asyncio.to_thread(self._probes.text, "GET", "/readyz", seconds=5.0)
+        except PlaneError:
+            return False
+        return True
+
+    async def _ask_leader(self) -> str:
+        if self._probes is None:
+            return ""
+        try:
+            lease = await self._user.get(Lease, LEASE_NAME, namespace=CLUSTER_API_NAMESPACE)
+        except NotFound:
+            return ""
+        return lease.decode().spec.holder_identity or ""

@@ -1,0 +1,101 @@
+"""Play a story: each step is done, then looked at until it has come true or its time is up."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct
+
+from windlass.demo.stage import Stage
+from windlass.demo.story import Columns, Moment, Observed, S, Step, missing
+from windlass.kube.errors import KubeError
+from windlass.testing.binaries import BinariesError
+from windlass.testing.plane.errors import PlaneError
+
+T = TypeVar("T", bound=Stage[Any])
+
+_LOOK_SECONDS = 0.25
+"""How often to look at what cannot be watched."""
+
+
+class Demo(Struct, Generic[T, S], frozen=True):
+    """A story, the stage it plays on (made from a directory, which may be temporary), and how its objects look."""
+
+    stage: Callable[..., T]
+    story: Sequence[Step[T, S]]
+    columns: Columns[S]
+
+
+class Played(Struct, Generic[S], frozen=True):
+    """What became of a step; `observed` None: it was not tried, because one before it failed."""
+
+    step: Step[Any, S]
+    observed: Observed | None = None
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        return self.observed is not None and self.observed.met
+
+
+class View(Protocol[S]):
+    """Who is told of it."""
+
+    def begin(self, number: int, step: Step[Any, S], moment: Moment[S]) -> None: ...
+
+    def show(self, scene: S, observed: Observed) -> None: ...
+
+    def end(self, played: Played[S], scene: S) -> None: ...
+
+
+async def perform(story: Sequence[Step[T, S]], stage: T, *views: View[S]) -> list[Played[S]]:
+    """What became of all steps, in order. After a step that failed none is tried."""
+    performed: list[Played[S]] = []
+    scene: S = stage.opening
+    for number, step in enumerate(story, start=1):
+        if performed and not performed[-1].passed:
+            performed.append(Played(step))
+            continue
+        played, scene = await _play(number, step, scene, stage=stage, views=views)
+        performed.append(played)
+    return performed
+
+
+async def _play(number: int, step: Step[T, S], scene: S, *, stage: T, views: Sequence[View[S]]) -> tuple[Played[S], S]:
+    """What became of a step that begins at `scene`, and the scene at its end."""
+    begun = time.monotonic()
+    moment = Moment(scene, step.about(scene))
+    for view in views:
+        view.begin(number, step, moment)
+    try:
+        await step.act(stage, moment)
+        scene, observed = await _watch(step, moment, stage=stage, views=views)
+    except (KubeError, PlaneError, BinariesError) as error:
+        observed = missing(str(error))
+    played = Played(step, observed, time.monotonic() - begun)
+    for view in views:
+        view.end(played, scene)
+    return played, scene
+
+
+async def _watch(step: Step[T, S], moment: Moment[S], *, stage: T, views: Sequence[View[S]]) -> tuple[S, Observed]:
+    # From here on: how long it took to do what is to come true says nothing of how long that takes.
+    deadline = time.monotonic() + step.seconds
+    scene = moment.before
+    while True:
+        try:
+            scene = await stage.look()
+            observed = step.expect(scene, moment)
+        except KubeError as error:
+            if not error.transient:
+                raise
+            observed = missing(str(error))
+        for view in views:
+            view.show(scene, observed)
+        if observed.met:
+            return scene, observed
+        if casualty := stage.casualty():
+            return scene, missing(casualty)
+        if time.monotonic() >= deadline:
+            return scene, missing(f"{observed.text} (waited {step.seconds:.0f} s)")
+        await stage.change(seconds=_LOOK_SECONDS)

@@ -1,0 +1,56 @@
+"""From an empty directory to the last line of the summary: the parts of a demo put together."""
+
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from rich.console import Console
+
+from windlass.demo.performance import Demo, T, View, perform
+from windlass.demo.picture import Picture
+from windlass.demo.story import S
+from windlass.demo.view import WIDTH, LinesView, TableView, summarise
+from windlass.testing.binaries import PARTS, obtain
+
+Encore: TypeAlias = Callable[[T, Console, bool], Awaitable[None]]
+"""What happens between the summary and the end; it is told whether all steps came true."""
+
+
+def prepare() -> None:
+    """Have the programs at hand, building them if need be, before any clock runs. Raises BinariesError."""
+    obtain(PARTS)
+
+
+def run(demo: Demo[T, S], *, svg: Path | None) -> bool:
+    """The demo that leaves nothing behind; whether all steps came true."""
+    directory = Path(tempfile.mkdtemp(prefix="windlass-demo-"))
+    return asyncio.run(show(demo, demo.stage(directory), svg=svg))
+
+
+async def show(demo: Demo[T, S], stage: T, *, svg: Path | None, encore: "Encore[T] | None" = None) -> bool:
+    """Play the story on `stage`, which is empty again afterwards; whether all steps came true."""
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=WIDTH)
+    look = TableView if console.is_terminal else LinesView
+    view = look(console, demo.columns, steps=len(demo.story))
+    picture = Picture(demo.columns, steps=len(demo.story))
+    views: list[View[Any]] = [view, picture] if svg is not None else [view]
+    begun = time.monotonic()
+    async with stage:
+        try:
+            performed = await perform(demo.story, stage, *views)
+        finally:
+            view.close()
+        passed = all(played.passed for played in performed)
+        if not passed:
+            stage.keep_logs()
+        seconds = time.monotonic() - begun
+        summarise(console, performed, logs=stage.logs, seconds=seconds)
+        if svg is not None:
+            picture.draw(svg, performed, seconds=seconds)
+        if encore is not None:
+            await encore(stage, console, passed)
+    return passed

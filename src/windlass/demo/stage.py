@@ -1,0 +1,182 @@
+"""Where a story plays: a control plane of its own, the processes beside it, and what any user does there.
+
+Everything that is started here ends with this process, however that ends.
+"""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Final, Generic, Self
+
+import yaml
+
+from windlass.api import config
+from windlass.api.meta import KubernetesObject
+from windlass.demo.story import S
+from windlass.demo.watching import Watches
+from windlass.kube import config as kubeconfig
+from windlass.kube.client import Client
+from windlass.kube.verbs import PatchType
+from windlass.testing import ControlPlane
+from windlass.testing.plane.processes import Processes
+
+USER: Final = "demo-user"
+SIMULATORS: Final = "demo-simulators"
+_ADMINISTRATORS: Final = "system:masters"
+
+_WITH_STATUS: Final[Mapping[str, type[KubernetesObject]]] = {
+    kind.RESOURCE.kind: kind for kind in (config.FeatureGate, config.ClusterVersion, config.Infrastructure)
+}
+
+
+class Stage(Generic[S]):
+    """Used with `async with`; what is on it is brought there by the steps of the story, and taken down at the end.
+
+    `directory` gets logs, keys and kubeconfigs. If it is `temporary` it is removed at the end, unless `keep_logs`.
+    A capability's stage says what it shows (`opening`, `look`), and where its `MANIFESTS` are (a package).
+    """
+
+    MANIFESTS: ClassVar[str]
+
+    opening: S
+    """The scene before the first step."""
+
+    def __init__(self, directory: Path, *, temporary: bool = True) -> None:
+        self.directory = directory
+        self.plane = ControlPlane(
+            cluster_api=True,
+            users={USER: [_ADMINISTRATORS], SIMULATORS: [_ADMINISTRATORS]},
+            directory=directory,
+        )
+        self.logs.mkdir(parents=True, exist_ok=True)
+        self._processes = Processes(folders=[directory] if temporary else [], log=self.logs / "supervisor.log")
+        self._companions: list[str] = []
+        self._client: Client | None = None
+        self._watches: Watches | None = None
+        self._version = ""
+        self._errand = ""
+
+    async def look(self) -> S:
+        """The scene as it is now."""
+        raise NotImplementedError
+
+    # life
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._watches is not None:
+                await self._watches.end()
+            if self._client is not None:
+                await self._client.close()
+            errand = [self._errand] if self._errand else []
+            await asyncio.to_thread(self._processes.stop, *errand, *self._companions)
+            await self.plane.stop()
+        finally:
+            await asyncio.to_thread(self._processes.close)
+
+    @property
+    def logs(self) -> Path:
+        """The folder with a log of each process."""
+        return self.directory / "logs"
+
+    def keep_logs(self) -> None:
+        """Do not remove the directory at the end: somebody will want to look."""
+        self._processes.keep_folders()
+
+    # what is brought on
+
+    async def start_control_plane(self) -> None:
+        """etcd, kube-apiserver, kube-controller-manager and the Cluster API core manager."""
+        await self.plane.start()
+        self._client = Client(kubeconfig.load(kubeconfig=str(self.plane.kubeconfig(USER))), field_manager="kubectl")
+
+    def watch(self, kinds: Mapping[type[KubernetesObject], str]) -> None:
+        """Watch these kinds from now on, each in its namespace."""
+        self._watches = Watches(self._user, kinds)
+
+    async def start(self, name: str, module: str, *arguments: str) -> None:
+        """Run a Python module that is to stay."""
+        await self._run(name, module, *arguments)
+        self._companions.append(name)
+
+    async def begin(self, name: str, *arguments: str) -> None:
+        """Run `windlass` with the `arguments`, as the user; `ended` tells when it has ended, and how."""
+        self._errand = name
+        await self._run(name, "windlass", f"--kubeconfig={self.plane.kubeconfig(USER)}", *arguments)
+
+    async def _run(self, name: str, module: str, *arguments: str) -> None:
+        argv = [sys.executable, "-m", module, *arguments]
+        await asyncio.to_thread(self._processes.start, name, argv, log=self.logs / f"{name}.log")
+
+    # what a user does
+
+    async def apply(self, *names: str) -> None:
+        """`kubectl apply -f`, and `--subresource=status` for documents with a status."""
+        for name in names:
+            text = resources.files(self.MANIFESTS).joinpath("manifests", name).read_text(encoding="utf-8")
+            for document in yaml.safe_load_all(text):
+                await self.plane.apply(document)
+                if kind := _WITH_STATUS.get(document["kind"]):
+                    named, status = document["metadata"]["name"], {"status": document["status"]}
+                    await self._user.patch(kind, named, status, type=PatchType.MERGE, subresource="status")
+
+    async def scale(self, kind: type[KubernetesObject], name: str, *, namespace: str, replicas: int) -> None:
+        """`kubectl scale`."""
+        path = kind.RESOURCE.path(name, namespace=namespace, subresource="scale")
+        body = {"spec": {"replicas": replicas}}
+        await self._user.request("PATCH", path, body=body, content_type=PatchType.MERGE.value)
+
+    async def delete(self, kind: type[KubernetesObject], name: str, *, namespace: str) -> None:
+        """`kubectl delete --wait=false`."""
+        await self._user.delete(kind, name, namespace=namespace)
+
+    async def merge(self, kind: type[KubernetesObject], name: str, body: Mapping[str, Any], *, namespace: str) -> None:
+        """`kubectl patch --type=merge`."""
+        await self._user.patch(kind, name, body, type=PatchType.MERGE, namespace=namespace)
+
+    @property
+    def _user(self) -> Client:
+        assert self._client is not None, "there is no control plane yet"
+        return self._client
+
+    # what is seen
+
+    async def version(self) -> str:
+        """The API server's."""
+        if not self._version:
+            answer = yaml.safe_load(await self._user.request("GET", "/version"))
+            self._version = answer["gitVersion"]
+        return self._version
+
+    async def ended(self) -> int | None:
+        """The exit code of the command that was begun last; None while it runs, or if there is none."""
+        return await asyncio.to_thread(self._processes.exit_code, self._errand) if self._errand else None
+
+    async def change(self, *, seconds: float) -> None:
+        """Return when something changed, or after `seconds`."""
+        if self._watches is None:
+            await asyncio.sleep(seconds)
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await self._watches.changed.wait()
+        except TimeoutError:
+            return
+        self._watches.changed.clear()
+
+    def casualty(self) -> str:
+        """Which of the processes has ended although it should run, and what its log says; empty if none has."""
+        for name in self._companions:
+            if (code := self._processes.exit_code(name)) is not None:
+                lines = (self.logs / f"{name}.log").read_text(encoding="utf-8", errors="replace").splitlines()
+                last = lines[-1] if lines else "(it wrote nothing)"
+                return f"{name} ended with code {code}; the last line of its log: {last}"
+        return ""

@@ -1,0 +1,74 @@
+"""What a demo is made of: steps that a user could type, and what must then be seen.
+
+`T` is the stage on which the steps act, `S` the scene: what is seen on it at one moment.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+PATIENCE = 120.0
+"""Seconds for one step. None takes ten on an idle machine, but machines that show things are busy at times."""
+
+
+class Observed(Struct, frozen=True):
+    """What a look at a scene came to: met, and what was seen; or not yet, and what is still missing."""
+
+    met: bool
+    text: str
+
+
+def met(text: str) -> Observed:
+    return Observed(True, text)
+
+
+def missing(text: str) -> Observed:
+    return Observed(False, text)
+
+
+class Moment(Struct, Generic[S], frozen=True):
+    """A step's beginning: the scene as it was, and the name of the object that the step is about, if there is one."""
+
+    before: S
+    name: str = ""
+
+
+Expectation: TypeAlias = Callable[[S, Moment[S]], Observed]
+"""Whether a step has come true: a pure function of what is seen and of the step's beginning."""
+
+
+class Step(Struct, Generic[T, S], frozen=True):
+    """One step.
+
+    `commands` are what a user would type to the same effect; `NAME` in them stands for the object that the step is
+    about, which `about` picks from the scene. `act` does it, `expect` says whether it came true, within `seconds`.
+    `pictured` steps are in the picture of the demo.
+    """
+
+    title: str
+    commands: tuple[str, ...]
+    act: Callable[[T, Moment[S]], Awaitable[None]]
+    expect: Expectation[S]
+    about: Callable[[S], str] = lambda _: ""
+    seconds: float = PATIENCE
+    pictured: bool = False
+
+    def typed(self, moment: Moment[S]) -> list[str]:
+        """The commands, with the name of the object."""
+        return [command.replace("NAME", moment.name) for command in self.commands]
+
+
+class Columns(Struct, Generic[S], frozen=True):
+    """The objects of a scene as rows, the name first. The picture has only the columns up to `pictured`."""
+
+    headings: tuple[str, ...]
+    widths: tuple[int, ...]
+    rows: Callable[[S], "list[list[Text]]"]
+    pictured: int
