@@ -24,7 +24,7 @@ from tests.api.cli.ptys import read_to_the_end, see
 from tests.authorizer import until_allowed
 from tests.patience import PATIENCE
 from tests.unit.machine_sync import preflight_cases as cases
-from windlass.cli.machine_sync.migrate import carry_out
+from windlass.cli.machine_sync.migrate import moving
 from windlass.machine_sync.constants import LEASE_NAME, MACHINE_API_NAMESPACE
 from windlass.testing import BlockingAccess, ControlPlane
 from windlass.testing.plane.errors import PlaneError, Refused
@@ -437,7 +437,7 @@ def test_an_empty_cluster_is_no_error(fleet: Fleet, migrate: Run) -> None:
 
 
 def test_many_are_looked_at_alike(fleet: Fleet, migrate: Run) -> None:
-    names = [f"w-{number:02}" for number in range(carry_out.MANY + 1)]
+    names = [f"w-{number:02}" for number in range(moving.MANY + 1)]
     for name in names:
         fleet.machine(name)
 
@@ -506,7 +506,7 @@ def test_whoever_holds_the_lease_of_machine_sync_is_named(fleet: Fleet, migrate:
     assert json.loads(done.stdout)["controller"] == held
 
 
-# The switch
+# The migrator
 
 
 @pytest.mark.parametrize(("target", "source"), [("cluster-api", "MachineAPI"), ("machine-api", "ClusterAPI")])

@@ -11,7 +11,7 @@ from tests.api.cli.conftest import Sides, Windlass
 from tests.authorizer import until_allowed
 from windlass.api import capi, capo, mapi
 from windlass.api.meta import Resource
-from windlass.cli.machine_sync.release import carry_out
+from windlass.cli.machine_sync.release import releasing
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor
@@ -300,7 +300,7 @@ async def test_what_somebody_else_wrote_in_between_is_read_again(sides: Sides, w
     sides.mirrored("worker-0")
     sides.mirrored("worker-1")
     async with Client(config.load(kubeconfig=windlass_kubeconfig)) as client:
-        there = await carry_out.observe(client, Namespaces(sides.machine_api, sides.cluster_api))
+        there = await releasing.observe(client, Namespaces(sides.machine_api, sides.cluster_api))
         for side in ("mapi", "capi"):
             body = {"metadata": {"labels": {"changed": "meanwhile"}}}
             sides.rest.request("PATCH", sides.path(side, "worker-0"), body, content_type=MERGE_PATCH)
@@ -309,7 +309,7 @@ async def test_what_somebody_else_wrote_in_between_is_read_again(sides: Sides, w
         sides.rest.request("PATCH", sides.path("infra", "worker-0"), gone, content_type=MERGE_PATCH)
 
         assert there[0].name == "worker-0"
-        result = await carry_out.let_go(client, Executor(client), there[0].holders)
+        result = await releasing.let_go(client, Executor(client), there[0].holders)
 
     assert result.error is None
     assert kinds(result.gone) == [capo.OpenStackMachine.RESOURCE]

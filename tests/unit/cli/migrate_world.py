@@ -7,10 +7,10 @@ from typing import Any, Self
 
 from tests.unit.machine_sync import preflight_cases as cases
 from windlass.api import mapi
-from windlass.cli.machine_sync.migrate.board import Board
-from windlass.cli.machine_sync.migrate.selection import Subject
-from windlass.cli.machine_sync.migrate.stages import Step
-from windlass.cli.machine_sync.migrate.switch import Result, Switch
+from windlass.cli.machine_sync.migrate.last_seen import LastSeen
+from windlass.cli.machine_sync.migrate.migrator import MigrationResult, Migrator
+from windlass.cli.machine_sync.migrate.selection import ObjectKey
+from windlass.cli.machine_sync.migrate.stage import Reached
 from windlass.cli.machine_sync.migrate.waves import Waves
 from windlass.kube.control.seen import Absent, seen
 from windlass.kube.errors import NotFound
@@ -36,8 +36,8 @@ def synchronized(status: str, reason: str = "ResourceSynchronized", message: str
     return cases.condition("Synchronized", status, reason, message)
 
 
-def subject(name: str) -> Subject:
-    return Subject(mapi.Machine, name)
+def key(name: str) -> ObjectKey:
+    return ObjectKey(mapi.Machine, name)
 
 
 class PlayedMachineSync:
@@ -92,7 +92,7 @@ class PlayedMachineSync:
 
 
 class Notebook:
-    """An audience that remembers."""
+    """An progress_view that remembers."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[str, str]] = []
@@ -107,36 +107,36 @@ class Notebook:
     ) -> None:
         pass
 
-    def step(self, subject: Subject, step: Step) -> None:
-        if (subject.name, str(step.stage)) not in self.steps:
-            self.steps.append((subject.name, str(step.stage)))
+    def update(self, key: ObjectKey, reached: Reached) -> None:
+        if (key.name, str(reached.stage)) not in self.steps:
+            self.steps.append((key.name, str(reached.stage)))
 
-    def finish(self, subject: Subject, severity: str, text: str) -> None:
-        self.finished.append((subject.name, severity))
+    def finish(self, key: ObjectKey, severity: str, text: str) -> None:
+        self.finished.append((key.name, severity))
 
     def say(self, text: str) -> None:
         self.said.append(text)
 
 
 class World:
-    """Machines, a board that sees every change of them, and waves that move them to Cluster API."""
+    """Machines, the last state that was seen of each, and waves that move them to Cluster API."""
 
     def __init__(
         self, *machines: Tree, limit: float | None = 600.0, size: int = 5, keep_going: bool = False, wait: bool = True
     ) -> None:
         self.api = MemoryApi(machine_api(mapi.Machine))
         self.api.load(*machines)
-        self.board = Board()
+        self.last_seen = LastSeen()
         self.notebook = Notebook()
-        self.switch = Switch(
-            self.api, self.look, self.board, target="ClusterAPI", limit=limit, wait=wait, tell=self.notebook
+        self.migrator = Migrator(
+            self.api, self.look, self.last_seen, target="ClusterAPI", limit=limit, wait=wait, tell=self.notebook
         )
-        self.waves = Waves(self.switch, self.switch.where, size=size, keep_going=keep_going, tell=self.notebook)
+        self.waves = Waves(self.migrator, self.migrator.where, size=size, keep_going=keep_going, tell=self.notebook)
         for found in self.api.listing(mapi.Machine):
-            self.board.put(subject(found.name), found)
+            self.last_seen.put(key(found.name), found)
         self.api.subscribe(self._show)
 
-    async def look(self, wanted: Subject) -> Candidate:
+    async def look(self, wanted: ObjectKey) -> Candidate:
         """The Machine as it is now, with the other side as it should be."""
         try:
             found = seen(await self.api.get(mapi.Machine, wanted.name, namespace=NAMESPACE))
@@ -144,8 +144,8 @@ class World:
             found = Absent()
         return cases.candidate("ClusterAPI", machine_api=found, name=wanted.name)
 
-    async def run(self, *names: str) -> dict[str, Result]:
-        results = await self.waves.run([subject(name) for name in names])
+    async def run(self, *names: str) -> dict[str, MigrationResult]:
+        results = await self.waves.run([key(name) for name in names])
         return {moved.name: result for moved, result in results.items()}
 
     def spec(self, name: str) -> str:
@@ -161,4 +161,4 @@ class World:
     def _show(self, change: StoredWrite) -> None:
         gone = change.happened is Happened.DELETED
         name = change.tree["metadata"]["name"]
-        self.board.put(subject(name), None if gone else Object.of(mapi.Machine, change.tree))
+        self.last_seen.put(key(name), None if gone else Object.of(mapi.Machine, change.tree))

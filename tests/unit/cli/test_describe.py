@@ -11,7 +11,7 @@ from windlass.api.core import Event
 from windlass.capability.documents import read
 from windlass.capability.planning.given import take_in
 from windlass.cli.machine_sync.machines.describe import view
-from windlass.cli.machine_sync.machines.describe.facts import Subject, described, happenings
+from windlass.cli.machine_sync.machines.describe.facts import InvolvedObject, described, happenings
 from windlass.cli.machine_sync.machines.describe.look import Ambiguous, Sight, look
 from windlass.cli.machine_sync.selection import Wanted
 from windlass.kube.errors import Forbidden, Status
@@ -231,7 +231,7 @@ def events(*trees: Tree) -> list[Object[Event]]:
 
 def test_only_the_last_events_are_shown() -> None:
     told = events(*(event(f"{number:02}", MIRROR, last=f"2026-05-01T11:{number:02}:00Z") for number in range(30)))
-    subject = Subject(mapi.Machine, HERE, "worker-0", "mapi-uid")
+    subject = InvolvedObject(mapi.Machine, HERE, "worker-0", "mapi-uid")
 
     found = happenings(reversed(told), [subject], at_most=10)
 
@@ -242,15 +242,15 @@ def test_events_of_an_earlier_object_of_the_name_are_those_of_somebody_else() ->
     earlier = {**MIRROR, "metadata": {**MIRROR["metadata"], "uid": "earlier-uid"}}
     told = events(event("old", earlier, last="2026-05-01T11:00:00Z"))
 
-    assert happenings(told, [Subject(mapi.Machine, HERE, "worker-0", "mapi-uid")], at_most=10) == []
+    assert happenings(told, [InvolvedObject(mapi.Machine, HERE, "worker-0", "mapi-uid")], at_most=10) == []
     # Of one that does not exist any more they are all there is.
-    assert len(happenings(told, [Subject(mapi.Machine, HERE, "worker-0")], at_most=10)) == 1
+    assert len(happenings(told, [InvolvedObject(mapi.Machine, HERE, "worker-0")], at_most=10)) == 1
 
 
 def test_events_of_another_kind_of_the_same_name_are_left_out() -> None:
     told = events(event("old", {**MIRROR, "kind": "MachineSet"}, last="2026-05-01T11:00:00Z"))
 
-    assert happenings(told, [Subject(mapi.Machine, HERE, "worker-0")], at_most=10) == []
+    assert happenings(told, [InvolvedObject(mapi.Machine, HERE, "worker-0")], at_most=10) == []
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_events_of_another_kind_of_the_same_name_are_left_out() -> None:
 def test_an_event_of_the_newer_kind_has_its_time_elsewhere(fields: Tree, last: str) -> None:
     told = events(event("x", MIRROR, last="", **fields))
 
-    (found,) = happenings(told, [Subject(mapi.Machine, HERE, "worker-0")], at_most=10)
+    (found,) = happenings(told, [InvolvedObject(mapi.Machine, HERE, "worker-0")], at_most=10)
 
     assert found.last == last
 

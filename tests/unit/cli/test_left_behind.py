@@ -12,9 +12,9 @@ from windlass.api import mapi
 from windlass.capability.planning import Survey
 from windlass.cli.machine_sync.machines import read
 from windlass.cli.machine_sync.machines.describe import look as describe
-from windlass.cli.machine_sync.migrate import carry_out as migrate
+from windlass.cli.machine_sync.migrate import moving as migrate
 from windlass.cli.machine_sync.migrate import selection
-from windlass.cli.machine_sync.release import carry_out as release
+from windlass.cli.machine_sync.release import releasing as release
 from windlass.cli.machine_sync.selection import Wanted
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
@@ -31,13 +31,13 @@ Look = Callable[[Client], Awaitable[Any]]
 
 
 async def look_before_migrating(client: Client) -> None:
-    subjects = [selection.Subject(mapi.Machine, name) for name in ("a", "b")]
-    await migrate.look(client, PLACES, subjects, request=migrate.Request((), "ClusterAPI"))
+    subjects = [selection.ObjectKey(mapi.Machine, name) for name in ("a", "b")]
+    await migrate.preflights(client, PLACES, subjects, request=migrate.MigrateRequest((), "ClusterAPI"))
 
 
 async def look_at_many_before_migrating(client: Client) -> None:
-    subjects = [selection.Subject(mapi.Machine, str(number)) for number in range(migrate.MANY + 1)]
-    await migrate.look(client, PLACES, subjects, request=migrate.Request((), "ClusterAPI"))
+    subjects = [selection.ObjectKey(mapi.Machine, str(number)) for number in range(migrate.MANY + 1)]
+    await migrate.preflights(client, PLACES, subjects, request=migrate.MigrateRequest((), "ClusterAPI"))
 
 
 async def survey(client: Client) -> None:

@@ -26,19 +26,19 @@ from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.table import Table
 from windlass.cli.machine_sync.actors import Acting, judge
 from windlass.cli.machine_sync.migrate import view
-from windlass.cli.machine_sync.migrate.board import Board, Following
-from windlass.cli.machine_sync.migrate.carry_out import exit_code
+from windlass.cli.machine_sync.migrate.last_seen import Following, LastSeen
 from windlass.cli.machine_sync.migrate.look import refusal
+from windlass.cli.machine_sync.migrate.migrator import MigrationOutcome, MigrationResult
+from windlass.cli.machine_sync.migrate.moving import exit_code
 from windlass.cli.machine_sync.migrate.progress import Bar, Lines
-from windlass.cli.machine_sync.migrate.selection import Subject
-from windlass.cli.machine_sync.migrate.stages import Stage, Step, step
-from windlass.cli.machine_sync.migrate.switch import Outcome, Result
+from windlass.cli.machine_sync.migrate.selection import ObjectKey
+from windlass.cli.machine_sync.migrate.stage import MigrationStage, Reached, how_far
 from windlass.kube.control.seen import Absent, Present, Seen, Unreadable
 from windlass.kube.object import Object
 from windlass.machine_sync.preflight import Answer, Trial, Tried, preflight
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-MACHINE = Subject(mapi.Machine, "w-0")
+MACHINE = ObjectKey(mapi.Machine, "w-0")
 
 # How far one is
 
@@ -57,50 +57,50 @@ def moving(authority: str, *conditions: Any, **changes: Any) -> Seen[Any]:
 @pytest.mark.parametrize(
     ("seen", "stage", "text", "stuck"),
     [
-        (moving("MachineAPI", IN_SYNC), Stage.ASKED, "", False),
+        (moving("MachineAPI", IN_SYNC), MigrationStage.ASKED, "", False),
         (
             moving("MachineAPI", OUT_OF_SYNC),
-            Stage.ASKED,
+            MigrationStage.ASKED,
             "FailedToConvertMAPIMachineToCAPI: spec.taints: no",
             True,
         ),
         (
             moving("Migrating", IN_SYNC, MACHINE_API_ACTS),
-            Stage.MIGRATING,
+            MigrationStage.MIGRATING,
             "waits until the Machine API has paused",
             False,
         ),
-        (moving("Migrating", IN_SYNC, MACHINE_API_PAUSED), Stage.MIGRATING, "", False),
-        (moving("ClusterAPI", RESYNC), Stage.SYNCHRONIZING, "", False),
+        (moving("Migrating", IN_SYNC, MACHINE_API_PAUSED), MigrationStage.MIGRATING, "", False),
+        (moving("ClusterAPI", RESYNC), MigrationStage.SYNCHRONIZING, "", False),
         (
             moving("ClusterAPI", OUT_OF_SYNC),
-            Stage.SYNCHRONIZING,
+            MigrationStage.SYNCHRONIZING,
             "FailedToConvertMAPIMachineToCAPI: spec.taints: no",
             True,
         ),
-        (moving("ClusterAPI", IN_SYNC), Stage.THERE, "", False),
+        (moving("ClusterAPI", IN_SYNC), MigrationStage.THERE, "", False),
         (
             moving("Migrating", spec__authoritativeAPI="MachineAPI"),
-            Stage.LOST,
+            MigrationStage.LOST,
             "somebody set spec.authoritativeAPI to MachineAPI",
             False,
         ),
-        (moving("Migrating", metadata__deletionTimestamp=SINCE), Stage.LOST, "it is being deleted", False),
-        (Absent(), Stage.LOST, "it was deleted", False),
-        (Unreadable(ObjectMeta(), "spec: odd"), Stage.ASKED, "it cannot be read: spec: odd", True),
+        (moving("Migrating", metadata__deletionTimestamp=SINCE), MigrationStage.LOST, "it is being deleted", False),
+        (Absent(), MigrationStage.LOST, "it was deleted", False),
+        (Unreadable(ObjectMeta(), "spec: odd"), MigrationStage.ASKED, "it cannot be read: spec: odd", True),
     ],
 )
-def test_an_object_says_how_far_it_is(seen: Seen[Any], stage: Stage, text: str, stuck: bool) -> None:
-    assert step(seen, "ClusterAPI") == Step(stage, text, stuck)
+def test_an_object_says_how_far_it_is(seen: Seen[Any], stage: MigrationStage, text: str, stuck: bool) -> None:
+    assert how_far(seen, "ClusterAPI") == Reached(stage, text, stuck)
 
 
 def test_on_the_way_back_cluster_api_is_waited_for() -> None:
     seen = moving("Migrating", spec__authoritativeAPI="MachineAPI")
 
-    assert step(seen, "MachineAPI").text == "waits until Cluster API has paused"
+    assert how_far(seen, "MachineAPI").text == "waits until Cluster API has paused"
 
 
-# The board
+# What was heard last
 
 
 def stored(name: str, version: str) -> Object[Any]:
@@ -108,26 +108,26 @@ def stored(name: str, version: str) -> Object[Any]:
 
 
 def test_a_board_knows_nothing_until_it_is_told_and_believes_no_older_state() -> None:
-    board = Board()
-    assert board.latest(MACHINE, since="5") is None
+    last_seen = LastSeen()
+    assert last_seen.latest(MACHINE, since="5") is None
 
-    Following(board, mapi.Machine).put(stored("w-0", "4"))
-    assert board.latest(MACHINE, since="5") is None
+    Following(last_seen, mapi.Machine).put(stored("w-0", "4"))
+    assert last_seen.latest(MACHINE, since="5") is None
 
-    Following(board, mapi.Machine).put(stored("w-0", "5"))
-    assert isinstance(board.latest(MACHINE, since="5"), Present)
+    Following(last_seen, mapi.Machine).put(stored("w-0", "5"))
+    assert isinstance(last_seen.latest(MACHINE, since="5"), Present)
 
 
 async def test_what_is_missing_in_a_new_list_is_gone() -> None:
-    board = Board()
-    sink = Following(board, mapi.Machine)
+    last_seen = LastSeen()
+    sink = Following(last_seen, mapi.Machine)
     await sink.replace({item.key: item for item in (stored("w-0", "4"), stored("w-1", "4"))}, "4")
-    board.bell(MACHINE).clear()
+    last_seen.bell(MACHINE).clear()
 
     await sink.replace({item.key: item for item in (stored("w-1", "4"),)}, "6")
 
-    assert isinstance(board.latest(MACHINE, since="4"), Absent)
-    assert board.bell(MACHINE).is_set()
+    assert isinstance(last_seen.latest(MACHINE, since="4"), Absent)
+    assert last_seen.bell(MACHINE).is_set()
 
 
 # Who acts
@@ -212,8 +212,8 @@ def test_the_report_is_a_table_with_one_answer_per_check() -> None:
 
 def test_the_result_says_from_where_to_where_how_long_and_why_not() -> None:
     endings = [
-        view.Ending(READY, Result(Outcome.MIGRATED, "", 2.345)),
-        view.Ending(REFUSED, Result(Outcome.REFUSED, "it is Provisioning")),
+        view.Ending(READY, MigrationResult(MigrationOutcome.MIGRATED, "", 2.345)),
+        view.Ending(REFUSED, MigrationResult(MigrationOutcome.REFUSED, "it is Provisioning")),
     ]
 
     lines = Table(view.result_columns()).lines(endings)
@@ -237,7 +237,7 @@ def test_the_summary_counts_verdicts() -> None:
 
 
 def test_json_has_every_check_and_result() -> None:
-    results = {MACHINE: Result(Outcome.TIMED_OUT, "migrating", 600.0001)}
+    results = {MACHINE: MigrationResult(MigrationOutcome.TIMED_OUT, "migrating", 600.0001)}
     text = view.as_json([READY], results, target="ClusterAPI", dry_run=False, acting=Acting("Machine sync"))
 
     whole = json.loads(text)
@@ -264,9 +264,9 @@ def test_json_of_a_dry_run_has_reasons_and_no_result() -> None:
 
 def test_lines_say_each_stage_once(capsys: pytest.CaptureFixture[str]) -> None:
     with Lines(2) as lines:
-        lines.step(MACHINE, Step(Stage.ASKED))
-        lines.step(MACHINE, Step(Stage.ASKED))
-        lines.step(MACHINE, Step(Stage.MIGRATING, "waits"))
+        lines.update(MACHINE, Reached(MigrationStage.ASKED))
+        lines.update(MACHINE, Reached(MigrationStage.ASKED))
+        lines.update(MACHINE, Reached(MigrationStage.MIGRATING, "waits"))
         lines.finish(MACHINE, "info", "migrated after 2.0 s")
         lines.say("interrupted")
 
@@ -285,8 +285,8 @@ def test_a_bar_names_what_is_under_way_and_keeps_what_failed(
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     with Bar(2) as bar:
-        bar.step(MACHINE, Step(Stage.MIGRATING))
-        bar.finish(Subject(mapi.Machine, "w-1"), "error", "failed: [no] place for it")
+        bar.update(MACHINE, Reached(MigrationStage.MIGRATING))
+        bar.finish(ObjectKey(mapi.Machine, "w-1"), "error", "failed: [no] place for it")
         bar.say("interrupted")
 
     shown = capsys.readouterr().err
@@ -302,17 +302,21 @@ def test_a_bar_names_what_is_under_way_and_keeps_what_failed(
 @pytest.mark.parametrize(
     ("outcomes", "interrupted", "code"),
     [
-        ([Outcome.MIGRATED, Outcome.THERE], False, Exit.OK),
-        ([Outcome.REQUESTED], False, Exit.OK),
-        ([Outcome.MIGRATED, Outcome.REFUSED], False, Exit.REFUSED),
-        ([Outcome.REFUSED, Outcome.FAILED], False, Exit.FAILED),
-        ([Outcome.FAILED, Outcome.TIMED_OUT, Outcome.NOT_BEGUN], False, Exit.TIMED_OUT),
-        ([Outcome.TIMED_OUT, Outcome.LEFT], True, Exit.INTERRUPTED),
+        ([MigrationOutcome.MIGRATED, MigrationOutcome.THERE], False, Exit.OK),
+        ([MigrationOutcome.REQUESTED], False, Exit.OK),
+        ([MigrationOutcome.MIGRATED, MigrationOutcome.REFUSED], False, Exit.REFUSED),
+        ([MigrationOutcome.REFUSED, MigrationOutcome.FAILED], False, Exit.FAILED),
+        ([MigrationOutcome.FAILED, MigrationOutcome.TIMED_OUT, MigrationOutcome.NOT_BEGUN], False, Exit.TIMED_OUT),
+        ([MigrationOutcome.TIMED_OUT, MigrationOutcome.LEFT], True, Exit.INTERRUPTED),
     ],
 )
-def test_the_exit_code_is_the_worst_that_happened(outcomes: list[Outcome], interrupted: bool, code: Exit) -> None:
-    reports = [REFUSED if outcome is Outcome.REFUSED else READY for outcome in outcomes]
-    results = {Subject(mapi.Machine, str(number)): Result(outcome) for number, outcome in enumerate(outcomes)}
+def test_the_exit_code_is_the_worst_that_happened(
+    outcomes: list[MigrationOutcome], interrupted: bool, code: Exit
+) -> None:
+    reports = [REFUSED if outcome is MigrationOutcome.REFUSED else READY for outcome in outcomes]
+    results = {
+        ObjectKey(mapi.Machine, str(number)): MigrationResult(outcome) for number, outcome in enumerate(outcomes)
+    }
 
     assert exit_code(reports, results, interrupted=interrupted) is code
 

@@ -5,10 +5,10 @@ import pytest
 
 from tests.unit.machine_sync.preflight_cases import look, machine_api, machine_set
 from windlass.api import mapi
-from windlass.cli.machine_sync.migrate.selection import Subject, bare, parse, resolve
+from windlass.cli.machine_sync.migrate.selection import ObjectKey, bare, parse, resolve
 from windlass.kube.control.seen import Absent
 
-MACHINE, SET = Subject(mapi.Machine, "x"), Subject(mapi.MachineSet, "x")
+MACHINE, SET = ObjectKey(mapi.Machine, "x"), ObjectKey(mapi.MachineSet, "x")
 A_MACHINE, A_SET = look(mapi.Machine, machine_api()), look(mapi.MachineSet, machine_set())
 
 
@@ -25,7 +25,7 @@ A_MACHINE, A_SET = look(mapi.Machine, machine_api()), look(mapi.MachineSet, mach
         ("machineset.cluster.x-k8s.io/x", SET),
     ],
 )
-def test_a_name_with_a_kind_is_that(text: str, meant: Subject) -> None:
+def test_a_name_with_a_kind_is_that(text: str, meant: ObjectKey) -> None:
     assert resolve([parse(text)], {}) == [meant]
     assert bare([parse(text)]) == []
 
@@ -54,4 +54,4 @@ def test_a_bare_name_of_both_is_a_usage_error_with_the_remedy() -> None:
 def test_sets_come_first_and_everything_once() -> None:
     words = [parse(text) for text in ("machine/b", "machine/a", "machineset/z", "machine/b")]
 
-    assert [str(subject) for subject in resolve(words, {})] == ["machineset/z", "machine/b", "machine/a"]
+    assert [str(key) for key in resolve(words, {})] == ["machineset/z", "machine/b", "machine/a"]

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from tests.unit.cli.migrate_world import NAMESPACE, PlayedMachineSync, World, machine, subject, synchronized
+from tests.unit.cli.migrate_world import NAMESPACE, PlayedMachineSync, World, key, machine, synchronized
 from windlass.api import mapi
-from windlass.cli.machine_sync.migrate.switch import Outcome
+from windlass.cli.machine_sync.migrate.migrator import MigrationOutcome
 from windlass.kube.errors import Busy, Invalid, Status, TransportError
 from windlass.kube.verbs import PatchType
 from windlass.testing.clock import run
@@ -27,7 +27,7 @@ def test_a_machine_is_asked_for_and_waited_for_until_it_is_synchronized_from_the
 
         results = await there.run("w-0")
 
-        assert results["w-0"].outcome is Outcome.MIGRATED
+        assert results["w-0"].outcome is MigrationOutcome.MIGRATED
         assert results["w-0"].seconds == pytest.approx(3.0)
         stages = [stage for _, stage in there.notebook.steps]
         assert stages == ["asked for", "migrating", "synchronizing", "there"]
@@ -42,7 +42,7 @@ def test_never_more_than_a_wave_is_under_way() -> None:
 
         results = await there.run(*NAMES)
 
-        assert {result.outcome for result in results.values()} == {Outcome.MIGRATED}
+        assert {result.outcome for result in results.values()} == {MigrationOutcome.MIGRATED}
         assert played.most == 3
 
     run(main())
@@ -54,7 +54,7 @@ def test_without_waiting_all_are_asked_for_and_none_is_followed() -> None:
 
         results = await there.run(*NAMES)
 
-        assert {result.outcome for result in results.values()} == {Outcome.REQUESTED}
+        assert {result.outcome for result in results.values()} == {MigrationOutcome.REQUESTED}
         assert {there.spec(name) for name in NAMES} == {"ClusterAPI"}
 
     run(main())
@@ -76,7 +76,7 @@ def test_one_that_is_there_already_or_asked_for_is_not_written() -> None:
 
         results = await moves
 
-        assert {result.outcome for result in results.values()} == {Outcome.MIGRATED}
+        assert {result.outcome for result in results.values()} == {MigrationOutcome.MIGRATED}
 
     run(main())
 
@@ -89,10 +89,10 @@ def test_after_a_failure_the_wave_goes_on_and_no_other_is_begun() -> None:
         results = await there.run(*NAMES)
 
         assert [results[name].outcome for name in NAMES] == [
-            Outcome.MIGRATED,
-            Outcome.FAILED,
-            Outcome.MIGRATED,
-            *[Outcome.NOT_BEGUN] * 4,
+            MigrationOutcome.MIGRATED,
+            MigrationOutcome.FAILED,
+            MigrationOutcome.MIGRATED,
+            *[MigrationOutcome.NOT_BEGUN] * 4,
         ]
         assert results["w-1"].reason == "synchronizing: FailedToConvert: no place for it"
         assert results["w-3"].reason == "machine/w-1 failed before; --keep-going goes on"
@@ -108,7 +108,7 @@ def test_with_keep_going_a_failure_stops_nothing() -> None:
 
         results = await there.run(*NAMES)
 
-        assert [name for name in NAMES if results[name].outcome is not Outcome.MIGRATED] == ["w-1"]
+        assert [name for name in NAMES if results[name].outcome is not MigrationOutcome.MIGRATED] == ["w-1"]
 
     run(main())
 
@@ -125,7 +125,7 @@ def test_a_failure_that_heals_soon_is_none() -> None:
             mapi.Machine, "w-0", healed, type=PatchType.MERGE, namespace=NAMESPACE, subresource="status"
         )
 
-        assert (await moves)["w-0"].outcome is Outcome.MIGRATED
+        assert (await moves)["w-0"].outcome is MigrationOutcome.MIGRATED
 
     run(main())
 
@@ -137,8 +137,8 @@ def test_one_that_takes_too_long_says_what_it_waits_for() -> None:
 
         results = await there.run("w-0", "w-1")
 
-        assert results["w-0"].outcome is Outcome.MIGRATED
-        assert (results["w-1"].outcome, results["w-1"].reason) == (Outcome.TIMED_OUT, "asked for")
+        assert results["w-0"].outcome is MigrationOutcome.MIGRATED
+        assert (results["w-1"].outcome, results["w-1"].reason) == (MigrationOutcome.TIMED_OUT, "asked for")
         assert results["w-1"].seconds == pytest.approx(60.0)
 
     run(main())
@@ -149,7 +149,7 @@ def test_without_a_limit_it_waits_as_long_as_it_takes() -> None:
         there = world("w-0", limit=None)
         PlayedMachineSync(there.api, pace=7200.0)
 
-        assert (await there.run("w-0"))["w-0"].outcome is Outcome.MIGRATED
+        assert (await there.run("w-0"))["w-0"].outcome is MigrationOutcome.MIGRATED
 
     run(main())
 
@@ -165,7 +165,7 @@ def test_somebody_who_takes_the_request_back_fails_it() -> None:
         result = (await moves)["w-0"]
 
         assert (result.outcome, result.reason) == (
-            Outcome.FAILED,
+            MigrationOutcome.FAILED,
             "somebody set spec.authoritativeAPI to MachineAPI",
         )
 
@@ -195,7 +195,7 @@ def test_what_somebody_else_writes_at_the_same_moment_is_no_failure() -> None:
 
         there.api.conflict_by(somebody, "patch", mapi.Machine)
 
-        assert (await there.run("w-0"))["w-0"].outcome is Outcome.MIGRATED
+        assert (await there.run("w-0"))["w-0"].outcome is MigrationOutcome.MIGRATED
 
     run(main())
 
@@ -207,7 +207,7 @@ def test_a_request_without_an_answer_is_looked_after(stored: bool) -> None:
         there.api.lose_answer_next("patch", mapi.Machine, stored=stored)
         PlayedMachineSync(there.api)
 
-        assert (await there.run("w-0"))["w-0"].outcome is Outcome.MIGRATED
+        assert (await there.run("w-0"))["w-0"].outcome is MigrationOutcome.MIGRATED
 
     run(main())
 
@@ -219,7 +219,7 @@ def test_a_server_that_is_away_for_a_while_is_waited_for() -> None:
         there.api.fail_next("get", mapi.Machine, TransportError("nobody there"), times=3)
         there.api.fail_next("patch", mapi.Machine, Busy(Status(message="starting", code=503)), times=2)
 
-        assert (await there.run("w-0"))["w-0"].outcome is Outcome.MIGRATED
+        assert (await there.run("w-0"))["w-0"].outcome is MigrationOutcome.MIGRATED
 
     run(main())
 
@@ -231,8 +231,8 @@ def test_a_request_that_is_refused_fails_with_the_servers_message() -> None:
 
         results = await there.run("w-0", "w-1")
 
-        assert (results["w-0"].outcome, results["w-0"].reason) == (Outcome.FAILED, "policy says no")
-        assert results["w-1"].outcome is Outcome.NOT_BEGUN
+        assert (results["w-0"].outcome, results["w-0"].reason) == (MigrationOutcome.FAILED, "policy says no")
+        assert results["w-1"].outcome is MigrationOutcome.NOT_BEGUN
 
     run(main())
 
@@ -243,7 +243,7 @@ def test_one_that_must_not_move_any_more_is_not_asked_for() -> None:
 
         result = (await there.run("w-0"))["w-0"]
 
-        assert result.outcome is Outcome.FAILED
+        assert result.outcome is MigrationOutcome.FAILED
         assert result.reason.startswith("phase: it is Provisioning")
         assert there.spec("w-0") == "MachineAPI"
 
@@ -263,7 +263,7 @@ def test_one_whose_last_generation_is_not_copied_yet_is_asked_for_and_waited_for
             mapi.Machine, "w-0", caught_up, type=PatchType.MERGE, namespace=NAMESPACE, subresource="status"
         )
 
-        assert (await moves)["w-0"].outcome is Outcome.MIGRATED
+        assert (await moves)["w-0"].outcome is MigrationOutcome.MIGRATED
 
     run(main())
 
@@ -278,7 +278,9 @@ def test_an_interruption_waits_for_the_wave_and_begins_no_other() -> None:
         there.waves.interrupt()
         results = await moves
 
-        assert [results[name].outcome for name in NAMES] == [Outcome.MIGRATED] * 3 + [Outcome.NOT_BEGUN] * 4
+        assert [results[name].outcome for name in NAMES] == [MigrationOutcome.MIGRATED] * 3 + [
+            MigrationOutcome.NOT_BEGUN
+        ] * 4
         assert there.notebook.said == [
             "interrupted: no more are begun, 3 under way are waited for (Ctrl-C again leaves them to Machine sync)"
         ]
@@ -299,9 +301,9 @@ def test_a_second_interruption_leaves_at_once_and_says_where_things_stand() -> N
         results = await moves
 
         assert [results[name].outcome for name in ("w-0", "w-1", "w-2")] == [
-            Outcome.LEFT,
-            Outcome.LEFT,
-            Outcome.NOT_BEGUN,
+            MigrationOutcome.LEFT,
+            MigrationOutcome.LEFT,
+            MigrationOutcome.NOT_BEGUN,
         ]
         assert results["w-0"].reason.startswith("migrating: waits until the Machine API has paused")
         assert results["w-1"].reason == "asked for"
@@ -328,7 +330,7 @@ def test_doing_it_again_takes_up_what_was_left() -> None:
 
         results = await again.run(*NAMES)
 
-        assert {result.outcome for result in results.values()} == {Outcome.MIGRATED}
+        assert {result.outcome for result in results.values()} == {MigrationOutcome.MIGRATED}
 
     run(main())
 
@@ -341,12 +343,12 @@ def test_older_news_than_the_own_request_is_not_believed() -> None:
         moves = asyncio.create_task(there.run("w-0"))
         await there.when(lambda: there.spec("w-0") == "ClusterAPI")
         # A watch that lags brings the time before the request, when spec was another.
-        there.board.put(subject("w-0"), stale)
+        there.last_seen.put(key("w-0"), stale)
         await asyncio.sleep(1)
         PlayedMachineSync(there.api)
         body = {"metadata": {"labels": {"wake": "up"}}}
         await there.api.patch(mapi.Machine, "w-0", body, type=PatchType.MERGE, namespace=NAMESPACE)
 
-        assert (await moves)["w-0"].outcome is Outcome.MIGRATED
+        assert (await moves)["w-0"].outcome is MigrationOutcome.MIGRATED
 
     run(main())

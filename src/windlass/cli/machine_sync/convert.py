@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     metavar="FILE|DIR|-",
     help="File, directory (with those below it), must-gather or - for standard input; may be repeated.",
 )
-@click.option("--to", "target", type=sides.Side(), required=True, help="The API to convert to.")
+@click.option("--to", "target", type=sides.ApiParam(), required=True, help="The API to convert to.")
 @click.option("--status/--no-status", default=True, show_default=True, help="Print the status, too.")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
 @click.option(

@@ -26,7 +26,7 @@ _CALLED = {
 }
 
 
-class Side(click.ParamType[str]):
+class ApiParam(click.ParamType[str]):
     """One of the two APIs, as `spec.authoritativeAPI` has it: `ClusterAPI` or `MachineAPI`."""
 
     name = "side"

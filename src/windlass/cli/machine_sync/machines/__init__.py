@@ -3,7 +3,7 @@
 | module | what it does |
 |---|---|
 | `read` | looks at both sides once |
-| `board` | goes on looking |
+| `live_rows` | goes on looking |
 | `view` | says how rows look |
 | `show`, `follow` | the command, without and with `--watch` |
 """
@@ -83,12 +83,12 @@ def machines(
     import asyncio
 
     from windlass.cli.machine_sync import selection
-    from windlass.cli.machine_sync.machines.show import Request, once
+    from windlass.cli.machine_sync.machines.show import MachinesRequest, once
     from windlass.machine_sync.overview import KINDS
 
     places = sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)
     kinds = [each for each in KINDS if kind in (None, each.name.lower())]
-    request = Request(selection.parse(wanted, kinds=kinds, unsynced=unsynced), form, headings=not no_headers)
+    request = MachinesRequest(selection.parse(wanted, kinds=kinds, unsynced=unsynced), form, headings=not no_headers)
     if not watch:
         return asyncio.run(once(settings, places, request))
 

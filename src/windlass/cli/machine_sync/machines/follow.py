@@ -11,16 +11,23 @@ from windlass.cli.conventions.connection import connect
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.settings import Settings
 from windlass.cli.machine_sync.machines import view
-from windlass.cli.machine_sync.machines.board import Board
+from windlass.cli.machine_sync.machines.live_rows import LiveRows
 from windlass.cli.machine_sync.machines.read import look_at
-from windlass.cli.machine_sync.machines.show import Request, listings, note_idle, report_troubles, summary, why_idle
+from windlass.cli.machine_sync.machines.show import (
+    MachinesRequest,
+    listings,
+    note_idle,
+    report_troubles,
+    summary,
+    why_idle,
+)
 from windlass.cli.machine_sync.selection import Selection
 from windlass.kube.process import logs
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import AnyRow
 
 
-async def follow(settings: Settings, places: Namespaces, request: Request) -> Exit:
+async def follow(settings: Settings, places: Namespaces, request: MachinesRequest) -> Exit:
     """`windlass machines --watch`: until it is interrupted."""
     logs.configure(level=settings.log_level or "error", format="console")
     async with connect(settings) as client:
@@ -28,14 +35,14 @@ async def follow(settings: Settings, places: Namespaces, request: Request) -> Ex
         first = await look_at(client, places, request.selection.kinds)
         report_troubles(listings(first))
         note_idle(await why_idle(client, places))
-        board = Board(client, places, first)
+        live_rows = LiveRows(client, places, first)
         async with asyncio.TaskGroup() as tasks:
-            for run in board.runs:
+            for run in live_rows.runs:
                 tasks.create_task(run())
             if request.form in ("table", "wide") and sys.stdout.isatty():
-                await _live(board, request)
+                await _live(live_rows, request)
             else:
-                await _lines(board, request)
+                await _lines(live_rows, request)
     return Exit.OK
 
 
@@ -61,7 +68,7 @@ class Passage:
         return passing
 
 
-async def _lines(board: Board, request: Request) -> None:
+async def _lines(live_rows: LiveRows, request: MachinesRequest) -> None:
     """Every row once, then each row again when it changes, as `kubectl get -w` does."""
     tables, passage = request.tables(), Passage(request.selection)
     show: dict[str, Callable[[AnyRow], str]] = {
@@ -69,14 +76,14 @@ async def _lines(board: Board, request: Request) -> None:
         "yaml": lambda row: "---\n" + view.as_yaml(view.tree(row)),
         "name": view.name,
     }
-    async for changed in board.changes():
+    async for changed in live_rows.changes():
         rows = passage.of(changed)
         if rows:
             lines = [show[request.form](row) for row in rows] if request.form in show else tables.lines(rows)
             click.echo("\n".join(lines))
 
 
-async def _live(board: Board, request: Request) -> None:
+async def _live(live_rows: LiveRows, request: MachinesRequest) -> None:
     """The tables in place, redrawn with every change and each second for the ages."""
     from rich.console import Console
     from rich.live import Live
@@ -85,7 +92,7 @@ async def _live(board: Board, request: Request) -> None:
     tables, selection = request.tables(), request.selection
 
     def picture() -> Text:
-        found = [row for row in board.rows() if selection.names(row)]
+        found = [row for row in live_rows.rows() if selection.names(row)]
         lines = tables.page(row for row in found if selection.shows(row))
         if selection.unsynced and found and not lines:
             lines = [summary(found, selection)]
@@ -96,5 +103,5 @@ async def _live(board: Board, request: Request) -> None:
         while True:
             live.update(picture(), refresh=True)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(board.changed.wait(), timeout=1.0)
-            board.changed.clear()
+                await asyncio.wait_for(live_rows.changed.wait(), timeout=1.0)
+            live_rows.changed.clear()

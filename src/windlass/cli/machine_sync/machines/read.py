@@ -21,7 +21,7 @@ class Listing(NamedTuple):
     trouble: KubeError | None = None
 
 
-class Look(NamedTuple):
+class BothSides(NamedTuple):
     """One kind on both sides."""
 
     kind: AnyKind
@@ -33,7 +33,7 @@ class Look(NamedTuple):
         return self.kind.join(self.machine_api.items, self.cluster_api.items)
 
 
-async def look_at(client: Api, places: Namespaces, kinds: Sequence[AnyKind]) -> list[Look]:
+async def look_at(client: Api, places: Namespaces, kinds: Sequence[AnyKind]) -> list[BothSides]:
     """Both sides of each kind. Raises KubeErrors that are not about one listing alone."""
     return await together(_both_sides(client, places, kind) for kind in kinds)
 
@@ -45,11 +45,11 @@ def decoded(item: Object[Any]) -> Found:
     return found
 
 
-async def _both_sides(client: Api, places: Namespaces, kind: AnyKind) -> Look:
+async def _both_sides(client: Api, places: Namespaces, kind: AnyKind) -> BothSides:
     left, right = await both(
         _listing(client, kind.machine_api, places.machine_api), _listing(client, kind.cluster_api, places.cluster_api)
     )
-    return Look(kind, left, right)
+    return BothSides(kind, left, right)
 
 
 async def _listing(client: Api, kind: type[K], namespace: str) -> Listing:

@@ -17,7 +17,7 @@ from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.settings import Settings
 from windlass.cli.machine_sync.actors import who_acts
 from windlass.cli.machine_sync.machines import view
-from windlass.cli.machine_sync.machines.read import Listing, Look, look_at
+from windlass.cli.machine_sync.machines.read import BothSides, Listing, look_at
 from windlass.cli.machine_sync.selection import Selection
 from windlass.kube.client import Client
 from windlass.kube.errors import KubeError
@@ -26,7 +26,7 @@ from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import AnyRow
 
 
-class Request(NamedTuple):
+class MachinesRequest(NamedTuple):
     """What to print, and in which form."""
 
     selection: Selection
@@ -42,7 +42,7 @@ class Request(NamedTuple):
         )
 
 
-async def once(settings: Settings, places: Namespaces, request: Request) -> Exit:
+async def once(settings: Settings, places: Namespaces, request: MachinesRequest) -> Exit:
     """`windlass machines`. Raises KubeErrors that concern everything."""
     selection = request.selection
     async with connect(settings) as client:
@@ -79,7 +79,7 @@ def note_idle(why: str) -> None:
         click.echo(f"note: {why}", err=True)
 
 
-def render(request: Request, rows: Sequence[AnyRow], troubles: Sequence[tuple[str, KubeError]]) -> list[str]:
+def render(request: MachinesRequest, rows: Sequence[AnyRow], troubles: Sequence[tuple[str, KubeError]]) -> list[str]:
     """The rows as lines of standard output."""
     said = [(resource, str(error)) for resource, error in troubles]
     match request.form:
@@ -93,7 +93,7 @@ def render(request: Request, rows: Sequence[AnyRow], troubles: Sequence[tuple[st
             return request.tables().page(rows)
 
 
-def listings(looks: Iterable[Look]) -> list[Listing]:
+def listings(looks: Iterable[BothSides]) -> list[Listing]:
     return [listing for look in looks for listing in (look.machine_api, look.cluster_api)]
 
 

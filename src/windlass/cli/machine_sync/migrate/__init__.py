@@ -7,10 +7,10 @@ succeed, asks for a few objects at a time, and waits until each is at rest on th
 |---|---|
 | `selection` | which objects are meant |
 | `look` | everything that `windlass.machine_sync.preflight` wants to know of them |
-| `carry_out` | the command from beginning to end |
+| `moving` | the command from beginning to end |
 | `waves` | a few at a time; what a failure and Ctrl-C stop |
-| `switch` | one object: asked for, followed, there |
-| `board`, `stages` | the objects as they are now, and how far that is |
+| `migrator` | one object: asked for, followed, there |
+| `last_seen`, `stage` | the objects as they are now, and how far that is |
 | `progress`, `view` | what people see meanwhile, and what the command prints |
 """
 
@@ -31,7 +31,7 @@ IN_FLIGHT = 5
     "-l", "--selector", metavar="LABELS", help="Those of them that have these labels, as kubectl takes them: a=b,c!=d."
 )
 @click.option("--with-machines", is_flag=True, help="With each MachineSet also the Machines that it owns.")
-@click.option("--to", "target", type=sides.Side(), required=True, help="The new authority.")
+@click.option("--to", "target", type=sides.ApiParam(), required=True, help="The new authority.")
 @click.option("--dry-run", is_flag=True, help="Report what would happen to each, and change nothing.")
 @click.option(
     "--wait/--no-wait", default=True, show_default=True, help="Wait until each is synchronized from its new authority."
@@ -87,14 +87,14 @@ def command(
     import asyncio
 
     from windlass.cli.conventions import terminal
-    from windlass.cli.machine_sync.migrate import carry_out
+    from windlass.cli.machine_sync.migrate import moving
 
     if [every, selector is not None, bool(wanted)].count(True) != 1:
         raise click.UsageError("say what to migrate: either NAMEs, or --selector, or --all")
     asking = not (wanted or yes or dry_run)
     if asking:
         terminal.need("--all" if every else "--selector")
-    request = carry_out.Request(
+    request = moving.MigrateRequest(
         wanted=wanted,
         selector=selector or "",
         with_machines=with_machines,
@@ -108,4 +108,4 @@ def command(
         form=form,
     )
     places = sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)
-    return asyncio.run(carry_out.migrate(settings, places, request))
+    return asyncio.run(moving.migrate(settings, places, request))

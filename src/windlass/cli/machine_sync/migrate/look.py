@@ -14,7 +14,7 @@ from windlass.api.config import Infrastructure
 from windlass.api.meta import K
 from windlass.capability.together import together
 from windlass.cli.conventions import complaints
-from windlass.cli.machine_sync.migrate.selection import Subject
+from windlass.cli.machine_sync.migrate.selection import ObjectKey
 from windlass.kube.client import Client, paths
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Reader, Seen, seen
 from windlass.kube.errors import BadRequest, Forbidden, Invalid, NotFound, NotServed
@@ -60,22 +60,22 @@ class Looker:
     """Looks at candidates for `target`. `together`: what shall move there along with them."""
 
     def __init__(
-        self, reader: Reader, *, places: Namespaces, target: str, together: Collection[Subject] = frozenset()
+        self, reader: Reader, *, places: Namespaces, target: str, together: Collection[ObjectKey] = frozenset()
     ) -> None:
         self._reader = reader
         self._places = places
         self._target = target
         self._together = frozenset(together)
 
-    async def machine_api(self, subject: Subject) -> Look[Any]:
-        return await self._see(subject.kind, subject.name, self._places.machine_api)
+    async def machine_api(self, key: ObjectKey) -> Look[Any]:
+        return await self._see(key.kind, key.name, self._places.machine_api)
 
-    async def __call__(self, subject: Subject) -> Candidate:
+    async def __call__(self, key: ObjectKey) -> Candidate:
         """Everything but the dry run."""
         machine_api, cluster_api, infrastructure = await together(
             [
-                self.machine_api(subject),
-                self._see(_TWIN[subject.kind], subject.name, self._places.cluster_api),
+                self.machine_api(key),
+                self._see(_TWIN[key.kind], key.name, self._places.cluster_api),
                 self._see(Infrastructure, "cluster", None),
             ]
         )
@@ -84,12 +84,12 @@ class Looker:
             [
                 self._infra(cluster_api, platform),
                 self._infra_cluster(cluster_api, infrastructure, platform),
-                self._owner(subject, machine_api),
+                self._owner(key, machine_api),
             ]
         )
         return Candidate(
-            kind=subject.kind,
-            name=subject.name,
+            kind=key.kind,
+            name=key.name,
             target=self._target,
             machine_api=machine_api,
             cluster_api=cluster_api,
@@ -97,7 +97,8 @@ class Looker:
             infra_cluster=infra_cluster,
             infrastructure=infrastructure,
             owner=owner,
-            owner_moves=isinstance(owner, Present) and Subject(mapi.MachineSet, owner.metadata.name) in self._together,
+            owner_moves=isinstance(owner, Present)
+            and ObjectKey(mapi.MachineSet, owner.metadata.name) in self._together,
         )
 
     async def _infra(self, cluster_api: Look[Any], platform: Platform | None) -> Look[Any]:
@@ -120,8 +121,8 @@ class Looker:
             return Absent()
         return await self._see(platform.infra_cluster, name, self._places.cluster_api)
 
-    async def _owner(self, subject: Subject, machine_api: Look[Any]) -> Look[Any]:
-        if subject.kind is not mapi.Machine or not isinstance(machine_api, Present):
+    async def _owner(self, key: ObjectKey, machine_api: Look[Any]) -> Look[Any]:
+        if key.kind is not mapi.Machine or not isinstance(machine_api, Present):
             return Absent()
         name = owning_set(machine_api.metadata)
         return await self._see(mapi.MachineSet, name, self._places.machine_api) if name else Absent()

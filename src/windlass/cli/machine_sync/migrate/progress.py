@@ -6,14 +6,14 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from windlass.cli.conventions import complaints
-from windlass.cli.machine_sync.migrate.selection import Subject
-from windlass.cli.machine_sync.migrate.stages import Stage, Step
+from windlass.cli.machine_sync.migrate.selection import ObjectKey
+from windlass.cli.machine_sync.migrate.stage import MigrationStage, Reached
 
 _NAMED = 3
 """Objects under way that the bar names."""
 
 
-class Audience(Protocol):
+class ProgressView(Protocol):
     """Who is told. To be entered with `with`."""
 
     def __enter__(self) -> Self: ...
@@ -22,11 +22,11 @@ class Audience(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-    def step(self, subject: Subject, step: Step) -> None:
+    def update(self, key: ObjectKey, reached: Reached) -> None:
         """It is this far; also said when nothing has changed."""
         ...
 
-    def finish(self, subject: Subject, severity: str, text: str) -> None:
+    def finish(self, key: ObjectKey, severity: str, text: str) -> None:
         """It is at rest."""
         ...
 
@@ -35,7 +35,7 @@ class Audience(Protocol):
         ...
 
 
-def audience(total: int) -> Audience:
+def progress_view(total: int) -> ProgressView:
     """For whoever reads standard error."""
     redrawn = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     return Bar(total) if redrawn else Lines(total)
@@ -47,7 +47,7 @@ class Lines:
     def __init__(self, total: int) -> None:
         self._total = total
         self._done = 0
-        self._last: dict[Subject, str] = {}
+        self._last: dict[ObjectKey, str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -57,15 +57,15 @@ class Lines:
     ) -> None:
         pass
 
-    def step(self, subject: Subject, step: Step) -> None:
+    def update(self, key: ObjectKey, reached: Reached) -> None:
         # That it is there is said by `finish`.
-        if step.stage is not Stage.THERE and self._last.get(subject) != str(step):
-            self._last[subject] = str(step)
-            complaints.say("info", f"{subject}: {step}")
+        if reached.stage is not MigrationStage.THERE and self._last.get(key) != str(reached):
+            self._last[key] = str(reached)
+            complaints.say("info", f"{key}: {reached}")
 
-    def finish(self, subject: Subject, severity: str, text: str) -> None:
+    def finish(self, key: ObjectKey, severity: str, text: str) -> None:
         self._done += 1
-        complaints.say(severity, f"{subject}: {text} ({self._done}/{self._total})")
+        complaints.say(severity, f"{key}: {text} ({self._done}/{self._total})")
 
     def say(self, text: str) -> None:
         complaints.say("info", text)
@@ -79,7 +79,7 @@ class Bar:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
         from rich.table import Column
 
-        self._moving: dict[Subject, Step] = {}
+        self._moving: dict[ObjectKey, Reached] = {}
         columns: tuple[Any, ...] = (
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
@@ -99,22 +99,22 @@ class Bar:
     ) -> None:
         self._progress.stop()
 
-    def step(self, subject: Subject, step: Step) -> None:
-        self._moving[subject] = step
+    def update(self, key: ObjectKey, reached: Reached) -> None:
+        self._moving[key] = reached
         self._describe()
 
-    def finish(self, subject: Subject, severity: str, text: str) -> None:
-        self._moving.pop(subject, None)
+    def finish(self, key: ObjectKey, severity: str, text: str) -> None:
+        self._moving.pop(key, None)
         self._progress.advance(self._task)
         self._describe()
         if severity != "info":
-            self._print(f"{severity}: {subject}: {text}")
+            self._print(f"{severity}: {key}: {text}")
 
     def say(self, text: str) -> None:
         self._print(f"info: {text}")
 
     def _describe(self) -> None:
-        named = [f"{subject} {step.stage}" for subject, step in list(self._moving.items())[:_NAMED]]
+        named = [f"{key} {reached.stage}" for key, reached in list(self._moving.items())[:_NAMED]]
         more = len(self._moving) - len(named)
         self._progress.update(self._task, description=", ".join(named) + (f" and {more} more" if more else ""))
 

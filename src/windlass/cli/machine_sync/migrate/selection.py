@@ -30,7 +30,7 @@ from windlass.machine_sync.preflight.report import Kind
 KINDS: tuple[Kind, ...] = (mapi.MachineSet, mapi.Machine)
 
 
-class Subject(NamedTuple):
+class ObjectKey(NamedTuple):
     """One object of the Machine API."""
 
     kind: Kind
@@ -57,19 +57,19 @@ def parse(text: str) -> Word:
     return Word(kind, name)
 
 
-def resolve(words: Sequence[Word], found: dict[Subject, Look[Any]]) -> list[Subject]:
+def resolve(words: Sequence[Word], found: dict[ObjectKey, Look[Any]]) -> list[ObjectKey]:
     """What is meant by `words`, MachineSets first, each once. `found`: what there is under bare names, by kind.
 
     Raises UsageError for a bare name that is ambiguous.
     """
     meant = [_meant(word, found) for word in words]
-    return sorted(dict.fromkeys(meant), key=lambda subject: KINDS.index(subject.kind))
+    return sorted(dict.fromkeys(meant), key=lambda key: KINDS.index(key.kind))
 
 
-def _meant(word: Word, found: dict[Subject, Look[Any]]) -> Subject:
+def _meant(word: Word, found: dict[ObjectKey, Look[Any]]) -> ObjectKey:
     if word.kind is not None:
-        return Subject(word.kind, word.name)
-    machine, machine_set = Subject(mapi.Machine, word.name), Subject(mapi.MachineSet, word.name)
+        return ObjectKey(word.kind, word.name)
+    machine, machine_set = ObjectKey(mapi.Machine, word.name), ObjectKey(mapi.MachineSet, word.name)
     if not isinstance(found.get(machine_set), Present | Unreadable):
         return machine
     if isinstance(found.get(machine), Present | Unreadable):
@@ -79,32 +79,32 @@ def _meant(word: Word, found: dict[Subject, Look[Any]]) -> Subject:
     return machine_set
 
 
-def bare(words: Sequence[Word]) -> list[Subject]:
+def bare(words: Sequence[Word]) -> list[ObjectKey]:
     """What has to be looked up before `resolve` knows."""
-    return [Subject(kind, word.name) for word in words if word.kind is None for kind in KINDS]
+    return [ObjectKey(kind, word.name) for word in words if word.kind is None for kind in KINDS]
 
 
-async def every(client: Client, places: Namespaces, *, labels: str = "") -> list[Subject]:
+async def every(client: Client, places: Namespaces, *, labels: str = "") -> list[ObjectKey]:
     """All Machines and MachineSets of the Machine API with these labels, MachineSets first, by name.
 
     Raises KubeErrors of listing.
     """
     listed = await together(_listed(client, kind, places.machine_api, labels=labels) for kind in KINDS)
     return [
-        Subject(kind, name)
+        ObjectKey(kind, name)
         for kind, found in zip(KINDS, listed, strict=True)
         for name in sorted(meta.name for meta in found)
     ]
 
 
-async def with_machines(client: Client, places: Namespaces, chosen: Sequence[Subject]) -> list[Subject]:
+async def with_machines(client: Client, places: Namespaces, chosen: Sequence[ObjectKey]) -> list[ObjectKey]:
     """`chosen`, and the Machines that the MachineSets among them own. Raises KubeErrors of listing."""
-    sets = {subject.name for subject in chosen if subject.kind is mapi.MachineSet}
+    sets = {key.name for key in chosen if key.kind is mapi.MachineSet}
     if not sets:
         return list(chosen)
     machines = await _listed(client, mapi.Machine, places.machine_api)
-    owned = [Subject(mapi.Machine, meta.name) for meta in machines if owning_set(meta) in sets]
-    return list(dict.fromkeys([*chosen, *sorted(owned, key=lambda subject: subject.name)]))
+    owned = [ObjectKey(mapi.Machine, meta.name) for meta in machines if owning_set(meta) in sets]
+    return list(dict.fromkeys([*chosen, *sorted(owned, key=lambda key: key.name)]))
 
 
 async def _listed(client: Client, kind: Kind, namespace: str, *, labels: str = "") -> list[ObjectMeta]:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from windlass.cli.conventions.table import Cell, Column
 from windlass.cli.machine_sync.actors import Acting
-from windlass.cli.machine_sync.migrate.selection import Subject
-from windlass.cli.machine_sync.migrate.switch import Outcome, Result
+from windlass.cli.machine_sync.migrate.migrator import MigrationOutcome, MigrationResult
+from windlass.cli.machine_sync.migrate.selection import ObjectKey
 from windlass.machine_sync.preflight import Answer, Check, Report, Verdict
 
 NOTHING = "-"
@@ -16,12 +16,12 @@ _NAMED = 3
 _ANSWER_COLOURS = {Answer.YES: "green", Answer.NO: "red", Answer.WARNING: "yellow", Answer.UNKNOWN: "yellow"}
 _VERDICT_COLOURS = {Verdict.READY: "green", Verdict.REFUSED: "red", Verdict.UNDER_WAY: "yellow"}
 _OUTCOME_COLOURS = {
-    Outcome.MIGRATED: "green",
-    Outcome.REFUSED: "red",
-    Outcome.FAILED: "red",
-    Outcome.TIMED_OUT: "red",
-    Outcome.LEFT: "yellow",
-    Outcome.NOT_BEGUN: "yellow",
+    MigrationOutcome.MIGRATED: "green",
+    MigrationOutcome.REFUSED: "red",
+    MigrationOutcome.FAILED: "red",
+    MigrationOutcome.TIMED_OUT: "red",
+    MigrationOutcome.LEFT: "yellow",
+    MigrationOutcome.NOT_BEGUN: "yellow",
 }
 _SEVERITIES = {Answer.NO: "error", Answer.UNKNOWN: "warning", Answer.WARNING: "warning", Answer.NOTE: "note"}
 
@@ -30,11 +30,11 @@ class Ending(NamedTuple):
     """One object at the end of the command."""
 
     report: Report
-    result: Result
+    result: MigrationResult
 
 
-def subject_of(report: Report) -> Subject:
-    return Subject(report.kind, report.name)
+def key_of(report: Report) -> ObjectKey:
+    return ObjectKey(report.kind, report.name)
 
 
 def report_columns() -> list[Column[Report]]:
@@ -82,19 +82,24 @@ def summary(reports: Sequence[Report]) -> str:
 
 
 def as_json(
-    reports: Sequence[Report], results: Mapping[Subject, Result], *, target: str, dry_run: bool, acting: Acting
+    reports: Sequence[Report],
+    results: Mapping[ObjectKey, MigrationResult],
+    *,
+    target: str,
+    dry_run: bool,
+    acting: Acting,
 ) -> str:
     """The one object of `-o json`. `results` is empty in a dry run."""
     whole = {
         "target": target,
         "dryRun": dry_run,
         "controller": acting.who,
-        "items": [_item(report, results.get(subject_of(report))) for report in reports],
+        "items": [_item(report, results.get(key_of(report))) for report in reports],
     }
     return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
-def _item(report: Report, result: Result | None) -> dict[str, Any]:
+def _item(report: Report, result: MigrationResult | None) -> dict[str, Any]:
     return {
         "kind": report.kind.RESOURCE.kind,
         "name": report.name,
@@ -126,9 +131,9 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _seconds(result: Result) -> str:
+def _seconds(result: MigrationResult) -> str:
     return NOTHING if result.seconds is None else f"{result.seconds:.1f}s"
 
 
-def _rounded(result: Result) -> float | None:
+def _rounded(result: MigrationResult) -> float | None:
     return None if result.seconds is None else round(result.seconds, 3)

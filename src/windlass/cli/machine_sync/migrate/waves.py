@@ -10,75 +10,75 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-from windlass.cli.machine_sync.migrate.progress import Audience
-from windlass.cli.machine_sync.migrate.selection import Subject
-from windlass.cli.machine_sync.migrate.switch import Outcome, Result
+from windlass.cli.machine_sync.migrate.migrator import MigrationOutcome, MigrationResult
+from windlass.cli.machine_sync.migrate.progress import ProgressView
+from windlass.cli.machine_sync.migrate.selection import ObjectKey
 
-_FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
+_FAILURES = (MigrationOutcome.FAILED, MigrationOutcome.TIMED_OUT)
 
 
 class Waves:
-    """`size` objects at a time through `switch`. `where` says how far one is that was left."""
+    """`size` objects at a time through `migrator`. `where` says how far one is that was left."""
 
     def __init__(
         self,
-        switch: Callable[[Subject], Awaitable[Result]],
-        where: Callable[[Subject], str],
+        migrator: Callable[[ObjectKey], Awaitable[MigrationResult]],
+        where: Callable[[ObjectKey], str],
         *,
         size: int,
         keep_going: bool,
-        tell: Audience,
+        tell: ProgressView,
     ) -> None:
-        self._switch = switch
+        self._migrator = migrator
         self._where = where
         self._size = size
         self._keep_going = keep_going
         self._tell = tell
-        self._moving: dict[Subject, asyncio.Task[Result]] = {}
+        self._moving: dict[ObjectKey, asyncio.Task[MigrationResult]] = {}
         self._failed = ""
         self.interrupted = False
 
-    async def run(self, subjects: Sequence[Subject]) -> dict[Subject, Result]:
+    async def run(self, keys: Sequence[ObjectKey]) -> dict[ObjectKey, MigrationResult]:
         """The result of each."""
-        results: dict[Subject, Result] = {}
-        for wave in _split(subjects, self._size):
+        results: dict[ObjectKey, MigrationResult] = {}
+        for wave in _split(keys, self._size):
             if self.interrupted or (self._failed and not self._keep_going):
                 why = "interrupted" if self.interrupted else f"{self._failed} failed before; --keep-going goes on"
-                results |= {subject: Result(Outcome.NOT_BEGUN, why) for subject in wave}
+                results |= {key: MigrationResult(MigrationOutcome.NOT_BEGUN, why) for key in wave}
                 continue
             results |= await self._run(wave)
         return results
 
     def interrupt(self) -> None:
         """Once: begin no more. Twice: leave those that are under way."""
-        under_way = [subject for subject, task in self._moving.items() if not task.done()]
+        under_way = [key for key, task in self._moving.items() if not task.done()]
         if self.interrupted:
-            for subject in under_way:
-                self._moving[subject].cancel()
+            for key in under_way:
+                self._moving[key].cancel()
             return
         self.interrupted = True
         count = f"{len(under_way)} under way {'is' if len(under_way) == 1 else 'are'} waited for"
         self._tell.say(f"interrupted: no more are begun, {count} (Ctrl-C again leaves them to Machine sync)")
 
-    async def _run(self, wave: Sequence[Subject]) -> dict[Subject, Result]:
-        self._moving = {subject: asyncio.create_task(_as_task(self._switch(subject))) for subject in wave}
+    async def _run(self, wave: Sequence[ObjectKey]) -> dict[ObjectKey, MigrationResult]:
+        self._moving = {key: asyncio.create_task(_as_task(self._migrator(key))) for key in wave}
         await asyncio.wait(self._moving.values())
         results = {}
-        for subject, task in self._moving.items():
+        for key, task in self._moving.items():
             if task.cancelled():
-                results[subject] = Result(Outcome.LEFT, self._where(subject))
-                self._tell.finish(subject, "warning", f"{Outcome.LEFT}: {self._where(subject)}")
+                results[key] = MigrationResult(MigrationOutcome.LEFT, self._where(key))
+                self._tell.finish(key, "warning", f"{MigrationOutcome.LEFT}: {self._where(key)}")
             else:
-                results[subject] = task.result()
-            if not self._failed and results[subject].outcome in _FAILURES:
-                self._failed = str(subject)
+                results[key] = task.result()
+            if not self._failed and results[key].outcome in _FAILURES:
+                self._failed = str(key)
         return results
 
 
-async def _as_task(result: Awaitable[Result]) -> Result:
+async def _as_task(result: Awaitable[MigrationResult]) -> MigrationResult:
     return await result
 
 
-def _split(subjects: Sequence[Subject], size: int) -> Iterator[Sequence[Subject]]:
-    for start in range(0, len(subjects), size):
-        yield subjects[start : start + size]
+def _split(keys: Sequence[ObjectKey], size: int) -> Iterator[Sequence[ObjectKey]]:
+    for start in range(0, len(keys), size):
+        yield keys[start : start + size]

@@ -43,7 +43,7 @@ def command(
 
     from windlass.cli.conventions import terminal
     from windlass.cli.machine_sync import selection
-    from windlass.cli.machine_sync.release import carry_out
+    from windlass.cli.machine_sync.release import releasing
 
     if every == bool(wanted):
         raise click.UsageError("say which machines: either NAMEs, or --all")
@@ -51,5 +51,5 @@ def command(
     if asking:
         terminal.need("--all")
     places = sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)
-    request = carry_out.Request(selection.parse(wanted), dry_run=dry_run, ask=asking, force=force)
-    return asyncio.run(carry_out.release(settings, places, request))
+    request = releasing.ReleaseRequest(selection.parse(wanted), dry_run=dry_run, ask=asking, force=force)
+    return asyncio.run(releasing.release(settings, places, request))

@@ -125,7 +125,7 @@ def infrastructure_of(found: Object[Any]) -> Reference | None:
     return Reference(kind, name) if kind and name else None
 
 
-class Subject(NamedTuple):
+class InvolvedObject(NamedTuple):
     """What Events may be about: an object, or (without uid) any that had this name."""
 
     kind: type[KubernetesObject]
@@ -134,7 +134,7 @@ class Subject(NamedTuple):
     uid: str = ""
 
 
-def happenings(events: Iterable[Object[Event]], subjects: Sequence[Subject], *, at_most: int) -> list[Happening]:
+def happenings(events: Iterable[Object[Event]], subjects: Sequence[InvolvedObject], *, at_most: int) -> list[Happening]:
     """The last of the `events` about `subjects`, newest last."""
     looked = (seen(event) for event in events)
     told = (found.object for found in looked if isinstance(found, Present))
@@ -155,7 +155,7 @@ def _happening(event: Event) -> Happening:
     )
 
 
-def _is_about(event: Event, subject: Subject) -> bool:
+def _is_about(event: Event, subject: InvolvedObject) -> bool:
     """The version of the API does not matter: it is that of whoever told."""
     about, resource = event.involved_object, subject.kind.RESOURCE
     same_kind = (about.kind, _group(about.api_version)) == (resource.kind, resource.group)

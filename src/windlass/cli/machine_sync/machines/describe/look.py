@@ -13,7 +13,7 @@ from windlass.capability.together import both, together
 from windlass.cli.machine_sync.machines.describe.facts import (
     Described,
     Happening,
-    Subject,
+    InvolvedObject,
     described,
     happenings,
     infrastructure_of,
@@ -125,7 +125,7 @@ class _Sides:
             _subject(self._kind.cluster_api, self._places.cluster_api, self._name, self.cluster_api),
         ]
         if infra is not None:
-            subjects.append(Subject(infra.kind, self._places.cluster_api, infra.name, infra.uid))
+            subjects.append(InvolvedObject(infra.kind, self._places.cluster_api, infra.name, infra.uid))
         asked = sorted({(subject.namespace, subject.name) for subject in subjects})
         listed = await together(self._events(namespace, name) for namespace, name in asked)
         return happenings([event for events in listed for event in events], subjects, at_most=EVENTS)
@@ -180,5 +180,5 @@ def _described(item: Object[Any] | None) -> Described | None:
     return described(item) if item is not None else None
 
 
-def _subject(kind: type[KubernetesObject], namespace: str, name: str, found: Object[Any] | None) -> Subject:
-    return Subject(kind, namespace, name, found.uid if found is not None else "")
+def _subject(kind: type[KubernetesObject], namespace: str, name: str, found: Object[Any] | None) -> InvolvedObject:
+    return InvolvedObject(kind, namespace, name, found.uid if found is not None else "")

@@ -19,11 +19,11 @@ from windlass.cli.conventions.settings import Settings
 from windlass.cli.conventions.table import Table
 from windlass.cli.machine_sync.actors import who_acts
 from windlass.cli.machine_sync.migrate import selection, view
-from windlass.cli.machine_sync.migrate.board import Board, Following
+from windlass.cli.machine_sync.migrate.last_seen import Following, LastSeen
 from windlass.cli.machine_sync.migrate.look import Lists, Looker, try_out
-from windlass.cli.machine_sync.migrate.progress import Audience, audience
-from windlass.cli.machine_sync.migrate.selection import KINDS, Subject
-from windlass.cli.machine_sync.migrate.switch import Outcome, Result, Switch
+from windlass.cli.machine_sync.migrate.migrator import MigrationOutcome, MigrationResult, Migrator
+from windlass.cli.machine_sync.migrate.progress import ProgressView, progress_view
+from windlass.cli.machine_sync.migrate.selection import KINDS, ObjectKey
 from windlass.cli.machine_sync.migrate.waves import Waves
 from windlass.kube.cache.reflector import Reflector
 from windlass.kube.client import Client
@@ -43,10 +43,10 @@ AT_ONCE = 16
 TROUBLE_AFTER = 2.0
 """Seconds between looks at how following is doing."""
 
-_AT_REST = {Verdict.THERE: Outcome.THERE, Verdict.REFUSED: Outcome.REFUSED}
+_AT_REST = {Verdict.THERE: MigrationOutcome.THERE, Verdict.REFUSED: MigrationOutcome.REFUSED}
 
 
-class Request(NamedTuple):
+class MigrateRequest(NamedTuple):
     """What to move, where to (`target`), and how. `timeout` in seconds, None for ever.
 
     Nothing `wanted`: all that has the labels of `selector`. `with_machines`: with each MachineSet what it owns.
@@ -65,27 +65,27 @@ class Request(NamedTuple):
     form: str = "table"
 
 
-async def migrate(settings: Settings, places: Namespaces, request: Request) -> Exit:
+async def migrate(settings: Settings, places: Namespaces, request: MigrateRequest) -> Exit:
     """`windlass migrate`. Raises KubeErrors of looking; those of moving one object are its result."""
     # What goes wrong with following is said in our own words.
     logs.configure(level=settings.log_level or "error", format="console")
     async with connect(settings) as client:
-        subjects = await _select(client, places, request)
+        keys = await _select(client, places, request)
         acting, reports = await both(
-            who_acts(client, places, now=datetime.now(UTC)), look(client, places, subjects, request=request)
+            who_acts(client, places, now=datetime.now(UTC)), preflights(client, places, keys, request=request)
         )
-        if subjects:
+        if keys:
             _remark(reports, doubt=acting.doubt)
         else:
             labelled = f" with the labels {request.selector}" if request.selector else ""
             click.echo(f"No Machines or MachineSets{labelled} found in {places.machine_api}.", err=True)
-        results: dict[Subject, Result] = {}
+        results: dict[ObjectKey, MigrationResult] = {}
         interrupted = False
         if not request.dry_run:
             moving = _in_order(reports)
             if moving and request.ask and not _agreed(moving, request.target):
                 return Exit.FAILED
-            results = {view.subject_of(report): _at_rest(report) for report in reports if report.verdict in _AT_REST}
+            results = {view.key_of(report): _at_rest(report) for report in reports if report.verdict in _AT_REST}
             moved, interrupted = await move(client, places, moving, request=request)
             results |= moved
     if request.form == "json":
@@ -95,17 +95,17 @@ async def migrate(settings: Settings, places: Namespaces, request: Request) -> E
     return exit_code(reports, results, interrupted=interrupted)
 
 
-def _in_order(reports: Sequence[Report]) -> list[Subject]:
+def _in_order(reports: Sequence[Report]) -> list[ObjectKey]:
     """What is to be moved. Those of an earlier run come first: until they have arrived they are under way too."""
     return [
-        view.subject_of(report)
+        view.key_of(report)
         for verdict in (Verdict.UNDER_WAY, Verdict.READY)
         for report in reports
         if report.verdict is verdict
     ]
 
 
-async def _select(client: Client, places: Namespaces, request: Request) -> list[Subject]:
+async def _select(client: Client, places: Namespaces, request: MigrateRequest) -> list[ObjectKey]:
     if request.wanted:
         chosen = await _named(client, places, request)
     else:
@@ -115,7 +115,7 @@ async def _select(client: Client, places: Namespaces, request: Request) -> list[
     return chosen
 
 
-async def _named(client: Client, places: Namespaces, request: Request) -> list[Subject]:
+async def _named(client: Client, places: Namespaces, request: MigrateRequest) -> list[ObjectKey]:
     words = [selection.parse(text) for text in request.wanted]
     looker = Looker(CacheReader(client), places=places, target=request.target)
     bare = list(dict.fromkeys(selection.bare(words)))
@@ -123,53 +123,53 @@ async def _named(client: Client, places: Namespaces, request: Request) -> list[S
     return selection.resolve(words, dict(zip(bare, found, strict=True)))
 
 
-async def look(client: Client, places: Namespaces, subjects: Sequence[Subject], *, request: Request) -> list[Report]:
+async def preflights(
+    client: Client, places: Namespaces, keys: Sequence[ObjectKey], *, request: MigrateRequest
+) -> list[Report]:
     """The pre-flight of each, with a dry run of the change."""
-    reader = Lists(client) if len(subjects) > MANY else CacheReader(client)
-    looker = Looker(reader, places=places, target=request.target, together=subjects)
+    reader = Lists(client) if len(keys) > MANY else CacheReader(client)
+    looker = Looker(reader, places=places, target=request.target, together=keys)
     turn = asyncio.Semaphore(AT_ONCE)
 
-    async def one(subject: Subject) -> Report:
+    async def one(key: ObjectKey) -> Report:
         async with turn:
-            return preflight(await try_out(client, await looker(subject)))
+            return preflight(await try_out(client, await looker(key)))
 
-    return await together(map(one, subjects))
+    return await together(map(one, keys))
 
 
 async def move(
-    client: Client, places: Namespaces, subjects: Sequence[Subject], *, request: Request
-) -> tuple[dict[Subject, Result], bool]:
+    client: Client, places: Namespaces, keys: Sequence[ObjectKey], *, request: MigrateRequest
+) -> tuple[dict[ObjectKey, MigrationResult], bool]:
     """What became of each, and whether somebody interrupted it."""
-    if not subjects:
+    if not keys:
         return {}, False
-    board = Board()
+    last_seen = LastSeen()
     looker = Looker(CacheReader(client), places=places, target=request.target)
-    with audience(len(subjects)) as tell:
-        switch = Switch(
-            client, looker, board, target=request.target, limit=request.timeout, wait=request.wait, tell=tell
+    with progress_view(len(keys)) as tell:
+        migrator = Migrator(
+            client, looker, last_seen, target=request.target, limit=request.timeout, wait=request.wait, tell=tell
         )
-        waves = Waves(switch, switch.where, size=request.in_flight, keep_going=request.keep_going, tell=tell)
+        waves = Waves(migrator, migrator.where, size=request.in_flight, keep_going=request.keep_going, tell=tell)
         followed = (
-            _following(client, board, places, subjects=subjects, tell=tell)
-            if request.wait
-            else contextlib.nullcontext()
+            _following(client, last_seen, places, keys=keys, tell=tell) if request.wait else contextlib.nullcontext()
         )
         async with followed:
             with _interrupts(waves.interrupt):
-                return await waves.run(subjects), waves.interrupted
+                return await waves.run(keys), waves.interrupted
 
 
 @contextlib.asynccontextmanager
 async def _following(
-    client: Client, board: Board, places: Namespaces, *, subjects: Sequence[Subject], tell: Audience
+    client: Client, last_seen: LastSeen, places: Namespaces, *, keys: Sequence[ObjectKey], tell: ProgressView
 ) -> AsyncIterator[None]:
-    """While the block lasts, `board` is told of every change of the kinds of `subjects`."""
+    """While the block lasts, `last_seen` is told of every change of the kinds of `keys`."""
     reflectors = []
     for kind in KINDS:
-        names = [subject.name for subject in subjects if subject.kind is kind]
+        names = [key.name for key in keys if key.kind is kind]
         if names:
             selector = f"metadata.name={names[0]}" if len(names) == 1 else ""
-            sink = Following(board, kind)
+            sink = Following(last_seen, kind)
             reflectors.append(_reflector(client, kind, sink, places=places, selector=selector))
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(reflector.run()) for reflector in reflectors]
@@ -185,7 +185,7 @@ def _reflector(client: Client, kind: Kind, sink: Following, *, places: Namespace
     return Reflector(client, kind, sink, namespace=places.machine_api, field_selector=selector)
 
 
-async def _tell_troubles(reflectors: Sequence[Reflector[Any]], tell: Audience) -> NoReturn:
+async def _tell_troubles(reflectors: Sequence[Reflector[Any]], tell: ProgressView) -> NoReturn:
     told = ""
     while True:
         await asyncio.sleep(TROUBLE_AFTER)
@@ -208,7 +208,7 @@ def _interrupts(call: Callable[[], None]) -> Iterator[None]:
         loop.remove_signal_handler(signal.SIGINT)
 
 
-def _agreed(moving: Sequence[Subject], target: str) -> bool:
+def _agreed(moving: Sequence[ObjectKey], target: str) -> bool:
     count = f"{len(moving)} object{'' if len(moving) == 1 else 's'}"
     if terminal.agreed(f"Move authority over {count} to {SIDE[target]}?"):
         return True
@@ -226,31 +226,31 @@ def _remark(reports: Sequence[Report], *, doubt: str) -> None:
     complaints.say("info", view.summary(reports))
 
 
-def _at_rest(report: Report) -> Result:
+def _at_rest(report: Report) -> MigrationResult:
     """Of one that is not moved. The first reason is the cause; all of them have been said before."""
     reasons = [finding.text for finding in report.findings if finding.answer is Answer.NO]
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-    return Result(_AT_REST[report.verdict], f"{reasons[0]}{more}" if reasons else "")
+    return MigrationResult(_AT_REST[report.verdict], f"{reasons[0]}{more}" if reasons else "")
 
 
-def _print(reports: Sequence[Report], results: Mapping[Subject, Result]) -> None:
+def _print(reports: Sequence[Report], results: Mapping[ObjectKey, MigrationResult]) -> None:
     colour = colourful(sys.stdout)
     if results:
-        endings = [view.Ending(report, results[view.subject_of(report)]) for report in reports]
+        endings = [view.Ending(report, results[view.key_of(report)]) for report in reports]
         lines = Table(view.result_columns(), colour=colour).lines(endings)
     else:
         lines = Table(view.report_columns(), colour=colour).lines(reports)
     click.echo("\n".join(lines))
 
 
-def exit_code(reports: Sequence[Report], results: Mapping[Subject, Result], *, interrupted: bool) -> Exit:
+def exit_code(reports: Sequence[Report], results: Mapping[ObjectKey, MigrationResult], *, interrupted: bool) -> Exit:
     """The worst that happened to any of them."""
     outcomes = {result.outcome for result in results.values()}
     if interrupted:
         return Exit.INTERRUPTED
-    if Outcome.TIMED_OUT in outcomes:
+    if MigrationOutcome.TIMED_OUT in outcomes:
         return Exit.TIMED_OUT
-    if outcomes & {Outcome.FAILED, Outcome.LEFT, Outcome.NOT_BEGUN}:
+    if outcomes & {MigrationOutcome.FAILED, MigrationOutcome.LEFT, MigrationOutcome.NOT_BEGUN}:
         return Exit.FAILED
     if any(report.verdict is Verdict.REFUSED for report in reports):
         return Exit.REFUSED

@@ -12,7 +12,7 @@ from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
 from windlass.machine_sync.preflight.checks import condition
 
 
-class Stage(StrEnum):
+class MigrationStage(StrEnum):
     """In the order in which they are passed."""
 
     ASKED = "asked for"
@@ -23,10 +23,10 @@ class Stage(StrEnum):
     """It will not get there: somebody took the request back, or deleted the object."""
 
 
-class Step(Struct, frozen=True):
+class Reached(Struct, frozen=True):
     """Where it is, and what it waits for. `stuck`: the controller says that it fails; it may heal by itself."""
 
-    stage: Stage
+    stage: MigrationStage
     text: str = ""
     stuck: bool = False
 
@@ -34,28 +34,30 @@ class Step(Struct, frozen=True):
         return f"{self.stage}: {self.text}" if self.text else str(self.stage)
 
 
-def step(seen: Seen[Any], target: str) -> Step:
+def how_far(seen: Seen[Any], target: str) -> Reached:
     """How far it is on its way to `target`."""
     if isinstance(seen, Unreadable):
-        return Step(Stage.ASKED, f"it cannot be read: {seen.why}", stuck=True)
+        return Reached(MigrationStage.ASKED, f"it cannot be read: {seen.why}", stuck=True)
     if not isinstance(seen, Present):
-        return Step(Stage.LOST, "it was deleted")
+        return Reached(MigrationStage.LOST, "it was deleted")
     found = seen.object
     if seen.deleting:
-        return Step(Stage.LOST, "it is being deleted")
+        return Reached(MigrationStage.LOST, "it is being deleted")
     if found.spec.authoritative_api != target:
-        return Step(Stage.LOST, f"somebody set spec.authoritativeAPI to {found.spec.authoritative_api or 'nothing'}")
+        return Reached(
+            MigrationStage.LOST, f"somebody set spec.authoritativeAPI to {found.spec.authoritative_api or 'nothing'}"
+        )
     told = condition(found, SYNCHRONIZED)
     failure = f"{told.reason}: {told.message}" if told is not None and told.status == "False" else ""
     match found.status.authoritative_api:
         case authority if authority == target:
             if told is not None and told.status == "True":
-                return Step(Stage.THERE)
-            return Step(Stage.SYNCHRONIZING, failure, stuck=bool(failure))
+                return Reached(MigrationStage.THERE)
+            return Reached(MigrationStage.SYNCHRONIZING, failure, stuck=bool(failure))
         case authority if authority == MIGRATING:
-            return Step(Stage.MIGRATING, _waits_for(found, target))
+            return Reached(MigrationStage.MIGRATING, _waits_for(found, target))
         case _:
-            return Step(Stage.ASKED, failure, stuck=bool(failure))
+            return Reached(MigrationStage.ASKED, failure, stuck=bool(failure))
 
 
 def _waits_for(found: Any, target: str) -> str:

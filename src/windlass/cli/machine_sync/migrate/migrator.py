@@ -19,11 +19,11 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from windlass.cli.conventions import complaints
-from windlass.cli.machine_sync.migrate.board import Board
+from windlass.cli.machine_sync.migrate.last_seen import LastSeen
 from windlass.cli.machine_sync.migrate.look import FIELD_MANAGER, change
-from windlass.cli.machine_sync.migrate.progress import Audience
-from windlass.cli.machine_sync.migrate.selection import Subject
-from windlass.cli.machine_sync.migrate.stages import Stage, Step, step
+from windlass.cli.machine_sync.migrate.progress import ProgressView
+from windlass.cli.machine_sync.migrate.selection import ObjectKey
+from windlass.cli.machine_sync.migrate.stage import MigrationStage, Reached, how_far
 from windlass.kube.backoff import Exponential
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import Conflict, KubeError
@@ -36,7 +36,7 @@ SETTLING = 15.0
 BETWEEN_LOOKS = Exponential(0.2).at_most(5.0).jittered(0.5)
 
 
-class Outcome(StrEnum):
+class MigrationOutcome(StrEnum):
     """What became of one object."""
 
     MIGRATED = "migrated"
@@ -49,81 +49,81 @@ class Outcome(StrEnum):
     NOT_BEGUN = "not begun"
 
 
-class Result(Struct, frozen=True):
+class MigrationResult(Struct, frozen=True):
     """`reason` is for people, empty if all is well. `seconds` since the request, None if nothing was asked for."""
 
-    outcome: Outcome
+    outcome: MigrationOutcome
     reason: str = ""
     seconds: float | None = None
 
 
-Look: TypeAlias = Callable[[Subject], Awaitable[Candidate]]
+Look: TypeAlias = Callable[[ObjectKey], Awaitable[Candidate]]
 """How to look at one object live; `windlass.cli.machine_sync.migrate.look.Looker` is one."""
 
 
-class Switch:
+class Migrator:
     """Moves one object at a call. `limit`: seconds for each, None for ever. `wait`: until it is there."""
 
     def __init__(
         self,
         api: Api,
         look: Look,
-        board: Board,
+        last_seen: LastSeen,
         *,
         target: str,
         limit: float | None,
         wait: bool,
-        tell: Audience,
+        tell: ProgressView,
         random: Random | None = None,
     ) -> None:
         self._api = api
         self._look = look
-        self._board = board
+        self._last_seen = last_seen
         self._target = target
         self._limit = limit
         self._wait = wait
         self._tell = tell
         self._random = random or Random()
-        self._reached: dict[Subject, Step] = {}
+        self._reached: dict[ObjectKey, Reached] = {}
 
-    async def __call__(self, subject: Subject) -> Result:
+    async def __call__(self, key: ObjectKey) -> MigrationResult:
         """Never raises KubeErrors."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        result = Result(Outcome.MIGRATED if self._wait else Outcome.REQUESTED)
+        result = MigrationResult(MigrationOutcome.MIGRATED if self._wait else MigrationOutcome.REQUESTED)
         try:
             async with asyncio.timeout(self._limit):
-                version = await self._ask(subject)
+                version = await self._ask(key)
                 if self._wait:
-                    await self._follow(subject, since=version)
+                    await self._follow(key, since=version)
         except _Failed as failure:
-            result = Result(Outcome.FAILED, str(failure))
+            result = MigrationResult(MigrationOutcome.FAILED, str(failure))
         except TimeoutError:
-            result = Result(Outcome.TIMED_OUT, self.where(subject))
-        result = Result(result.outcome, result.reason, loop.time() - began)
-        self._tell.finish(subject, _severity(result), _told(result))
+            result = MigrationResult(MigrationOutcome.TIMED_OUT, self.where(key))
+        result = MigrationResult(result.outcome, result.reason, loop.time() - began)
+        self._tell.finish(key, _severity(result), _told(result))
         return result
 
-    def where(self, subject: Subject) -> str:
+    def where(self, key: ObjectKey) -> str:
         """How far it is, as far as is known."""
-        return str(self._reached.get(subject, "whether it was asked for is unknown"))
+        return str(self._reached.get(key, "whether it was asked for is unknown"))
 
-    async def _ask(self, subject: Subject) -> str:
+    async def _ask(self, key: ObjectKey) -> str:
         """Make the request; returns the resourceVersion that has it. Raises _Failed."""
         loop = asyncio.get_running_loop()
         began, attempt = loop.time(), 0
         while True:
             attempt += 1
             try:
-                candidate = await self._look(subject)
+                candidate = await self._look(key)
                 report = preflight(candidate)
                 found = candidate.machine_api
                 if report.verdict is not Verdict.REFUSED and isinstance(found, Present):
                     if report.verdict is not Verdict.READY:
                         return found.metadata.resource_version
                     written = await self._api.patch(
-                        subject.kind,
-                        subject.name,
+                        key.kind,
+                        key.name,
                         change(found, self._target),
                         type=PatchType.MERGE,
                         namespace=found.metadata.namespace,
@@ -137,20 +137,20 @@ class Switch:
                     raise _Failed(complaints.explain(error)) from error
             await asyncio.sleep(BETWEEN_LOOKS.delay(attempt, self._random))
 
-    async def _follow(self, subject: Subject, *, since: str) -> None:
+    async def _follow(self, key: ObjectKey, *, since: str) -> None:
         """Until it is there. Raises _Failed."""
         loop = asyncio.get_running_loop()
-        bell = self._board.bell(subject)
+        bell = self._last_seen.bell(key)
         stuck_since: float | None = None
         while True:
             bell.clear()
-            seen = self._board.latest(subject, since=since)
-            reached = Step(Stage.ASKED) if seen is None else step(seen, self._target)
-            self._reached[subject] = reached
-            self._tell.step(subject, reached)
-            if reached.stage is Stage.THERE:
+            seen = self._last_seen.latest(key, since=since)
+            reached = Reached(MigrationStage.ASKED) if seen is None else how_far(seen, self._target)
+            self._reached[key] = reached
+            self._tell.update(key, reached)
+            if reached.stage is MigrationStage.THERE:
                 return
-            if reached.stage is Stage.LOST:
+            if reached.stage is MigrationStage.LOST:
                 raise _Failed(reached.text)
             left: float | None = None
             if reached.stuck:
@@ -176,9 +176,9 @@ class _Failed(Exception):
     """It cannot go on; the text says why."""
 
 
-def _severity(result: Result) -> str:
-    return "info" if result.outcome in (Outcome.MIGRATED, Outcome.REQUESTED) else "error"
+def _severity(result: MigrationResult) -> str:
+    return "info" if result.outcome in (MigrationOutcome.MIGRATED, MigrationOutcome.REQUESTED) else "error"
 
 
-def _told(result: Result) -> str:
+def _told(result: MigrationResult) -> str:
     return f"{result.outcome} after {result.seconds or 0:.1f} s" + (f": {result.reason}" if result.reason else "")

@@ -8,67 +8,67 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from windlass.cli.machine_sync.migrate.selection import Subject
+from windlass.cli.machine_sync.migrate.selection import ObjectKey
 from windlass.kube.client.overlay import ordinal
 from windlass.kube.control.seen import Absent, Seen, seen
 from windlass.kube.object import Object
 from windlass.machine_sync.preflight.report import Kind
 
 
-class Board:
+class LastSeen:
     """What was last heard of each object. Knows nothing of an object until it has been told of it."""
 
     def __init__(self) -> None:
-        self._now: dict[Subject, Object[Any] | None] = {}
-        self._bells: dict[Subject, asyncio.Event] = {}
+        self._now: dict[ObjectKey, Object[Any] | None] = {}
+        self._bells: dict[ObjectKey, asyncio.Event] = {}
 
-    def latest(self, subject: Subject, *, since: str) -> Seen[Any] | None:
+    def latest(self, key: ObjectKey, *, since: str) -> Seen[Any] | None:
         """How it is now, Absent if it is gone; None if nothing newer than resourceVersion `since` was heard yet."""
-        if subject not in self._now:
+        if key not in self._now:
             return None
-        found = self._now[subject]
+        found = self._now[key]
         if found is None:
             return Absent()
         return None if _order(found.resource_version) < _order(since) else seen(found)
 
-    def bell(self, subject: Subject) -> asyncio.Event:
+    def bell(self, key: ObjectKey) -> asyncio.Event:
         """Set with each change; to be cleared before `latest` is asked."""
-        return self._bells.setdefault(subject, asyncio.Event())
+        return self._bells.setdefault(key, asyncio.Event())
 
-    def put(self, subject: Subject, found: Object[Any] | None) -> None:
+    def put(self, key: ObjectKey, found: Object[Any] | None) -> None:
         """It is like this now; None: gone."""
-        self._now[subject] = found
-        self.bell(subject).set()
+        self._now[key] = found
+        self.bell(key).set()
 
-    def known(self, kind: Kind) -> list[Subject]:
-        return [subject for subject, found in self._now.items() if subject.kind is kind and found is not None]
+    def known(self, kind: Kind) -> list[ObjectKey]:
+        return [key for key, found in self._now.items() if key.kind is kind and found is not None]
 
 
 class Following:
-    """The sink of a reflector: passes on to the board what happens to all objects of one kind."""
+    """The sink of a reflector: passes on what happens to all objects of one kind."""
 
-    def __init__(self, board: Board, kind: Kind) -> None:
-        self._board = board
+    def __init__(self, last_seen: LastSeen, kind: Kind) -> None:
+        self._last_seen = last_seen
         self._kind = kind
 
     async def replace(self, objects: Mapping[Any, Object[Any]], version: str) -> None:
-        present = {Subject(self._kind, item.name): item for item in objects.values()}
-        for subject in self._board.known(self._kind):
-            if subject not in present:
-                self._board.put(subject, None)
-        for subject, item in present.items():
-            self._board.put(subject, item)
+        present = {ObjectKey(self._kind, item.name): item for item in objects.values()}
+        for key in self._last_seen.known(self._kind):
+            if key not in present:
+                self._last_seen.put(key, None)
+        for key, item in present.items():
+            self._last_seen.put(key, item)
 
     rewind = replace
 
     def put(self, new: Object[Any]) -> None:
-        self._board.put(Subject(self._kind, new.name), new)
+        self._last_seen.put(ObjectKey(self._kind, new.name), new)
 
     def delete(self, last: Object[Any]) -> None:
-        self._board.put(Subject(self._kind, last.name), None)
+        self._last_seen.put(ObjectKey(self._kind, last.name), None)
 
     def reach(self, version: str) -> None:
-        """Nothing to do: a board does not resume."""
+        """Nothing to do: it does not resume."""
 
 
 def _order(version: str) -> int:

@@ -1,7 +1,7 @@
-"""Both sides, followed: a board that always has the present rows and knows which ones changed.
+"""Both sides, followed: an object that always has the present rows and knows which ones changed.
 
 Each kind on each side is kept by a `windlass.kube.cache.reflector`, which survives restarts of the API server, expired
-versions and CRDs that come and go. The board announces only rows whose content differs; lists and echoes that change
+versions and CRDs that come and go. It announces only rows whose content differs; lists and echoes that change
 nothing say nothing.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, Generic, NoReturn, TypeAlias
 
 from windlass.api.meta import K
 from windlass.cli.conventions import complaints
-from windlass.cli.machine_sync.machines.read import Listing, Look, decoded
+from windlass.cli.machine_sync.machines.read import BothSides, Listing, decoded
 from windlass.kube.cache.health import FollowStage
 from windlass.kube.cache.reflector import Reflector
 from windlass.kube.client import Client
@@ -27,7 +27,7 @@ Place: TypeAlias = tuple[int, str]
 """Where a row stands: number of the kind, name."""
 
 
-class Side(Generic[K]):
+class FollowedKind(Generic[K]):
     """The sink of one reflector: the objects of one kind by name. Tells `changed` of every name that it touches."""
 
     def __init__(
@@ -56,19 +56,23 @@ class Side(Generic[K]):
         self._changed(last.name)
 
     def reach(self, version: str) -> None:
-        """Nothing to do: a board does not resume."""
+        """Nothing to do: live rows do not resume."""
 
 
 class Pair:
     """One kind on both sides."""
 
-    def __init__(self, client: Client, places: Namespaces, look: Look, *, changed: Callable[[str], None]) -> None:
+    def __init__(self, client: Client, places: Namespaces, look: BothSides, *, changed: Callable[[str], None]) -> None:
         kind: AnyKind = look.kind
         self.kind = kind
-        self.machine_api = Side(client, kind.machine_api, places.machine_api, first=look.machine_api, changed=changed)
-        self.cluster_api = Side(client, kind.cluster_api, places.cluster_api, first=look.cluster_api, changed=changed)
+        self.machine_api = FollowedKind(
+            client, kind.machine_api, places.machine_api, first=look.machine_api, changed=changed
+        )
+        self.cluster_api = FollowedKind(
+            client, kind.cluster_api, places.cluster_api, first=look.cluster_api, changed=changed
+        )
 
-    def __iter__(self) -> Iterator[Side[Any]]:
+    def __iter__(self) -> Iterator[FollowedKind[Any]]:
         return iter((self.machine_api, self.cluster_api))
 
     def names(self) -> list[str]:
@@ -78,10 +82,10 @@ class Pair:
         return self.kind.row(name, self.machine_api.found.get(name), self.cluster_api.found.get(name))
 
 
-class Board:
+class LiveRows:
     """All rows as they are now, beginning with the `first` look. Run `runs` beside what reads it."""
 
-    def __init__(self, client: Client, places: Namespaces, first: Sequence[Look]) -> None:
+    def __init__(self, client: Client, places: Namespaces, first: Sequence[BothSides]) -> None:
         self.changed = asyncio.Event()
         self._touched: set[Place] = set()
         self._shown: dict[Place, AnyRow] = {}
@@ -134,7 +138,7 @@ class Board:
                     _tell_trouble(side)
 
 
-def _tell_trouble(side: Side[Any]) -> None:
+def _tell_trouble(side: FollowedKind[Any]) -> None:
     trouble = _trouble(side.reflector)
     if trouble and not side.in_trouble:
         complaints.warn(f"{side.resource}: {trouble}")

@@ -39,7 +39,7 @@ AT_ONCE = 16
 """Machines released at the same time; a cluster has thousands, and a request takes milliseconds."""
 
 
-class Request(NamedTuple):
+class ReleaseRequest(NamedTuple):
     """Which Machines and MachineSets (none named: all that are held), and how."""
 
     selection: Selection
@@ -60,7 +60,7 @@ class Released(NamedTuple):
     error: Failure | None = None
 
 
-async def release(settings: Settings, places: Namespaces, request: Request) -> Exit:
+async def release(settings: Settings, places: Namespaces, request: ReleaseRequest) -> Exit:
     """`windlass release`. Raises KubeErrors of reading; those of writing one machine do not stop the others."""
     async with connect(settings) as client:
         there = await observe(client, places)
@@ -115,7 +115,9 @@ def _select(there: Sequence[Mirrored], selection: Selection) -> list[Mirrored]:
     return [one for one in there if (selection.names(one) if selection.wanted else one.held)]
 
 
-async def _may_go_ahead(client: Client, places: Namespaces, chosen: Sequence[Mirrored], request: Request) -> bool:
+async def _may_go_ahead(
+    client: Client, places: Namespaces, chosen: Sequence[Mirrored], request: ReleaseRequest
+) -> bool:
     if not request.force and (why := await _running_controller(client, places)):
         complaints.say("error", f"{why}: it would put the finalizers back; stop it first (or --force)")
         return False
