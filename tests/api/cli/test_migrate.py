@@ -571,7 +571,7 @@ def test_one_that_nobody_moves_times_out_with_an_exit_code_of_its_own_and_is_tak
     assert done.returncode == 124
     assert "timed out" in done.stdout
     assert "not begun" in done.stdout
-    assert "machine/w-0 failed before; --keep-going goes on" in done.stdout
+    assert "machine/w-0 failed; --keep-going continues" in done.stdout
     assert (fleet.spec("w-0"), fleet.spec("w-1")) == ("ClusterAPI", "MachineAPI")
     with PlayedControllers(fleet, idle=["w-0", "w-1"]) as played:
         again = start("w-0", "w-1", "--to", "cluster-api")
@@ -623,7 +623,7 @@ def test_ctrl_c_waits_for_those_under_way_and_begins_no_more(
     eventually(lambda: fleet.spec("w-1") == "ClusterAPI", "the first wave is asked for")
 
     process.send_signal(signal.SIGINT)
-    until_said(process, "info: interrupted: no more are begun, 2 under way are waited for")
+    until_said(process, "info: interrupted: no more objects are started; waiting for 2 in progress")
     with PlayedControllers(fleet):
         out, errors = process.communicate(timeout=PATIENCE)
 

@@ -185,7 +185,7 @@ def test_all_releases_machines_sets_and_infrastructure_that_nobody_refers_to(sid
     assert "/free " not in done.stdout
     nothing = windlass("release", "--all", "--yes", FORCE, *sides.flags)
     assert (nothing.returncode, nothing.stdout) == (0, "")
-    assert nothing.stderr == f"Nothing is held in {sides.machine_api} or {sides.cluster_api}.\n"
+    assert nothing.stderr == f"Nothing to release in {sides.machine_api} or {sides.cluster_api}.\n"
 
 
 def test_infrastructure_is_found_under_another_name(sides: Sides, windlass: Windlass) -> None:
@@ -253,7 +253,7 @@ def test_someone_who_may_not_write_gets_the_reason_and_nothing_is_lost(
     done = windlass("release", "worker-0", "--as", "release-viewer", FORCE, *sides.flags)
 
     assert done.returncode == 1
-    assert said(done.stdout) == ["still held (finalizer)"] * 3
+    assert said(done.stdout) == ["not released (finalizer)"] * 3
     assert "forbidden" in done.stderr
     assert held(sides) == ["mapi", "capi", "infra"]
 

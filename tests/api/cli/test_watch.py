@@ -211,7 +211,7 @@ async def test_a_restart_of_the_api_server_is_survived_and_said(
     await plane.kill_apiserver()
     errors.until(lambda line: line.startswith("warning: machines."))
     await plane.restart_apiserver()
-    errors.until(lambda line: line.endswith(": followed again"))
+    errors.until(lambda line: line.endswith(": watched again"))
     sides.capi_machine("worker-1")
 
     assert lines.until(lambda _: True).endswith("worker-1")

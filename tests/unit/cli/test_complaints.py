@@ -23,7 +23,7 @@ def answer(code: int, reason: str, message: str = "no") -> KubeError:
         (answer(409, "Conflict"), "run the command again", Exit.FAILED),
         (answer(503, "ServiceUnavailable"), "try again", Exit.FAILED),
         (TransportError("no answer"), "--request-timeout", Exit.FAILED),
-        (OutcomeUnknown("no answer"), "looks first", Exit.FAILED),
+        (OutcomeUnknown("no answer"), "checks first", Exit.FAILED),
         (FileNotFoundError(2, "No such file or directory", "x.yaml"), "x.yaml: No such file", Exit.FAILED),
         (ZeroDivisionError(), "ZeroDivisionError: this is a defect of Windlass", Exit.BUG),
     ],

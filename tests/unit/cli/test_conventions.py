@@ -150,7 +150,10 @@ def test_the_version_may_be_asked_for_anywhere(capsys: pytest.CaptureFixture[str
         (["describe", "machine", "x"], "there is no command 'describe': use `windlass machines describe NAME`"),
         (["convert", "--context", "c"], "No such option '--context'."),
         (["--kubeconfig", "k", "dev", "status"], "--kubeconfig makes no sense here: `windlass dev` works only on what"),
-        (["release", "--all"], "--all changes many objects and asks first, but this is no terminal: add --yes"),
+        (
+            ["release", "--all"],
+            "--all changes many objects and needs a terminal to ask for confirmation: add --yes",
+        ),
         (["machines", "--outptu", "json"], "No such option '--outptu'."),
         (["machines", "-o", "xml"], "Invalid value for '-o' / '--output': 'xml' is not one of"),
         (["release"], "say which machines: either NAMEs, or --all"),

@@ -100,7 +100,7 @@ def test_what_names_nothing_is_refused_with_the_forms_that_do(word: str) -> None
 
 
 def test_a_name_of_a_kind_that_is_not_shown_is_refused() -> None:
-    with pytest.raises(click.UsageError, match="machineset/a is no machine, and --kind asks for nothing else"):
+    with pytest.raises(click.UsageError, match="machineset/a is no machine, and --kind selects nothing else"):
         parse(["machineset/a"], kinds=[MACHINES])
 
 

@@ -331,8 +331,11 @@ def test_a_dry_run_that_says_no_to_some_has_its_own_exit_code() -> None:
     [
         (["--to", "cluster-api"], "say what to migrate: either NAMEs, or --selector, or --all"),
         (["-l", "a=b", "--all", "--to", "capi"], "say what to migrate"),
-        (["--all", "--to", "capi"], "--all changes many objects and asks first, but this is no terminal: add --yes"),
-        (["-l", "a=b", "--to", "capi"], "--selector changes many objects and asks first"),
+        (
+            ["--all", "--to", "capi"],
+            "--all changes many objects and needs a terminal to ask for confirmation: add --yes",
+        ),
+        (["-l", "a=b", "--to", "capi"], "--selector changes many objects and needs a terminal"),
         (["x", "--all", "--to", "cluster-api"], "say what to migrate"),
         (["x"], "Missing option '--to'"),
         (["x", "--to", "elsewhere"], "'elsewhere' is neither API: write cluster-api (capi) or machine-api (mapi)"),

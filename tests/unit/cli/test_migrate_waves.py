@@ -95,7 +95,7 @@ def test_after_a_failure_the_wave_goes_on_and_no_other_is_begun() -> None:
             *[MigrationOutcome.NOT_BEGUN] * 4,
         ]
         assert results["w-1"].reason == "synchronizing: FailedToConvert: no place for it"
-        assert results["w-3"].reason == "machine/w-1 failed before; --keep-going goes on"
+        assert results["w-3"].reason == "machine/w-1 failed; --keep-going continues"
         assert there.spec("w-3") == "MachineAPI"
 
     run(main())
@@ -282,7 +282,8 @@ def test_an_interruption_waits_for_the_wave_and_begins_no_other() -> None:
             MigrationOutcome.NOT_BEGUN
         ] * 4
         assert there.notebook.said == [
-            "interrupted: no more are begun, 3 under way are waited for (Ctrl-C again leaves them to Machine sync)"
+            "interrupted: no more objects are started; waiting for 3 in progress "
+            "(press Ctrl-C again to leave them to Machine sync)"
         ]
         assert there.waves.interrupted
 

@@ -94,9 +94,9 @@ def _remedy(error: BaseException) -> str:
         case errors.Conflict():
             return "somebody else wrote it at the same moment: run the command again"
         case errors.Busy():
-            return "the API server is busy, starting or ill: try again"
+            return "the API server is busy, starting or unhealthy: try again"
         case errors.OutcomeUnknown():
-            return "whether it was done is unknown: run the command again, which looks first"
+            return "it is unknown whether the change was made: run the command again, it checks first"
         case errors.TransportError():
             return "is the API server running and reachable from here? --request-timeout gives it more time"
         case _:

@@ -23,13 +23,13 @@ class Exit(IntEnum):
 
 MEANING = {
     Exit.OK: "Everything that was asked for was done.",
-    Exit.FAILED: "Something that was asked for could not be done; standard error says what, what could be is done.",
+    Exit.FAILED: "Something could not be done; standard error says what. Everything else was done.",
     Exit.UNREADABLE: "What was given cannot be read: a kubeconfig, credentials, or an input file.",
     Exit.CHANGES: "`windlass plan` has actions, `windlass machines --unsynced` has rows. Nothing went wrong.",
-    Exit.REFUSED: "`windlass migrate` only: its pre-flight said no to some; all others were done.",
+    Exit.REFUSED: "`windlass migrate` only: the pre-flight check refused some objects; all others were moved.",
     Exit.USAGE: "The command line is wrong: an unknown option, a missing argument, a value out of range.",
     Exit.BUG: "A defect of Windlass. `--log-level debug` shows where.",
-    Exit.TIMED_OUT: "Something took longer than `--timeout`; it goes on, and doing it again waits for it again.",
+    Exit.TIMED_OUT: "Something took longer than `--timeout`. It continues; run the command again to wait for it.",
     Exit.INTERRUPTED: "Interrupted by Ctrl-C (128 + SIGINT).",
     Exit.CLOSED_PIPE: "The reader of the output went away, as `head -1` does (128 + SIGPIPE).",
 }

@@ -18,7 +18,7 @@ def can_ask() -> bool:
 def need(option: str) -> None:
     """Raises UsageError if there is nobody who can be asked before `option` is carried out."""
     if not can_ask():
-        raise click.UsageError(f"{option} changes many objects and asks first, but this is no terminal: add --yes")
+        raise click.UsageError(f"{option} changes many objects and needs a terminal to ask for confirmation: add --yes")
 
 
 def agreed(question: str) -> bool:

@@ -34,7 +34,7 @@ async def who_acts(api: Api, places: Namespaces, *, now: datetime) -> Acting:
     except NotFound:
         lease = None
     except (Forbidden, DecodeError) as error:
-        return Acting("", f"whether Machine sync is running cannot be told: {complaints.explain(error)}")
+        return Acting("", f"cannot tell whether Machine sync is running: {complaints.explain(error)}")
     return judge(lease, now=now)
 
 

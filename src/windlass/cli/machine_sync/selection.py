@@ -65,7 +65,7 @@ def parse(words: Iterable[str], *, kinds: Sequence[AnyKind] = KINDS, unsynced: b
     for one in wanted:
         if one.kind is not None and one.kind not in kinds:
             word = f"{one.kind.name.lower()}/{one.name}"
-            raise click.UsageError(f"{word} is no {either(kinds)}, and --kind asks for nothing else")
+            raise click.UsageError(f"{word} is no {either(kinds)}, and --kind selects nothing else")
     return Selection(kinds, wanted, unsynced)
 
 
@@ -88,5 +88,5 @@ def _parse(word: str) -> Wanted:
     before, slash, name = word.rpartition("/")
     kind = kind_named(before) if slash else None
     if not name or (slash and kind is None):
-        raise click.UsageError(f"{word!r} names nothing: write NAME, machine/NAME or machineset/NAME")
+        raise click.UsageError(f"{word!r} is not a name: write NAME, machine/NAME or machineset/NAME")
     return Wanted(name, kind)

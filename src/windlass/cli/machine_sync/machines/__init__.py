@@ -3,7 +3,7 @@
 | module | what it does |
 |---|---|
 | `read` | looks at both sides once |
-| `live_rows` | goes on looking |
+| `live_rows` | follows both sides from there |
 | `view` | says how rows look |
 | `show`, `follow` | the command, without and with `--watch` |
 """
@@ -56,9 +56,9 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     "--all-namespaces",
     is_flag=True,
     expose_value=False,
-    help="Changes nothing: machines are in two namespaces, and both are always shown.",
+    help="Has no effect: machines are in two namespaces, and both are always shown.",
 )
-@click.option("-w", "--watch", is_flag=True, help="Go on showing what changes, until Ctrl-C.")
+@click.option("-w", "--watch", is_flag=True, help="Keep showing changes until Ctrl-C.")
 @click.option("--no-headers", is_flag=True, help="Leave out the headings of the tables.")
 @sides.namespace_options
 @settings_of

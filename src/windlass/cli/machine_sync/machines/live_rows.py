@@ -143,7 +143,7 @@ def _tell_trouble(side: FollowedKind[Any]) -> None:
     if trouble and not side.in_trouble:
         complaints.warn(f"{side.resource}: {trouble}")
     elif not trouble and side.in_trouble:
-        complaints.say("info", f"{side.resource}: followed again")
+        complaints.say("info", f"{side.resource}: watched again")
     side.in_trouble = bool(trouble)
 
 

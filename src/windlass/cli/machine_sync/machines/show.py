@@ -118,7 +118,7 @@ def report(
     for row in rows:
         for side in row.sides:
             if side.unreadable:
-                complaints.warn(f"{side.unreadable} (namespace {side.namespace}): mend it with kubectl edit")
+                complaints.warn(f"{side.unreadable} (namespace {side.namespace}): fix it with kubectl edit")
     if complete and not rows and not missing:
         what = " or ".join(kind.words[1] for kind in selection.kinds)
         click.echo(f"No {what} found {where}.", err=True)

@@ -28,9 +28,9 @@ IN_FLIGHT = 5
 @click.argument("wanted", metavar="[MACHINE|MACHINESET]...", nargs=-1, shell_complete=names.machines_and_sets)
 @click.option("--all", "every", is_flag=True, help="All Machines and MachineSets of the Machine API.")
 @click.option(
-    "-l", "--selector", metavar="LABELS", help="Those of them that have these labels, as kubectl takes them: a=b,c!=d."
+    "-l", "--selector", metavar="LABELS", help="Only objects with these labels, written as for kubectl: a=b,c!=d."
 )
-@click.option("--with-machines", is_flag=True, help="With each MachineSet also the Machines that it owns.")
+@click.option("--with-machines", is_flag=True, help="Also migrate the Machines that each MachineSet owns.")
 @click.option("--to", "target", type=sides.ApiParam(), required=True, help="The new authority.")
 @click.option("--dry-run", is_flag=True, help="Report what would happen to each, and change nothing.")
 @click.option(
@@ -41,7 +41,7 @@ IN_FLIGHT = 5
     type=Duration(),
     default=TIMEOUT,
     metavar="DURATION",
-    help="How long one of them may take, as 10m or 90s; 0 for ever. Default 10m.",
+    help="Time limit for each object: 10m or 90s; 0 means no limit. Default 10m.",
 )
 @click.option(
     "--max-in-flight",
@@ -51,8 +51,13 @@ IN_FLIGHT = 5
     metavar="N",
     help="How many are moved at the same time.",
 )
-@click.option("--keep-going", is_flag=True, help="Begin the next ones also after one has failed.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask before --all or --selector; needed without a terminal.")
+@click.option("--keep-going", is_flag=True, help="Start the next objects even after one has failed.")
+@click.option(
+    "-y",
+    "--yes",
+    is_flag=True,
+    help="Do not ask for confirmation of --all or --selector; required without a terminal.",
+)
 @click.option("-o", "--output", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @sides.namespace_options
 @settings_of
@@ -77,12 +82,13 @@ def command(
     """Move authority over Machines and MachineSets to the other API; the running instances are not touched.
 
     Names are those of kubectl: machine/worker-0, machineset/workers. A bare name is a Machine, or a MachineSet if only
-    that exists. Machines of a MachineSet are moved along with it only if --with-machines says so.
+    that exists. The Machines of a MachineSet are moved with it only if you add --with-machines.
 
-    Each is looked at first; those that cannot be moved are left alone, with the reasons on standard error, and make the
-    exit code 4. The others are asked for, --max-in-flight at a time. Doing it again goes on where it stopped.
+    Every object is checked first. Objects that cannot be moved are left unchanged: standard error has the reasons, and
+    the exit code is 4. The others are moved, --max-in-flight at a time. Run the command again to continue where it
+    stopped.
 
-    Ctrl-C begins no more and waits for those that are under way; a second one leaves them to Machine sync.
+    Ctrl-C starts no further objects and waits for those in progress; a second Ctrl-C leaves them to Machine sync.
     """
     import asyncio
 

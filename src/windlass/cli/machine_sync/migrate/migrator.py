@@ -106,7 +106,7 @@ class Migrator:
 
     def where(self, key: ObjectKey) -> str:
         """How far it is, as far as is known."""
-        return str(self._reached.get(key, "whether it was asked for is unknown"))
+        return str(self._reached.get(key, "unknown whether the move was requested"))
 
     async def _ask(self, key: ObjectKey) -> str:
         """Make the request; returns the resourceVersion that has it. Raises _Failed."""

@@ -191,9 +191,9 @@ async def _tell_troubles(reflectors: Sequence[Reflector[Any]], tell: ProgressVie
         await asyncio.sleep(TROUBLE_AFTER)
         trouble = next(filter(None, (reflector.pulse.failing for reflector in reflectors)), "")
         if trouble and not told:
-            tell.say(f"what happens cannot be followed now, and is tried again: {trouble}")
+            tell.say(f"changes cannot be watched now; trying again: {trouble}")
         elif told and not trouble:
-            tell.say("followed again")
+            tell.say("changes are watched again")
         told = trouble
 
 

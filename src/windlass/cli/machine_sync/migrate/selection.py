@@ -52,7 +52,7 @@ def parse(text: str) -> Word:
     resource, slash, name = text.rpartition("/")
     named = kind_named(resource) if slash else None
     if not name or (slash and named is None):
-        raise click.UsageError(f"{text!r} names nothing: write NAME, machine/NAME or machineset/NAME")
+        raise click.UsageError(f"{text!r} is not a name: write NAME, machine/NAME or machineset/NAME")
     kind = next((kind for kind in KINDS if named is not None and kind.RESOURCE.kind == named.name), None)
     return Word(kind, name)
 

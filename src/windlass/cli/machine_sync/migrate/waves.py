@@ -1,9 +1,9 @@
-"""A few objects at a time: a wave is begun when all of the one before are at rest.
+"""A few objects at a time: a wave starts when the one before is at rest.
 
 | what happens | the wave under way | the next ones |
 |---|---|---|
-| one fails or takes too long | goes on | are not begun, unless `keep_going` |
-| Ctrl-C | goes on | are not begun |
+| one fails or takes too long | continues | do not start, unless `keep_going` |
+| Ctrl-C | continues | do not start |
 | Ctrl-C again | is left to Machine sync | |
 """
 
@@ -43,22 +43,24 @@ class Waves:
         results: dict[ObjectKey, MigrationResult] = {}
         for wave in _split(keys, self._size):
             if self.interrupted or (self._failed and not self._keep_going):
-                why = "interrupted" if self.interrupted else f"{self._failed} failed before; --keep-going goes on"
+                why = "interrupted" if self.interrupted else f"{self._failed} failed; --keep-going continues"
                 results |= {key: MigrationResult(MigrationOutcome.NOT_BEGUN, why) for key in wave}
                 continue
             results |= await self._run(wave)
         return results
 
     def interrupt(self) -> None:
-        """Once: begin no more. Twice: leave those that are under way."""
+        """Once: start no more objects. Twice: leave those in progress."""
         under_way = [key for key, task in self._moving.items() if not task.done()]
         if self.interrupted:
             for key in under_way:
                 self._moving[key].cancel()
             return
         self.interrupted = True
-        count = f"{len(under_way)} under way {'is' if len(under_way) == 1 else 'are'} waited for"
-        self._tell.say(f"interrupted: no more are begun, {count} (Ctrl-C again leaves them to Machine sync)")
+        self._tell.say(
+            f"interrupted: no more objects are started; waiting for {len(under_way)} in progress "
+            "(press Ctrl-C again to leave them to Machine sync)"
+        )
 
     async def _run(self, wave: Sequence[ObjectKey]) -> dict[ObjectKey, MigrationResult]:
         self._moving = {key: asyncio.create_task(_as_task(self._migrator(key))) for key in wave}

@@ -10,11 +10,11 @@ from windlass.cli.machine_sync import names, sides
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=names.machines_and_sets)
 @click.option("--all", "every", is_flag=True, help="Release every machine and MachineSet.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask before --all; needed without a terminal.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation; required for --all without a terminal.")
 @click.option(
     "--force",
     is_flag=True,
-    help="Release even what is Migrating, and while a controller runs that may put the finalizers back.",
+    help="Also release objects that are Migrating, even while a controller runs that may put the finalizers back.",
 )
 @sides.namespace_options
 @settings_of
@@ -29,15 +29,15 @@ def command(
     machine_api_namespace: str,
     cluster_api_namespace: str,
 ) -> int:
-    """Take the finalizers and annotations of Machine sync off, so that nothing waits for it after an uninstall.
+    """Remove the finalizers and annotations of Machine sync, so that nothing waits for it after an uninstall.
 
-    NAME is a machine or MachineSet, also as machine/NAME or machineset/NAME. For a machine that is the Machine of the
-    Machine API, the one of Cluster API, and its infrastructure machine; for a MachineSet, that of either API. Prints
-    what became of each object, and which ones stay paused.
+    NAME is a machine or MachineSet; machine/NAME and machineset/NAME say which. A machine is released on its Machine in
+    both APIs and on its infrastructure machine, a MachineSet in both APIs. The command prints the result for each
+    object, and which objects stay paused.
 
-    Stop Machine sync first: a running one puts its finalizers back, so while one runs this command refuses. What is
-    Migrating is left as it is: neither side acts on it, and without Machine sync neither would again. Doing it twice is
-    harmless.
+    Stop Machine sync first. While it runs, this command refuses, because the finalizers would come back. An object that
+    is Migrating is not released: no controller acts on it, and without Machine sync none would again. Running the
+    command twice is harmless.
     """
     import asyncio
 

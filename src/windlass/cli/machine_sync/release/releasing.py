@@ -74,7 +74,7 @@ async def release(settings: Settings, places: Namespaces, request: ReleaseReques
             complaints.say("error", f"no {what} in {places.machine_api} or {places.cluster_api}")
         if not chosen:
             if not (missing or halfway):
-                click.echo(f"Nothing is held in {places.machine_api} or {places.cluster_api}.", err=True)
+                click.echo(f"Nothing to release in {places.machine_api} or {places.cluster_api}.", err=True)
             return Exit.FAILED if missing or halfway else Exit.OK
         if not request.dry_run and not await _may_go_ahead(client, places, chosen, request):
             return Exit.FAILED
@@ -140,12 +140,12 @@ async def _running_controller(client: Client, places: Namespaces) -> str:
         lease = (await client.get(Lease, LEASE_NAME, namespace=places.cluster_api)).decode()
         if not (who := held_by(lease)):
             return ""
-        click.echo(f"Looking whether the holder of Lease {places.cluster_api}/{LEASE_NAME} is alive ...", err=True)
+        click.echo(f"Checking whether the holder of Lease {places.cluster_api}/{LEASE_NAME} is alive ...", err=True)
         return f"{who} is running" if await held(client, LEASE_NAME, namespace=places.cluster_api) else ""
     except NotFound:
         return ""
     except KubeError as error:
-        return f"whether Machine sync is running cannot be told ({complaints.explain(error)})"
+        return f"cannot tell whether Machine sync is running ({complaints.explain(error)})"
 
 
 async def _release_all(client: Client, chosen: Sequence[Mirrored], *, dry_run: bool) -> list[Released]:
@@ -193,7 +193,7 @@ def _print(result: Released, *, dry_run: bool) -> None:
         elif found in result.gone:
             became = "gone"
         else:
-            became = f"still held ({_what(found)})" if found.held else "nothing to release"
+            became = f"not released ({_what(found)})" if found.held else "nothing to release"
         paused = [stay.why for stay in rules.stays(result.holders) if stay.holder is found]
         stays = f"; stays paused: {paused[0]}" if paused else ""
         click.echo(f"{found} -n {found.meta.namespace}: {became}{stays}")

@@ -34,7 +34,7 @@ async def describe(settings: Settings, places: Namespaces, wanted: Wanted, *, fo
         complaints.say("error", f"no {what} {wanted.name!r} in {places.machine_api} or {places.cluster_api}")
         return Exit.FAILED
     for trouble in sight.troubles:
-        complaints.warn(f"{trouble.what} cannot be read, so that is missing: {complaints.explain(trouble.error)}")
+        complaints.warn(f"{trouble.what} cannot be read and is missing here: {complaints.explain(trouble.error)}")
     if sight.standing is not None and sight.standing.idle:
         idle = sight.standing.idle
         complaints.warn(f"Machine sync idles on this cluster: {idle}: {remedy_for(idle)}")
