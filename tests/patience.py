@@ -1,11 +1,26 @@
-"""How long tests wait for what they are not about, and how a test that is about time allows for a busy machine."""
+"""How long tests wait for what they are not about, and how a test that is about time allows for a busy machine.
+
+Two environment variables make tests larger than `make test` needs them:
+
+| variable | default | what it sets |
+|---|---|---|
+| `WINDLASS_FLEET` | 4 | the machines of each set in `tests/e2e/test_set_deletion.py`; all deadlines grow with it |
+| `WINDLASS_QUIET` | 3 | the seconds without a write after each change in `tests/e2e/test_mixed_sets.py` |
+"""
 
 import asyncio
+import os
 import time
 from types import TracebackType
 from typing import Self
 
-PATIENCE = 180.0
+FLEET = int(os.environ.get("WINDLASS_FLEET", "4"))
+"""Machines of a set, where a test is about many."""
+
+QUIET = float(os.environ.get("WINDLASS_QUIET", "3"))
+"""Seconds without a write that count as rest. Controllers that fight over a field write five times in each of them."""
+
+PATIENCE = 180.0 + 2.0 * FLEET
 """Seconds for something to come true where the test is not about how long it takes: what takes one on an idle machine
 takes a minute beside everything else that a busy one may be doing."""
 
