@@ -1,4 +1,4 @@
-"""What happened to machines on both sides, state by state, in the order in which the API server wrote it.
+"""What happened to machines and sets on both sides, state by state, in the order in which the API server wrote it.
 
 All kinds share one store, so their resource versions order the states of all objects. From them one can tell what was
 true at each moment, whoever wrote it and however briefly it lasted.
@@ -22,7 +22,12 @@ from ..api.machine_sync.examples import Tree
 from ..api.machine_sync.stage import Stage, eventually
 from .claims import is_annotated, is_paused
 
-SIDES: Mapping[Any, str] = {mapi.Machine: "mirror", capi.Machine: "source"}
+SIDES: Mapping[Any, str] = {
+    mapi.Machine: "mirror",
+    capi.Machine: "source",
+    mapi.MachineSet: "mirror of the set",
+    capi.MachineSet: "source of the set",
+}
 
 
 class State(Struct, frozen=True):
@@ -90,7 +95,7 @@ class History:
 
 @asynccontextmanager
 async def recorded(stage: Stage) -> AsyncIterator[History]:
-    """Every state of every machine in the namespaces of `stage` from now on; whole when the context is left."""
+    """Every state of every machine and set in the namespaces of `stage` from now on; whole when the context is left."""
     history = History()
     kinds: dict[type[KubernetesObject], str] = {**SIDES, stage.infra_kind: "infra"}
     begun = {side: asyncio.Event() for side in kinds.values()}

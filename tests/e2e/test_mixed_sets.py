@@ -2,14 +2,20 @@
 
 Its MachineSet controller writes each change of the template to all machines of the set, paused or not. None of it is
 fought over: a few writes for each change, then silence.
+
+    WINDLASS_QUIET=60 .venv/bin/pytest --log-cli-level=INFO tests/e2e/test_mixed_sets.py
+
+waits for a minute of silence after each change, and says how many writes there were before it.
 """
 
+import logging
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE, QUIET
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
@@ -23,8 +29,9 @@ pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]
 
 TIER = "example.com/tier"
 MOST_WRITES = 6
-QUIET = 3.0
-"""Seconds without a write. Who fights over a field writes five times in each of them."""
+"""To the three objects of a machine, for one change of its set."""
+
+log = logging.getLogger(__name__)
 
 ADMITTED_BY_POLICIES: Mapping[str, Tree] = {
     "a label that the machine has, too": {"metadata": {"labels": {TIER: "gold"}}},
@@ -62,17 +69,20 @@ async def mixed(ground: Ground) -> tuple[str, str]:
 
 async def assert_not_fought_over(ground: Ground, changes: Mapping[str, Tree], history: History) -> None:
     name, machine = await mixed(ground)
+    await quiet(history, machine, name)
     for what, change in changes.items():
-        await quiet(history, machine)
-        before = len(states(history, machine))
+        before, before_of_set = len(states(history, machine)), len(states(history, name))
         await ground.stage.patch(capi.MachineSet, name, {"spec": {"template": change}})
         await eventually(
             lambda: ground.stage.get(capi.Machine, machine),
             lambda found, change=change: found is not None and has(found, change),  # type: ignore[misc]
             what=f"{what} on {machine}",
         )
-        await quiet(history, machine)
-        made = states(history, machine)[before:]
+        await quiet(history, machine, name)
+        made, of_set = states(history, machine)[before:], states(history, name)[before_of_set:]
+        log.info(
+            "%s: %d writes to the machine, %d to its set, then %g s with none", what, len(made), len(of_set), QUIET
+        )
         assert len(made) <= MOST_WRITES, f"{what}: {made}"
         found = await ground.stage.get(capi.Machine, machine)
         assert found is not None
@@ -80,9 +90,9 @@ async def assert_not_fought_over(ground: Ground, changes: Mapping[str, Tree], hi
     await ground.settled(machine, MACHINE_API)
 
 
-def states(history: History, machine: str) -> list[tuple[str, int]]:
-    """What was written to the objects of a machine."""
-    return [(state.side, state.version) for state in history.ordered if state.name == machine]
+def states(history: History, *names: str) -> list[tuple[str, int]]:
+    """What was written to the objects of these names."""
+    return [(state.side, state.version) for state in history.ordered if state.name in names]
 
 
 def has(machine: Tree, change: Tree) -> bool:
@@ -99,18 +109,18 @@ def _within(found: Any, wanted: Any) -> bool:
     return isinstance(found, dict) and all(_within(found.get(key), value) for key, value in wanted.items())
 
 
-async def quiet(history: History, machine: str) -> None:
-    """Return when nothing was written to a machine for a while; fails if that does not come true."""
+async def quiet(history: History, *names: str) -> None:
+    """Return when nothing was written to the objects of these names for a while; fails if that does not come true."""
     last = (0, time.monotonic())
 
     async def look() -> tuple[int, float]:
         nonlocal last
-        count = len(states(history, machine))
+        count = len(states(history, *names))
         if count != last[0]:
             last = (count, time.monotonic())
         return count, time.monotonic() - last[1]
 
-    await eventually(look, lambda found: found[1] >= QUIET, within=60.0, what=f"silence about {machine}")
+    await eventually(look, lambda found: found[1] >= QUIET, within=PATIENCE + QUIET, what=f"silence about {names}")
 
 
 @pytest.mark.parametrize("platform", ["AWS", "OpenStack"])
