@@ -19,6 +19,8 @@ from .test_migration_sets import machines_of, made_handed_over_and_back
 
 pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("judges")]
 
+BOTH_SETS = [mapi.MachineSet, capi.MachineSet]
+
 
 @pytest.fixture
 def machine_api() -> str:
@@ -57,21 +59,60 @@ async def test_a_set_and_its_machines_change_hands_and_back(ground: Ground, acto
         assert_one_instance(await ground.instance(machine), hands=hands, alive=machine == kept)
 
 
-async def test_a_set_that_is_deleted_and_orphans_leaves_its_machines(ground: Ground, actors: Actors) -> None:
+@pytest.mark.parametrize("deleted", BOTH_SETS, ids=lambda kind: str(kind.RESOURCE))
+async def test_a_set_that_is_deleted_and_orphans_leaves_its_machines(
+    ground: Ground, actors: Actors, deleted: type[Any]
+) -> None:
     name = ground.name("ms")
     async with ground.syncing():
         await ground.machine_set(name, MACHINE_API, replicas=2)
         await ground.set_settled(name, MACHINE_API, replicas=2)
         machines = await machines_of(ground, name, 2)
-        await ground.stage.admin.delete(
-            mapi.MachineSet, name, namespace=ground.stage.namespaces.machine_api, propagation="Orphan"
-        )
+        await orphaning(ground, deleted, name)
         await ground.stage.gone((mapi.MachineSet, name), (capi.MachineSet, name))
         for machine in machines:
             left = await ground.settled(machine, MACHINE_API)
             assert not left["mirror"]["metadata"].get("ownerReferences")
     for machine in machines:
         assert_one_instance(await ground.instance(machine), hands=[MACHINE_API])
+
+
+async def test_a_set_of_cluster_api_takes_its_machines_along_even_if_it_is_to_orphan(
+    ground: Ground, actors: Actors
+) -> None:
+    """Its manager deletes the machines of its sets, whatever the propagation."""
+    name = ground.name("ms")
+    async with ground.syncing():
+        await ground.machine_set(name, CLUSTER_API, replicas=2)
+        await ground.set_settled(name, CLUSTER_API, replicas=2)
+        machines = await machines_of(ground, name, 2)
+        await orphaning(ground, capi.MachineSet, name)
+        await ground.stage.gone((mapi.MachineSet, name), (capi.MachineSet, name))
+        await ground.gone(*machines)
+    for machine in machines:
+        assert_one_instance(await ground.instance(machine), hands=[CLUSTER_API], alive=False)
+
+
+async def test_the_mirror_of_a_set_of_cluster_api_that_is_to_orphan_leaves_all_machines(
+    ground: Ground, actors: Actors
+) -> None:
+    name = ground.name("ms")
+    async with ground.syncing():
+        await ground.machine_set(name, CLUSTER_API, replicas=2)
+        await ground.set_settled(name, CLUSTER_API, replicas=2)
+        machines = await machines_of(ground, name, 2)
+        before = [(await ground.machines(kind, prefix=f"{name}-")).keys() for kind in (mapi.Machine, capi.Machine)]
+        await orphaning(ground, mapi.MachineSet, name)
+        await ground.stage.gone((mapi.MachineSet, name))
+        after = [(await ground.machines(kind, prefix=f"{name}-")).keys() for kind in (mapi.Machine, capi.Machine)]
+    assert after == before == [machines, machines]
+    for machine in machines:
+        assert_one_instance(await ground.instance(machine), hands=[CLUSTER_API])
+
+
+async def orphaning(ground: Ground, kind: type[Any], name: str) -> None:
+    """`kubectl delete --cascade=orphan`."""
+    await ground.stage.admin.delete(kind, name, namespace=ground.stage.home(kind), propagation="Orphan")
 
 
 @pytest.mark.parametrize("kind", [mapi.Machine, capi.Machine], ids=lambda kind: str(kind.RESOURCE))
