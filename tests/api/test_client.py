@@ -336,8 +336,8 @@ async def test_requests_that_have_no_verb_are_possible_too(client: Client) -> No
     assert await client.request("GET", "/readyz/ping", query={"exclude": "etcd"}, accept="*/*") == b"ok"
 
 
-async def test_history_that_is_forgotten_is_gone_at_every_stage(windlass_fresh_plane: ControlPlane) -> None:
-    async with Client(config.load(kubeconfig=windlass_fresh_plane.kubeconfig())) as client:
+async def test_history_that_is_forgotten_is_gone_at_every_stage(windlass_module_plane: ControlPlane) -> None:
+    async with Client(config.load(kubeconfig=windlass_module_plane.kubeconfig())) as client:
         for name in ("a", "b", "c"):
             await client.create(ConfigMap, {"metadata": {"name": name, "labels": {"of": "us"}}}, namespace="default")
         old = (await client.list(ConfigMap)).resource_version
@@ -347,18 +347,18 @@ async def test_history_that_is_forgotten_is_gone_at_every_stage(windlass_fresh_p
             if len(pages) == 1:
                 # Without a later revision, that of the list would be the one that is kept.
                 await client.create(ConfigMap, {"metadata": {"name": "later"}}, namespace="default")
-                await windlass_fresh_plane.forget_history()
+                await windlass_module_plane.forget_history()
         assert pages == [(["a", "b"], True), (["a", "b"], True), (["c"], False)]
         with pytest.raises(errors.Gone):
             await first(client, ConfigMap, resource_version=old)
 
 
-async def test_a_dead_server_is_no_answer_and_a_new_one_is_found_again(windlass_fresh_plane: ControlPlane) -> None:
-    async with Client(config.load(kubeconfig=windlass_fresh_plane.kubeconfig())) as client:
+async def test_a_dead_server_is_no_answer_and_a_new_one_is_found_again(windlass_module_plane: ControlPlane) -> None:
+    async with Client(config.load(kubeconfig=windlass_module_plane.kubeconfig())) as client:
         listed = await client.list(Secret)
         watching = asyncio.create_task(first(client, Secret, resource_version=listed.resource_version, bookmarks=False))
         await client.get(Namespace, "default")
-        await windlass_fresh_plane.kill_apiserver()
+        await windlass_module_plane.kill_apiserver()
         # A write could still find the old connection open, and what became of it would be unknown.
         with pytest.raises(errors.TransportError):
             await client.get(Namespace, "default")
@@ -367,5 +367,5 @@ async def test_a_dead_server_is_no_answer_and_a_new_one_is_found_again(windlass_
         assert not caught.value.unknown_outcome
         with pytest.raises(errors.TransportError):
             await watching
-        await windlass_fresh_plane.restart_apiserver()
+        await windlass_module_plane.restart_apiserver()
         assert (await client.get(Namespace, "default")).name == "default"

@@ -1,6 +1,6 @@
 """A control plane on which authority over machines is moved, with the real Cluster API core manager."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,11 @@ from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing import ControlPlane
 from windlass.testing.plane.commands import CLUSTER_API_CORE
-from windlass.testing.plane.control_plane import BlockingControlPlane
+from windlass.testing.plane.pool import PlanePool
 
 from ..api.machine_sync.examples import EXAMPLES
 from ..api.machine_sync.stage import Stage
+from ..conftest import CLUSTER_API_PLANE
 from .ground import SIMULATED, SIMULATORS, Actors, Ground
 
 CORE_FLAGS = ["--feature-gates=ReconcilerRateLimiting=false"]
@@ -23,13 +24,16 @@ CORE_FLAGS = ["--feature-gates=ReconcilerRateLimiting=false"]
 `windlass demo` runs it so, and so is tested."""
 
 
-@pytest.fixture(scope="session")
-def migration_plane() -> Iterator[ControlPlane]:
+@pytest.fixture(scope="module")
+def migration_plane(windlass_planes: PlanePool) -> ControlPlane:
     """A plane with Cluster API core and the CRDs of all sides."""
-    users = {SIMULATORS: ["system:masters"]}
-    with BlockingControlPlane(cluster_api=True, users=users, core_flags=CORE_FLAGS) as plane:
-        plane.install_foreign_crds("machine.openshift.io", "infrastructure.cluster.x-k8s.io", "config.openshift.io")
-        yield ControlPlane.around(plane)
+    return windlass_planes.plane(
+        CLUSTER_API_PLANE,
+        cluster_api=True,
+        users={SIMULATORS: ["system:masters"]},
+        core_flags=CORE_FLAGS,
+        crds=["machine.openshift.io", "infrastructure.cluster.x-k8s.io", "config.openshift.io"],
+    )
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING
 from ..api.machine_sync.stage import eventually
 from .ground import Actors, Ground, assert_one_instance
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]
+pytestmark = pytest.mark.plane
 
 
 class Command:

@@ -19,7 +19,7 @@ from .claims import is_paused, since
 from .ground import INFRA_SPECS, OTHER, Actors, Ground, assert_one_instance
 from .history import History, recorded
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]
+pytestmark = pytest.mark.plane
 
 ON_BOTH_PLATFORMS = pytest.mark.parametrize("platform", ["AWS", "OpenStack"])
 

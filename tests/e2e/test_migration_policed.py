@@ -18,7 +18,7 @@ from ..api.machine_sync.stage import eventually
 from .ground import Ground, assert_one_instance
 from .history import recorded
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]
+pytestmark = pytest.mark.plane
 
 MIRROR = "Changing .spec is not allowed. This is because status.authoritativeAPI is set to Machine API."
 

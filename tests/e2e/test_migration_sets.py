@@ -13,7 +13,7 @@ from .claims import is_paused, status_of
 from .ground import Actors, Ground, assert_one_instance
 from .history import recorded
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]
+pytestmark = pytest.mark.plane
 
 ON_BOTH_PLATFORMS = pytest.mark.parametrize("platform", ["AWS", "OpenStack"])
 

@@ -25,7 +25,7 @@ from ..api.machine_sync.stage import CLUSTER, eventually
 from .ground import Actors, Ground, assert_one_instance
 from .history import History, recorded
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]
+pytestmark = pytest.mark.plane
 
 TIER = "example.com/tier"
 MOST_WRITES = 6

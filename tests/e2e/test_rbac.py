@@ -24,7 +24,7 @@ from ..api.machine_sync.stage import CLUSTER_ID, REPORTED
 from .rbac_cluster import NAME, OURS, USER, Cluster, Kind, MachineSync, Tree, Use
 from .rbac_play import AWS, play_everything
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("rbac")]
+pytestmark = pytest.mark.plane
 
 
 DEPLOY = Path(__file__).parents[2] / "deploy" / "machine-sync"

@@ -17,7 +17,7 @@ from .history import recorded
 from .test_migration import ON_BOTH_PLATFORMS, assert_one_authority_at_a_time, there_and_back
 from .test_migration_sets import machines_of, made_handed_over_and_back
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("judges")]
+pytestmark = pytest.mark.plane
 
 BOTH_SETS = [mapi.MachineSet, capi.MachineSet]
 

@@ -36,7 +36,7 @@ from ..api.machine_sync.examples import Tree
 from ..api.machine_sync.stage import condition, eventually, identity
 from .ground import Actors, Ground, assert_one_instance
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]
+pytestmark = pytest.mark.plane
 
 MANY = 250
 OTHERS = 2

@@ -15,11 +15,9 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.conditions import is_true
 from windlass.kube.verbs import PatchType
-from windlass.testing import BlockingControlPlane
+from windlass.testing import ControlPlane
 from windlass.testing.plane.processes import Processes
 from windlass.testing.simulators.instances import instances
-
-from .conftest import CORE_FLAGS
 
 MACHINE_API, CLUSTER_API = "openshift-machine-api", "openshift-cluster-api"
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
@@ -27,25 +25,23 @@ LABELS = {"cluster.x-k8s.io/cluster-name": "demo", "cluster.x-k8s.io/set-name": 
 
 
 @pytest.fixture(scope="module")
-def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def kubeconfig(migration_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The administrator of a plane with Cluster API core, the CRDs, and the simulators as a process."""
     folder = tmp_path_factory.mktemp("simulators")
-    with BlockingControlPlane(cluster_api=True, core_flags=CORE_FLAGS) as plane:
-        plane.install_foreign_crds("machine.openshift.io", INFRASTRUCTURE)
-        for name in (MACHINE_API, CLUSTER_API):
-            plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        kubeconfig = plane.kubeconfig()
-        processes = Processes(folders=[], log=folder / "supervisor.log")
-        argv = [
-            *(sys.executable, "-m", "windlass.testing.simulators", "--platform=AWS", "--boot-seconds=1"),
-            *(f"--kubeconfig={kubeconfig}", f"--workload-kubeconfig={kubeconfig}"),
-        ]
-        try:
-            processes.start("simulators", argv, log=folder / "simulators.log")
-            yield kubeconfig
-        finally:
-            processes.stop("simulators")
-            processes.close()
+    for name in (MACHINE_API, CLUSTER_API):
+        migration_plane.blocking.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    kubeconfig = migration_plane.kubeconfig()
+    processes = Processes(folders=[], log=folder / "supervisor.log")
+    argv = [
+        *(sys.executable, "-m", "windlass.testing.simulators", "--platform=AWS", "--boot-seconds=1"),
+        *(f"--kubeconfig={kubeconfig}", f"--workload-kubeconfig={kubeconfig}"),
+    ]
+    try:
+        processes.start("simulators", argv, log=folder / "simulators.log")
+        yield kubeconfig
+    finally:
+        processes.stop("simulators")
+        processes.close()
 
 
 @pytest.fixture

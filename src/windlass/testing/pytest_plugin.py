@@ -1,7 +1,9 @@
-"""The pytest plugin: a control plane for the whole run, shared by all xdist workers, and fresh ones on demand.
+"""The pytest plugin: a control plane for the whole run, shared by all xdist workers, and others that are not shared.
 
 Turn it on with `-p windlass.testing`. The plane starts when the first test asks for it. Under pytest-xdist it belongs
 to the controller process, so it is started once and outlives any worker; workers ask for it over a Unix socket.
+
+Tests that use one of these fixtures get the marker `plane`, so that `-m "not plane"` starts no plane.
 """
 
 from collections.abc import Iterator
@@ -13,10 +15,14 @@ from windlass.testing.plane.access import BlockingAccess
 from windlass.testing.plane.connection import Connection
 from windlass.testing.plane.control_plane import BlockingControlPlane
 from windlass.testing.plane.facade import ControlPlane, PlaneAccess
+from windlass.testing.plane.pool import PlanePool
 from windlass.testing.plane.sharing import SharedPlane, ask
 
 _ADDRESS = "windlass_plane_address"
+_FIXTURES = {"windlass_plane", "windlass_planes", "windlass_fresh_plane"}
+"""Those that others build on."""
 _shared = pytest.StashKey[SharedPlane]()
+_pool = pytest.StashKey[PlanePool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,6 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "plane: needs a real control plane (etcd, kube-apiserver)")
+    config.stash[_pool] = PlanePool(assets=config.getoption("windlass_assets"), keep=config.getoption("windlass_keep"))
     if not _is_worker(config):
         config.stash[_shared] = SharedPlane(_new_plane(config))
 
@@ -45,7 +53,14 @@ def pytest_configure_node(node: object) -> None:
     node.workerinput[_ADDRESS] = node.config.stash[_shared].serve()  # type: ignore[attr-defined]
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if not _FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
+        item.add_marker("plane")
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
+    if (pool := config.stash.get(_pool, None)) is not None:
+        pool.close()
     if (shared := config.stash.get(_shared, None)) is not None:
         shared.close()
 
@@ -86,11 +101,25 @@ def windlass_fresh_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlan
         yield ControlPlane.around(plane)
 
 
+@pytest.fixture(scope="session")
+def windlass_planes(request: pytest.FixtureRequest) -> PlanePool:
+    """Planes by name, for this worker alone; they stop with it, or when they are told to."""
+    return planes_of(request.config)
+
+
 @pytest.fixture(scope="module")
-def windlass_module_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
-    """A control plane for the tests of one module, for example when they share cluster-scoped singletons."""
-    with _new_plane(request.config) as plane:
-        yield ControlPlane.around(plane)
+def windlass_module_plane(windlass_planes: PlanePool) -> ControlPlane:
+    """A control plane for the tests of one module, which may write cluster-scoped objects, kill it and compact it.
+
+    Modules that run in the same worker have it one after the other: what they leave in namespaces and their CRDs stay,
+    see `windlass.testing.plane.pool.clear`.
+    """
+    return windlass_planes.plane("module")
+
+
+def planes_of(config: pytest.Config) -> PlanePool:
+    """What `windlass_planes` is, for hooks: a suite that knows that a plane is not needed any more may stop it."""
+    return config.stash[_pool]
 
 
 def _is_worker(config: pytest.Config) -> bool:

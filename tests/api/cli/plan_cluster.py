@@ -14,8 +14,9 @@ from tests.api.cli.conftest import DECIDED_BY_TESTS
 from tests.authorizer import until_allowed
 from tests.patience import PATIENCE
 from tests.unit.cli.plan_documents import UNMIRRORED
-from windlass.api import config, mapi
+from windlass.api import capi, config, mapi
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE
+from windlass.machine_sync.platforms import OPENSTACK
 from windlass.testing import BlockingAccess
 from windlass.testing.plane.access import found
 from windlass.testing.plane.rest import MERGE_PATCH
@@ -39,6 +40,7 @@ class PlanCluster:
         plane.install_foreign_crds(*GROUPS)
         for name in (MACHINE_API_NAMESPACE, CLUSTER_API_NAMESPACE):
             plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        self._remove_what_others_left()
         self._let_the_viewer_read()
         gate = {"version": "4.21.0", "enabled": [{"name": "MachineAPIMigration"}]}
         self.make({**_kind(config.FeatureGate), "metadata": {"name": "cluster"}, "status": {"featureGates": [gate]}})
@@ -123,6 +125,18 @@ class PlanCluster:
 
     def _put_status(self, path: str, status: Tree) -> None:
         self.rest.request("PATCH", f"{path}/status", {"status": status}, content_type=MERGE_PATCH)
+
+    def _remove_what_others_left(self) -> None:
+        """The plane had other tests before, and these namespaces have the names that they have on a cluster."""
+        infra = (OPENSTACK.infra_machine, OPENSTACK.infra_template, OPENSTACK.infra_cluster)
+        # Owners last: the garbage collector would be at work on the others.
+        for kind in (mapi.Machine, capi.Machine, *infra, mapi.MachineSet, capi.MachineSet, capi.Cluster):
+            namespace = MACHINE_API_NAMESPACE if kind in (mapi.MachineSet, mapi.Machine) else CLUSTER_API_NAMESPACE
+            for item in self.rest.request("GET", kind.RESOURCE.path(namespace=namespace))["items"]:
+                path = kind.RESOURCE.path(item["metadata"]["name"], namespace=namespace)
+                self.rest.request("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE_PATCH)
+                if "deletionTimestamp" not in item["metadata"]:
+                    self.rest.request("DELETE", f"{path}?propagationPolicy=Background")
 
     def _make_documents(self) -> None:
         """Owners first: what they own names their uid."""

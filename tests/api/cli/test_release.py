@@ -259,9 +259,9 @@ def test_someone_who_may_not_write_gets_the_reason_and_nothing_is_lost(
 
 
 def test_nothing_is_released_while_a_controller_renews_its_lease_and_never_what_is_migrating(
-    windlass_fresh_plane: ControlPlane, windlass: Windlass
+    windlass_module_plane: ControlPlane, windlass: Windlass
 ) -> None:
-    plane = windlass_fresh_plane.blocking
+    plane = windlass_module_plane.blocking
     plane.install_foreign_crds("machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io")
     sides = Sides(plane)
     sides.mirrored("worker-0")
@@ -274,7 +274,7 @@ def test_nothing_is_released_while_a_controller_renews_its_lease_and_never_what_
     plane.rest.request("POST", path, lease)
 
     def release(*arguments: str) -> "tuple[int, str]":
-        kubeconfig = str(windlass_fresh_plane.kubeconfig())
+        kubeconfig = str(windlass_module_plane.kubeconfig())
         done = windlass("release", "--all", "--yes", *arguments, *sides.flags, env={"KUBECONFIG": kubeconfig})
         return done.returncode, done.stderr
 

@@ -198,9 +198,9 @@ def test_on_a_terminal_the_table_is_redrawn_in_place(sides: Sides, environment: 
 
 
 async def test_a_restart_of_the_api_server_is_survived_and_said(
-    windlass_fresh_plane: ControlPlane, watch: Watch
+    windlass_module_plane: ControlPlane, watch: Watch
 ) -> None:
-    plane = windlass_fresh_plane
+    plane = windlass_module_plane
     await plane.install_foreign_crds("machine.openshift.io", "cluster.x-k8s.io")
     sides = Sides(plane.blocking)
     sides.capi_machine("worker-0")

@@ -9,7 +9,7 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.machine_sync.constants import Namespaces
 from windlass.testing import ControlPlane
-from windlass.testing.plane.control_plane import BlockingControlPlane
+from windlass.testing.plane.pool import PlanePool
 
 from .examples import EXAMPLES
 from .stage import Stage
@@ -17,12 +17,10 @@ from .stage import Stage
 CRDS = ("machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "config.openshift.io")
 
 
-@pytest.fixture(scope="session")
-def machine_sync_plane() -> Iterator[ControlPlane]:
-    """A plane with the CRDs of all sides."""
-    with BlockingControlPlane() as plane:
-        plane.install_foreign_crds(*CRDS)
-        yield ControlPlane.around(plane)
+@pytest.fixture(scope="module")
+def machine_sync_plane(windlass_planes: PlanePool) -> ControlPlane:
+    """The plane of this worker for modules, with the CRDs of all sides."""
+    return windlass_planes.plane("module", crds=CRDS)
 
 
 @pytest.fixture

@@ -23,17 +23,16 @@ from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API_NAMESPACE
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine_set.decide import decide as decide_set
+from windlass.testing import ControlPlane
 from windlass.testing.machine_api import MachineApi
-from windlass.testing.plane.control_plane import BlockingControlPlane
 
 from ...unit.machine_sync.conversion.vectors import TO_MACHINE_API, platform_of, row_id, rows
 from ...unit.machine_sync.machine import cases
 from ...unit.machine_sync.machine_set import cases as set_cases
-from .conftest import CRDS
 from .examples import Tree
 from .stage import condition, describe_cluster
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("judges")]
+pytestmark = pytest.mark.plane
 
 REFUSALS = (
     r"consist of alphanumeric characters|name part must be non-empty",
@@ -67,21 +66,21 @@ class Verdict(NamedTuple):
 
 
 @pytest.fixture(scope="module", params=["AWS", "OpenStack"])
-def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str]]:
+def judged(
+    machine_sync_plane: ControlPlane, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Any, str]]:
     """A plane on which the webhooks of the Machine API judge, and its platform."""
-    folder = tmp_path_factory.mktemp("judge")
-    with BlockingControlPlane() as plane:
-        plane.install_foreign_crds(*CRDS)
-        plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": MACHINE_API_NAMESPACE}})
-        describe_cluster(plane, platform=request.param)
-        # Its controllers look after another namespace: they are not what is asked here.
-        judge = MachineApi(plane, platform=request.param, folder=folder, namespace="default", cloud="default")
-        try:
-            judge.start()
-            judge.admit(MACHINE_API_NAMESPACE)
-            yield plane, request.param.lower()
-        finally:
-            judge.close()
+    plane, folder = machine_sync_plane.blocking, tmp_path_factory.mktemp("judge")
+    plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": MACHINE_API_NAMESPACE}})
+    describe_cluster(plane, platform=request.param)
+    # Its controllers look after another namespace: they are not what is asked here.
+    judge = MachineApi(plane, platform=request.param, folder=folder, namespace="default", cloud="default")
+    try:
+        judge.start()
+        judge.admit(MACHINE_API_NAMESPACE)
+        yield plane, request.param.lower()
+    finally:
+        judge.close()
 
 
 @pytest.fixture

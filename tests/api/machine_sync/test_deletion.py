@@ -14,7 +14,7 @@ from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, MACHINE_API_F
 
 from .stage import SET, Stage, eventually, finalizers, held_by_us
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
+pytestmark = pytest.mark.plane
 
 
 async def mirrored(stage: Stage, name: str = "w-0") -> None:

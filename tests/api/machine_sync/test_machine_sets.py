@@ -21,7 +21,7 @@ from ...unit.machine_sync.trees import PROVIDER_SPEC
 from .examples import Tree
 from .stage import CLUSTER, Stage, condition, eventually, finalizers, held_by_us
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
+pytestmark = pytest.mark.plane
 
 BOTH = pytest.mark.parametrize("platform", ["OpenStack", "AWS"])
 NAME: Final = "workers"

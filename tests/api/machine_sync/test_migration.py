@@ -15,7 +15,7 @@ from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, PAUSED_ANNOTAT
 from .examples import Tree
 from .stage import Stage, condition, eventually
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
+pytestmark = pytest.mark.plane
 
 BOTH = pytest.mark.parametrize("platform", ["OpenStack", "AWS"])
 MARKS = {PAUSED_ANNOTATION, AUTHORITY_ANNOTATION}

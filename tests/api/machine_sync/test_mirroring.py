@@ -17,7 +17,7 @@ from windlass.machine_sync.constants import MACHINE_API_FINALIZER, SYNC_FINALIZE
 
 from .stage import CLUSTER, SUCCESS, Stage, condition, eventually, finalizers, held_by_us
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
+pytestmark = pytest.mark.plane
 
 BOTH = pytest.mark.parametrize("platform", ["OpenStack", "AWS"])
 

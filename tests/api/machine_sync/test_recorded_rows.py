@@ -28,7 +28,7 @@ from .examples import Tree
 from .recorded_run import Run, assert_as_recorded
 from .stage import eventually
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
+pytestmark = pytest.mark.plane
 
 REFUSED: dict[str, str] = {
     "AWS-capi-auth-clustername-empty": "spec.clusterName",

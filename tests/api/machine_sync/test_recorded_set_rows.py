@@ -26,7 +26,7 @@ from ...unit.machine_sync.recorded_runs import NOW, authority_alone, recorded
 from .examples import Tree
 from .recorded_run import Run, assert_as_recorded
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
+pytestmark = pytest.mark.plane
 
 REFUSED = {"OpenStack-capi-auth-clustername-empty": "spec.clusterName"}
 """Runs whose point is what the API server refuses, and the field that it names."""

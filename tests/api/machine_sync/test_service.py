@@ -23,7 +23,7 @@ from windlass.testing.plane.ports import free_ports
 from .process import process
 from .stage import Stage, eventually
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
+pytestmark = pytest.mark.plane
 
 
 class Probe:

@@ -26,7 +26,7 @@ from ...unit.machine_sync.conversion.vectors import TO_CLUSTER_API, convert, row
 from .examples import Tree
 from .stage import CLUSTER, SET, Stage, condition, eventually, finalizers, held_by_us
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
+pytestmark = pytest.mark.plane
 
 BOTH = pytest.mark.parametrize("platform", ["OpenStack", "AWS"])
 SUCCESS = "Successfully synchronized MAPI Machine to CAPI"

@@ -25,7 +25,7 @@ from windlass.machine_sync.controllers import Make, makers
 
 from .stage import CLUSTER, Stage, eventually
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("machine-sync")]
+pytestmark = pytest.mark.plane
 
 NEVER = Constant(86_400.0)
 

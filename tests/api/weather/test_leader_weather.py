@@ -106,10 +106,10 @@ class Stage:
 
 
 @pytest.fixture
-async def stage(windlass_fresh_plane: ControlPlane) -> AsyncIterator[Stage]:
-    namespace = await windlass_fresh_plane.create_namespace()
-    async with Client(config.load(kubeconfig=windlass_fresh_plane.kubeconfig())) as client:
-        stage = Stage(windlass_fresh_plane, client, namespace)
+async def stage(windlass_module_plane: ControlPlane) -> AsyncIterator[Stage]:
+    namespace = await windlass_module_plane.create_namespace()
+    async with Client(config.load(kubeconfig=windlass_module_plane.kubeconfig())) as client:
+        stage = Stage(windlass_module_plane, client, namespace)
         cache = Cache(client, ConfigMap, namespace=namespace)
         cache.subscribe(stage.note)
         watching = asyncio.create_task(cache.run())

@@ -1,4 +1,4 @@
-"""A control plane of their own for tests that kill it, compact it and poison it."""
+"""A control plane for tests that kill it, compact it and poison it."""
 
 import gc
 from collections.abc import AsyncIterator, Iterator
@@ -9,19 +9,17 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.machine_sync.constants import Namespaces
 from windlass.testing import ControlPlane
-from windlass.testing.plane.control_plane import BlockingControlPlane
+from windlass.testing.plane.pool import PlanePool
 
 from ...api.machine_sync.conftest import CRDS
 from ...api.machine_sync.examples import EXAMPLES
 from ...api.machine_sync.stage import Stage
 
 
-@pytest.fixture(scope="session")
-def weather_plane() -> Iterator[ControlPlane]:
+@pytest.fixture(scope="module")
+def weather_plane(windlass_planes: PlanePool) -> ControlPlane:
     """A plane with the CRDs of all sides, on which anything may happen."""
-    with BlockingControlPlane() as plane:
-        plane.install_foreign_crds(*CRDS)
-        yield ControlPlane.around(plane)
+    return windlass_planes.plane("module", crds=CRDS)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from windlass.testing.blackhole import BlackHole
 from ...api.machine_sync.stage import SET, Stage, condition, eventually, held_by_us
 from .front import Front
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("weather")]
+pytestmark = pytest.mark.plane
 
 INACTIVITY = 3.0
 

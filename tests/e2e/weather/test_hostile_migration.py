@@ -34,7 +34,7 @@ from ..history import recorded
 from ..replicas import replica
 from .test_kills import HASTY, leader
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]
+pytestmark = pytest.mark.plane
 
 MOMENT = "2026-05-01T12:00:00Z"
 

@@ -22,7 +22,7 @@ from windlass.testing.plane.ports import free_ports
 from ...api.machine_sync.process import process
 from ...api.machine_sync.stage import Stage, eventually, held_by_us
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("weather")]
+pytestmark = pytest.mark.plane
 
 NAMES = [f"w-{number}" for number in range(12)]
 ALONE = "--no-leader-elect"

@@ -18,7 +18,7 @@ from ...api.machine_sync.stage import eventually
 from ..ground import OTHER, PROVIDER_SPECS, Actors, Ground, assert_one_instance
 from .stories import Story, Told, killed_at_every_write, nothing
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("migration")]
+pytestmark = pytest.mark.plane
 
 
 def bigger(ground: Ground) -> Tree:

@@ -18,7 +18,7 @@ from windlass.testing.plane import foreign
 
 from ...api.machine_sync.stage import CLUSTER, Stage, eventually
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("weather")]
+pytestmark = pytest.mark.plane
 
 GROUPS = ("machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io")
 CAREFREE = ("early", "w-0", "w-1", "of-a-poisoned-set")

@@ -33,6 +33,7 @@ class BlockingAccess:
 
     def __init__(self, connection: Connection | None) -> None:
         self._connection = connection
+        self._served: dict[tuple[str, str], tuple[str, bool]] = {}
 
     @property
     def connection(self) -> Connection:
@@ -144,7 +145,9 @@ class BlockingAccess:
         return applied
 
     def _collection(self, api_version: str, kind: str, *, seconds: float = KNOWN_SECONDS) -> tuple[str, bool]:
-        """The path of a kind's collection and whether it is namespaced, from discovery."""
+        """The path of a kind's collection and whether it is namespaced, from discovery; asked for once."""
+        if (known := self._served.get((api_version, kind))) is not None:
+            return known
         root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
         rest = self.rest
 
@@ -156,6 +159,7 @@ class BlockingAccess:
 
         if (collection := wait_for(look, seconds=seconds)) is None:
             raise NotServed(f"{kind} of {api_version} is not served: apply its CRD first, or correct the apiVersion")
+        self._served[api_version, kind] = collection
         return collection
 
     def _wait_until_established(self, name: str) -> None:

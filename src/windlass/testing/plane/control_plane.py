@@ -108,6 +108,7 @@ class BlockingControlPlane(BlockingAccess):
         if processes is None:
             return
         self._connection, self._commands = None, None
+        self._served.clear()
         try:
             processes.stop(CLUSTER_API_CORE, CONTROLLER_MANAGER)
             processes.stop(APISERVER)
@@ -127,6 +128,11 @@ class BlockingControlPlane(BlockingAccess):
         self.kill_apiserver()
         self._start_apiserver(self._built)
         self._wait_until_api_ready(self._built)
+
+    def revive_apiserver(self) -> None:
+        """Start the API server again if it was killed."""
+        if self._running.exit_code(APISERVER) is not None:
+            self.restart_apiserver()
 
     def compact(self) -> int:
         """Make etcd forget every revision but the present one; returns that revision.

@@ -12,9 +12,9 @@ from windlass.testing import ControlPlane
 from .policed import PROVIDER, Policed, wait_until_in_force
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def policed_namespaces(machine_sync_plane: ControlPlane) -> Namespaces:
-    """Installed once: the tests make objects of their own there."""
+    """The tests make objects of their own there."""
     plane = machine_sync_plane.blocking
     namespaces = Namespaces(plane.create_namespace("mapi-"), plane.create_namespace("capi-"))
     ours = DEFAULT_SERVICE_ACCOUNT.within(namespaces.cluster_api)

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.api.machine_sync.conftest import CRDS
 from tests.api.machine_sync.examples import EXAMPLES
 from tests.api.machine_sync.stage import CLUSTER, Stage, condition, eventually
 from windlass.api import capi, mapi
@@ -27,16 +26,10 @@ SPEC: Tree = {
 }
 
 
-@pytest.fixture(scope="module")
-def plane(windlass_module_plane: ControlPlane) -> ControlPlane:
-    """A plane of its own: the machines of the other tests are none that Machine sync could mirror."""
-    windlass_module_plane.blocking.install_foreign_crds(*CRDS)
-    return windlass_module_plane
-
-
 @pytest.fixture
-async def stage(plane: ControlPlane) -> AsyncIterator[Stage]:
+async def stage(machine_sync_plane: ControlPlane) -> AsyncIterator[Stage]:
     """An empty stage on a cluster where Machine sync is enabled and the policies are in force."""
+    plane = machine_sync_plane
     namespaces = Namespaces(await plane.create_namespace("mapi-"), await plane.create_namespace("capi-"))
     ours = DEFAULT_SERVICE_ACCOUNT.within(namespaces.cluster_api)
     await plane.apply(*policies.documents(namespaces=namespaces, service_account=ours))
@@ -52,8 +45,8 @@ async def stage(plane: ControlPlane) -> AsyncIterator[Stage]:
 
 
 @pytest.fixture
-async def policed(plane: ControlPlane, stage: Stage) -> AsyncIterator[Policed]:
-    async with Policed.by(plane, stage.namespaces) as policed:
+async def policed(machine_sync_plane: ControlPlane, stage: Stage) -> AsyncIterator[Policed]:
+    async with Policed.by(machine_sync_plane, stage.namespaces) as policed:
         await wait_until_in_force(policed)
         yield policed
 

@@ -1,0 +1,101 @@
+"""Planes by name that outlive the tests they were started for: alive and cleared each time they are asked for.
+
+A plane costs seven seconds of CPU with the CRDs of all sides, and some more as long as it runs. Tests that kill it or
+write cluster-scoped objects cannot share it with tests that run at the same time, but with those that ran before.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from windlass.testing.plane.access import BlockingAccess
+from windlass.testing.plane.control_plane import BlockingControlPlane
+from windlass.testing.plane.facade import ControlPlane
+
+_CONFIGURATION = (
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+    "/api/v1/nodes",
+)
+
+
+class PlanePool:
+    """The planes of one process. `assets` and `keep` are those of `ControlPlane`."""
+
+    def __init__(self, *, assets: str | Path | None = None, keep: bool = False) -> None:
+        self._assets = assets
+        self._keep = keep
+        self._planes: dict[str, BlockingControlPlane] = {}
+        self._crds: dict[str, set[str]] = {}
+
+    def plane(
+        self,
+        name: str,
+        *,
+        cluster_api: bool = False,
+        users: Mapping[str, Sequence[str]] | None = None,
+        apiserver_flags: Sequence[str] = (),
+        core_flags: Sequence[str] = (),
+        crds: Sequence[str] = (),
+    ) -> ControlPlane:
+        """The plane of this name, running, with nothing of what `clear` takes away.
+
+        How it is made counts the first time; of `crds`, groups of `install_foreign_crds`, those are added that are
+        missing.
+        """
+        if (plane := self._planes.get(name)) is None:
+            plane = BlockingControlPlane(
+                cluster_api=cluster_api,
+                users=users,
+                apiserver_flags=apiserver_flags,
+                core_flags=core_flags,
+                assets=self._assets,
+                keep=self._keep,
+            )
+            plane.start()
+            self._planes[name] = plane
+        else:
+            plane.revive_apiserver()
+            clear(plane)
+        installed = self._crds.setdefault(name, set())
+        if missing := [group for group in crds if group not in installed]:
+            plane.install_foreign_crds(*missing)
+            installed.update(missing)
+        return ControlPlane.around(plane)
+
+    def stop(self, name: str) -> None:
+        """Stop that plane, if it was started: nobody will use it for now."""
+        if (plane := self._planes.pop(name, None)) is not None:
+            del self._crds[name]
+            plane.stop()
+
+    def close(self) -> None:
+        """Stop all of them."""
+        for name in [*self._planes]:
+            self.stop(name)
+
+
+def clear(plane: BlockingAccess) -> None:
+    """Delete Nodes, admission policies and webhooks, and all cluster-scoped custom resources.
+
+    Namespaces and what is in them stay, and CRDs: tests make namespaces of their own.
+    """
+    rest = plane.rest
+    for path in (*_CONFIGURATION, *_cluster_scoped(rest.request("GET", "/apis")["groups"], plane)):
+        rest.request("DELETE", path)
+
+
+def _cluster_scoped(groups: list[dict[str, Any]], plane: BlockingAccess) -> Iterator[str]:
+    for group in groups:
+        if _is_built_in(group["name"]):
+            continue
+        root = f"/apis/{group['preferredVersion']['groupVersion']}"
+        for resource in plane.rest.request("GET", root)["resources"]:
+            if not resource["namespaced"] and "deletecollection" in resource["verbs"]:
+                yield f"{root}/{resource['name']}"
+
+
+def _is_built_in(group: str) -> bool:
+    return "." not in group or (group.endswith(".k8s.io") and not group.endswith(".x-k8s.io"))
