@@ -2,10 +2,10 @@
 
 Two environment variables make tests larger than `make test` needs them:
 
-| variable | default | what it sets |
-|---|---|---|
-| `WINDLASS_FLEET` | 4 | the machines of each set in `tests/e2e/test_set_deletion.py`; all deadlines grow with it |
-| `WINDLASS_QUIET` | 3 | the seconds without a write after each change in `tests/e2e/test_mixed_sets.py` |
+| variable | default | with `make explore` | what it sets |
+|---|---|---|---|
+| `WINDLASS_FLEET` | 4 | 250 | the machines of each set in `tests/e2e/test_set_deletion.py`; all deadlines grow with it |
+| `WINDLASS_QUIET` | 3 | 60 | the seconds without a write after each change in `tests/e2e/test_mixed_sets.py` |
 """
 
 import asyncio
@@ -14,10 +14,12 @@ import time
 from types import TracebackType
 from typing import Self
 
-FLEET = int(os.environ.get("WINDLASS_FLEET", "4"))
+from tests.explore import usually
+
+FLEET = int(os.environ.get("WINDLASS_FLEET") or usually(4, exploring=250))
 """Machines of a set, where a test is about many."""
 
-QUIET = float(os.environ.get("WINDLASS_QUIET", "3"))
+QUIET = float(os.environ.get("WINDLASS_QUIET") or usually(3, exploring=60))
 """Seconds without a write that count as rest. Controllers that fight over a field write five times in each of them."""
 
 PATIENCE = 180.0 + 2.0 * FLEET

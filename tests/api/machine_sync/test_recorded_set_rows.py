@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.explore import on_one_platform_each
 from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
@@ -86,7 +87,7 @@ class SetRun(Run[MachineSetSnapshot]):
             await pool.close()
 
 
-@pytest.mark.parametrize("row", [*recorded("machinesetsync")])
+@pytest.mark.parametrize("row", [*on_one_platform_each(recorded("machinesetsync"))])
 async def test_a_recorded_run_ends_as_recorded_on_a_real_api_server(
     machine_sync_plane: ControlPlane, row: Tree
 ) -> None:
@@ -95,7 +96,7 @@ async def test_a_recorded_run_ends_as_recorded_on_a_real_api_server(
     )
 
 
-@pytest.mark.parametrize("row", [*recorded("machinesetmigration")])
+@pytest.mark.parametrize("row", [*on_one_platform_each(recorded("machinesetmigration"))])
 async def test_a_recorded_migration_ends_as_recorded_on_a_real_api_server(
     machine_sync_plane: ControlPlane, row: Tree
 ) -> None:

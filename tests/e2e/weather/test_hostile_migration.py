@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.explore import seeds, usually
 from tests.patience import PATIENCE
 from windlass.api import capi, core, mapi
 from windlass.kube.errors import ApiError, KubeError
@@ -121,12 +122,15 @@ async def moved(ground: Ground, names: list[str], to: str, *, least: int) -> Non
     await eventually(look, lambda count: count >= least, what=f"{least} machines under {to}")
 
 
-@pytest.mark.parametrize(("platform", "count"), [("AWS", 50), ("OpenStack", 20)])
+@pytest.mark.parametrize("seed", seeds(7))
+@pytest.mark.parametrize(
+    ("platform", "count"), [("AWS", usually(12, exploring=50)), ("OpenStack", usually(8, exploring=20))]
+)
 async def test_a_fleet_changes_hands_and_back_in_the_worst_of_weather(
-    migration_plane: ControlPlane, ground: Ground, count: int
+    migration_plane: ControlPlane, ground: Ground, count: int, seed: int
 ) -> None:
     names = [ground.name(f"w-{number}") for number in range(count)]
-    spoiler = Spoiler(ground, names, seed=7)
+    spoiler = Spoiler(ground, names, seed=seed)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(ground.simulated())
         await ground.cluster()

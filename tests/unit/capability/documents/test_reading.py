@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.explore import examples
 from windlass.api import capi, capo
 from windlass.capability.documents import Document, Interest, Undecodable, Unreadable, read, read_path, read_stream
 from windlass.capability.documents.reading import LARGEST_INPUT
@@ -242,7 +243,7 @@ def test_keys_that_are_no_strings_become_strings() -> None:
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
-@settings(deadline=None)
+@examples()
 def test_any_bytes_are_documents_or_unreadable(data: bytes) -> None:
     with contextlib.suppress(Unreadable):
         for document in read("input", data):

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.explore import examples
 from windlass.capability.documents.yaml_composer import LARGEST, Cut
 from windlass.capability.documents.yaml_dialect import Excessive, as_json, load_all
 from windlass.kube.nesting import DEEPEST
@@ -91,7 +92,7 @@ values = st.recursive(
 
 
 @given(values, st.booleans())
-@settings(deadline=None)
+@examples()
 def test_documents_are_those_that_pyyaml_composes(value: Any, flow: bool) -> None:
     shared = {"one": value, "again": value, "list": [value, {"x": value}]}
     text = yaml.safe_dump(shared, default_flow_style=flow, allow_unicode=True)

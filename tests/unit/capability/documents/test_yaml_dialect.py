@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.explore import examples
 from windlass.capability.documents import yaml_dialect
 from windlass.capability.documents.yaml_dialect import dump_all, load_all
 
@@ -106,7 +107,7 @@ TREES = st.recursive(
 
 
 @given(st.lists(TREES, min_size=1, max_size=3))
-@settings(deadline=None)
+@examples()
 def test_what_is_written_is_read_back(trees: list[Any]) -> None:
     text = dump_all(trees)
     assert [tree for _, tree in load_all(text)] == trees

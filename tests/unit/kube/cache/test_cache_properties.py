@@ -8,8 +8,9 @@ import asyncio
 from random import Random
 
 import hypothesis.strategies as st
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.explore import examples
 from windlass.kube.cache import Cache
 from windlass.kube.cache.store import Change
 from windlass.kube.errors import Busy, Gone, NotServed, Status, TransportError
@@ -100,7 +101,7 @@ class Weather:
         return truth == shown == self.account
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(happenings=st.lists(HAPPENINGS, max_size=25), streams_lists=st.booleans(), seed=st.integers(0, 3))
 def test_a_cache_converges_and_tells_the_truth_on_the_way(
     happenings: list[tuple[str, object]], streams_lists: bool, seed: int

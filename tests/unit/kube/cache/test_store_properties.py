@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from msgspec import Struct
 
+from tests.explore import examples
 from windlass.kube.cache.store import Change, Store
 from windlass.kube.client.watch import EventType
 from windlass.kube.object import NamespacedName, Object
@@ -235,5 +236,5 @@ class StoreAgainstServer(RuleBasedStateMachine):
             assert self.store.pending == 0, "entries of the overlay do not outlive their reason"
 
 
-StoreAgainstServer.TestCase.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+StoreAgainstServer.TestCase.settings = settings(examples(150), stateful_step_count=30)
 TestStoreAgainstServer = StoreAgainstServer.TestCase

@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from tests.explore import examples
 from windlass.kube.backoff import Constant, Exponential
 from windlass.kube.control.queue import LOW_SHARE, Closed, Priority, Queue
 from windlass.testing.clock import VirtualLoop
@@ -382,4 +383,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueueMachine = QueueMachine.TestCase
-TestQueueMachine.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+TestQueueMachine.settings = settings(examples(80), stateful_step_count=40)

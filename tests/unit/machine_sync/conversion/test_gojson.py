@@ -1,9 +1,10 @@
 """Strings and JSON as Go prints them. The expected texts were printed by strconv.Quote and encoding/json of Go 1.26."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.explore import examples
 from windlass.api import capa, capo
 from windlass.machine_sync.conversion.gojson import as_given, compact, quote
 
@@ -41,7 +42,7 @@ def test_a_lone_surrogate_is_quoted_as_the_replacement_character() -> None:
 
 
 @given(st.text())
-@settings(deadline=None)
+@examples()
 def test_a_quoted_string_is_printable_ascii_or_printable_text(text: str) -> None:
     quoted = quote(text)
     assert quoted[0] == quoted[-1] == '"'

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.explore import examples
 from windlass.api import capa, capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
@@ -78,7 +79,7 @@ def _of(info: Any, text: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("platform", PLATFORMS.values(), ids=list(PLATFORMS))
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_any_decodable_input_converts_or_says_why_not(platform: Platform, data: st.DataObject) -> None:
     trees = [
         data.draw(st.none() | values(kind), label=kind.__name__)
@@ -145,7 +146,7 @@ def _with(tree: dict[str, Any], value: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("platform", PLATFORMS.values(), ids=list(PLATFORMS))
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_any_machine_converts_to_cluster_api_or_says_why_not(platform: Platform, data: st.DataObject) -> None:
     machine = msgspec.convert(data.draw(machines(platform)), mapi.Machine)
     infrastructure = decode(Infrastructure, data.draw(st.none() | values(Infrastructure)))
@@ -163,7 +164,7 @@ def test_any_machine_converts_to_cluster_api_or_says_why_not(platform: Platform,
 
 @pytest.mark.parametrize("platform", PLATFORMS.values(), ids=list(PLATFORMS))
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_machine_set_converts_or_says_why_not(platform: Platform, data: st.DataObject) -> None:
     ours = msgspec.convert(data.draw(values(mapi.MachineSet)), mapi.MachineSet)
     infrastructure = decode(Infrastructure, data.draw(st.none() | values(Infrastructure)))
@@ -181,7 +182,7 @@ def test_any_machine_set_converts_or_says_why_not(platform: Platform, data: st.D
 
 @pytest.mark.parametrize("platform", PLATFORMS.values(), ids=list(PLATFORMS))
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_halves_of_surrogate_pairs_convert_or_are_errors(platform: Platform, data: st.DataObject) -> None:
     ours = msgspec.convert(data.draw(machines(platform, HALVES)), mapi.Machine)
     there = platform.to_cluster_api(ours, decode(Infrastructure, data.draw(values(Infrastructure, HALVES))))

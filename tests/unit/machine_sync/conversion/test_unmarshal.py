@@ -4,9 +4,10 @@ import contextlib
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.explore import examples
 from windlass.api import mapi_aws, mapi_openstack, mapi_powervs
 from windlass.api.meta import LocalReference
 from windlass.machine_sync.conversion.provider_spec import provider_spec, provider_status
@@ -270,7 +271,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-@settings(deadline=None)
+@examples()
 def test_any_json_is_read_or_an_error(tree: Any) -> None:
     for kind, names in (
         (AWS, AWS_NAMES),
@@ -283,7 +284,7 @@ def test_any_json_is_read_or_an_error(tree: Any) -> None:
 
 
 @given(st.binary(max_size=40))
-@settings(deadline=None)
+@examples()
 def test_any_bytes_are_a_tree_or_an_error(data: bytes) -> None:
     with contextlib.suppress(ValueError):
         tree_of(data)

@@ -12,9 +12,10 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.explore import examples
 from windlass.api import capi, mapi
 from windlass.kube.errors import Conflict, Invalid, NotFound
 from windlass.kube.object import Object
@@ -252,7 +253,7 @@ TURNS = st.lists(st.sampled_from(sorted(Cast(world(), OPENSTACK).turns)), max_si
         *("its cache of the Machine API stands still", "user asks for ClusterAPI", "we", "the other of us"),
     ],
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_never_two_that_act_and_in_the_end_who_was_asked_for(
     platform: Platform, authority: str, turns: list[str]
 ) -> None:

@@ -10,10 +10,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.explore import examples
 from windlass.api import capi, capo, config, mapi
 from windlass.api.meta import tree as plain
 from windlass.kube.control.merge import changes
@@ -119,7 +120,7 @@ FOLLOWED_WITHOUT_A_SET = ("bootstrap.dataSecretName", "deletion.nodeDeletionTime
 
 
 @given(CASES)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_whatever_is_stored_there_is_a_decision(case: dict[str, Any]) -> None:
     plan = decide(snapshot(**case), now=NOW)
     assert isinstance(plan, Plan)
@@ -130,7 +131,7 @@ def test_whatever_is_stored_there_is_a_decision(case: dict[str, Any]) -> None:
     CASES,
     st.sampled_from(["infra", "infra_cluster", "machine_api_set", "cluster_api_set", "cluster_api", "machine_api"]),
 )
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_a_kind_that_is_not_served_is_no_reason_to_fail(case: dict[str, Any], missing: str) -> None:
     seen = replace(snapshot(**case), **{missing: NotServedKind("no CRD")})
     assert isinstance(decide(seen, now=NOW), Plan)
@@ -147,7 +148,7 @@ def test_a_kind_that_is_not_served_is_no_reason_to_fail(case: dict[str, Any], mi
         "cluster_api_set": CAPI_SET,
     }
 )  # the infra machine goes with the finalizers that we take off it
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_every_machine_comes_to_rest_and_stays_there(case: dict[str, Any]) -> None:
     asyncio.run(comes_to_rest_and_stays_there(world(**case), reconciled))
 
@@ -163,7 +164,7 @@ def test_every_machine_comes_to_rest_and_stays_there(case: dict[str, Any]) -> No
         "cluster_api_set": CAPI_SET,
     }
 )  # the mirror of a set that acts, from whose template it has no spec.deletion
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_synchronized_is_true_only_if_the_mirror_is_what_conversion_says(case: dict[str, Any]) -> None:
     async def scenario() -> None:
         api = world(**case)
@@ -197,7 +198,7 @@ def test_synchronized_is_true_only_if_the_mirror_is_what_conversion_says(case: d
     ),
     st.lists(st.sampled_from([0, 1]), min_size=1, max_size=6),
 )
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_two_of_us_at_once_do_not_undo_each_others_work(
     trees: dict[str, Any], events: list[tuple[tuple[Any, str], str]], turns: list[int]
 ) -> None:
@@ -215,7 +216,7 @@ def test_two_of_us_at_once_do_not_undo_each_others_work(
 
 
 @given(st.fixed_dictionaries(MANAGED), st.integers(1, 5))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_one_of_us_between_any_decision_and_write_of_the_other_is_harmless(trees: dict[str, Any], write: int) -> None:
     async def scenario() -> None:
         api = world(**trees)
@@ -228,7 +229,7 @@ def test_one_of_us_between_any_decision_and_write_of_the_other_is_harmless(trees
 
 
 @given(st.fixed_dictionaries(MANAGED))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_an_event_says_everything_once(trees: dict[str, Any]) -> None:
     events_are_said_once(lambda: decide(snapshot(**trees), now=NOW))
 

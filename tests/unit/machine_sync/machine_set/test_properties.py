@@ -10,10 +10,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.explore import examples
 from windlass.api import capi, capo, mapi
 from windlass.kube.control.plan import Plan
 from windlass.kube.control.seen import NotServedKind
@@ -118,7 +119,7 @@ MANAGED: dict[str, Any] = {
 
 
 @given(CASES, TEMPLATES)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_whatever_is_stored_there_is_a_decision(case: dict[str, Any], used: tuple[Tree, ...]) -> None:
     plan = decide(snapshot(**case, template=used[0]), now=NOW)
     assert isinstance(plan, Plan)
@@ -129,14 +130,14 @@ def test_whatever_is_stored_there_is_a_decision(case: dict[str, Any], used: tupl
     CASES,
     st.sampled_from(["template", "infra_cluster", "cluster", "infrastructure", "cluster_api", "machine_api"]),
 )
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_a_kind_that_is_not_served_is_no_reason_to_fail(case: dict[str, Any], missing: str) -> None:
     seen = replace(snapshot(**case), **{missing: NotServedKind("no CRD")})
     assert isinstance(decide(seen, now=NOW), Plan)
 
 
 @given(CASES)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_every_set_comes_to_rest_and_stays_there(case: dict[str, Any]) -> None:
     asyncio.run(comes_to_rest_and_stays_there(world(**case), reconciled))
 
@@ -149,7 +150,7 @@ def test_every_set_comes_to_rest_and_stays_there(case: dict[str, Any]) -> None:
     ),
     st.lists(st.sampled_from([0, 1]), min_size=1, max_size=6),
 )
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_two_of_us_at_once_do_not_undo_each_others_work(
     trees: dict[str, Any], events: list[tuple[Any, int]], turns: list[int]
 ) -> None:
@@ -173,7 +174,7 @@ def test_two_of_us_at_once_do_not_undo_each_others_work(
 
 
 @given(st.fixed_dictionaries(MANAGED), st.integers(1, 5))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_one_of_us_between_any_decision_and_write_of_the_other_is_harmless(trees: dict[str, Any], write: int) -> None:
     async def scenario() -> None:
         api = world(**trees)
@@ -187,7 +188,7 @@ def test_one_of_us_between_any_decision_and_write_of_the_other_is_harmless(trees
 
 
 @given(st.fixed_dictionaries(MANAGED))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_an_event_says_everything_once(trees: dict[str, Any]) -> None:
     events_are_said_once(lambda: decide(snapshot(**trees), now=NOW))
 

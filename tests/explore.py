@@ -1,0 +1,41 @@
+"""How far the tests look: as far as a change can wait for or, with `make explore`, much further.
+
+What exploring finds comes back as an example that every run tries (`@example`, a row of a table, a seed).
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from random import randrange
+from typing import Any, Final, TypeVar
+
+from hypothesis import settings
+
+T = TypeVar("T")
+
+EXPLORING: Final = bool(os.environ.get("WINDLASS_EXPLORE"))
+TIMES: Final = 20 if EXPLORING else 1
+"""How many times as many examples property tests try."""
+
+
+def examples(count: int = 100) -> settings:
+    """Settings of a property test that tries `count` examples; `TIMES` as many when exploring."""
+    return settings(max_examples=count * TIMES)
+
+
+def usually(usual: T, *, exploring: T) -> T:
+    """The size of a test: `usual` is as small as still shows what the test is about."""
+    return exploring if EXPLORING else usual
+
+
+def seeds(*usual: int) -> list[int]:
+    """The seeds of a random test: those that once found something or, when exploring, three that nobody has tried."""
+    return [randrange(1 << 32) for _ in range(3)] if EXPLORING else [*usual]
+
+
+def on_one_platform_each(rows: Iterable[Any]) -> Iterator[Any]:
+    """Rows whose ids are `<platform>-<case>`: each case on one platform, in turns; all of them when exploring."""
+    by_case: dict[str, list[Any]] = {}
+    for row in rows:
+        by_case.setdefault(row.id.partition("-")[2], []).append(row)
+    for number, same in enumerate(by_case.values()):
+        yield from same if EXPLORING else [same[number % len(same)]]
