@@ -4,7 +4,7 @@ Two environment variables make tests larger than `make test` needs them:
 
 | variable | default | with `make explore` | what it sets |
 |---|---|---|---|
-| `WINDLASS_FLEET` | 4 | 250 | the machines of each set in `tests/e2e/test_set_deletion.py`; all deadlines grow with it |
+| `WINDLASS_FLEET` | 4 | 250 | the machines of each set in `tests/e2e/test_set_deletion.py`; deadlines grow too |
 | `WINDLASS_QUIET` | 3 | 60 | the seconds without a write after each change in `tests/e2e/test_mixed_sets.py` |
 """
 

@@ -12,7 +12,7 @@ Cluster API's manager and the garbage collector are real. What was asked for:
 Beside it stands a set that nobody deletes; nothing of it is touched.
 
 One case is larger, and with `make explore` all are large. A collector that is wrong about one machine in hundreds shows
-there: before the mirror of a set was deleted with Orphan, one of 250 machines was lost now and then. This does only that,
+there: before the mirror of a set was deleted with Orphan, one of 250 machines was lost now and then. This is only that,
 and says what was lost and what it took:
 
     WINDLASS_FLEET=250 .venv/bin/pytest --log-cli-level=INFO tests/e2e/test_set_deletion.py
