@@ -4,9 +4,10 @@ PYTHON ?= python3
 RUN := .venv/bin/
 RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
+PARALLEL := -n 2 --dist loadfile
 export PYTHONUNBUFFERED := 1
 
-.PHONY: demo test mutate lint types bench generate check-generated cross-compile clean help
+.PHONY: demo test explore mutate lint types bench generate check-generated cross-compile clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -14,8 +15,11 @@ help: ## show this list
 demo: .venv/ready ## run the main job on real parts and show it (KEEP=1 leaves everything running)
 	@$(RUN)windlass demo $(if $(KEEP),--keep)
 
-test: .venv/ready ## the whole test suite (with CI=true, a few failed cases get a second try, alone)
-	@$(RUN)python -m $(if $(CI),tests.again,pytest) -n 2 --dist loadfile $(PYTEST_ARGS)
+test: .venv/ready ## the test suite (ONLY=machine_sync: one capability and what it stands on; CI=true: three second tries)
+	@$(RUN)python -m $(if $(CI),tests.again,pytest) $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)
+
+explore: .venv/ready ## hours: the same tests with new seeds, 20 times the examples, large fleets, all recorded rows
+	@env -u CI WINDLASS_EXPLORE=1 $(RUN)python -m pytest $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)
 
 mutate: .venv/ready ## break the program on purpose and see that a test notices (WORDS="lease queue" chooses)
 	@$(RUN)python -m tests.mutations $(WORDS)

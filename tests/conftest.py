@@ -17,8 +17,23 @@ settings.load_profile("windlass")
 
 CLUSTER_API_PLANE = "cluster-api"
 """The plane of tests/e2e: see its conftest."""
+FOUNDATION = {"api", "kube", "testing"}
+"""The packages of windlass that a capability stands on; `cli` and the other packages do not."""
 SLOWEST_FIRST = ("e2e", "api", "unit")
 """The folders of tests, by how long a file of theirs takes."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--only",
+        metavar="CAPABILITY",
+        choices=sorted(_packages() - FOUNDATION - {"cli"}),
+        help="leave out the tests of the command line and of other capabilities (by the folders that they are in)",
+    )
+
+
+def _packages() -> set[str]:
+    return {module.name for module in pkgutil.iter_modules(windlass.__path__) if module.ispkg}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -40,15 +55,23 @@ def _load_all_of_windlass() -> None:
             importlib.import_module(module.name)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the slowest, so that with `--dist loadfile` many quick files are left to even out the workers."""
-    tests = Path(__file__).parent
-    items.sort(key=lambda item: SLOWEST_FIRST.index(item.path.relative_to(tests).parts[0]))
+    items.sort(key=lambda item: SLOWEST_FIRST.index(_folders(item)[0]))
+    if (only := config.getoption("--only")) is not None:
+        others = {*_packages(), "deploy"} - FOUNDATION - {only}
+        config.hook.pytest_deselected(items=[item for item in items if not others.isdisjoint(_folders(item))])
+        items[:] = [item for item in items if others.isdisjoint(_folders(item))]
+
+
+def _folders(item: pytest.Item) -> tuple[str, ...]:
+    """Those between tests/ and the file: the kind of test, then the package that it is about."""
+    return item.path.relative_to(Path(__file__).parent).parts[:-1]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Stop planes that no later test of this worker wants: an idle one costs CPU, and the more, the more is on it."""
-    match item.path.relative_to(Path(__file__).parent).parts[0]:
+    match _folders(item)[0]:
         case "api":
             planes_of(item.config).stop(CLUSTER_API_PLANE)
         case "unit":

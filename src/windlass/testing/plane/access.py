@@ -33,6 +33,7 @@ class BlockingAccess:
 
     def __init__(self, connection: Connection | None) -> None:
         self._connection = connection
+        self._rest: Rest | None = None
         self._served: dict[tuple[str, str], tuple[str, bool]] = {}
 
     @property
@@ -80,7 +81,9 @@ class BlockingAccess:
     def rest(self) -> Rest:
         """Plain requests as admin, for what the methods here do not cover."""
         connection = self.connection
-        return Rest(connection.url, ca_file=connection.ca_file, token=connection.tokens[ADMIN])
+        if self._rest is None:
+            self._rest = Rest(connection.url, ca_file=connection.ca_file, token=connection.tokens[ADMIN])
+        return self._rest
 
     def apply(self, *documents: Document) -> list[dict[str, Any]]:
         """Server-side apply each document in order and return what the server made of it.

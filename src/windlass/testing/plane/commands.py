@@ -34,6 +34,10 @@ CLUSTER_API_GROUPS = (
 """The API groups whose kinds the core manager watches; it does not start without them."""
 
 
+_LESS_GARBAGE_COLLECTION = ("/usr/bin/env", "GOGC=300")
+"""With Go's default of 100, a fifth of the API server's CPU is garbage collection, on a heap of 100 MB."""
+
+
 @dataclass(frozen=True)
 class Ports:
     """Loopback ports of one plane."""
@@ -94,6 +98,7 @@ class Commands:
     def apiserver(self, *, token_file: Path, audit_policy: Path, flags: Sequence[str]) -> list[str | Path]:
         """kube-apiserver with RBAC and the admission plugin that OpenShift adds; `flags` come last and so win."""
         return [
+            *_LESS_GARBAGE_COLLECTION,
             self.assets.program(APISERVER),
             f"--etcd-servers={self.etcd_url}",
             f"--secure-port={self.ports.apiserver}",

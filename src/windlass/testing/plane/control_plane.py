@@ -107,7 +107,7 @@ class BlockingControlPlane(BlockingAccess):
         processes, self._processes = self._processes, None
         if processes is None:
             return
-        self._connection, self._commands = None, None
+        self._connection, self._commands, self._rest = None, None, None
         self._served.clear()
         try:
             processes.stop(CLUSTER_API_CORE, CONTROLLER_MANAGER)

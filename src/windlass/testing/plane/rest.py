@@ -1,4 +1,4 @@
-"""The few HTTP requests that a plane makes to bring itself up; standard library, blocking, a connection each.
+"""The few HTTP requests that a plane makes to bring itself up; standard library, blocking, a connection per thread.
 
 Not a Kubernetes client: controllers under test bring their own.
 """
@@ -6,10 +6,10 @@ Not a Kubernetes client: controllers under test bring their own.
 import http.client
 import json
 import ssl
-import urllib.error
-import urllib.request
+import threading
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from windlass.testing.plane.errors import Refused, Unreachable
 
@@ -19,19 +19,19 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 
 class Rest:
-    """Requests to one server. `ca_file` None means: do not verify, which only loopback health checks may do."""
+    """Requests to one server. `ca_file` None means: do not verify, which only loopback health checks may do.
+
+    A handshake costs the server more than most answers do, so connections are kept.
+    """
 
     def __init__(self, url: str, *, ca_file: Path | None = None, token: str = "") -> None:
         self._url = url
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
-        context = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
+        self._context = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
         if ca_file is None:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        # No proxy: everything is on loopback, whatever HTTP_PROXY says.
-        self._opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
-        )
+            self._context.check_hostname = False
+            self._context.verify_mode = ssl.CERT_NONE
+        self._of_thread = threading.local()
 
     def request(
         self, method: str, path: str, body: Any = None, *, content_type: str = JSON, seconds: float = 30.0
@@ -41,28 +41,64 @@ class Rest:
 
     def text(self, method: str, path: str, body: Any = None, *, content_type: str = JSON, seconds: float = 30.0) -> str:
         """The answer as text. Raises as `request` does."""
-        request = urllib.request.Request(
-            self._url + path,
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers=self._headers | {"Content-Type": content_type, "Accept": JSON},
-        )
+        content = None if body is None else json.dumps(body).encode()
+        headers = self._headers | {"Content-Type": content_type, "Accept": JSON}
+        kept: _Line | None = getattr(self._of_thread, "line", None)
         try:
-            with self._opener.open(request, timeout=seconds) as response:
-                answer: bytes = response.read()
-        except urllib.error.HTTPError as error:
-            with error:
-                raise _refused(f"{method} {path}", error) from None
+            line = kept or self._connect()
+            try:
+                response = line.ask(method, path, content, headers, seconds=seconds)
+            except _HUNG_UP:
+                if kept is None:
+                    raise
+                # The server closed the connection, or is another one by now.
+                response = self._connect().ask(method, path, content, headers, seconds=seconds)
+            answer = response.read().decode(errors="replace")
         except (OSError, http.client.HTTPException) as problem:
+            self._of_thread.line = None
             raise Unreachable(f"{method} {self._url}{path}: {problem}") from problem
-        return answer.decode()
+        if response.status >= 400:
+            raise _refused(f"{method} {path}", response, answer)
+        return answer
+
+    def _connect(self) -> "_Line":
+        self._of_thread.line = line = _Line(self._url, self._context)
+        return line
 
 
-def _refused(request: str, error: urllib.error.HTTPError) -> Refused:
-    text = error.read().decode(errors="replace")
+_HUNG_UP = (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError, ssl.SSLEOFError)
+
+
+class _Line:
+    """A connection to the server that closes when nobody holds it."""
+
+    def __init__(self, url: str, context: ssl.SSLContext) -> None:
+        server = urlsplit(url)
+        assert server.hostname is not None
+        if server.scheme == "https":
+            self._connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+                server.hostname, server.port, context=context
+            )
+        else:
+            self._connection = http.client.HTTPConnection(server.hostname, server.port)
+
+    def ask(
+        self, method: str, path: str, content: bytes | None, headers: dict[str, str], *, seconds: float
+    ) -> http.client.HTTPResponse:
+        self._connection.timeout = seconds
+        if self._connection.sock is not None:
+            self._connection.sock.settimeout(seconds)
+        self._connection.request(method, path, content, headers)
+        return self._connection.getresponse()
+
+    def __del__(self) -> None:
+        self._connection.close()
+
+
+def _refused(request: str, response: http.client.HTTPResponse, text: str) -> Refused:
     try:
         status = json.loads(text)
-        reason, message = status.get("reason", error.reason), status.get("message", text)
+        reason, message = status.get("reason", response.reason), status.get("message", text)
     except (ValueError, AttributeError):
-        reason, message = error.reason, text
-    return Refused(request, status=error.code, reason=str(reason), message=str(message))
+        reason, message = response.reason, text
+    return Refused(request, status=response.status, reason=str(reason), message=str(message))
