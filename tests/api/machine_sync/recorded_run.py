@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
 
+from tests.recorded.runs import Deviation, is_of_encoding, name_of, other_end, scrubbed
 from windlass.api import capi, mapi
 from windlass.api import config as openshift
 from windlass.api.meta import KubernetesObject, Resource
@@ -27,7 +28,6 @@ from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 from windlass.testing import ControlPlane
 
-from ...unit.machine_sync.recorded_runs import Deviation, is_of_encoding, name_of, other_end, scrubbed
 from .examples import Tree
 
 RECORDED_NAMESPACES = Namespaces()

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from tests.explore import on_one_platform_each
+from tests.recorded import machine_migrations, machines
+from tests.recorded.runs import NOW, authority_alone, recorded
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.plan import Delete, Plan
@@ -24,8 +26,6 @@ from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.mirroring.collector import ORPHAN
 from windlass.testing import ControlPlane
 
-from ...unit.machine_sync.machine import test_recorded, test_recorded_migrations
-from ...unit.machine_sync.recorded_runs import NOW, authority_alone, recorded
 from .examples import Tree
 from .recorded_run import Run, assert_as_recorded
 from .stage import eventually
@@ -51,7 +51,7 @@ class MachineRun(Run[MachineSnapshot]):
     DEFAULTED = ("cluster_api.spec.", "infra.spec.", "machine_api_set.spec.")
 
     def label(self, tree: Tree) -> str:
-        return test_recorded.label(tree)
+        return machines.label(tree)
 
     async def to_rest(self, rules: Decide[MachineSnapshot]) -> Ending:
         """One pass; another after each that orphans, since the garbage collector then writes as well, at any time."""
@@ -96,7 +96,7 @@ async def test_a_recorded_run_ends_as_recorded_on_a_real_api_server(
     machine_sync_plane: ControlPlane, row: Tree
 ) -> None:
     await assert_as_recorded(
-        MachineRun, row, decide, plane=machine_sync_plane, refused=REFUSED, deviations=test_recorded.DEVIATIONS
+        MachineRun, row, decide, plane=machine_sync_plane, refused=REFUSED, deviations=machines.DEVIATIONS
     )
 
 
@@ -104,7 +104,7 @@ async def test_a_recorded_run_ends_as_recorded_on_a_real_api_server(
 async def test_a_recorded_migration_ends_as_recorded_on_a_real_api_server(
     machine_sync_plane: ControlPlane, row: Tree
 ) -> None:
-    deviations = test_recorded_migrations.DEVIATIONS
+    deviations = machine_migrations.DEVIATIONS
     await assert_as_recorded(
         MachineRun, row, authority_alone, plane=machine_sync_plane, refused=REFUSED, deviations=deviations
     )

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from tests.explore import on_one_platform_each
+from tests.recorded import machine_set_migrations, machine_sets
+from tests.recorded.runs import NOW, authority_alone, recorded
 from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
@@ -22,8 +24,6 @@ from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.testing import ControlPlane
 
-from ...unit.machine_sync.machine_set import test_recorded, test_recorded_migrations
-from ...unit.machine_sync.recorded_runs import NOW, authority_alone, recorded
 from .examples import Tree
 from .recorded_run import Run, assert_as_recorded
 
@@ -47,7 +47,7 @@ class SetRun(Run[MachineSetSnapshot]):
         self.kinds[template.RESOURCE.api_version, template.RESOURCE.kind] = template
 
     def label(self, tree: Tree) -> str:
-        return test_recorded.label(tree)
+        return machine_sets.label(tree)
 
     async def _make(self, tree: Tree) -> None:
         """The object, at its generation: what a set has seen of itself is compared with that."""
@@ -92,7 +92,7 @@ async def test_a_recorded_run_ends_as_recorded_on_a_real_api_server(
     machine_sync_plane: ControlPlane, row: Tree
 ) -> None:
     await assert_as_recorded(
-        SetRun, row, decide, plane=machine_sync_plane, refused=REFUSED, deviations=test_recorded.DEVIATIONS
+        SetRun, row, decide, plane=machine_sync_plane, refused=REFUSED, deviations=machine_sets.DEVIATIONS
     )
 
 
@@ -100,7 +100,7 @@ async def test_a_recorded_run_ends_as_recorded_on_a_real_api_server(
 async def test_a_recorded_migration_ends_as_recorded_on_a_real_api_server(
     machine_sync_plane: ControlPlane, row: Tree
 ) -> None:
-    deviations = test_recorded_migrations.DEVIATIONS
+    deviations = machine_set_migrations.DEVIATIONS
     await assert_as_recorded(
         SetRun, row, authority_alone, plane=machine_sync_plane, refused=REFUSED, deviations=deviations
     )

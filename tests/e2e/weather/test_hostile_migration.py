@@ -33,7 +33,7 @@ from ...api.machine_sync.stage import eventually
 from ..ground import Ground
 from ..history import recorded
 from ..replicas import replica
-from .test_kills import HASTY, leader
+from .leading import HASTY, leader
 
 pytestmark = pytest.mark.plane
 

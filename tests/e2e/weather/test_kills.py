@@ -14,25 +14,19 @@ from aiohttp import ClientError, ClientSession
 
 from tests.patience import Stalls
 from windlass.api import capi, mapi
-from windlass.api.coordination import Lease
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, LEASE_NAME
 from windlass.testing.blackhole import BlackHole
 from windlass.testing.plane.ports import free_ports
 
 from ...api.machine_sync.process import process
 from ...api.machine_sync.stage import Stage, eventually, held_by_us
+from .leading import HASTY, leader
 
 pytestmark = pytest.mark.plane
 
 NAMES = [f"w-{number}" for number in range(12)]
 ALONE = "--no-leader-elect"
 """A replacement need not wait for the lease of the killed one."""
-HASTY = (
-    *("--leader-elect-lease-duration", "8s"),
-    *("--leader-elect-renew-deadline", "5s"),
-    *("--leader-elect-retry-period", "1s"),
-)
-"""Terms for tests in which nothing depends on how long they are."""
 
 
 async def mirrors(stage: Stage) -> set[str]:
@@ -111,16 +105,6 @@ async def the_others(stage: Stage) -> None:
             else:
                 await stage.let_go(stage.infra_kind, name, stage.example.simulated.machine_finalizer)
         await asyncio.sleep(0.05)
-
-
-async def leader(stage: Stage, *, other_than: str = "") -> str:
-    """Who holds the lease, once that is somebody (else)."""
-
-    async def look() -> str:
-        lease = await stage.get(Lease, LEASE_NAME)
-        return str(((lease or {}).get("spec") or {}).get("holderIdentity") or "")
-
-    return await eventually(look, lambda name: name and name != other_than, what="a leader")
 
 
 @asynccontextmanager

@@ -91,3 +91,12 @@ def holds_for_nobody(tree: Tree) -> str:
     """`leaked`, for scenarios that end without a mirror: nothing of ours may be left."""
     held = SYNC in tree["metadata"].get("finalizers", ())
     return leaked(tree) or ("our finalizer, without a mirror to clean up" if held else "")
+
+
+def with_defaults(value: Any) -> Any:
+    """The spec with a default in each of its objects."""
+    if isinstance(value, list):
+        return [with_defaults(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {"brandNew": "default", **{key: with_defaults(inner) for key, inner in value.items()}}

@@ -12,8 +12,8 @@ from windlass.machine_sync.constants import (
 from windlass.machine_sync.platforms import AWS, OPENSTACK
 from windlass.machine_sync.policies.bookkeeping import MESSAGE
 
+from .messages import annotation_message
 from .policed import Kind, Policed, Tree
-from .test_mirrors import annotation_message
 
 MIRRORED = {MIRRORED_LABELS_ANNOTATION: "team=blue"}
 KINDS: tuple[Kind, ...] = (

@@ -7,10 +7,10 @@ import pytest
 from windlass.api import capi, mapi
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MIRRORED_LABELS_ANNOTATION
 
+from .messages import MACHINES, annotation_message, is_machine_api, label_message, mirrored_message, spec_message
 from .policed import SPECS, Kind, Policed, Tree
 
 KINDS: tuple[Kind, ...] = (mapi.Machine, mapi.MachineSet, capi.Machine, capi.MachineSet)
-MACHINES: tuple[Kind, ...] = (mapi.Machine, capi.Machine)
 
 LABELS = {
     "machine.openshift.io/zone": "a",
@@ -29,10 +29,6 @@ ANNOTATIONS = {
 }
 
 
-def is_machine_api(kind: Kind) -> bool:
-    return kind.RESOURCE.group == mapi.Machine.RESOURCE.group
-
-
 async def mirror(policed: Policed, kind: Kind, *, authority: str = "", namespace: str = "") -> str:
     """One whose authority is the other API; `authority` makes it another one."""
     annotations = dict(ANNOTATIONS)
@@ -42,39 +38,6 @@ async def mirror(policed: Policed, kind: Kind, *, authority: str = "", namespace
     elif authority in ("", "MachineAPI"):
         annotations[AUTHORITY_ANNOTATION] = "MachineAPI"
     return await policed.make(kind, status=status, namespace=namespace, labels=LABELS, annotations=annotations)
-
-
-def because(kind: Kind) -> str:
-    return f"This is because status.authoritativeAPI is set to {'Cluster' if is_machine_api(kind) else 'Machine'} API."
-
-
-def spec_message(kind: Kind) -> str:
-    if is_machine_api(kind):
-        return (
-            "You may only modify spec.authoritativeAPI. Any other change inside .spec is not allowed. "
-            "This is because status.authoritativeAPI is set to Cluster API."
-        )
-    return f"Changing .spec is not allowed. {because(kind)}"
-
-
-def label_message(kind: Kind) -> str:
-    return (
-        "Cannot add, modify or delete any machine.openshift.io/*, kubernetes.io/* or cluster.x-k8s.io/* label. "
-        f"{because(kind)}"
-    )
-
-
-def annotation_message(kind: Kind) -> str:
-    return (
-        "Cannot add, modify or delete any machine.openshift.io/* or cluster.x-k8s.io/* or clusters.x-k8s.io/* "
-        f"annotation. {because(kind)}"
-    )
-
-
-def mirrored_message(kind: Kind) -> str:
-    other = "Cluster API" if is_machine_api(kind) else "Machine API"
-    noun = "machine" if kind in MACHINES else "MachineSet"
-    return f"Cannot modify a {other} controlled label except to match the {other} mirrored {noun}. {because(kind)}"
 
 
 TEMPLATE_HASH = "Setting the 'machine-template-hash' label is forbidden."

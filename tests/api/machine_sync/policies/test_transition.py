@@ -7,22 +7,8 @@ import pytest
 from windlass.api import mapi
 from windlass.machine_sync.constants import SYNC_FINALIZER
 
+from .messages import DELETING, NO_INFRASTRUCTURE, NOT_SYNCHRONIZED, PROVISIONING, SET_DELETING, TWIN_DELETING
 from .policed import Kind, Policed, Tree
-
-PROVISIONING = "Cannot update .spec.authoritativeAPI when machine is in Provisioning phase"
-DELETING = "Cannot update .spec.authoritativeAPI when machine has a non-zero deletion timestamp"
-SET_DELETING = "Cannot update .spec.authoritativeAPI when machine set has a non-zero deletion timestamp"
-NO_INFRASTRUCTURE = (
-    "spec.authoritativeAPI may only be updated when the Cluster API Machine's "
-    "status.initialization.infrastructureProvisioned is true."
-)
-TWIN_DELETING = (
-    "spec.authoritativeAPI cannot be modified while the corresponding CAPI Machine is being deleted "
-    "(metadata.deletionTimestamp is set)."
-)
-NOT_SYNCHRONIZED = (
-    "Updating .spec.authoritativeAPI when the Synchronized condition is not true means changes may not take effect"
-)
 
 TO_CLUSTER_API: Tree = {"spec": {"authoritativeAPI": "ClusterAPI"}}
 TO_MACHINE_API: Tree = {"spec": {"authoritativeAPI": "MachineAPI"}}

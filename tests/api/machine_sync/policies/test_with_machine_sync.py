@@ -15,10 +15,10 @@ from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MIRRORED_LABEL
 from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing import ControlPlane
 
+from .messages import PROVISIONING, mirrored_message, spec_message
 from .policed import Policed, Tree, wait_until_in_force
-from .test_mirrors import mirrored_message, spec_message
-from .test_transition import PROVISIONING, TO_CLUSTER_API
 
+TO_CLUSTER_API: Tree = {"spec": {"authoritativeAPI": "ClusterAPI"}}
 SPEC: Tree = {
     "providerSpec": {
         "value": {"flavor": "m1.large", "image": "rhcos", "userDataSecret": {"name": "worker-user-data"}},

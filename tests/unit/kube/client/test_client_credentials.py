@@ -1,8 +1,6 @@
 """Who the client says it is, how it recognises the server, and what happens when either changes."""
 
-import ssl
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -23,8 +21,7 @@ from windlass.kube.config import (
 )
 from windlass.kube.verbs import PatchType
 
-PEM = Path(__file__).parents[3] / "data" / "kube" / "tls"
-AUTHORITY = (PEM / "ca.crt").read_bytes()
+from .tls import AUTHORITY, PEM, tls_server
 
 
 class Widget(Struct):
@@ -33,14 +30,6 @@ class Widget(Struct):
 
 
 WIDGET = json(200, {"metadata": {"name": "a"}})
-
-
-def tls_server(name: str) -> ssl.SSLContext:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=PEM / "ca.crt")
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    context.load_cert_chain(PEM / f"{name}.crt", PEM / f"{name}.key")
-    context.verify_mode = ssl.CERT_OPTIONAL
-    return context
 
 
 def certificate(name: str) -> ClientCertificate:

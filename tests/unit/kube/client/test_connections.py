@@ -19,7 +19,7 @@ from windlass.kube.client.transport import Transport
 from windlass.kube.config import ClusterConfig, Tls
 from windlass.kube.errors import OutcomeUnknown
 
-from .test_client_credentials import AUTHORITY, tls_server
+from .tls import AUTHORITY, tls_server
 
 EMPTY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"

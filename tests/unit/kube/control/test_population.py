@@ -7,8 +7,9 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.explore import examples
 from windlass.kube.cache import Cache
 from windlass.kube.control.plan import Target
 from windlass.kube.control.population import Population
@@ -80,7 +81,7 @@ HAPPENINGS = st.lists(
 
 
 @given(HAPPENINGS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_it_is_what_the_cache_holds_and_stays_so_and_in_the_end_what_the_server_has(happenings: Any) -> None:
     async def test(world: World) -> None:
         server, cache = world.server, world.cache

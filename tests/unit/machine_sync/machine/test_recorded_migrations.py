@@ -6,12 +6,9 @@ compared; the whole controller must pass through the recorded end on its way.
 
 import pytest
 
-from windlass.machine_sync.machine.decide import decide
-
-from ..recorded_runs import (
-    GOES_ON,
-    WAITS,
-    Deviation,
+from tests.recorded.machine_migrations import DEVIATIONS, NOT_SO
+from tests.recorded.machines import label
+from tests.recorded.runs import (
     Standing,
     assert_as_recorded,
     assert_passes_through_the_recorded_end,
@@ -20,27 +17,10 @@ from ..recorded_runs import (
     standing,
     with_cluster,
 )
+from windlass.machine_sync.machine.decide import decide
+
 from .cases import Tree
-from .test_recorded import label, rest_of
-
-PAUSES = Deviation(GOES_ON, {f"{side}.metadata.annotations" for side in ("cluster_api", "infra")})
-
-DEVIATIONS: dict[str, Deviation] = {
-    "AWS-to-mapi-start": PAUSES,
-    "OpenStack-to-mapi-start": PAUSES,
-    "AWS-no-conditions-field": WAITS,
-    "AWS-to-mapi-mirror-missing": WAITS,
-    "AWS-to-mapi-migrating-infra-condition-missing": WAITS,
-    "OpenStack-no-conditions-field": WAITS,
-    "OpenStack-to-mapi-mirror-missing": WAITS,
-}
-
-
-NOT_SO = {
-    f"{platform}-to-mapi-start": "ours moves a Machine only when Cluster API says that its instance is provisioned"
-    for platform in ("AWS", "OpenStack")
-}
-"""Runs in which the whole controller does not come to where the recorded one ended."""
+from .recorded import rest_of
 
 
 @pytest.mark.parametrize("row", [*recorded("machinemigration")])

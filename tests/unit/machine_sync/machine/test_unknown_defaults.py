@@ -1,7 +1,5 @@
 """A provider that is newer than our types adds defaults of its own: no infra machine is made anew for them."""
 
-from typing import Any
-
 import pytest
 
 from windlass.api import mapi
@@ -10,6 +8,7 @@ from windlass.machine_sync.platforms import AWS, OPENSTACK, Platform
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 
+from ..trees import with_defaults
 from .aws_cases import on_aws
 from .cases import MAPI_MACHINE, Tree, changed
 from .world import NAME, OURS, THEIRS, mapi_of, reconciled, synchronized, world
@@ -33,15 +32,6 @@ CASES = [
     ),
 ]
 LOOKS = 3
-
-
-def with_defaults(value: Any) -> Any:
-    """The spec with a default in each of its objects."""
-    if isinstance(value, list):
-        return [with_defaults(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {"brandNew": "default", **{key: with_defaults(inner) for key, inner in value.items()}}
 
 
 async def provider(api: MemoryApi, platform: Platform) -> None:

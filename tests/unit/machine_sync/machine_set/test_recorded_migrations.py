@@ -6,12 +6,9 @@ compared; the whole controller must pass through the recorded end on its way.
 
 import pytest
 
-from windlass.machine_sync.machine_set.decide import decide
-
-from ..recorded_runs import (
-    GOES_ON,
-    WAITS,
-    Deviation,
+from tests.recorded.machine_set_migrations import DEVIATIONS, NOT_SO
+from tests.recorded.machine_sets import label
+from tests.recorded.runs import (
     Standing,
     assert_as_recorded,
     assert_passes_through_the_recorded_end,
@@ -20,25 +17,10 @@ from ..recorded_runs import (
     standing,
     with_cluster,
 )
+from windlass.machine_sync.machine_set.decide import decide
+
 from .cases import Tree
-from .test_recorded import label, rest_of
-
-PAUSES = Deviation(GOES_ON, {"cluster_api.metadata.annotations"})
-
-DEVIATIONS: dict[str, Deviation] = {
-    "AWS-to-mapi-start": PAUSES,
-    "OpenStack-to-mapi-start": PAUSES,
-    "AWS-no-conditions-field": WAITS,
-    "AWS-to-mapi-mirror-missing": WAITS,
-    "OpenStack-no-conditions-field": WAITS,
-}
-
-
-NOT_SO = {
-    f"{platform}-to-capi-start": "the recorded mirror is not paused: ours pauses it before authority moves"
-    for platform in ("AWS", "OpenStack")
-}
-"""Runs in which the whole controller does not come to where the recorded one ended."""
+from .recorded import rest_of
 
 
 @pytest.mark.parametrize("row", [*recorded("machinesetmigration")])

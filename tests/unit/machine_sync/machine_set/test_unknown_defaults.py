@@ -8,7 +8,7 @@ from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 
 from ..machine.aws_cases import AWS_INFRASTRUCTURE, AWS_VALUE
-from ..machine.test_unknown_defaults import with_defaults
+from ..trees import with_defaults
 from .cases import INFRASTRUCTURE, MAPI_SET, PROVIDER_SPEC, THEIRS, Tree, changed
 from .world import mapi_of, reconciled, synchronized, templates_of, world
 

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.explore import examples
 from tests.patience import PATIENCE
 from tests.unit.kube.control.buckets.carrier import BucketCarrier, CreateBucket, Throttled
 from tests.unit.kube.control.buckets.controller import FINALIZER, NAMESPACE, Vault, vault, vaults
@@ -221,7 +222,7 @@ class Bank:
 FATES = st.lists(st.sampled_from([*Fate, Fate.LOST, Fate.UNHEARD]), max_size=12)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(wanted=st.lists(st.booleans(), min_size=1, max_size=3), first=FATES, second=FATES)
 def test_whatever_goes_wrong_every_vault_has_the_one_bucket_that_it_wants(
     wanted: Sequence[bool], first: Sequence[Fate], second: Sequence[Fate]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from tests.unit.machine_sync.trees import Tree
 from windlass.api import capi, config, mapi
 from windlass.api.core import Event
 from windlass.kube.control.merge import FieldChange, changes
@@ -28,9 +29,7 @@ from windlass.machine_sync.mirroring.synchronized import fill_authority
 from windlass.machine_sync.platforms import PLATFORMS
 from windlass.testing.memory import MemoryApi
 
-from .trees import Tree
-
-DATA = Path(__file__).parents[2] / "data" / "machine_sync" / "controllers.jsonl.gz"
+DATA = Path(__file__).parents[1] / "data" / "machine_sync" / "controllers.jsonl.gz"
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 
 

@@ -1,0 +1,140 @@
+"""Recorded runs of OpenShift's synchronization of machines: how objects are called, and where ours end elsewhere."""
+
+from tests.unit.machine_sync.trees import Tree
+
+from .runs import Deviation
+
+CONDITION = {f"machine_api.status.conditions[1].{field}" for field in ("status", "severity", "reason", "message")}
+DERIVED_LABELS = {f"machine_api.metadata.labels.machine.openshift.io/{label}" for label in ("instance-type", "zone")}
+
+
+def seed(*status: str) -> Deviation:
+    return Deviation(
+        "status, authority and our finalizer are there as soon as the mirror is; upstream needs its migration "
+        "controller, further passes and a third writer for them",
+        {"machine_api.metadata.finalizers[1]", *status},
+    )
+
+
+def compared_at_last(*paths: str) -> Deviation:
+    return Deviation(
+        "upstream cannot compare provider specs of OpenStack, so it reports an error for ever; ours synchronizes",
+        {
+            "error",
+            "machine_api.spec.metadata",
+            "machine_api.status.synchronizedGeneration",
+            *CONDITION,
+            *DERIVED_LABELS,
+            *paths,
+        },
+    )
+
+
+QUIET_END = Deviation(
+    "upstream takes its finalizer off, then reports `failed to remove finalizer: %!w(<nil>)`", {"error"}
+)
+
+NOT_ADOPTABLE = Deviation(
+    "the Cluster controls the mirror of a Machine that no MachineSet owns, so that no set of Cluster API adopts it",
+    {"cluster_api.metadata.ownerReferences[0].controller"},
+)
+
+DEVIATIONS: dict[str, Deviation] = {
+    **dict.fromkeys(
+        (
+            "AWS-mapi-auth-create-mirror",
+            "AWS-mapi-auth-create-mirror-generation-not-synchronized",
+            "AWS-mapi-auth-capi-spec-drift",
+            "AWS-mapi-auth-infra-providerid-only-on-infra",
+            "AWS-aws-conversion-warning-event",
+            "AWS-aws-providerstatus-to-infra",
+            "OpenStack-mapi-auth-create-from-nothing-nofinalizers",
+            "OpenStack-mapi-auth-create-mirror",
+            "OpenStack-mapi-auth-capi-label-drift-kept",
+            "OpenStack-mapi-auth-capi-spec-drift",
+            "OpenStack-mapi-auth-infra-spec-drift-recreates",
+            "OpenStack-mapi-auth-infra-missing-recreated",
+            "OpenStack-mapi-auth-no-owner-no-finalizer-adds-to-all",
+        ),
+        NOT_ADOPTABLE,
+    ),
+    "AWS-capi-only-owned-mapi-ms-exists-SEED": seed(
+        "machine_api.status.providerStatus", "machine_api.status.authoritativeAPI"
+    ),
+    "AWS-capi-only-owned-mapi-ms-exists-nofinalizers-SEED": seed(
+        "machine_api.status.providerStatus", "machine_api.status.authoritativeAPI"
+    ),
+    "OpenStack-capi-only-owned-mapi-ms-exists-nofinalizers-SEED": seed("machine_api.status"),
+    "AWS-capi-only-owned-deleting": Deviation(
+        "upstream ignores a machine that is being deleted without a mirror, so its finalizer holds it for ever",
+        {"infra.metadata.finalizers[1]", "cluster_api.metadata.finalizers[1]"},
+    ),
+    "OpenStack-capi-auth-status-changed": compared_at_last(
+        "machine_api.status.addresses", "machine_api.status.nodeRef.name", "machine_api.status.phase"
+    ),
+    "OpenStack-capi-auth-spec-and-status-changed": compared_at_last(
+        "machine_api.spec.providerSpec.value.flavor",
+        "machine_api.metadata.labels.new",
+        "machine_api.status.nodeRef.name",
+    ),
+    "OpenStack-capi-auth-owner-cluster-dropped": compared_at_last(
+        "machine_api.metadata.ownerReferences", "machine_api.status.nodeRef", "machine_api.status.phase"
+    ),
+    "OpenStack-capi-auth-owner-machineset": compared_at_last(
+        "machine_api.metadata.ownerReferences", "machine_api.status.nodeRef", "machine_api.status.phase"
+    ),
+    "AWS-mapi-auth-deleting-no-capi": QUIET_END,
+    "OpenStack-mapi-auth-deleting-no-capi": QUIET_END,
+    "AWS-capi-auth-no-capi-machine-creates-unpaused": Deviation(
+        "the owner of the infra machine and the status of a Machine that is not paused are Cluster API's to write",
+        {"infra.metadata.ownerReferences", "cluster_api.status"},
+    ),
+    "OpenStack-capi-auth-no-capi-machine-creates-unpaused": Deviation(
+        "as on AWS; and upstream cannot compare provider specs of OpenStack",
+        {
+            "error",
+            "infra.metadata.ownerReferences",
+            "cluster_api.status",
+            "machine_api.spec.metadata",
+            "machine_api.status.synchronizedGeneration",
+            *CONDITION,
+            *DERIVED_LABELS,
+        }
+        | {"machine_api.status.nodeRef", "machine_api.status.phase"},
+    ),
+    "AWS-aws-infra-status-to-providerstatus": Deviation(
+        "upstream writes a provider status only when something else changes too",
+        {"machine_api.status.providerStatus.conditions[1]", "machine_api.status.providerStatus.instanceState"},
+    ),
+    "OpenStack-mapi-authority-empty": Deviation(
+        "upstream leaves an empty authority to its migration controller; ours fills it, and goes on",
+        {"cluster_api", "infra", "machine_api.status.authoritativeAPI", "machine_api.status.conditions[1]"},
+    ),
+    "OpenStack-mapi-auth-infra-providerid-only-on-infra": Deviation(
+        f"what only the provider sets is no difference, so the infra machine is not made anew; and {NOT_ADOPTABLE.why}",
+        {
+            "infra.metadata.finalizers[0]",
+            "infra.metadata.finalizers[1]",
+            "infra.spec.providerID",
+            *NOT_ADOPTABLE.paths,
+        },
+    ),
+    "OpenStack-capi-auth-owner-machineset-no-mapi-ms": Deviation(
+        "upstream only logs that the owner has no twin and leaves Synchronized as it was, True included",
+        {"machine_api.status.conditions[1]"},
+    ),
+}
+
+
+def label(tree: Tree) -> str:
+    """What an object is called here; empty if it is not compared."""
+    ours = tree["apiVersion"].startswith("machine.openshift.io")
+    match tree["kind"]:
+        case "Machine":
+            return "machine_api" if ours else "cluster_api"
+        case "MachineSet":
+            return "machine_api_set" if ours else "cluster_api_set"
+        case "AWSMachine" | "OpenStackMachine":
+            return "infra"
+        case _:
+            return ""
