@@ -49,11 +49,14 @@ MIRRORED_ANNOTATIONS_ANNOTATION = "sync.machine.openshift.io/mirrored-annotation
 """On a mirror: `key,...`, the annotations that the sync put there."""
 MIRRORED_SPEC_ANNOTATION = "sync.machine.openshift.io/mirrored-spec"
 """On the infra machine of a mirror: `field=digest,...`, the fields of its spec that the sync gave it."""
+MACHINE_ANNOTATION = "sync.machine.openshift.io/machine"
+"""On the infra machine of a mirror, if it is not called like the machine: what the machine is called."""
 BOOKKEEPING = (
     AUTHORITY_ANNOTATION,
     MIRRORED_LABELS_ANNOTATION,
     MIRRORED_ANNOTATIONS_ANNOTATION,
     MIRRORED_SPEC_ANNOTATION,
+    MACHINE_ANNOTATION,
 )
 """Annotations about the object that bears them, which the other API therefore does not get."""
 MACHINE_SET_LABEL = "machine.openshift.io/cluster-api-machineset"

@@ -1,12 +1,12 @@
 """The Machine controller: what wakes a machine, and what it may read and write."""
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct, field
 
 from windlass.api import capi, config, mapi
-from windlass.api.meta import K, KubernetesObject
+from windlass.api.meta import KubernetesObject
 from windlass.kube.control.controller import Controller, Index, Watch
 from windlass.kube.control.permissions import (
     Permission,
@@ -15,12 +15,12 @@ from windlass.kube.control.permissions import (
     emits_events,
     writes,
 )
-from windlass.kube.control.seen import Reader
 from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import Object
-from windlass.machine_sync.constants import MACHINE_API, Namespaces
+from windlass.machine_sync.constants import MACHINE_ANNOTATION, MACHINE_API, Namespaces
 from windlass.machine_sync.machine.decide import decide
-from windlass.machine_sync.machine.observe import Observer
+from windlass.machine_sync.machine.observe import BY_MACHINE, Observer
+from windlass.machine_sync.machine.observe import IndexedReader as IndexedReader
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.platforms import Platform
 
@@ -32,18 +32,6 @@ BY_SET = "machine-set"
 BY_AUTHORITY = "authority"
 """Indexes. Of Cluster API Machines: by the infra machine they refer to, by cluster name, by owning MachineSet. Of
 Machine API Machines: by owning MachineSet, and by who is authoritative."""
-
-
-class IndexedReader(Reader, Protocol):
-    """Looks at objects, and finds cached ones by an index."""
-
-    def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """To decide by."""
-        ...
-
-    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """To wake keys by: while the kind is not served, what was known before."""
-        ...
 
 
 def machine_controller(
@@ -58,7 +46,7 @@ def machine_controller(
 
     def of_infra(infra: Object[Any]) -> Iterable[str]:
         # By its own name too: that is where `observe` looks once the Machine that refers to it is gone.
-        return {infra.name, *_owning_machines(infra), *of_cluster_api(BY_INFRA_MACHINE)(infra)}
+        return {infra.name, *_machines(infra), *of_cluster_api(BY_INFRA_MACHINE)(infra)}
 
     def of_cluster_api(index: str) -> Any:
         return lambda found: [machine.name for machine in reader.known(capi.Machine, index, found.name)]
@@ -82,7 +70,7 @@ def machine_controller(
         watches=(
             Watch(capi.Machine, _own_name, namespace=theirs, indexes=indexes),
             Watch(mapi.Machine, _own_name, namespace=ours, indexes=own_indexes),
-            Watch(platform.infra_machine, of_infra, namespace=theirs),
+            Watch(platform.infra_machine, of_infra, namespace=theirs, indexes={BY_MACHINE: _machines}),
             # These concern hundreds of machines, and their status changes with every one of them.
             Watch(platform.infra_cluster, of_infra_cluster, namespace=theirs, when=spec_differs),
             Watch(capi.Cluster, of_this_cluster, namespace=theirs, when=identity_differs),
@@ -126,13 +114,12 @@ def _own_name(found: Object[Any]) -> Iterable[str]:
     return (found.name,)
 
 
-def _owning_machines(infra: Object[Any]) -> Iterable[str]:
-    group = capi.Machine.RESOURCE.group
-    return (
-        owner.name
-        for owner in infra.metadata.owner_references
-        if owner.kind == "Machine" and owner.api_version.split("/")[0] == group
-    )
+def _machines(infra: Object[Any]) -> Iterable[str]:
+    """The machines that it is of, as its owners say or we do."""
+    group, meta = capi.Machine.RESOURCE.group, infra.metadata
+    owners = (one for one in meta.owner_references if one.api_version.split("/")[0] == group)
+    noted = meta.annotations.get(MACHINE_ANNOTATION)
+    return {*(owner.name for owner in owners if owner.kind == "Machine"), *([noted] if noted else [])}
 
 
 class _Reference(Struct, rename="camel", gc=False):

@@ -29,6 +29,7 @@ from windlass.kube.control.plan import Action, Create, Delete, Emit, Merge, Remo
 from windlass.kube.control.seen import Present, metadata_of
 from windlass.machine_sync.constants import (
     EVENT_SOURCE,
+    MACHINE_ANNOTATION,
     MIRRORED_SPEC_ANNOTATION,
     PAUSED_ANNOTATION,
     SYNC_FINALIZER,
@@ -64,7 +65,7 @@ def ensure(
     claimed = claimed_metadata(seen.cluster_api_set)
     made: dict[str, Any] = tree(converted.spec)
     wanted = metadata.mirrored(
-        observed, labels=labels, annotations=annotations, owners=[owner], marks=_marks(made), claimed=claimed
+        observed, labels=labels, annotations=annotations, owners=[owner], marks=_marks(seen, made), claimed=claimed
     )
     noted = found.metadata.annotations.get(MIRRORED_SPEC_ANNOTATION)
     spec = differing(seen.platform, found.tree.get("spec") or {}, made, noted=noted)
@@ -91,7 +92,7 @@ def create(
         labels=labels,
         annotations=converted.metadata.annotations,
         owners=[owner] if owner is not None else [],
-        marks=_marks(spec) if owner is not None else {},
+        marks=_marks(seen, spec) if owner is not None else {},
     )
     body = {"metadata": {**meta, "finalizers": [SYNC_FINALIZER]}, "spec": spec}
     aim = Target(seen.platform.infra_machine, infra_name(seen), seen.namespaces.cluster_api)
@@ -103,7 +104,7 @@ def unpause(seen: MachineSnapshot, *, why: str) -> Merge | None:
     meta = metadata_of(seen.infra)
     if meta is None:
         return None
-    marks = (PAUSED_ANNOTATION, MIRRORED_SPEC_ANNOTATION)
+    marks = (PAUSED_ANNOTATION, MIRRORED_SPEC_ANNOTATION, MACHINE_ANNOTATION)
     left = {key: value for key, value in meta.annotations.items() if key not in marks}
     return Merge(
         target=target_of(seen.platform.infra_machine, meta),
@@ -172,9 +173,13 @@ def _announce(kind: str, differ: list[FieldChange], source: Present[mapi.Machine
     return [Emit(target=target(source), type="Normal", reason="RecreatingInfraMachine", note=note, source=EVENT_SOURCE)]
 
 
-def _marks(spec: Mapping[str, Any]) -> dict[str, str]:
-    """What is said on an infra machine about itself: that it is paused, and the `spec` that it is given."""
-    return {**MARKS, MIRRORED_SPEC_ANNOTATION: given(spec)}
+def _marks(seen: MachineSnapshot, spec: Mapping[str, Any]) -> dict[str, str]:
+    """What is said on an infra machine about itself: that it is paused, the `spec` that it is given, and what it is of.
+
+    The last where its name does not tell. If its Machine is lost it is found by that, and is not left behind.
+    """
+    of = {MACHINE_ANNOTATION: seen.name} if infra_name(seen) != seen.name else {}
+    return {**MARKS, MIRRORED_SPEC_ANNOTATION: given(spec), **of}
 
 
 def _owner(seen: MachineSnapshot) -> OwnerReference:

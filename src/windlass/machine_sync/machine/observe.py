@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
 from windlass.api import capi, config, mapi
-from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.api.meta import K, KubernetesObject, ObjectMeta
 from windlass.capability.together import together
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Present, Reader, Seen, Unreadable, metadata_of
+from windlass.kube.object import Object
 from windlass.machine_sync import constants
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
@@ -29,14 +30,29 @@ from windlass.machine_sync.platforms import Platform
 INFRASTRUCTURE = "cluster"
 """The name of the one Infrastructure object."""
 
+BY_MACHINE: Final = "machine"
+"""Index of infra machines: by the machine that they are of."""
+
 _EVER: Final = datetime.fromtimestamp(0, UTC)
 """A moment, for a plan of which only the kinds of objects are asked."""
+
+
+class IndexedReader(Reader, Protocol):
+    """Looks at objects, and finds cached ones by an index."""
+
+    def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """To decide by."""
+        ...
+
+    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """To wake keys by: while the kind is not served, what was known before."""
+        ...
 
 
 class Observer:
     """Takes snapshots of machines of one platform."""
 
-    def __init__(self, reader: Reader, *, platform: Platform, namespaces: Namespaces) -> None:
+    def __init__(self, reader: IndexedReader, *, platform: Platform, namespaces: Namespaces) -> None:
         self._reader = reader
         self._platform = platform
         self._namespaces = namespaces
@@ -196,8 +212,7 @@ class Observer:
         """The infra machine's absence always decides something; the infra cluster's only delays."""
         found = seen.cluster_api
         if not isinstance(found, Present):
-            kind = self._platform.infra_machine
-            return replace(seen, infra=await self._cluster_api(kind, seen.name, confirm=True, live=live))
+            return replace(seen, infra=await self._left_infra(seen.name, live=live))
         spec = found.object.spec
         infra: Seen[Any] = Absent(confirmed=True)
         infra_cluster: Seen[Any] = Absent()
@@ -207,6 +222,19 @@ class Observer:
         if spec.cluster_name:
             infra_cluster = await self._cluster_api(self._platform.infra_cluster, spec.cluster_name, confirm=True)
         return replace(seen, infra=infra, infra_cluster=infra_cluster)
+
+    async def _left_infra(self, name: str, *, live: bool) -> Seen[Any]:
+        """The infra machine of a machine that no Machine of Cluster API refers to: one that is of it, or has its name.
+
+        One of another name is left by a Machine that is lost; nobody else would ever look for it.
+        """
+        kind = self._platform.infra_machine
+        known = {infra.name for infra in self._reader.indexed(kind, BY_MACHINE, name)}
+        for other in sorted(known - {name}) if name not in known else ():
+            found = await self._cluster_api(kind, other, live=True)
+            if not isinstance(found, Absent):
+                return found
+        return await self._cluster_api(kind, name, confirm=True, live=live)
 
     async def _cluster_api(self, kind: type[Any], name: str, *, confirm: bool = False, live: bool = False) -> Seen[Any]:
         return await self._reader.see(kind, name, namespace=self._namespaces.cluster_api, confirm=confirm, live=live)

@@ -18,7 +18,7 @@ from windlass.kube.control.permissions import (
 from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.machine.controller import IndexedReader
+from windlass.machine_sync.machine.observe import IndexedReader
 from windlass.machine_sync.machine.snapshot import set_owner
 from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.machine_set.observe import BY_OWNER, BY_SET, BY_TEMPLATE, Observer

@@ -19,7 +19,7 @@ from windlass.machine_sync.constants import (
     SYNC_FINALIZER,
     Namespaces,
 )
-from windlass.machine_sync.machine.controller import IndexedReader
+from windlass.machine_sync.machine.observe import IndexedReader
 from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine.snapshot import set_owner
 from windlass.machine_sync.machine_set.decide import proceed

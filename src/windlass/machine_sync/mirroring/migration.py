@@ -53,6 +53,7 @@ from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
     EVENT_SOURCE,
+    MACHINE_ANNOTATION,
     MACHINE_API,
     MIGRATING,
     MIRRORED_SPEC_ANNOTATION,
@@ -64,7 +65,7 @@ from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED, Fault, Ve
 AUTHORITY_CHANGED = Verdict(None, "AuthoritativeAPIChanged", "Waiting for resync after change of AuthoritativeAPI")
 
 _NOTHING = Plan()
-_OF_A_MIRROR = (AUTHORITY_ANNOTATION, MIRRORED_SPEC_ANNOTATION)
+_OF_A_MIRROR = (AUTHORITY_ANNOTATION, MIRRORED_SPEC_ANNOTATION, MACHINE_ANNOTATION)
 """Annotations that would say what is no longer true once Cluster API is authoritative."""
 _GENERATION = "synchronizedGeneration"
 _PATIENCE = 30.0

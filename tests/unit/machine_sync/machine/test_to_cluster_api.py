@@ -33,7 +33,7 @@ from .cases import (
     writes,
 )
 
-AUTHORITY, LABELS, ANNOTATIONS, SPEC = BOOKKEEPING
+AUTHORITY, LABELS, ANNOTATIONS, *_ = BOOKKEEPING
 ALONE: Tree = {"machine_api": MAPI_MACHINE, "cluster_api": None, "infra": None}
 LONE = changed(MAPI_MACHINE, metadata__ownerReferences=None)
 PROVIDER_SPEC = "spec__providerSpec__value"
