@@ -400,7 +400,7 @@ def test_reading_rights_suffice_for_a_dry_run_without_policies(
     assert done.returncode == 0, done.stderr
     assert rows(done.stdout)["machine/w-0"][-3:] == ["yes", "unknown", "ready"]
     assert "warning: machine/w-0: policies: not asked: machines.machine.openshift.io" in done.stderr
-    assert "note: whether Machine sync is running cannot be told" in done.stderr
+    assert "note: cannot tell whether Machine sync is running" in done.stderr
 
     nobody = migrate("w-0", "--to", "cluster-api", "--as", "viewer")
     assert nobody.returncode == 1
