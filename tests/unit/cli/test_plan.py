@@ -5,7 +5,7 @@ import json
 import sys
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import yaml
@@ -14,7 +14,8 @@ from windlass.api import mapi
 from windlass.capability.planning import KeyPlan
 from windlass.cli import main
 from windlass.cli.conventions import plan_as_text
-from windlass.kube.control.plan import Emit, Merge, RequeueAfter, Retry, Target, WaitFor
+from windlass.kube.control.merge import FieldChange
+from windlass.kube.control.plan import Call, Emit, Merge, Request, RequeueAfter, Retry, Target, WaitFor
 
 from .plan_documents import ALONE, AT_REST, INFRASTRUCTURE, MACHINE, UNMIRRORED
 
@@ -352,6 +353,26 @@ def test_a_field_that_changes_is_a_line_that_goes_and_a_line_that_comes() -> Non
         "    + spec.a: 2",
         "    + spec.new.list[0].x: true",
         "    - spec.gone.deep: [1,2]",
+        "  then look again at once",
+    ]
+
+
+class ResizeServer(Request, frozen=True):
+    SYSTEM: ClassVar[str] = "cloud"
+    before: str
+    after: str
+
+    def diff(self) -> tuple[FieldChange, ...]:
+        return (FieldChange("flavor", self.before, self.after),)
+
+
+def test_an_effect_outside_kubernetes_reads_like_a_write() -> None:
+    resize = Call(target=MACHINE_TARGET, request=ResizeServer("m1", "m2"), why="the flavor changed")
+    assert plan_as_text.lines(KeyPlan("Machine", "worker-0", (resize,)), colour=False) == [
+        "machine/worker-0",
+        f"  resize server (cloud) for {MIRROR}: the flavor changed",
+        '    - flavor: "m1"',
+        '    + flavor: "m2"',
         "  then look again at once",
     ]
 

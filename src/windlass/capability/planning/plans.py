@@ -12,8 +12,9 @@ from windlass.capability.planning.decider import Decider, Inventory
 from windlass.capability.together import together
 from windlass.kube.control.executor import event_name
 from windlass.kube.control.plan import Action, Done, Emit, Next, Outcome
+from windlass.kube.control.rounds import look
 from windlass.kube.control.seen import Present, Reader, Unreadable
-from windlass.kube.errors import KubeError
+from windlass.kube.errors import Failure, KubeError
 
 AT_ONCE = 16
 """Keys that are looked at at the same time, as a running controller does."""
@@ -30,7 +31,7 @@ class KeyPlan(Struct, frozen=True):
     name: str
     actions: tuple[Action, ...] = ()
     next: Next = Done()
-    error: KubeError | None = None
+    error: Failure | None = None
 
     @property
     def writes(self) -> int:
@@ -55,10 +56,10 @@ async def plans(asked: Iterable[tuple[Decider, Any]], reader: Inventory, *, now:
 
 
 async def plan_of(decider: Decider, key: Any, reader: Reader, *, now: datetime) -> KeyPlan:
-    """The plan of one key. A KubeError of looking is in it; any other exception is a defect, and raised."""
+    """The plan of one key. A Failure of looking is in it; any other exception is a defect, and raised."""
     try:
-        snapshot = await decider.controller.observe(key, Outcome())
-    except KubeError as error:
+        snapshot, _ = await look(decider.controller.observe, key, Outcome())
+    except Failure as error:
         return KeyPlan(decider.kind, decider.name(key), error=error)
     plan = decider.controller.decide(snapshot, now=now)
     actions = [action for action in plan.needed if not await _told(action, reader)]

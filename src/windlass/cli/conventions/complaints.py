@@ -71,7 +71,7 @@ def _explain(error: BaseException) -> tuple[str, Exit]:
         case errors.Unauthorized():
             remedy = "the credentials of the kubeconfig are refused: log in again, or choose another --context"
             return f"{error}: {remedy}", Exit.UNREADABLE
-        case errors.KubeError():
+        case errors.Failure():
             remedy = _remedy(error)
             return f"{error}: {remedy}" if remedy else str(error), Exit.FAILED
         case OSError():

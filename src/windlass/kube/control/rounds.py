@@ -101,7 +101,8 @@ async def reconcile(
     before = plan = Plan()
     writes = 0
     for number in range(1, max_rounds + 1):
-        snapshot = await attempt.look(observe, key, Outcome() if _vanished(last) else last)
+        snapshot, unread = await look(observe, key, attempt.shown(Outcome() if _vanished(last) else last))
+        attempt.keep(unread)
         before, plan = plan, decide(snapshot, now=now())
         plan, held = attempt.admitted(plan, executor.pending(plan))
         if not executor.pending(plan):
@@ -127,6 +128,20 @@ async def reconcile(
     return Ending(Retry(text), max_rounds, writes, refused.error)
 
 
+async def look(
+    observe: Callable[[KeyT, Outcome], Awaitable[SnapshotT]], key: KeyT, last: Outcome
+) -> tuple[SnapshotT, Failure | None]:
+    """Observe; if another system cannot be looked at, once more without it. The second value is that failure."""
+    try:
+        return await observe(key, last), last.unread
+    except KubeError:
+        raise
+    except Failure as error:
+        if last.unread is not None:
+            raise
+        return await observe(key, replace(last, unread=error)), error
+
+
 class _Attempt(Struct):
     """What one attempt has asked other systems for, and the failure after which it asks for nothing more."""
 
@@ -134,23 +149,17 @@ class _Attempt(Struct):
     unread: Failure | None = None
     stop: Failure | None = None
 
-    async def look(
-        self, observe: Callable[[KeyT, Outcome], Awaitable[SnapshotT]], key: KeyT, last: Outcome
-    ) -> SnapshotT:
-        """Observe, once more if another system cannot be looked at, with all that has failed in sight."""
+    def shown(self, last: Outcome) -> Outcome:
+        """What `observe` gets: the round before, with everything that other systems have failed at."""
         failed = [result for _, result in self.calls if result.error is not None]
         others = [result for result in last.results if result.error is None or not _is_call(result)]
-        shown = Outcome((*failed, *others), self.unread)
-        try:
-            return await observe(key, shown)
-        except KubeError:
-            raise
-        except Failure as error:
-            if self.unread is not None:
-                raise
-            self.unread = error
-            self._pause_for(error)
-            return await observe(key, replace(shown, unread=error))
+        return Outcome((*failed, *others), self.unread)
+
+    def keep(self, unread: Failure | None) -> None:
+        """Another system could not be looked at."""
+        if unread is not None and self.unread is None:
+            self.unread = unread
+            self._pause_for(unread)
 
     def take_note(self, outcome: Outcome) -> None:
         """Of the Calls among these results."""

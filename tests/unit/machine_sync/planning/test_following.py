@@ -4,17 +4,19 @@ import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from msgspec import structs
 
 from windlass.api import mapi
 from windlass.capability.planning import plans, select
 from windlass.capability.planning.following import MAX_ROUNDS, follow
 from windlass.kube.control.merge import FieldChange
-from windlass.kube.control.plan import Create, Plan, Retry, Target, WaitFor
+from windlass.kube.control.permissions import calls
+from windlass.kube.control.plan import Call, Create, Plan, Request, Retry, Target, WaitFor
 from windlass.kube.control.seen import Present
-from windlass.kube.errors import Undeclared
+from windlass.kube.errors import Undeclared, Withheld
 from windlass.machine_sync.overview import MACHINE_SETS
 from windlass.machine_sync.planning import deciders
 from windlass.machine_sync.platforms import PLATFORMS
@@ -87,6 +89,24 @@ async def test_what_a_controller_does_not_declare_is_refused_as_on_a_cluster() -
 
     assert isinstance(course.rounds[0][0].error, Undeclared)
     assert course.writes == 0
+
+
+class StartServer(Request, frozen=True):
+    SYSTEM: ClassVar[str] = "cloud"
+
+
+async def test_following_ends_at_an_effect_outside_kubernetes() -> None:
+    api = world(machine("a"))
+    reader = MemoryReader(api)
+    call = Call(target=Target(mapi.Machine, "a", HERE, "uid"), request=StartServer())
+    decider = deciding(lambda _: Plan.of(call), reader)
+    able = structs.replace(decider, controller=structs.replace(decider.controller, permissions=(calls(StartServer),)))
+
+    (course,) = await follow([(able, "a")], api=api, ledger=reader, now=NOW)
+
+    ((result,),) = course.rounds
+    assert (result.action, type(result.error)) == (call, Withheld)
+    assert (course.writes, course.restless) == (0, False)
 
 
 async def test_nothing_is_left_to_do_about_what_is_at_rest() -> None:

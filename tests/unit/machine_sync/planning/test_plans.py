@@ -1,10 +1,15 @@
 """The plan of each key."""
 
+from typing import Any
+
+from msgspec import structs
+
 from windlass.api import mapi
 from windlass.capability.planning import KeyPlan, Survey, plan_of, plans, select
 from windlass.kube.control.executor import Executor
-from windlass.kube.control.plan import Emit, Plan, target
+from windlass.kube.control.plan import Done, Emit, Outcome, Plan, target
 from windlass.kube.control.seen import Present
+from windlass.kube.errors import Failure
 from windlass.testing.memory.reader import MemoryReader
 
 from ...cli.plan_documents import UNMIRRORED
@@ -23,6 +28,23 @@ async def test_one_key_that_cannot_be_looked_at_does_not_hinder_the_others() -> 
     assert second == KeyPlan("Machine", "b", next=second.next)
     assert second.idle
     assert not first.idle
+
+
+async def test_where_another_system_cannot_be_looked_at_the_plan_is_what_would_be_done_then() -> None:
+    reader = MemoryReader(world(machine("a")))
+    decider = deciding(lambda seen: Plan.nothing(str(seen)), reader)
+
+    async def observe(name: str, last: Outcome) -> Any:
+        return last.unread or await foggy()
+
+    async def foggy() -> Any:
+        raise Failure("fog")
+
+    planned = await plan_of(
+        structs.replace(decider, controller=structs.replace(decider.controller, observe=observe)), "a", reader, now=NOW
+    )
+
+    assert (planned.error, planned.next) == (None, Done("fog"))
 
 
 async def test_what_is_so_already_is_no_action() -> None:
