@@ -127,7 +127,6 @@ class CrashPoint:
         answer = await do()
         if fatal:
             self._die()
-        self.check()  # it died of another write meanwhile, which went out together with this one
         return answer
 
     def check(self) -> None:

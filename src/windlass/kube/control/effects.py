@@ -66,8 +66,9 @@ class Carrier(Protocol[RequestT]):
     async def send(self, request: RequestT, /) -> Any:
         """Send it once, and return the answer. Raises leaves of `Failure`; `SECONDS` later it is cancelled.
 
-        What blocks runs in a thread of the carrier's own. A carrier that was told to wait may fail by itself until
-        then, with what is left as `retry_after`.
+        Many sends may be under way at a time; the carrier bounds how many reach the system. Blocking libraries run in
+        threads of the carrier's own, and may not repeat a request by themselves: aiohttp, for one, repeats a DELETE. A
+        carrier that was told to wait may refuse by itself until then, with the rest of the wait as `retry_after`.
         """
         ...
 

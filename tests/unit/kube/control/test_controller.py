@@ -25,6 +25,7 @@ from windlass.kube.errors import (
     ApiError,
     Busy,
     Conflict,
+    Failure,
     Fenced,
     Forbidden,
     Status,
@@ -180,6 +181,41 @@ def test_a_key_comes_back_when_its_plan_says(bench: Bench, coming: Any, outcome:
     assert bench.times("a") == pytest.approx([0, 30])
     assert (logs[0]["outcome"], logs[0]["note"], logs[0]["again_in"]) == (outcome, note, 30)
     assert bench.count("controller_runtime_reconcile_total", result="requeue_after") == 1
+
+
+class Throttled(Failure):
+    """Another system wants to hear nothing for half a minute."""
+
+    transient = True
+    retry_after = 30.0
+
+
+@pytest.mark.parametrize(
+    "coming",
+    [lambda error: Retry(str(error)), lambda _: RequeueAfter(5.0, "soon"), lambda _: WaitFor("a change", safety=5.0)],
+)
+def test_no_key_comes_back_earlier_than_another_system_asked_for(bench: Bench, coming: Callable[..., Any]) -> None:
+    async def throttled(key: str, last: Outcome) -> Snapshot:
+        if last.unread is None and len(bench.seen) == 1:
+            raise Throttled("slow down")
+        return Snapshot(key, last)
+
+    def decide(snapshot: Snapshot, *, now: datetime) -> Plan:
+        unread = snapshot.last.unread
+        return Plan.nothing() if unread is None else Plan(next=coming(unread))
+
+    logs = bench.run("a", seconds=40, observe=throttled, decide=decide)
+    assert logs[0]["again_in"] == 30.0
+    assert bench.times("a") == pytest.approx([0, 0, 30])
+
+
+def test_a_failure_of_another_system_that_observe_does_not_go_without_is_an_error_and_no_defect(bench: Bench) -> None:
+    async def throttled(key: str, last: Outcome) -> Snapshot:
+        raise Throttled("slow down")
+
+    logs = bench.run("a", seconds=1, observe=throttled)
+    assert (logs[0]["log_level"], logs[0]["error"], logs[0]["again_in"]) == ("warning", "Throttled: slow down", 30.0)
+    assert "exc_info" not in logs[0]
 
 
 def test_a_failing_key_comes_back_with_growing_delays_and_leaves_the_others_alone(bench: Bench) -> None:

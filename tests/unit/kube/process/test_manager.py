@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from datetime import datetime
 from random import Random
 from typing import Any, ClassVar
 
@@ -15,12 +16,31 @@ from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.control.controller import Controller, Index, Watch
 from windlass.kube.control.metrics import Metrics
+from windlass.kube.control.permissions import calls
+from windlass.kube.control.plan import Call, Plan, Request, Target
 from windlass.kube.control.poll import Poll, Polled
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.errors import TransportError
 from windlass.kube.object import Object
 from windlass.kube.process.manager import Manager
 from windlass.testing.scripted import Widget
+
+
+class RingBell(Request, frozen=True):
+    SYSTEM: ClassVar[str] = "tower"
+
+
+class Tower:
+    """Rings, and counts."""
+
+    def __init__(self) -> None:
+        self.rung = 0
+
+    async def send(self, request: RingBell, /) -> None:
+        self.rung += 1
+
+    def doubt(self, request: RingBell, /) -> None:
+        pass
 
 
 def test_a_controller_sees_everything_there_is_and_every_change(world: World) -> None:
@@ -368,3 +388,32 @@ def test_a_bug_in_the_machinery_ends_the_process(world: World) -> None:
                 await manager.run()
 
     world.run(scenario())
+
+
+@pytest.mark.parametrize("loses", [False, True])
+def test_calls_are_made_while_leading_and_only_then(world: World, loses: bool) -> None:
+    world.server.put("a")
+    tower = Tower()
+
+    def ring(snapshot: str, *, now: datetime) -> Plan:
+        if world.seen:
+            return Plan.nothing()
+        world.seen.append(snapshot)
+        return Plan.of(Call(target=Target(Widget, "a", "default", "u"), request=RingBell()))
+
+    async def scenario() -> None:
+        election = world.election("one")
+        made = world.controller(decide=ring, permissions=(calls(RingBell),))
+        async with world.manager(election, systems={"tower": tower}) as manager:
+            await manager.start(made)
+            world.hold.clear()
+            async with running(manager):
+                await until(lambda: manager.leading)
+                if loses:
+                    world.leases.fail_next("patch", Lease, TransportError("gone"), times=1000)
+                    await until(lambda: not election.leading)
+                world.hold.set()
+                await until(lambda: bool(world.seen))
+
+    world.run(scenario())
+    assert tower.rung == (0 if loses else 1)

@@ -14,14 +14,12 @@ from windlass.kube.errors import Failure
 
 class CreateBucket(Request, frozen=True):
     SYSTEM: ClassVar[str] = "buckets"
-    SECONDS: ClassVar[float] = 0.3
     name: str
     owner: str
 
 
 class DeleteBucket(Request, frozen=True):
     SYSTEM: ClassVar[str] = "buckets"
-    SECONDS: ClassVar[float] = 0.3
     id: str
 
     def diff(self) -> tuple[FieldChange, ...]:
@@ -56,6 +54,8 @@ class Unanswered(Unreachable):
 
 class BucketCarrier:
     """Speaks to the service at `url`. It remembers what it has seen of a mark until it asks for a change of it."""
+
+    LOOK_SECONDS: ClassVar[float] = 30.0
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -92,7 +92,8 @@ class BucketCarrier:
     async def marked(self, owner: str) -> tuple[Bucket, ...]:
         """Those with this mark, oldest first. That there is none is never said from memory."""
         if not (found := self._remembered.get(owner, ())):
-            body = await self._ask("GET", f"/buckets?owner={owner}")
+            limit = aiohttp.ClientTimeout(total=self.LOOK_SECONDS)
+            body = await self._ask("GET", f"/buckets?owner={owner}", timeout=limit)
             found = self._remembered[owner] = msgspec.json.decode(body, type=tuple[Bucket, ...])
         return found
 
@@ -101,12 +102,12 @@ class BucketCarrier:
             if any(bucket.id == identity for bucket in buckets):
                 del self._remembered[owner]
 
-    async def _ask(self, method: str, path: str, **body: Any) -> bytes:
+    async def _ask(self, method: str, path: str, **more: Any) -> bytes:
         if self._session is None:
-            self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=0.3), middlewares=(_once,))
+            self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None), middlewares=(_once,))
         lost = Unreachable if method == "GET" else Unanswered
         try:
-            async with self._session.request(method, self._url + path, **body) as answer:
+            async with self._session.request(method, self._url + path, **more) as answer:
                 text = await answer.read()
         except (aiohttp.ClientError, _Severed, TimeoutError) as error:
             raise lost(f"{method} {path}: {type(error).__name__}") from error
