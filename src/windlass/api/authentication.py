@@ -1,5 +1,8 @@
-"""authentication.k8s.io/v1: asking the API server who holds a token. Source: `k8s.io/api/authentication/v1`."""
+"""authentication.k8s.io/v1: asking the API server who holds a token, and for a token. Source:
+`k8s.io/api/authentication/v1`.
+"""
 
+from datetime import datetime
 from typing import ClassVar
 
 from msgspec import Struct, field
@@ -40,3 +43,17 @@ class TokenReview(Struct, rename="camel", omit_defaults=True, kw_only=True, froz
     metadata: ObjectMeta = always(ObjectMeta)
     spec: TokenReviewSpec = always(TokenReviewSpec)
     status: TokenReviewStatus = always(TokenReviewStatus)
+
+
+class TokenRequestStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    token: str = ""
+    expiration_timestamp: datetime | None = None
+
+    def __repr__(self) -> str:
+        return f"<TokenRequestStatus until {self.expiration_timestamp}>"
+
+
+class TokenRequest(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """What `serviceaccounts/token` answers; never stored, so it has no `RESOURCE`."""
+
+    status: TokenRequestStatus = always(TokenRequestStatus)

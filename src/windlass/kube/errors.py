@@ -19,6 +19,7 @@
     │   ├── AlreadyExists 409   an object of that name exists: read it
     │   ├── Gone          410   the resource version is too old: list again
     │   ├── Invalid       422   the object breaks its schema or a validation rule: change it
+    │   ├── Unevictable   429   a PodDisruptionBudget forbids the eviction now: wait until more of its Pods are healthy
     │   └── Busy    429, 5xx    the server is throttling, starting or ill: wait `retry_after`, then try again
     │       └── Unconfirmed 5xx the same, in answer to a *write*: look whether it happened before repeating it
     ├── DecodeError             an object does not have the shape of its type: it must be mended where it is stored
@@ -184,6 +185,10 @@ class Invalid(ApiError):
     """422: schema or CEL validation refused the object."""
 
 
+class Unevictable(ApiError):
+    """429 in answer to an eviction: a PodDisruptionBudget forbids it, as long as its other Pods are as they are."""
+
+
 class Busy(ApiError):
     """429 or 5xx: the server did not do it now."""
 
@@ -222,6 +227,8 @@ def api_error(status: Status, *, request: str = "", retry_after: float | None = 
         leaf = NotServed
     elif status.code >= 500:
         leaf = Busy
+    elif status.code == 429 and any(cause.reason == "DisruptionBudget" for cause in status.details.causes):
+        leaf = Unevictable
     else:
         leaf = _BY_CODE.get(status.code, ApiError)
     if retry_after is None and status.details.retry_after_seconds:

@@ -73,3 +73,9 @@ class Api(Protocol):
     ) -> Object[K] | None:
         """Delete it if the preconditions hold. Returns the object if finalizers keep it, None if it is gone."""
         ...
+
+    async def evict(
+        self, kind: type[K], name: str, *, namespace: str, uid: str = "", grace_seconds: int | None = None
+    ) -> None:
+        """Delete a Pod unless a PodDisruptionBudget forbids: Unevictable."""
+        ...

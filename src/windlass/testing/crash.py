@@ -216,6 +216,14 @@ class MortalApi:
             ),
         )
 
+    async def evict(
+        self, kind: type[K], name: str, *, namespace: str, uid: str = "", grace_seconds: int | None = None
+    ) -> None:
+        await self._point.write(
+            _line("evict", kind, name),
+            lambda: self._api.evict(kind, name, namespace=namespace, uid=uid, grace_seconds=grace_seconds),
+        )
+
 
 class MortalCarrier:
     """A carrier as one process has it: gone with the process, and what it remembered with it."""

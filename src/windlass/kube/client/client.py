@@ -57,13 +57,14 @@ import platform
 from collections.abc import Mapping, Sequence
 from random import Random
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 from msgspec import Struct, field
 
 from windlass import __version__
-from windlass.api.meta import K, KubernetesObject, T
+from windlass.api.authentication import TokenRequest, TokenRequestStatus
+from windlass.api.meta import K, KubernetesObject, ObjectMeta, Resource, T
 from windlass.kube.client import paths
 from windlass.kube.client.fence import Fence
 from windlass.kube.client.overlay import is_gone
@@ -96,6 +97,11 @@ _ENCODE = msgspec.json.Encoder().encode
 
 class _Kind(Struct, frozen=True):
     kind: str = ""
+
+
+class _ServiceAccount(Struct, frozen=True):
+    RESOURCE: ClassVar[Resource] = Resource("", "v1", "ServiceAccount", "serviceaccounts")
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
 
 
 class _Served(Struct, frozen=True):
@@ -267,6 +273,53 @@ class Client(ReadingVerbs):
         # by finalizers or by a grace period that runs (Pods).
         return last if last.deleting and not is_gone(last) else None
 
+    async def evict(
+        self,
+        kind: type[K],
+        name: str,
+        *,
+        namespace: str,
+        uid: str = "",
+        grace_seconds: int | None = None,
+    ) -> None:
+        """Evict a Pod (`kind` is a type for Pods): delete it unless a PodDisruptionBudget forbids (Unevictable).
+
+        `uid` is a precondition (Conflict). `grace_seconds`: how long its containers may take to end; None: as its spec
+        says. The Pod is still there afterwards while they do. Raises NotFound if it was gone already.
+        """
+        options: dict[str, Any] = {}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+            "deleteOptions": options,
+        }
+        await self._post(paths.item(kind, name, namespace, subresource="eviction"), body, kind=kind.RESOURCE.name)
+
+    async def request_token(
+        self, name: str, *, namespace: str, audiences: Sequence[str] = (), seconds: int = 3600
+    ) -> TokenRequestStatus:
+        """A new token for the ServiceAccount `name`, and when it expires.
+
+        `audiences`: who is to accept it; none: the API server. `seconds` (at least 600) is what is asked for; the
+        server may give another expiry. Raises NotFound if there is no such ServiceAccount.
+        """
+        body = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"audiences": [*audiences], "expirationSeconds": seconds},
+        }
+        path = paths.item(_ServiceAccount, name, namespace, subresource="token")
+        answer = await self._post(path, body, kind=_ServiceAccount.RESOURCE.name)
+        return _decode(answer, TokenRequest, path).status
+
+    async def _post(self, path: str, body: Mapping[str, Any], *, kind: str) -> bytes:
+        return await self.transport.exchange("POST", path, body=_ENCODE(body), content_type=JSON, kind=kind)
+
     async def request(
         self,
         method: str,
@@ -278,7 +331,7 @@ class Client(ReadingVerbs):
         accept: str = JSON,
         timeout: float | None = None,  # noqa: ASYNC109 - spans repetitions
     ) -> bytes:
-        """Any request, for what has no verb here: subresources, `/version`, `/metrics`. Returns the answer's body.
+        """Any request, for what has no verb here: `/version`, `/metrics`, other subresources. Returns the answer.
 
         `body` is encoded as JSON unless it is bytes. Whatever is not GET, HEAD or OPTIONS counts as a write.
         """

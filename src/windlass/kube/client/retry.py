@@ -7,6 +7,7 @@ gets an error of `windlass.kube.errors` that says what it may do.
 | what happened | a read | a write |
 |---|---|---|
 | 429: throttled, never executed | again after Retry-After or `backoff` | the same |
+| 429 to an eviction: a PodDisruptionBudget forbids it | | `Unevictable` |
 | 503, or another 5xx with Retry-After | again after Retry-After or `backoff` | `Busy`: it may have been executed |
 | other 5xx | `Busy` | `Busy` |
 | a pooled connection turned out to be closed | again at once, once | `OutcomeUnknown` |
@@ -21,7 +22,7 @@ one.)
 
     Client(cluster, retry=RetryPolicy(attempts=1))          # never repeat
 
-Source for 429: API Priority and Fairness rejects before a request is dispatched; other 429 (evictions, etcd full) are
+Source for 429: API Priority and Fairness rejects before a request is dispatched; other 429 (etcd full) are
 refusals too. Nothing of the kind is promised for 503 and 504.
 """
 
@@ -30,7 +31,7 @@ from random import Random
 from msgspec import Struct
 
 from windlass.kube.backoff import Backoff, Exponential
-from windlass.kube.errors import ApiError
+from windlass.kube.errors import ApiError, Unevictable
 
 BACKOFF = Exponential(0.25).at_most(10.0).jittered(0.5)
 """Between attempts when the server does not say how long to wait."""
@@ -57,5 +58,5 @@ class RetryPolicy(Struct, frozen=True):
     @staticmethod
     def _harmless(error: ApiError, *, is_write: bool) -> bool:
         if error.code == 429:
-            return True
+            return not isinstance(error, Unevictable)
         return not is_write and (error.code == 503 or (error.code >= 500 and error.retry_after is not None))

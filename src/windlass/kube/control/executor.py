@@ -44,6 +44,7 @@ from windlass.kube.control.plan import (
     Create,
     Delete,
     Emit,
+    Evict,
     Merge,
     Outcome,
     Plan,
@@ -148,6 +149,10 @@ class Executor:
                 return None
             await self._account_for(action, error)
             return Result(action, error=error)
+        if isinstance(action, Evict):
+            if self._ledger is not None:
+                self._ledger.doubt(action.target)  # it goes when its grace period ends: only a look can tell
+            return Result(action)
         if answer is not None and is_gone(answer):
             answer = None
         changed = True
@@ -167,6 +172,10 @@ class Executor:
                 require(self._permits, Event, "create", namespace=aim.namespace or "default", what=action)
             case Create():
                 require(self._permits, aim.kind, "create", namespace=aim.namespace, what=action)
+            case Evict():
+                require(
+                    self._permits, aim.kind, "create", "eviction", namespace=aim.namespace, name=aim.name, what=action
+                )
             case _:
                 verb, part = "delete" if isinstance(action, Delete) else "patch", action.subresource
                 require(self._permits, aim.kind, verb, part, namespace=aim.namespace, name=aim.name, what=action)
@@ -187,6 +196,9 @@ class Executor:
                 )
             case Delete():
                 return await self._delete(action, version)
+            case Evict():
+                await self._evict(action)
+                return None
             case Emit():
                 return await self._emit(action)
         raise TypeError(f"the executor does not know the action {type(action).__name__}")
@@ -216,6 +228,13 @@ class Executor:
             )
         except NotFound:
             return None
+
+    async def _evict(self, action: Evict) -> None:
+        aim = action.target
+        with contextlib.suppress(NotFound):
+            await self._api.evict(
+                aim.kind, aim.name, namespace=aim.namespace or "", uid=aim.uid, grace_seconds=action.grace_seconds
+            )
 
     async def _emit(self, action: Emit) -> Object[Any] | None:
         name = event_name(action)
@@ -326,7 +345,7 @@ def _require_identity(action: Action) -> None:
     match action:
         case Create() | Emit():
             return
-        case Delete(pin=False) | Call():
+        case Delete(pin=False) | Evict() | Call():
             known = {"uid": action.target.uid}
         case _:
             known = {"uid": action.target.uid, "resourceVersion": action.target.resource_version}

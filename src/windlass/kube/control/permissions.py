@@ -18,8 +18,9 @@ a ClusterRole, so code and RBAC cannot drift apart.
     rules(declared).get(None, [])                 # the rules of a ClusterRole
 
 Which verb a write form needs: Create `create`; Merge and the finalizers `patch` (of `status` when they write
-that); Delete `delete`; Emit `create` on events. None is a wildcard, and none can be. A Call needs its class of request
-among `calls(CreateBucket, DeleteBucket)`; the other system has rights of its own, so no RBAC comes of it.
+that); Delete `delete`; Evict `create` on pods/eviction; Emit `create` on events. None is a wildcard, and none can be.
+A Call needs its class of request among `calls(CreateBucket, DeleteBucket)`; the other system has rights of its own, so
+no RBAC comes of it.
 
 OwnerReferencesPermissionEnforcement, which OpenShift turns on, asks for two more, which no request names:
 
@@ -46,7 +47,8 @@ READ = ("get", "list", "watch")
 class Permission(Struct, frozen=True, order=True):
     """These `verbs` on this resource, in one `namespace` or (None) cluster-wide.
 
-    `names` restricts get, update, patch and delete to objects so called; the API cannot restrict the other verbs.
+    `names` restricts get, update, patch and delete, and create of a subresource, to objects so called; the API cannot
+    restrict the other verbs.
     """
 
     group: str
@@ -120,6 +122,16 @@ def writes(
 def emits_events(*, namespace: str | None = None) -> Permission:
     """Events about objects in `namespace` (None: anywhere; those about cluster-scoped objects go to `default`)."""
     return permission(Event, "create", namespace=namespace)
+
+
+def evicts_pods(*, namespace: str | None = None) -> Permission:
+    """Pods may be evicted."""
+    return Permission("", "pods", ("create",), "eviction", namespace)
+
+
+def requests_tokens(*names: str, namespace: str | None = None) -> Permission:
+    """Tokens may be requested for the ServiceAccounts `names` (none: for all)."""
+    return Permission("", "serviceaccounts", ("create",), "token", namespace, names)
 
 
 def blocks_deletion_of(owner: type[KubernetesObject], *, namespace: str | None = None) -> Permission:

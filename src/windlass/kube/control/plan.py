@@ -22,6 +22,7 @@ what it looked at:
 | `Merge` | JSON merge patch from what was observed to what is desired, null for what goes, with resourceVersion |
 | `AddFinalizer`, `RemoveFinalizers` | merge patch of the list with resourceVersion |
 | `Delete` | with the uid, and the resourceVersion when the content was the reason |
+| `Evict` | a Pod, with the uid, unless a PodDisruptionBudget forbids: then `Unevictable` is the error |
 | `Emit` | an Event; best effort, the same Event is not sent twice |
 | `Call` | an effect in another system, such as a cloud; `windlass.kube.control.effects` is its page |
 
@@ -201,6 +202,21 @@ class Delete(Action, frozen=True, kw_only=True):
         cascade = f" (--cascade={self.propagation.lower()})" if self.propagation else ""
         because = f": {self.why}" if self.why else ""
         return f"{self.verb} {self.target}{cascade}{because}"
+
+
+class Evict(Action, frozen=True, kw_only=True):
+    """Evict the Pod with the uid of the target. `grace_seconds` None: as its spec says.
+
+    Its result has no object: the Pod goes when its containers have ended, which the next observation looks for.
+    """
+
+    grace_seconds: int | None = None
+    deleting: bool = False
+    """It is already being deleted, so there is nothing to do."""
+
+    @property
+    def needed(self) -> bool:
+        return not self.deleting
 
 
 class Emit(Action, frozen=True, kw_only=True):

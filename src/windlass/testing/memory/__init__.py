@@ -279,6 +279,22 @@ class MemoryApi:
 
         return await self._request("delete", kind, name, write)
 
+    async def evict(
+        self, kind: type[K], name: str, *, namespace: str, uid: str = "", grace_seconds: int | None = None
+    ) -> None:
+        """As `delete`: nothing here has a grace period, and no budget forbids. Faults have the verb `evict`."""
+
+        def write() -> None:
+            rules = self._serving(kind)
+            live = self._live(kind, name, namespace)
+            left = doomed(live, rules, now=self._now(), uid=uid, resource_version="", propagation="")
+            if left is None:
+                self._remove(self._key(kind, name, namespace))
+            elif left != live:
+                self._store(self._key(kind, name, namespace), left, Happened.MODIFIED)
+
+        await self._request("evict", kind, name, write)
+
     async def _request(self, verb: str, kind: type[KubernetesObject], name: str, write: Callable[[], T]) -> T:
         lost = await self._faults.before(verb, kind, name)
         answer = write()

@@ -49,6 +49,13 @@ def already_exists(resource: Resource, name: str) -> ApiError:
     return refusal(409, "AlreadyExists", f'{resource.name} "{name}" already exists', details)
 
 
+def unevictable(budget: str) -> ApiError:
+    """The PodDisruptionBudget `budget` forbids an eviction."""
+    cause = StatusCause(reason="DisruptionBudget", message=f"The disruption budget {budget} needs 1 healthy pods")
+    text = "Cannot evict pod as it would violate the pod's disruption budget."
+    return refusal(429, "TooManyRequests", text, StatusDetails(causes=[cause]))
+
+
 def conflict(resource: Resource, name: str, why: str) -> ApiError:
     text = f'Operation cannot be fulfilled on {resource.name} "{name}": {why}'
     return refusal(409, "Conflict", text, _about(resource, name, resource.plural))

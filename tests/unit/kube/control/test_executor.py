@@ -2,22 +2,25 @@
 
 import asyncio
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from msgspec import Struct, field
 from structlog.testing import capture_logs
 
 from tests.patience import PATIENCE
 from tests.unit.kube.widgets import NAMESPACE, Widget, widget
 from windlass.api.core import Event
+from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube.control.executor import NOTE_LIMIT, Executor, event_name
-from windlass.kube.control.permissions import Declared, Permission, emits_events, writes
+from windlass.kube.control.permissions import Declared, Permission, emits_events, evicts_pods, permission, writes
 from windlass.kube.control.plan import (
     Action,
     AddFinalizer,
     Create,
     Delete,
     Emit,
+    Evict,
     Merge,
     Outcome,
     Plan,
@@ -32,12 +35,13 @@ from windlass.kube.errors import (
     Status,
     Unconditional,
     Undeclared,
+    Unevictable,
     api_error,
 )
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
 from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.refusals import not_served
+from windlass.testing.memory.refusals import not_served, unevictable
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 
@@ -431,3 +435,52 @@ class TestEvents:
         }
         assert len(names) == 3
         assert max(map(len, names)) == 253
+
+
+class Pod(Struct):
+    RESOURCE: ClassVar[Resource] = Resource("", "v1", "Pod", "pods")
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+
+
+class Evicting:
+    """A Pod on a model, and an executor that may evict it."""
+
+    def __init__(self, *rights: Permission) -> None:
+        self.api = MemoryApi(Pod)
+        self.api.load(
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": NAMESPACE, "uid": "u"}}
+        )
+        self.ledger = Recorder()
+        self.executor = Executor(self.api, ledger=self.ledger, permits=Declared(rights))
+
+    def apply(self, *, uid: str = "u", **how: Any) -> Outcome:
+        plan = Plan.of(Evict(target=Target(Pod, "p", NAMESPACE, uid=uid), **how))
+        return asyncio.run(self.executor.apply(plan))
+
+
+def test_an_eviction_leaves_in_doubt_whether_the_pod_is_still_there() -> None:
+    evicting = Evicting(evicts_pods(namespace=NAMESPACE))
+    outcome = evicting.apply()
+    assert outcome.error is None
+    assert outcome.results[0].object is None
+    assert evicting.ledger.told == [("doubt", "p")]
+    assert evicting.api.peek(Pod, "p", namespace=NAMESPACE) is None
+    assert evicting.apply().error is None, "what is gone need not be evicted"
+
+
+def test_a_disruption_budget_that_forbids_is_an_error_to_decide_on() -> None:
+    evicting = Evicting(evicts_pods(namespace=NAMESPACE))
+    evicting.api.fail_next("evict", Pod, unevictable("shop"))
+    error = evicting.apply().error
+    assert isinstance(error, Unevictable)
+    assert not error.transient
+    assert evicting.ledger.told == []
+
+
+def test_a_pod_is_evicted_only_under_the_uid_that_was_seen_and_with_the_right_to() -> None:
+    evicting = Evicting(evicts_pods(namespace=NAMESPACE))
+    assert isinstance(evicting.apply(uid="another").error, Conflict)
+    assert isinstance(evicting.apply(uid="").error, Unconditional)
+    assert evicting.apply(deleting=True).results == ()
+    for missing in ((), (permission(Pod, "create", "delete"),), (evicts_pods(namespace="elsewhere"),)):
+        assert isinstance(Evicting(*missing).apply().error, Undeclared)

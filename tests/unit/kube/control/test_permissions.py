@@ -11,8 +11,10 @@ from windlass.kube.control.permissions import (
     blocks_deletion_of,
     changes_owners_of,
     emits_events,
+    evicts_pods,
     permission,
     reads,
+    requests_tokens,
     rules,
     writes,
 )
@@ -104,3 +106,18 @@ def test_permissions_that_mean_nothing_are_refused() -> None:
         reads(Namespace, namespace="shop")
     with pytest.raises(ValueError, match="no action needs update"):
         writes(Widget, "update")
+
+
+def test_rights_on_subresources_of_pods_and_service_accounts_become_rbac_by_name() -> None:
+    declared = (evicts_pods(), requests_tokens("puller", namespace="builds"))
+    assert rules(declared) == {
+        None: [{"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]}],
+        "builds": [
+            {
+                "apiGroups": [""],
+                "resources": ["serviceaccounts/token"],
+                "verbs": ["create"],
+                "resourceNames": ["puller"],
+            }
+        ],
+    }
