@@ -191,8 +191,26 @@ _IN_TURN = (
         ("            self.fence.gate(left)\n", "            pass\n"),
     ),
     *_in(
+        "kube/control/poll.py",
+        "kube/control/test_poll.py",
+        ("            self._soon.clear()\n            began", "            began"),
+        ("await asyncio.sleep(began + self._at_least - loop.time())", "await asyncio.sleep(0)"),
+    ),
+    *_in(
+        "kube/control/controller.py",
+        "kube/control/test_controller.py",
+        ("        if not self.needs_leadership:\n", "        if False:\n"),
+    ),
+    *_in(
+        "kube/process/process.py",
+        "kube/process/test_process.py",
+        ("                        self._begin_drain()\n", "                        pass\n"),
+        ("            self._deadline.reschedule(self._drained_by)\n", "            pass\n"),
+    ),
+    *_in(
         "kube/process/manager.py",
         "kube/process/test_manager.py",
+        ("self._leads if entry.controller.needs_leadership else self._runs", "self._runs"),
         ("        entry = self._entries.get(name)\n", "        entry = self._entries.pop(name, None)\n"),
         (
             "        if self._stopping.is_set():\n            self._entries",
