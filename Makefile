@@ -32,12 +32,12 @@ lint: .venv/ready ## style, types, import contracts, generated files
 	@$(MAKE) --no-print-directory check-generated
 
 generate: .venv/ready ## write the files that are made from code
-	$(RUN)windlass manifests rbac > $(RBAC)
-	$(RUN)windlass manifests policies > $(POLICIES)
+	$(RUN)windlass manifests rbac machine-sync > $(RBAC)
+	$(RUN)windlass manifests policies machine-sync > $(POLICIES)
 
 check-generated: .venv/ready
-	$(RUN)windlass manifests rbac | diff -u $(RBAC) -
-	$(RUN)windlass manifests policies | diff -u $(POLICIES) -
+	$(RUN)windlass manifests rbac machine-sync | diff -u $(RBAC) -
+	$(RUN)windlass manifests policies machine-sync | diff -u $(POLICIES) -
 
 bench: .venv/ready ## the tables of bench/README.md
 	$(RUN)python -m bench

@@ -1,18 +1,40 @@
-"""`windlass manifests`: Kubernetes manifests that follow from the code, for `kubectl apply` and for `deploy/`."""
+"""`windlass manifests`: Kubernetes manifests that follow from the code, for `kubectl apply` and for `deploy/`.
+
+Each command prints those of the capabilities that are named, or of all. Their options are those of all capabilities;
+each capability is told of its own.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from windlass.cli.capabilities import CAPABILITIES, rooms
+from windlass.cli.conventions import complaints
 from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.room import parameters
 from windlass.cli.conventions.settings import Settings, settings_of
-from windlass.cli.machine_sync import sides
-from windlass.machine_sync.constants import Namespaces
 
 if TYPE_CHECKING:
+    from windlass.capability.capability import Capability
     from windlass.capability.manifests.rights import ServiceAccount
+
+
+class Manifests(click.Command):
+    """A command that has the options of all capabilities, which are read when somebody calls it."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        found = super().get_params(ctx)
+        taken = [parameter.name for parameter in found]
+        at = taken.index("acts_as")
+        for room in rooms().values():
+            for option in (*parameters(room.options), *parameters(room.manifest_options)):
+                if option.name not in taken:
+                    taken.append(option.name)
+                    found.insert(at, option)
+                    at += 1
+        return found
 
 
 @click.group()
@@ -23,16 +45,11 @@ def command() -> None:
     """
 
 
-platform_option = click.option(
-    "--platform",
-    "platforms",
-    multiple=True,
-    metavar="NAME",
-    help="Only for the kinds of this platform (AWS, OpenStack); may be repeated. [default: all]",
+capability_argument = click.argument(
+    "names", metavar="[CAPABILITY]...", nargs=-1, shell_complete=lambda *_: list(CAPABILITIES)
 )
 
-
-service_account_option = click.option(
+home_option = click.option(
     "-n",
     "--namespace",
     metavar="NAME",
@@ -60,48 +77,48 @@ acts_as_option = click.option(
     "--acts-as",
     type=Account(),
     metavar="USER",
-    help="The ServiceAccount in whose name machine-sync acts: what its `--as` says. [default: its own]",
+    help="The ServiceAccount in whose name the capability acts: what its `--as` says. [default: its own]",
 )
 
 
-@command.command("rbac")
-@service_account_option
-@sides.namespace_options
-@platform_option
+@command.command("rbac", cls=Manifests)
+@capability_argument
+@home_option
 @acts_as_option
 @settings_of
 def rbac(
     settings: Settings,
+    /,
+    names: tuple[str, ...],
     *,
     namespace: str | None,
-    machine_api_namespace: str,
-    cluster_api_namespace: str,
-    platforms: tuple[str, ...],
     acts_as: "ServiceAccount | None",
+    **own: Any,
 ) -> int:
-    """Print Namespace, ServiceAccount, roles and bindings of machine-sync.
+    """Print Namespace, ServiceAccount, roles and bindings of capabilities, of all if none is named.
 
     Rights are what the controllers declare to read and write, and no more.
     """
-    from windlass.machine_sync import rbac
+    from windlass.capability.manifests import rights
 
-    documents = rbac.documents(
-        namespaces=Namespaces(machine_api_namespace, cluster_api_namespace),
-        service_account=_service_account(namespace or settings.namespace),
-        platforms=_chosen(platforms),
-        acts_as=acts_as,
+    def of(capability: "Capability") -> Sequence[dict[str, Any]]:
+        return rights.documents(
+            capability.permissions(),
+            service_account=capability.service_account,
+            theirs=capability.theirs,
+            acts_as=acts_as,
+        )
+
+    return _print(
+        _capabilities(names, namespace or settings.namespace, own),
+        of,
+        origin="`windlass manifests rbac` from what the controllers declare to read and write",
     )
-    click.echo(
-        text(documents, origin="`windlass manifests rbac` from what the controllers declare to read and write"),
-        nl=False,
-    )
-    return Exit.OK
 
 
-@command.command("policies")
-@service_account_option
-@sides.namespace_options
-@platform_option
+@command.command("policies", cls=Manifests)
+@capability_argument
+@home_option
 @acts_as_option
 @click.option(
     "--exempt",
@@ -113,42 +130,70 @@ def rbac(
 @settings_of
 def policies(
     settings: Settings,
+    /,
+    names: tuple[str, ...],
     *,
     namespace: str | None,
-    machine_api_namespace: str,
-    cluster_api_namespace: str,
-    platforms: tuple[str, ...],
     acts_as: "ServiceAccount | None",
     exempt: tuple[str, ...],
+    **own: Any,
 ) -> int:
-    """Print the admission policies that protect what machine-sync mirrors.
+    """Print the admission policies of capabilities, of all if none is named: what must not happen beside them.
 
-    The fields that they forbid are those that conversion cannot express. The ServiceAccount of machine-sync is exempt.
+    Those of machine-sync protect what it mirrors; the fields that they forbid are those that conversion cannot express.
+    The ServiceAccount of a capability is exempt from its own.
     """
-    from windlass.machine_sync import policies
 
-    documents = policies.documents(
-        namespaces=Namespaces(machine_api_namespace, cluster_api_namespace),
-        service_account=acts_as or _service_account(namespace or settings.namespace),
-        platforms=_chosen(platforms),
-        exempt=exempt,
-    )
-    click.echo(text(documents, origin="`windlass manifests policies` from what conversion can express"), nl=False)
+    def of(capability: "Capability") -> Sequence[dict[str, Any]]:
+        made = capability.policies(acts_as or capability.service_account, exempt)
+        return [document for policy in made for document in policy.documents()]
+
+    chosen = _capabilities(names, namespace or settings.namespace, own)
+    follow = " and ".join(capability.policies_follow for capability in chosen)
+    return _print(chosen, of, origin=f"`windlass manifests policies` from {follow}", what="admission policies")
+
+
+@command.command("crds")
+@capability_argument
+def crds(names: tuple[str, ...]) -> int:
+    """Print the CustomResourceDefinitions of the kinds that capabilities own, of all if none is named.
+
+    Kinds that belong to the cluster, such as Machines, are installed by whoever owns them.
+    """
+
+    def of(capability: "Capability") -> Sequence[dict[str, Any]]:
+        return [owned.manifest() for owned in capability.owned]
+
+    chosen = _capabilities(names, None, {})
+    return _print(chosen, of, origin="`windlass manifests crds` from the types of their kinds", what="kinds of its own")
+
+
+def _capabilities(names: tuple[str, ...], home: str | None, values: dict[str, Any]) -> "list[Capability]":
+    """Raises UsageError."""
+    chosen = rooms(names)
+
+    from windlass.capability.capability import HOME
+
+    return [room.make(home=home or HOME, **room.own(values, manifests=True)) for room in chosen.values()]
+
+
+def _print(
+    capabilities: "Sequence[Capability]",
+    of: "Callable[[Capability], Sequence[dict[str, Any]]]",
+    *,
+    origin: str,
+    what: str = "",
+) -> int:
+    """Print the documents of all, each once; tell who has none."""
+    documents: list[dict[str, Any]] = []
+    for capability in capabilities:
+        found = of(capability)
+        if not found:
+            complaints.say("note", f"{capability.name} has no {what}")
+        documents += [one for one in found if one not in documents]
+    if documents:
+        click.echo(text(documents, origin=origin), nl=False)
     return Exit.OK
-
-
-def _service_account(namespace: str | None) -> "ServiceAccount":
-    from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
-
-    return DEFAULT_SERVICE_ACCOUNT if namespace is None else DEFAULT_SERVICE_ACCOUNT.within(namespace)
-
-
-def _chosen(platforms: tuple[str, ...]) -> tuple[str, ...]:
-    from windlass.machine_sync.activation import SERVED
-
-    if odd := sorted(set(platforms) - set(SERVED)):
-        raise click.UsageError(f"--platform {', '.join(odd)}: machine-sync serves {' and '.join(SERVED)}")
-    return platforms or SERVED
 
 
 def text(documents: Sequence[dict[str, Any]], *, origin: str) -> str:

@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windlass.cli.capabilities import Commands
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.options import Duration
+from windlass.cli.conventions.room import Room
 from windlass.cli.conventions.settings import Settings, settings_of
-from windlass.cli.machine_sync import sides
 
 if TYPE_CHECKING:
-    from windlass.capability.service import Address
+    from windlass.capability import service
 
 SECONDS = Duration()
 
@@ -20,7 +21,7 @@ class ListenOn(click.ParamType[Any]):
 
     name = "address"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Address | None":
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "service.Address | None":
         from windlass.capability.service import Address
 
         if value is None or isinstance(value, Address):
@@ -33,7 +34,53 @@ class ListenOn(click.ParamType[Any]):
         return Address(host.strip("[]") or "0.0.0.0", int(port))
 
 
-@click.group()
+def _of(name: str, room: Room) -> click.Command:
+    """`windlass run NAME`: the options of every capability after its own."""
+
+    @click.command(name, help=room.run)
+    @room.options
+    @click.option("--leader-elect/--no-leader-elect", default=True, show_default=True, help=room.elected)
+    @click.option("--leader-elect-lease-duration", type=SECONDS, default="15s", show_default=True, help="Its length.")
+    @click.option(
+        "--leader-elect-renew-deadline",
+        type=SECONDS,
+        default="10s",
+        show_default=True,
+        help="How long to try to renew.",
+    )
+    @click.option(
+        "--leader-elect-retry-period", type=SECONDS, default="2s", show_default=True, help="Time between tries."
+    )
+    @click.option("--workers", type=click.IntRange(1, 256), default=16, show_default=True, help=room.workers)
+    @click.option("--resync", type=SECONDS, default="10m", show_default=True, help="Look at everything this often.")
+    @click.option("--drain", type=SECONDS, default="20s", show_default=True, help="Time to finish work after SIGTERM.")
+    @click.option(
+        "--health-probe-bind-address",
+        type=ListenOn(),
+        metavar="ADDRESS",
+        default=":8081",
+        show_default=True,
+        help="Where /healthz and /readyz are served; 0 for nowhere.",
+    )
+    @click.option(
+        "--metrics-bind-address",
+        type=ListenOn(),
+        metavar="ADDRESS",
+        default=":8443",
+        show_default=True,
+        help="Where /metrics is served; 0 for nowhere.",
+    )
+    @click.option("--metrics-open", is_flag=True, help="Ask nobody who they are; needs a loopback address.")
+    @click.option("--metrics-tls-cert", type=click.Path(), help="Certificate of /metrics. Default: no TLS.")
+    @click.option("--metrics-tls-key", type=click.Path(), help="Its private key.")
+    @settings_of
+    def command(settings: Settings, /, **values: Any) -> int:
+        return _run(settings, room, values)
+
+    return command
+
+
+@click.group(cls=Commands, of=_of)
 def command() -> None:
     """Run controllers until SIGTERM or Ctrl-C.
 
@@ -41,104 +88,52 @@ def command() -> None:
     """
 
 
-@command.command("machine-sync")
-@sides.namespace_options
-@click.option(
-    "--leader-elect/--no-leader-elect",
-    default=True,
-    show_default=True,
-    help="Work only while holding the Lease of OpenShift's migration operator, so that several replicas may run, and "
-    "never beside that operator.",
-)
-@click.option("--leader-elect-lease-duration", type=SECONDS, default="15s", show_default=True, help="Its length.")
-@click.option(
-    "--leader-elect-renew-deadline", type=SECONDS, default="10s", show_default=True, help="How long to try to renew."
-)
-@click.option("--leader-elect-retry-period", type=SECONDS, default="2s", show_default=True, help="Time between tries.")
-@click.option("--workers", type=click.IntRange(1, 256), default=16, show_default=True, help="Machines at a time.")
-@click.option("--resync", type=SECONDS, default="10m", show_default=True, help="Look at everything this often.")
-@click.option("--drain", type=SECONDS, default="20s", show_default=True, help="Time to finish work after SIGTERM.")
-@click.option(
-    "--health-probe-bind-address",
-    type=ListenOn(),
-    metavar="ADDRESS",
-    default=":8081",
-    show_default=True,
-    help="Where /healthz and /readyz are served; 0 for nowhere.",
-)
-@click.option(
-    "--metrics-bind-address",
-    type=ListenOn(),
-    metavar="ADDRESS",
-    default=":8443",
-    show_default=True,
-    help="Where /metrics is served; 0 for nowhere.",
-)
-@click.option("--metrics-open", is_flag=True, help="Ask nobody who they are; needs a loopback address.")
-@click.option("--metrics-tls-cert", type=click.Path(), help="Certificate of /metrics. Default: no TLS.")
-@click.option("--metrics-tls-key", type=click.Path(), help="Its private key.")
-@settings_of
-def machine_sync(
-    settings: Settings,
-    *,
-    machine_api_namespace: str,
-    cluster_api_namespace: str,
-    leader_elect: bool,
-    leader_elect_lease_duration: float,
-    leader_elect_renew_deadline: float,
-    leader_elect_retry_period: float,
-    workers: int,
-    resync: float,
-    drain: float,
-    health_probe_bind_address: Any,
-    metrics_bind_address: Any,
-    metrics_open: bool,
-    metrics_tls_cert: str | None,
-    metrics_tls_key: str | None,
-) -> int:
-    """Keep Machines and MachineSets of the Machine API and of Cluster API in sync, both ways, and move authority from
-    one API to the other, while the feature gate MachineAPIMigration is enabled."""
+def _run(settings: Settings, room: Room, values: dict[str, Any]) -> int:
     import signal
 
     # Until the manager handles it: PID 1 of a container ignores SIGTERM otherwise.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     import asyncio
+
+    from windlass.capability import service
+    from windlass.capability.capability import HOME
+    from windlass.cli.conventions import connection
+    from windlass.kube.process import logs
+
+    frame_settings = _settings(values, request_timeout=connection.request_timeout(settings))
+    capability = room.make(home=settings.namespace or HOME, **room.own(values))
+    logs.configure(level=settings.log_level or "info")
+    asyncio.run(service.run(connection.cluster(settings), frame_settings, capability.frame()))
+    return Exit.OK
+
+
+def _settings(values: dict[str, Any], *, request_timeout: float) -> "service.Settings":
+    """What the options of every capability say. Raises UsageError."""
     from pathlib import Path
 
     from windlass.capability import service
-    from windlass.cli.conventions import connection
-    from windlass.kube.process import logs
     from windlass.kube.process.lease import LeaseTimes
     from windlass.kube.process.serving import TlsFiles
-    from windlass.machine_sync.constants import Namespaces
-    from windlass.machine_sync.service import frame
 
-    if (metrics_tls_cert is None) != (metrics_tls_key is None):
+    cert, key = values["metrics_tls_cert"], values["metrics_tls_key"]
+    if (cert is None) != (key is None):
         raise click.UsageError("--metrics-tls-cert and --metrics-tls-key belong together: give both or neither")
-    tls = TlsFiles(Path(metrics_tls_cert), Path(metrics_tls_key)) if metrics_tls_cert and metrics_tls_key else None
     times = None
-    if leader_elect:
+    if values["leader_elect"]:
+        asked = ("lease_duration", "renew_deadline", "retry_period")
         try:
-            times = LeaseTimes(leader_elect_lease_duration, leader_elect_renew_deadline, leader_elect_retry_period)
+            times = LeaseTimes(*(values[f"leader_elect_{one}"] for one in asked))
         except ValueError as error:
             raise click.UsageError(f"leader election: {error}") from error
-    logs.configure(level=settings.log_level or "info")
-    asyncio.run(
-        service.run(
-            connection.cluster(settings),
-            service.Settings(
-                times=times,
-                workers=workers,
-                resync=resync,
-                request_timeout=connection.request_timeout(settings),
-                drain=drain,
-                probes=health_probe_bind_address,
-                metrics=metrics_bind_address,
-                metrics_open=metrics_open,
-                metrics_tls=tls,
-            ),
-            frame(Namespaces(machine_api_namespace, cluster_api_namespace)),
-        )
+    return service.Settings(
+        times=times,
+        workers=values["workers"],
+        resync=values["resync"],
+        request_timeout=request_timeout,
+        drain=values["drain"],
+        probes=values["health_probe_bind_address"],
+        metrics=values["metrics_bind_address"],
+        metrics_open=values["metrics_open"],
+        metrics_tls=TlsFiles(Path(cert), Path(key)) if cert and key else None,
     )
-    return Exit.OK

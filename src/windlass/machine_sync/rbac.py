@@ -13,18 +13,20 @@ the cluster, and deleting our manifests must never delete them.
 from collections.abc import Iterable
 from typing import Final
 
+from windlass.capability.capability import HOME, account
 from windlass.capability.manifests import Manifest, rights
 from windlass.capability.manifests.rights import ServiceAccount, Unread
 from windlass.kube.control.permissions import Declaration
 from windlass.kube.process.lease import lease_permissions
 from windlass.kube.process.scrape import guard_permissions
 from windlass.machine_sync.activation import SERVED, activation_permissions
+from windlass.machine_sync.capability import NAME
 from windlass.machine_sync.constants import LEASE_NAME, Namespaces
 from windlass.machine_sync.controllers import controllers
 from windlass.machine_sync.platforms import PLATFORMS
 
 DEFAULT_NAMESPACES: Final = Namespaces()
-DEFAULT_SERVICE_ACCOUNT: Final = ServiceAccount("windlass-system", "windlass-machine-sync")
+DEFAULT_SERVICE_ACCOUNT: Final = account(NAME, HOME)
 
 
 def documents(

@@ -226,5 +226,8 @@ def _flags(command: click.Command) -> set[str]:
 
 
 def _with_children(command: click.Command) -> list[click.Command]:
-    children: list[Any] = list(command.commands.values()) if isinstance(command, click.Group) else []
+    children: list[Any] = []
+    if isinstance(command, click.Group):
+        ctx = click.Context(command)
+        children = [command.get_command(ctx, name) for name in command.list_commands(ctx)]
     return [command, *(below for child in children for below in _with_children(child))]

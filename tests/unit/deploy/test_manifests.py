@@ -11,13 +11,16 @@ import yaml
 
 import windlass
 from windlass.capability.manifests.rights import ServiceAccount
-from windlass.cli.run import machine_sync
+from windlass.cli.run import command as run
 from windlass.kube.control import metrics as runtime_metrics
 from windlass.machine_sync import metrics as sync_metrics
 from windlass.machine_sync import rbac
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME
 from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 
+_found = run.get_command(click.Context(run), "machine-sync")
+assert _found is not None
+machine_sync = _found
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy" / "machine-sync"
 KUSTOMIZATIONS = sorted(DEPLOY.rglob("kustomization.yaml"))

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from windlass.cli.conventions.options import cluster_options, program_options
-from windlass.cli.run import machine_sync
+from windlass.cli.run import command as run
 from windlass.machine_sync import machine, machine_set
 from windlass.machine_sync.constants import BOOKKEEPING
 from windlass.machine_sync.machine import synchronized as of_machines
@@ -20,6 +20,9 @@ from windlass.machine_sync.machine_set import synchronized as of_sets
 from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
 from windlass.machine_sync.platforms import Platform
 
+_found = run.get_command(click.Context(run), "machine-sync")
+assert _found is not None
+machine_sync = _found
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted(DOCS.glob("*.md"))]

@@ -97,6 +97,28 @@ def custom_resource_definition(
     }
 
 
+class Owned(Struct, frozen=True):
+    """A kind that a capability owns: its CRD is generated and installed with it. Fields as for the CRD."""
+
+    kind: type[KubernetesObject]
+    columns: tuple[Column, ...] = (AGE,)
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    scale: Scale | None = None
+
+    def manifest(self) -> dict[str, Any]:
+        """The CRD. Raises SchemaError."""
+        crd = custom_resource_definition(
+            self.kind,
+            columns=self.columns,
+            short_names=self.short_names,
+            categories=self.categories,
+            scale=self.scale,
+        )
+        built: dict[str, Any] = msgspec.to_builtins(crd)
+        return built
+
+
 def _column(column: Column, kind: type[KubernetesObject], *, schema: Schema) -> dict[str, Any]:
     _require_path(column.path, kind, schema=schema, wanted_by=f"column {column.name!r}")
     written: dict[str, Any] = {"name": column.name, "type": column.type, "jsonPath": column.path}

@@ -1,79 +1,103 @@
-"""`windlass plan`: what controllers would do, without doing it."""
+"""`windlass plan`: what controllers would do, without doing it; for one capability or for all."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from windlass.cli.capabilities import Commands, rooms
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.room import Room
 from windlass.cli.conventions.settings import Settings, settings_of
-from windlass.cli.machine_sync import names, sides
+
+if TYPE_CHECKING:
+    from windlass.cli.plan.carry_out import Question
 
 
-@click.group()
-def command() -> None:
+def _options(function: Any) -> Any:
+    for decorate in (
+        click.option(
+            "-o",
+            "--output",
+            "form",
+            type=click.Choice(["text", "json"]),
+            default="text",
+            show_default=True,
+            help="How to print the plans.",
+        ),
+        click.option("--all", "every", is_flag=True, help="Show also those for which there is nothing to do."),
+        click.option(
+            "--rounds", is_flag=True, help="With -f: carry the plans out on a model, until nothing is left to do."
+        ),
+        click.option(
+            "-f",
+            "--filename",
+            "sources",
+            multiple=True,
+            metavar="FILE|DIR|-",
+            help="Ask no cluster: plan for the objects in this file, directory, must-gather or (-) standard input. "
+            "May be repeated.",
+        ),
+    ):
+        function = decorate(function)
+    return function
+
+
+def _of(name: str, room: Room) -> click.Command:
+    """`windlass plan NAME`."""
+
+    @click.command(name, help=room.plan)
+    @click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=room.completes)
+    @_options
+    @room.options
+    @settings_of
+    def command(settings: Settings, /, wanted: tuple[str, ...], **values: Any) -> int:
+        return _plan(settings, {name: room}, values, wanted=wanted)
+
+    return command
+
+
+@click.group(cls=Commands, of=_of, invoke_without_command=True)
+@_options
+@settings_of
+@click.pass_context
+def command(ctx: click.Context, settings: Settings, /, **values: Any) -> int:
     """Show what controllers would do, without doing it.
 
-    On a cluster, with no more than the right to read; or from files, without a cluster.
+    On a cluster, with no more than the right to read; or from files, without a cluster. Without a COMMAND: what those
+    of all capabilities would do.
     """
+    if not ctx.invoked_subcommand:
+        return _plan(settings, rooms(), values, wanted=())
+    for parameter in ctx.command.params:
+        if parameter.name in values and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
+            called = " / ".join(parameter.opts)
+            raise click.UsageError(f"{called} goes after the capability: `windlass plan {ctx.invoked_subcommand} ...`")
+    return Exit.OK
 
 
-@command.command("machine-sync")
-@click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=names.machines_and_sets)
-@click.option(
-    "-f",
-    "--filename",
-    "sources",
-    multiple=True,
-    metavar="FILE|DIR|-",
-    help="Ask no cluster: plan for the objects in this file, directory, must-gather or (-) standard input. May be "
-    "repeated.",
-)
-@click.option("--rounds", is_flag=True, help="With -f: carry the plans out on a model, until nothing is left to do.")
-@click.option("--all", "every", is_flag=True, help="Show also those for which there is nothing to do.")
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print the plans.",
-)
-@sides.namespace_options
-@settings_of
-def machine_sync(
-    settings: Settings,
-    wanted: tuple[str, ...],
-    *,
-    sources: tuple[str, ...],
-    rounds: bool,
-    every: bool,
-    form: str,
-    machine_api_namespace: str,
-    cluster_api_namespace: str,
-) -> int:
-    """Show what Machine sync would do about each Machine and MachineSet: every write with its reason and the fields
-    that it changes, and what comes next.
-
-    NAME is a name, machine/NAME or machineset/NAME. Nothing is written, on a cluster or anywhere else.
-
-    The plans are those of the controllers themselves, as they would make them now. Files must have the Infrastructure
-    `cluster` among them, and what the machines refer to.
-
-    Exit code 3 says that there is something to do, 0 that there is not.
-    """
+def _plan(settings: Settings, chosen: dict[str, Room], values: dict[str, Any], *, wanted: Sequence[str]) -> int:
     import asyncio
 
-    from windlass.capability.planning import Name
-    from windlass.cli.machine_sync.selection import parse
     from windlass.cli.plan import carry_out
-    from windlass.machine_sync.planning import planner
 
+    sources, rounds = values["sources"], values["rounds"]
     if rounds and not sources:
         raise click.UsageError("--rounds writes to a model of a cluster, which needs objects: give files with -f")
-    places = sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)
-    names = [Name(one.name, one.kind.name if one.kind else "") for one in parse(wanted).wanted]
-    questions = [carry_out.Question(planner(places), names)]
-    shown = carry_out.Form(form, every=every)
+    questions = [_question(settings, room, values, wanted=wanted) for room in chosen.values()]
+    form = carry_out.Form(values["form"], every=values["every"])
     if rounds:
-        return asyncio.run(carry_out.follow_files(sources, questions, shown))
+        return asyncio.run(carry_out.follow_files(sources, questions, form))
     if sources:
-        return asyncio.run(carry_out.plan_files(sources, questions, shown))
-    return asyncio.run(carry_out.plan_cluster(settings, questions, shown))
+        return asyncio.run(carry_out.plan_files(sources, questions, form))
+    return asyncio.run(carry_out.plan_cluster(settings, questions, form))
+
+
+def _question(settings: Settings, room: Room, values: dict[str, Any], *, wanted: Sequence[str]) -> "Question":
+    from windlass.capability.capability import HOME
+    from windlass.cli.plan.carry_out import Question
+
+    own = room.own(values)
+    room.check(settings, **own)
+    return Question(room.make(home=HOME, **own).planner(), room.names(wanted))

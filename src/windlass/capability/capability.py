@@ -1,0 +1,103 @@
+"""A capability as a value: what the command line can run, plan for and print manifests of.
+
+    capability = machine_sync.capability.capability(home="windlass-system")
+    rights.documents(capability.permissions(), service_account=capability.service_account)
+
+Each part is a function, so that a command pays for the imports of its part alone. A capability whose controllers are
+the same on every cluster is made by `steady`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from windlass.api.meta import KubernetesObject
+from windlass.capability.manifests.crd import Owned
+from windlass.capability.manifests.policy import Policy
+from windlass.capability.manifests.rights import ServiceAccount, Unread
+from windlass.capability.planning import Planner, Scope
+from windlass.capability.planning.planner import plain_planner
+from windlass.capability.service import Frame, Make, steady_frame
+from windlass.kube.control.permissions import Declaration
+from windlass.kube.process.lease import lease_permissions
+from windlass.kube.process.scrape import guard_permissions
+
+HOME: Final = "windlass-system"
+"""The namespace of ServiceAccounts and Deployments, unless somebody chooses another one."""
+
+Policies = Callable[[ServiceAccount, Sequence[str]], Sequence[Policy]]
+"""Admission policies, given the account in whose name the capability acts, and users whom a person exempts."""
+
+
+class Capability(Struct, frozen=True, kw_only=True):
+    """One capability, with what somebody chose for it (its home, namespaces, platforms).
+
+    name             as on the command line: `machine-sync`
+    service_account  who it is on a cluster
+    permissions      everything that its process declares
+    frame            what it brings to its process
+    planner          how it is planned for
+    owned            the kinds whose CRDs come with it
+    policies         what the API server refuses while it is there
+    policies_follow  from what in the code the policies follow, for the head of the file
+    theirs           namespaces that belong to the cluster: our manifests never create, and so never delete them
+    """
+
+    name: str
+    service_account: ServiceAccount
+    permissions: Callable[[], tuple[Declaration, ...]]
+    frame: Callable[[], Frame]
+    planner: Callable[[], Planner]
+    owned: tuple[Owned, ...] = ()
+    policies: Policies = lambda account, exempt: ()
+    policies_follow: str = "the code"
+    theirs: tuple[str, ...] = ()
+
+
+def account(name: str, home: str) -> ServiceAccount:
+    """Who the capability `name` is on a cluster."""
+    return ServiceAccount(home, f"windlass-{name}")
+
+
+def steady(
+    name: str,
+    makers: Sequence[Make],
+    *,
+    home: str = HOME,
+    owned: tuple[Owned, ...] = (),
+    reads: tuple[type[KubernetesObject], ...] = (),
+    policies: Policies = lambda account, exempt: (),
+) -> Capability:
+    """A capability whose controllers, one for each of `makers`, are the same on every cluster.
+
+    It is elected by a Lease of its own in `home`. Plans are about what each controller watches first. `reads`: kinds
+    that controllers read or write and do not watch, for plans from files.
+    """
+    lease = f"windlass-{name}"
+
+    def controllers(reader: Any) -> tuple[Any, ...]:
+        return tuple(make(reader) for make in makers)
+
+    def permissions() -> tuple[Declaration, ...]:
+        return (
+            *guard_permissions(),
+            *lease_permissions(lease, namespace=home),
+            *(declared for controller in controllers(Unread()) for declared in controller.declared),
+        )
+
+    def planner() -> Planner:
+        watches = [controller.watches for controller in controllers(Unread())]
+        kinds = dict.fromkeys((*(watch.kind for each in watches for watch in each), *reads))
+        subjects = tuple(dict.fromkeys(each[0].kind for each in watches))
+        return plain_planner(controllers, scope=Scope(kinds=tuple(kinds), subjects=subjects))
+
+    return Capability(
+        name=name,
+        service_account=account(name, home),
+        permissions=permissions,
+        frame=lambda: steady_frame(makers, lease=lease, namespace=home),
+        planner=planner,
+        owned=owned,
+        policies=policies,
+    )

@@ -1,0 +1,83 @@
+"""A capability on the command line: its own words and options beside those that every capability has.
+
+The room of a capability in `windlass.cli` has one as `ROOM`, and `windlass.cli.capabilities` has a line with its
+module. Nothing that takes time may be imported there: it is read to print help.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from windlass.cli.conventions.settings import Settings
+
+if TYPE_CHECKING:
+    from windlass.capability.capability import Capability
+    from windlass.capability.planning import Name
+
+Decorate = Callable[[Any], Any]
+"""Adds options to the function of a command."""
+
+
+def _none(function: Any) -> Any:
+    return function
+
+
+def _plain_names(words: Sequence[str]) -> "list[Name]":
+    from windlass.capability.planning import Name
+
+    return [Name(word) for word in words]
+
+
+def _nothing(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return []
+
+
+def _agrees(settings: Settings, **own: Any) -> None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """See the module.
+
+    make             the capability, given `home` and what its own options say
+    options          those options, of every command
+    manifest_options more of them, of `windlass manifests` alone
+    run, plan        what the command does, for its help
+    elected, workers help of `--leader-elect` and `--workers`
+    names            reads NAMEs; raises UsageError
+    completes        offers NAMEs
+    check            raises UsageError if the common options and its own do not go together
+    """
+
+    make: "Callable[..., Capability]"
+    run: str
+    plan: str
+    options: Decorate = _none
+    manifest_options: Decorate = _none
+    elected: str = "Work only while holding the Lease, so that several replicas may run."
+    workers: str = "Keys of a controller at a time."
+    names: "Callable[[Sequence[str]], list[Name]]" = _plain_names
+    completes: Callable[[click.Context, click.Parameter, str], list[str]] = _nothing
+    check: Callable[..., None] = _agrees
+
+    def own(self, values: dict[str, Any], *, manifests: bool = False) -> dict[str, Any]:
+        """Of the `values` of a command those of its own options."""
+        taken = {*_names(self.options), *(_names(self.manifest_options) if manifests else ())}
+        return {name: value for name, value in values.items() if name in taken}
+
+
+def parameters(decorate: Decorate) -> list[click.Parameter]:
+    """The options that a decorator adds."""
+
+    def nothing() -> None: ...
+
+    decorated = decorate(nothing)
+    found: list[click.Parameter] = getattr(decorated, "__click_params__", [])
+    return found[::-1]
+
+
+def _names(decorate: Decorate) -> set[str]:
+    return {parameter.name or "" for parameter in parameters(decorate)}

@@ -1,0 +1,81 @@
+"""Machine sync on the command line, beside what every capability has there."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from windlass.cli.conventions.room import Room
+from windlass.cli.conventions.settings import Settings
+from windlass.cli.machine_sync import names, sides
+from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE
+
+if TYPE_CHECKING:
+    from windlass.capability.capability import Capability
+    from windlass.capability.planning import Name
+
+platform_option = click.option(
+    "--platform",
+    "platforms",
+    multiple=True,
+    metavar="NAME",
+    help="Only for the kinds of this platform (AWS, OpenStack); may be repeated. [default: all]",
+)
+
+
+def _make(
+    *,
+    home: str,
+    machine_api_namespace: str = MACHINE_API_NAMESPACE,
+    cluster_api_namespace: str = CLUSTER_API_NAMESPACE,
+    platforms: tuple[str, ...] = (),
+) -> "Capability":
+    from windlass.machine_sync.activation import SERVED
+    from windlass.machine_sync.capability import capability
+    from windlass.machine_sync.constants import Namespaces
+
+    if odd := sorted(set(platforms) - set(SERVED)):
+        raise click.UsageError(f"--platform {', '.join(odd)}: machine-sync serves {' and '.join(SERVED)}")
+    places = Namespaces(machine_api_namespace, cluster_api_namespace)
+    return capability(home=home, namespaces=places, platforms=platforms or SERVED)
+
+
+def _names(words: Sequence[str]) -> "list[Name]":
+    from windlass.capability.planning import Name
+    from windlass.cli.machine_sync.selection import parse
+
+    return [Name(one.name, one.kind.name if one.kind else "") for one in parse(words).wanted]
+
+
+def _check(
+    settings: Settings,
+    *,
+    machine_api_namespace: str = MACHINE_API_NAMESPACE,
+    cluster_api_namespace: str = CLUSTER_API_NAMESPACE,
+) -> None:
+    sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)
+
+
+ROOM = Room(
+    make=_make,
+    options=sides.namespace_options,
+    manifest_options=platform_option,
+    run="""Keep Machines and MachineSets of the Machine API and of Cluster API in sync, both ways, and move authority
+    from one API to the other, while the feature gate MachineAPIMigration is enabled.""",
+    plan="""Show what Machine sync would do about each Machine and MachineSet: every write with its reason and the
+    fields that it changes, and what comes next.
+
+    NAME is a name, machine/NAME or machineset/NAME. Nothing is written, on a cluster or anywhere else.
+
+    The plans are those of the controllers themselves, as they would make them now. Files must have the Infrastructure
+    `cluster` among them, and what the machines refer to.
+
+    Exit code 3 says that there is something to do, 0 that there is not.
+    """,
+    elected="Work only while holding the Lease of OpenShift's migration operator, so that several replicas may run, "
+    "and never beside that operator.",
+    workers="Machines at a time.",
+    names=_names,
+    completes=names.machines_and_sets,
+    check=_check,
+)

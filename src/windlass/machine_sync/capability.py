@@ -1,0 +1,54 @@
+"""Machine sync as a capability: `windlass run`, `plan` and `manifests` know it by this value alone."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from windlass.capability.capability import HOME, Capability, account
+from windlass.capability.manifests.policy import Policy
+from windlass.capability.manifests.rights import ServiceAccount
+from windlass.capability.planning import Planner
+from windlass.capability.service import Frame
+from windlass.kube.control.permissions import Declaration
+from windlass.machine_sync.activation import SERVED
+from windlass.machine_sync.constants import Namespaces
+
+NAME: Final = "machine-sync"
+
+
+def capability(
+    *, home: str = HOME, namespaces: Namespaces | None = None, platforms: Iterable[str] = SERVED
+) -> Capability:
+    """For machines in `namespaces`, with rights and policies for `platforms` (names as in `Infrastructure`)."""
+    places = namespaces or Namespaces()
+    chosen = tuple(platforms)
+
+    def frame() -> Frame:
+        from windlass.machine_sync.service import frame
+
+        return frame(places)
+
+    def planner() -> Planner:
+        from windlass.machine_sync.planning import planner
+
+        return planner(places)
+
+    def policies(service_account: ServiceAccount, exempt: Sequence[str]) -> Sequence[Policy]:
+        from windlass.machine_sync.policies import policies
+
+        return policies(namespaces=places, service_account=service_account, platforms=chosen, exempt=exempt)
+
+    def declared() -> tuple[Declaration, ...]:
+        from windlass.machine_sync.rbac import permissions
+
+        return permissions(namespaces=places, platforms=chosen)
+
+    return Capability(
+        name=NAME,
+        service_account=account(NAME, home),
+        permissions=declared,
+        frame=frame,
+        planner=planner,
+        policies=policies,
+        policies_follow="what conversion can express",
+        theirs=places,
+    )
