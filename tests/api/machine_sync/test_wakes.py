@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from windlass.api import capi
+from windlass.api import capi, mapi
 from windlass.kube import config
 from windlass.kube.backoff import Constant
 from windlass.kube.client import Client
@@ -21,9 +21,11 @@ from windlass.kube.control.controller import Controller
 from windlass.kube.control.plan import Done, Emit, Plan, RequeueAfter, Retry, WaitFor
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.process.manager import Manager
+from windlass.machine_sync.constants import MACHINE_SET_LABEL
 from windlass.machine_sync.controllers import Make, makers
 
-from .stage import CLUSTER, Stage, eventually
+from .examples import Tree
+from .stage import CLUSTER, SET, Stage, condition, eventually
 
 pytestmark = pytest.mark.plane
 
@@ -124,3 +126,61 @@ async def test_a_machine_of_the_machine_api_is_mirrored_when_what_was_missing_co
         await woken.rests("w-0")
         await last(stage)
         await stage.in_sync("w-0")
+
+
+async def the_template(stage: Stage) -> None:
+    spec = {"template": {"spec": stage.example.infra_spec}}
+    await stage.make(stage.example.platform.infra_template, SET, spec)
+
+
+async def a_set_of_the_machine_api(stage: Stage) -> None:
+    value = dict(stage.example.provider_spec)
+    labels = {MACHINE_SET_LABEL: SET}
+    template = {"metadata": {"labels": labels}, "spec": {"providerSpec": {"value": value}}}
+    spec = {"authoritativeAPI": "MachineAPI", "replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+    await stage.make(mapi.MachineSet, SET, spec)
+
+
+async def set_in_sync(stage: Stage, *, generation: int = 1) -> None:
+    def holds(found: Tree | None) -> bool:
+        noted = ((found or {}).get("status") or {}).get("synchronizedGeneration")
+        return condition(found).get("status") == "True" and noted == generation
+
+    await eventually(lambda: stage.get(mapi.MachineSet, SET), holds, what=f"set {SET} in sync")
+
+
+async def set_has(stage: Stage, replicas: int) -> None:
+    def holds(found: Tree | None) -> bool:
+        return found is not None and found["spec"]["replicas"] == replicas
+
+    await eventually(lambda: stage.get(capi.MachineSet, SET), holds, what=f"{replicas} replicas of {SET}")
+
+
+@pytest.mark.parametrize("last", [the_infra_cluster, the_template])
+async def test_a_set_of_cluster_api_is_mirrored_when_what_was_missing_comes(stage: Stage, last: Last) -> None:
+    woken = Woken(stage)
+    async with woken.running():
+        for each in (the_infra_cluster, the_template):
+            if each is not last:
+                await each(stage)
+        await stage.source_set()
+        await stage.mirror_set()
+        await woken.rests(SET)
+        await last(stage)
+        await set_in_sync(stage)
+
+
+async def test_a_set_of_the_machine_api_is_mirrored_when_its_cluster_comes_and_kept_true(stage: Stage) -> None:
+    await stage.cluster()
+    await stage.delete(capi.Cluster, CLUSTER)
+    woken = Woken(stage)
+    async with woken.running():
+        await a_set_of_the_machine_api(stage)
+        await woken.rests(SET)
+        await the_cluster(stage)
+        await set_in_sync(stage)
+        await stage.patch(mapi.MachineSet, SET, {"spec": {"replicas": 3}})
+        await set_has(stage, 3)
+        await set_in_sync(stage, generation=2)
+        await stage.patch(capi.MachineSet, SET, {"spec": {"replicas": 5}})
+        await set_has(stage, 3)
