@@ -50,7 +50,17 @@ def refused(seen: MachineSnapshot, result: Result, *, now: datetime) -> Plan:
 def blame(result: Result) -> Fault:
     """Which write was refused, and what the API server said."""
     kind = result.action.target.kind
-    return synchronized.blame(result, _WRITTEN.get(kind, _INFRA))
+    return synchronized.blame(result, _written(kind))
+
+
+def admitted(seen: MachineSnapshot, plan: Plan, *, now: datetime) -> Plan:
+    """`plan`, or what to say instead if it would write more annotations than an API server admits."""
+    fault = synchronized.oversized(plan, _written)
+    return plan if fault is None else failed(seen, fault, now=now)
+
+
+def _written(kind: type[KubernetesObject]) -> Written:
+    return _WRITTEN.get(kind, _INFRA)
 
 
 _WRITTEN: Final[Mapping[type[KubernetesObject], Written]] = {

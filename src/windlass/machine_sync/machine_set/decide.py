@@ -26,7 +26,7 @@ from windlass.kube.control.seen import NotServedKind, Present, Unreadable, metad
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, CLUSTER_API, EVENT_SOURCE, MACHINE_API, MIGRATING
 from windlass.machine_sync.machine_set import deletion, selectors, to_cluster_api, to_machine_api
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
-from windlass.machine_sync.machine_set.synchronized import Reason, blame, failed, refused
+from windlass.machine_sync.machine_set.synchronized import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.mirroring import migration
 from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority
 
@@ -85,7 +85,9 @@ def _from_machine_api(seen: MachineSetSnapshot, source: Present[mapi.MachineSet]
         or migration.unheard(source, now=now)
         or migration.recreated(seen.move)
     )
-    return first if first is not None else to_cluster_api.create_or_update(seen, source, now=now)
+    if first is not None:
+        return first
+    return admitted(seen, to_cluster_api.create_or_update(seen, source, now=now), now=now)
 
 
 def _from_cluster_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet], *, now: datetime) -> Plan:
@@ -93,7 +95,7 @@ def _from_cluster_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet]
     if source is None:
         if mirror.deleting:
             return deletion.of_machine_api_alone(seen)
-        return to_cluster_api.create_unpaused(seen, mirror, now=now)
+        return admitted(seen, to_cluster_api.create_unpaused(seen, mirror, now=now), now=now)
     if AUTHORITY_ANNOTATION in source.annotations:
         return migration.released(seen.move)
     first = (
@@ -106,7 +108,7 @@ def _from_cluster_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet]
 
 def _to_machine_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet], *, now: datetime) -> Plan:
     if isinstance(seen.cluster_api, Present):
-        return to_machine_api.update(seen, seen.cluster_api, mirror, now=now)
+        return admitted(seen, to_machine_api.update(seen, seen.cluster_api, mirror, now=now), now=now)
     assert isinstance(seen.cluster_api, Unreadable)
     text = f"failed to convert CAPI machine set to MAPI machine set: {seen.cluster_api.why}"
     return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, text, retry=False), now=now)

@@ -12,14 +12,14 @@ one merge patch with the resourceVersion that was observed, so that it is never 
 and so that nothing is sent when nothing changed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from windlass.api import mapi
-from windlass.api.meta import ObjectMeta
+from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.conditions import find, put
 from windlass.kube.control.plan import (
     Action,
@@ -46,6 +46,9 @@ MESSAGE_LIMIT = 32_768
 
 The Machine API sets no limit, so that a message of megabytes would be stored with every machine.
 """
+
+ANNOTATIONS_LIMIT = 262_144
+"""Bytes of all keys and values of an object's annotations together that an API server admits."""
 
 KEPT = ("conditions", "lastOperation", "authoritativeAPI", "synchronizedAPI", "synchronizedGeneration")
 """Status fields that conversion does not decide."""
@@ -115,6 +118,34 @@ def blame(result: Result, written: Written) -> Fault:
         case _:
             text = f"failed to {action.verb} {action.target}"
     return Fault(written.not_changed, f"{text}: {result.error}")
+
+
+def oversized(plan: Plan, written: Callable[[type[KubernetesObject]], Written]) -> Fault | None:
+    """The failure that `plan` would come to: a mirror with more annotations than an API server admits; None if not.
+
+    A mirror has those of the authority, those that others put there, and our notes of what it was given. Only somebody
+    who removes some of them helps, so it is not tried again before. `written` says what a kind is called in messages.
+    """
+    for action in plan.needed:
+        match action:
+            case Create(body={"metadata": {"annotations": annotations}}):
+                pass
+            case Merge(desired={"metadata": {"annotations": annotations}}):
+                pass
+            case _:
+                continue
+        size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+        if size > ANNOTATIONS_LIMIT:
+            one = written(action.target.kind)
+            text = (
+                f"unable to ensure {one.name}: its annotations would have {size} bytes, and {ANNOTATIONS_LIMIT} are "
+                f"admitted; they are those that are copied, those that others put on {action.target}, and the names of "
+                "all that is copied"
+            )
+            reason = one.not_created if isinstance(action, Create) else one.not_changed
+            remedy = "Remove annotations or labels where the authority is; until then nothing is copied."
+            return Fault(reason, text, retry=False, remedy=remedy)
+    return None
 
 
 def disagree(machine_api: Seen[Any], cluster_api: ObjectMeta) -> bool:
