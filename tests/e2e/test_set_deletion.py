@@ -122,9 +122,10 @@ async def set_to_delete(ground: Ground, authority: str, count: int = FLEET) -> A
 async def set_with_machines(ground: Ground, name: str, authority: str, count: int) -> Case:
     await ground.machine_set(name, authority, replicas=count)
     await ground.set_settled(name, authority, replicas=count)
-    before = await Machines.seen(ground, name)
+    before = await eventually(
+        lambda: Machines.seen(ground, name), lambda found: len(found.uids()) == count, what=f"{count} Machines twice"
+    )
     await ground.all_settled([*before.here], authority)
-    assert len(before.uids()) == count
     return Case(ground, name, before)
 
 
