@@ -9,34 +9,17 @@ from itertools import pairwise
 
 import pytest
 
-from windlass.api import capi, core, mapi
-from windlass.kube.conditions import is_true
+from windlass.api import capi, mapi
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING
 
 from ..api.machine_sync.examples import Tree
 from ..api.machine_sync.stage import condition, eventually
-from .claims import is_paused, since
+from .claims import is_paused
 from .ground import INFRA_SPECS, OTHER, Actors, Ground, assert_one_instance
-from .history import History, recorded
+from .hand_overs import ON_BOTH_PLATFORMS, assert_one_authority_at_a_time, there_and_back
+from .history import recorded
 
 pytestmark = pytest.mark.plane
-
-ON_BOTH_PLATFORMS = pytest.mark.parametrize("platform", ["AWS", "OpenStack"])
-
-
-async def there_and_back(ground: Ground, name: str, authority: str) -> None:
-    """Two hops, and what must be so after each; the machine is settled under `authority` before."""
-    there = await ground.settled(name, authority)
-    node = await node_of(ground, name)
-    for target in (OTHER[authority], authority):
-        before = there
-        await ground.hand_over(mapi.Machine, name, target)
-        there = await ground.settled(name, target)
-        assert there["mirror"]["spec"]["providerID"] == before["mirror"]["spec"]["providerID"]
-        assert there["mirror"]["status"]["addresses"] == before["mirror"]["status"]["addresses"]
-        assert there["infra"]["metadata"]["uid"] == before["infra"]["metadata"]["uid"], "no infra machine was made anew"
-        assert since(there["mirror"], "Paused") >= since(before["mirror"], "Paused")
-    assert await node_of(ground, name) == node, "the Node noticed nothing"
 
 
 def assert_right_after_each_hop(states: Sequence[Tree]) -> None:
@@ -53,11 +36,6 @@ def assert_right_after_each_hop(states: Sequence[Tree]) -> None:
         assert is_paused(after), "the Machine API stands still until it has seen that it is in charge"
     entered = [after for before, after in pairs if authority_of(before) != MIGRATING == authority_of(after)]
     assert all(condition(state)["status"] == "True" for state in entered), "nothing is moved that is not in sync"
-
-
-def assert_one_authority_at_a_time(history: History) -> None:
-    assert history.two_authorities() == []
-    assert history.machine_api_awake() == []
 
 
 def authority_of(machine: Tree) -> str:
@@ -191,17 +169,6 @@ async def test_a_move_that_is_taken_back_before_the_old_side_has_paused_changes_
 
 def runs(machine: Tree | None) -> bool:
     return ((machine or {}).get("status") or {}).get("phase") == "Running"
-
-
-async def node_of(ground: Ground, name: str) -> Tree:
-    """The Node of a machine once it is ready, less the metadata that Cluster API core adds when it meets it."""
-    found = await eventually(lambda: ground.stage.get(core.Node, name), is_ready, what=f"a Node {name} that is ready")
-    assert found is not None
-    return {"uid": found["metadata"]["uid"], "spec": found["spec"], "status": found["status"]}
-
-
-def is_ready(node: Tree | None) -> bool:
-    return node is not None and is_true(node["status"].get("conditions") or [], "Ready")
 
 
 async def uid_of(ground: Ground, name: str) -> str:

@@ -11,38 +11,10 @@ from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 from ..api.machine_sync.stage import eventually
 from .claims import is_paused, status_of
 from .ground import Actors, Ground, assert_one_instance
+from .hand_overs import ON_BOTH_PLATFORMS, machines_of, made_handed_over_and_back
 from .history import recorded
 
 pytestmark = pytest.mark.plane
-
-ON_BOTH_PLATFORMS = pytest.mark.parametrize("platform", ["AWS", "OpenStack"])
-
-
-async def machines_of(ground: Ground, name: str, count: int) -> set[str]:
-    """The Machines of a set on both sides, once there are `count` and the same ones."""
-
-    async def look() -> list[set[str]]:
-        return [set(await ground.machines(kind, prefix=f"{name}-")) for kind in (mapi.Machine, capi.Machine)]
-
-    here, _ = await eventually(
-        look, lambda found: found[0] == found[1] and len(found[0]) == count, what=f"{count} Machines twice"
-    )
-    return here
-
-
-async def made_handed_over_and_back(ground: Ground, name: str, *, replicas: int) -> set[str]:
-    """The Machines of a new set of the Machine API, after it and they went to Cluster API and back."""
-    await ground.machine_set(name, MACHINE_API, replicas=replicas)
-    await ground.set_settled(name, MACHINE_API, replicas=replicas)
-    machines = await machines_of(ground, name, replicas)
-    for target in (CLUSTER_API, MACHINE_API):
-        for machine in machines:
-            await ground.hand_over(mapi.Machine, machine, target)
-        await ground.hand_over(mapi.MachineSet, name, target)
-        for machine in machines:
-            await ground.settled(machine, target)
-        await ground.set_settled(name, target, replicas=replicas)
-    return machines
 
 
 async def machines_of_both(ground: Ground, name: str) -> set[str]:

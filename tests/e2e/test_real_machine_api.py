@@ -13,9 +13,14 @@ from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
 from .claims import status_of
 from .ground import OTHER, REAL, Actors, Ground, assert_one_instance
+from .hand_overs import (
+    ON_BOTH_PLATFORMS,
+    assert_one_authority_at_a_time,
+    machines_of,
+    made_handed_over_and_back,
+    there_and_back,
+)
 from .history import recorded
-from .test_migration import ON_BOTH_PLATFORMS, assert_one_authority_at_a_time, there_and_back
-from .test_migration_sets import machines_of, made_handed_over_and_back
 
 pytestmark = pytest.mark.plane
 

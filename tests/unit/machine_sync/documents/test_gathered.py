@@ -7,7 +7,7 @@ from windlass.capability.documents import read_path
 from windlass.capability.documents.gathered import files
 from windlass.machine_sync.documents import MACHINES, convert_to_cluster_api
 
-from .test_to_cluster_api import infrastructure, machine
+from .of_machine_api import infrastructure, machine
 
 ROOT = "must-gather.local.1/quay-io-openshift-sha256-1"
 

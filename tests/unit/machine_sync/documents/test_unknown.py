@@ -9,9 +9,9 @@ from windlass.capability.documents.unknown import unknown_fields
 from windlass.machine_sync.documents import convert_to_cluster_api, convert_to_machine_api
 
 from ..conversion.vectors import TO_CLUSTER_API, TO_MACHINE_API, platform_of, rows
-from .test_pairing import documents, infra, infra_cluster, machine
-from .test_to_cluster_api import infrastructure
-from .test_to_cluster_api import machine as machine_api_machine
+from .of_cluster_api import documents, infra, infra_cluster, machine
+from .of_machine_api import infrastructure
+from .of_machine_api import machine as machine_api_machine
 
 
 def paths(kind: type, tree: dict[str, Any]) -> list[str]:

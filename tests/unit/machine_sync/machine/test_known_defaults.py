@@ -18,8 +18,8 @@ from windlass.testing.memory.reader import MemoryReader
 
 from ..mirroring.provider_defaults import filled, known_fields
 from .cases import MAPI_MACHINE, PAUSED, Tree, changed, decided, rounds, settled, under_machine_api, writes
+from .defaults_cases import CASES, LOOKS, only
 from .migration_cases import moving, says_paused, under_cluster_api
-from .test_unknown_defaults import CASES, LOOKS, only
 from .world import THEIRS, mapi_of, reconciled, synchronized, world
 
 NOTE = f"metadata__annotations__{MIRRORED_SPEC_ANNOTATION}"

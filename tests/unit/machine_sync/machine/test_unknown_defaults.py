@@ -4,34 +4,14 @@ import pytest
 
 from windlass.api import mapi
 from windlass.kube.verbs import PatchType
-from windlass.machine_sync.platforms import AWS, OPENSTACK, Platform
+from windlass.machine_sync.platforms import OPENSTACK, Platform
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 
 from ..trees import with_defaults
-from .aws_cases import on_aws
-from .cases import MAPI_MACHINE, Tree, changed
+from .cases import MAPI_MACHINE, Tree
+from .defaults_cases import CASES, LOOKS, only
 from .world import NAME, OURS, THEIRS, mapi_of, reconciled, synchronized, world
-
-VOLUMES = [{"ebs": {"volumeSize": 100}}, {"deviceName": "/dev/sdb", "ebs": {"volumeSize": 10}}]
-NETWORKS = [{"subnets": [{"filter": {"name": "nodes"}}]}]
-CASES = [
-    pytest.param(
-        AWS,
-        {**on_aws(), "machine_api": changed(on_aws()["machine_api"], spec__providerSpec__value__blockDevices=VOLUMES)},
-        id="AWS",
-    ),
-    pytest.param(
-        OPENSTACK,
-        {
-            "machine_api": changed(MAPI_MACHINE, spec__providerSpec__value__networks=NETWORKS),
-            "cluster_api": None,
-            "infra": None,
-        },
-        id="OpenStack",
-    ),
-]
-LOOKS = 3
 
 
 async def provider(api: MemoryApi, platform: Platform) -> None:
@@ -68,8 +48,3 @@ async def test_what_can_be_changed_is_changed_and_what_we_do_not_know_stays() ->
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
     assert after["spec"]["identityRef"] == {**before["spec"]["identityRef"], "cloudName": "other"}
     assert after["spec"]["identityRef"]["brandNew"] == "default"
-
-
-def only(api: MemoryApi, platform: Platform) -> Tree:
-    (infra,) = api.listing(platform.infra_machine)
-    return infra.tree()

@@ -11,7 +11,7 @@ from windlass.testing.memory.reader import MemoryReader
 
 from ..mirroring.provider_defaults import filled, known_fields
 from .cases import MAPI_SET, THEIRS, Tree, changed
-from .test_unknown_defaults import LOOKS, PLATFORMS
+from .defaults_cases import LOOKS, PLATFORMS
 from .world import mapi_of, reconciled, synchronized, templates_of, world
 
 

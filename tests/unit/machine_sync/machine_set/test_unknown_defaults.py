@@ -3,20 +3,14 @@
 import pytest
 
 from windlass.kube.verbs import PatchType
-from windlass.machine_sync.platforms import AWS, OPENSTACK, Platform
+from windlass.machine_sync.platforms import Platform
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 
-from ..machine.aws_cases import AWS_INFRASTRUCTURE, AWS_VALUE
 from ..trees import with_defaults
-from .cases import INFRASTRUCTURE, MAPI_SET, PROVIDER_SPEC, THEIRS, Tree, changed
+from .cases import MAPI_SET, THEIRS, Tree, changed
+from .defaults_cases import LOOKS, PLATFORMS
 from .world import mapi_of, reconciled, synchronized, templates_of, world
-
-LOOKS = 3
-PLATFORMS = [
-    pytest.param(AWS, AWS_VALUE, AWS_INFRASTRUCTURE, id="AWS"),
-    pytest.param(OPENSTACK, PROVIDER_SPEC, INFRASTRUCTURE, id="OpenStack"),
-]
 
 
 async def provider(api: MemoryApi, platform: Platform) -> None:
