@@ -7,7 +7,7 @@
         run_my_controller(plane.kubeconfig())
 
 As a pytest plugin (`pytest -p windlass.testing`) it brings the fixtures `windlass_plane`, `windlass_namespace`,
-`windlass_kubeconfig`, `windlass_fresh_plane` and `windlass_module_plane`.
+`windlass_kubeconfig`, `windlass_fresh_plane`, `windlass_module_plane` and `windlass_planes`.
 
 | package | what it holds |
 |---|---|

@@ -3,6 +3,7 @@
 | module | what it holds |
 |---|---|
 | `facade` | `ControlPlane`, `PlaneAccess`: what tests use, for asyncio |
+| `pool` | planes by name, reused by one test module after the other |
 | `control_plane` | the life of a plane: start, stop, kill, compact |
 | `access` | what can be done with a plane that somebody else owns: kubeconfigs, objects, CRDs |
 | `connection` | the address and tokens of a plane, as a value |
