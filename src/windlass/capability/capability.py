@@ -8,25 +8,24 @@ the same on every cluster is made by `steady`.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject
-from windlass.capability.manifests.crd import Owned
-from windlass.capability.manifests.policy import Policy
 from windlass.capability.manifests.rights import ServiceAccount, Unread
-from windlass.capability.planning import Planner, Scope
-from windlass.capability.planning.planner import plain_planner
-from windlass.capability.service import Frame, Make, steady_frame
 from windlass.kube.control.permissions import Declaration
-from windlass.kube.process.lease import lease_permissions
-from windlass.kube.process.scrape import guard_permissions
+
+if TYPE_CHECKING:
+    from windlass.capability.manifests.crd import Owned
+    from windlass.capability.manifests.policy import Policy
+    from windlass.capability.planning import Planner
+    from windlass.capability.service import Frame, Make
 
 HOME: Final = "windlass-system"
 """The namespace of ServiceAccounts and Deployments, unless somebody chooses another one."""
 
-Policies = Callable[[ServiceAccount, Sequence[str]], Sequence[Policy]]
+Policies = Callable[[ServiceAccount, Sequence[str]], "Sequence[Policy]"]
 """Admission policies, given the account in whose name the capability acts, and users whom a person exempts."""
 
 
@@ -47,9 +46,9 @@ class Capability(Struct, frozen=True, kw_only=True):
     name: str
     service_account: ServiceAccount
     permissions: Callable[[], tuple[Declaration, ...]]
-    frame: Callable[[], Frame]
-    planner: Callable[[], Planner]
-    owned: tuple[Owned, ...] = ()
+    frame: "Callable[[], Frame]"
+    planner: "Callable[[], Planner]"
+    owned: "tuple[Owned, ...]" = ()
     policies: Policies = lambda account, exempt: ()
     policies_follow: str = "the code"
     theirs: tuple[str, ...] = ()
@@ -62,10 +61,10 @@ def account(name: str, home: str) -> ServiceAccount:
 
 def steady(
     name: str,
-    makers: Sequence[Make],
+    makers: "Sequence[Make]",
     *,
     home: str = HOME,
-    owned: tuple[Owned, ...] = (),
+    owned: "tuple[Owned, ...]" = (),
     reads: tuple[type[KubernetesObject], ...] = (),
     policies: Policies = lambda account, exempt: (),
 ) -> Capability:
@@ -80,23 +79,34 @@ def steady(
         return tuple(make(reader) for make in makers)
 
     def permissions() -> tuple[Declaration, ...]:
+        from windlass.kube.process.lease import lease_permissions
+        from windlass.kube.process.scrape import guard_permissions
+
         return (
             *guard_permissions(),
             *lease_permissions(lease, namespace=home),
             *(declared for controller in controllers(Unread()) for declared in controller.declared),
         )
 
-    def planner() -> Planner:
+    def planner() -> "Planner":
+        from windlass.capability.planning import Scope
+        from windlass.capability.planning.planner import plain_planner
+
         watches = [controller.watches for controller in controllers(Unread())]
         kinds = dict.fromkeys((*(watch.kind for each in watches for watch in each), *reads))
         subjects = tuple(dict.fromkeys(each[0].kind for each in watches))
         return plain_planner(controllers, scope=Scope(kinds=tuple(kinds), subjects=subjects))
 
+    def frame() -> "Frame":
+        from windlass.capability.service import steady_frame
+
+        return steady_frame(makers, lease=lease, namespace=home)
+
     return Capability(
         name=name,
         service_account=account(name, home),
         permissions=permissions,
-        frame=lambda: steady_frame(makers, lease=lease, namespace=home),
+        frame=frame,
         planner=planner,
         owned=owned,
         policies=policies,

@@ -1,16 +1,18 @@
 """Machine sync as a capability: `windlass run`, `plan` and `manifests` know it by this value alone."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from windlass.capability.capability import HOME, Capability, account
-from windlass.capability.manifests.policy import Policy
 from windlass.capability.manifests.rights import ServiceAccount
-from windlass.capability.planning import Planner
-from windlass.capability.service import Frame
 from windlass.kube.control.permissions import Declaration
 from windlass.machine_sync.activation import SERVED
 from windlass.machine_sync.constants import Namespaces
+
+if TYPE_CHECKING:
+    from windlass.capability.manifests.policy import Policy
+    from windlass.capability.planning import Planner
+    from windlass.capability.service import Frame
 
 NAME: Final = "machine-sync"
 
@@ -22,17 +24,17 @@ def capability(
     places = namespaces or Namespaces()
     chosen = tuple(platforms)
 
-    def frame() -> Frame:
+    def frame() -> "Frame":
         from windlass.machine_sync.service import frame
 
         return frame(places)
 
-    def planner() -> Planner:
+    def planner() -> "Planner":
         from windlass.machine_sync.planning import planner
 
         return planner(places)
 
-    def policies(service_account: ServiceAccount, exempt: Sequence[str]) -> Sequence[Policy]:
+    def policies(service_account: ServiceAccount, exempt: Sequence[str]) -> "Sequence[Policy]":
         from windlass.machine_sync.policies import policies
 
         return policies(namespaces=places, service_account=service_account, platforms=chosen, exempt=exempt)
