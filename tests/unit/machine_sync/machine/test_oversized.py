@@ -11,8 +11,7 @@ from windlass.machine_sync.platforms import OPENSTACK
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 
-from .cases import CAPI_MACHINE, MAPI_MACHINE, Tree, changed
-from .test_properties import MIRROR
+from .cases import CAPI_MACHINE, MAPI_MACHINE, Tree, changed, mirrored
 from .world import NAME, OURS, THEIRS, mapi_of, reconciled, synchronized, world
 
 MUCH = {"notes": "x" * (ANNOTATIONS_LIMIT - 100)}
@@ -36,7 +35,7 @@ async def lightened(api: MemoryApi, kind: type[Any], namespace: str) -> None:
         ),
         pytest.param({"machine_api": BULKY}, (mapi.Machine, OURS), "FailedToUpdateCAPIMachine", id="to-its-mirror"),
         pytest.param(
-            {"machine_api": MIRROR, "cluster_api": changed(CAPI_MACHINE, metadata__annotations=MUCH)},
+            {"machine_api": mirrored(), "cluster_api": changed(CAPI_MACHINE, metadata__annotations=MUCH)},
             (capi.Machine, THEIRS),
             "FailedToUpdateMAPIMachine",
             id="to-the-Machine-API",
