@@ -1,10 +1,10 @@
-"""Run a program until it ends or its time is over, whatever it leaves behind.
+"""Runs a program until it ends or times out, even if it leaves child processes behind.
 
     ended = await run(("aws", "eks", "get-token"), env=os.environ, timeout=60.0)
     print(ended.code, ended.printed, ended.complaint)
 
-`asyncio.subprocess.Process` waits until everybody has closed the program's output. A shell script that is killed
-leaves the program that it had started, and that one holds the output open for as long as it likes.
+`asyncio.subprocess.Process` waits until every process has closed the program's output. When a shell script is killed,
+the program that it started goes on running and may keep the output open indefinitely.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 _CLOSING_SECONDS = 1.0
-"""For the output of a program that has ended to be closed: what it printed itself is there long before."""
+"""How long to wait for the output to close after the program has ended: its own output arrives long before."""
 
 
 class Ended(Struct, frozen=True):
@@ -52,8 +52,8 @@ async def run(
 ) -> Ended:
     """Run the program `argv`. Raises TimeoutError after `timeout` seconds, and OSError if it cannot be started.
 
-    `terminal`: it shares our stdin and stderr. Otherwise it gets a session of its own, and when its time is over or we
-    are cancelled, everything that it has started is killed with it.
+    `terminal`: it shares our stdin and stderr. Otherwise it runs in a session of its own; on timeout or cancellation it
+    is killed together with all processes that it started.
     """
     transport, output = await asyncio.get_running_loop().subprocess_exec(
         _Output,

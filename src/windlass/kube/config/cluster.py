@@ -1,4 +1,4 @@
-"""The result of loading a configuration: an API server, and the terms on which to talk to it."""
+"""The result of loading a configuration: an API server, and how to connect to it."""
 
 import os
 import ssl
@@ -14,7 +14,7 @@ HOW_TO_WRITE_A_URL = "write it as https://host:port, with a port from 1 to 65535
 
 
 def http_url(text: str) -> SplitResult | None:
-    """`text` taken apart, or None if it is not the URL of an HTTP server."""
+    """`text` parsed, or None if it is not the URL of an HTTP server."""
     try:
         parts = urlsplit(text)
         usable = parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
@@ -24,7 +24,7 @@ def http_url(text: str) -> SplitResult | None:
 
 
 class Impersonation(Struct, frozen=True):
-    """In whose name to act: `--as`, `--as-group`, `--as-uid`. Needs the RBAC verb `impersonate`."""
+    """The user to impersonate: `--as`, `--as-group`, `--as-uid`. Needs the RBAC verb `impersonate`."""
 
     user: str = ""
     groups: tuple[str, ...] = ()
@@ -40,10 +40,10 @@ class Impersonation(Struct, frozen=True):
 
 
 class Tls(Struct, frozen=True):
-    """How to recognise the server.
+    """How to verify the server's certificate.
 
-    `authority`: the CAs to trust, PEM; None for those of the system. `server_name`: the name that its certificate must
-    bear, if it is not the host of the URL. `insecure`: believe anybody.
+    `authority`: the CAs to trust, PEM; None for those of the system. `server_name`: the name that the certificate must
+    have, if it is not the host of the URL. `insecure`: do not verify the certificate.
     """
 
     authority: bytes | None = None
@@ -69,7 +69,7 @@ class Tls(Struct, frozen=True):
 
     def check(self) -> None:
         """Raise ConfigError if the CA bundle cannot be used."""
-        # The system's own CAs are good, and take 60 ms to load.
+        # The system's CAs need no check, and take 60 ms to load.
         if self.authority is not None:
             self.context()
 
@@ -78,7 +78,7 @@ class ClusterConfig(Struct, frozen=True):
     """One API server as one user sees it.
 
     `server`: base URL without trailing slash; may have a path. `namespace`: what `-n` defaults to. `proxy`: URL of an
-    HTTP proxy, or None. `origin`: where all this is from, for messages and logs.
+    HTTP proxy, or None. `origin`: the source of this configuration, for messages and logs.
     """
 
     server: str
@@ -104,7 +104,7 @@ class ClusterConfig(Struct, frozen=True):
 
 
 def check(certificate: ClientCertificate) -> None:
-    """Raise ConfigError unless chain and key can be used and belong together."""
+    """Raise ConfigError unless chain and key can be used and match."""
     present(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), certificate)
 
 

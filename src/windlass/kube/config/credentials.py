@@ -1,12 +1,12 @@
-"""What proves to the API server who is asking, and how long that holds.
+"""Credentials for the API server, and the sources that renew them.
 
-A `CredentialSource` is asked for the `current` credential before each request, and told when the server `refused` one.
-Sources may be shared by several clients of one event loop: they then share what an exec plugin answered.
+The client asks a `CredentialSource` for the `current` credential before each request, and reports each one that the
+server `refused`. Several clients of one event loop may share a source, and with it the answer of an exec plugin.
 
     source = FromFiles(lambda: Credential(authorization="Bearer " + Path("token").read_text().strip()))
     credential = await source.current()
     ...                                                 # the server answers 401
-    if await source.refused(credential):                # there is a new one: ask again
+    if await source.refused(credential):                # there is a new one: send the request again
         credential = await source.current()
 """
 
@@ -19,14 +19,14 @@ from msgspec import Struct
 from windlass.kube.errors import ConfigError
 
 UNUSABLE_SECONDS = 1.0
-"""After files that cannot be used, which are usually being replaced one after the other, they are read again."""
+"""Unusable files are read again after this many seconds: usually they are being replaced one after the other."""
 REREAD_SECONDS = 60.0
-"""How old a file's content may be. The kubelet renews a pod's token when a fifth of its life, at least ten minutes
-by default, is left, so a minute is early enough; client-go uses the same."""
+"""How long a file's content is cached, in seconds. The kubelet renews a pod's token when a fifth of its lifetime is
+left, at least ten minutes by default, so a minute is early enough; client-go uses the same."""
 
 
 class ClientCertificate(Struct, frozen=True):
-    """A client certificate chain and its private key, both PEM. `origin` says where they are from, for messages."""
+    """A client certificate chain and its private key, both PEM. `origin` names their source in messages."""
 
     chain: bytes
     key: bytes
@@ -39,7 +39,7 @@ class ClientCertificate(Struct, frozen=True):
 class Credential(Struct, frozen=True):
     """What one request carries: the value of its Authorization header, and the certificate of its connection.
 
-    `authority`: the CAs to trust from now on, PEM, where they are renewed beside the credential; None for those of
+    `authority`: the CAs to trust from now on, PEM, if they are renewed together with the credential; None for those of
     `ClusterConfig.tls`.
     """
 
@@ -59,7 +59,7 @@ class CredentialSource(Protocol):
         ...
 
     async def refused(self, credential: Credential) -> bool:
-        """The server answered 401 to `credential`: look for another one. True if there now is one worth trying."""
+        """Look for another credential, because the server answered 401 to `credential`. True if one was found."""
         ...
 
 
@@ -81,10 +81,10 @@ class FixedCredential:
 class FromFiles:
     """A credential that others keep fresh on disk: a projected token, a rotated client certificate.
 
-    `read` is called at most once a minute and after a 401, and raises ConfigError for what cannot be used. If it does
-    so later on (a file is being replaced, a certificate is there before its key, a volume is gone for a moment) the
-    last credential stays in use: the server is the better judge of whether it still holds. `read` is then called again
-    each second.
+    `read` is called at most once a minute and after a 401, and raises ConfigError for unusable files. If it raises
+    after a first success (a file is being replaced, a certificate is there before its key, a volume is gone for a
+    moment), the last credential stays in use, and `read` is called again each second. The server decides whether the
+    last credential is still valid.
     """
 
     __slots__ = ("_again_at", "_clock", "_credential", "_read")

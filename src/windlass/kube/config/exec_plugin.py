@@ -1,16 +1,16 @@
-"""Credentials that another program hands out: `aws eks get-token`, `gke-gcloud-auth-plugin`, `kubelogin`.
+"""Gets credentials from an exec plugin: `aws eks get-token`, `gke-gcloud-auth-plugin`, `kubelogin`.
 
-Speaks `client.authentication.k8s.io/v1` and `v1beta1`. The plugin is run as a child process without blocking the loop,
-one at a time; what it printed is kept until it expires, or until the server answers 401 to it.
+Supports `client.authentication.k8s.io/v1` and `v1beta1`. The plugin runs as a child process without blocking the loop,
+one at a time. Its credential is cached until it expires, or until the server answers 401 to it.
 
     plugin = ExecPlugin(command="aws", args=("eks", "get-token", "--cluster-name", "prod"),
                         api_version="client.authentication.k8s.io/v1beta1", origin="~/.kube/config: user 'prod'")
     credential = await plugin.current()
 
-A plugin whose time is over is killed with everything that it has started. Failures are shared for some seconds.
+A plugin that times out is killed with all processes that it started. A failure is cached for some seconds.
 
-A plugin that cannot be found, or whose first answer is not usable, is a ConfigError. One that worked before and fails
-now (its own server is away) is a TransportError: trying again later is the right thing to do.
+A plugin that cannot be found, or whose first answer is not usable, raises a ConfigError. A plugin that worked before
+and fails now (its own server is down, for example) raises a TransportError: retry later.
 """
 
 import asyncio
@@ -33,20 +33,20 @@ API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io
 INTERACTIVE_MODES = ("Never", "IfAvailable", "Always")
 
 EXPIRY_MARGIN = 10.0
-"""Seconds before its expiry at which a credential counts as expired: it has to survive the request it is sent with."""
+"""Seconds before its expiry at which a credential counts as expired: it must stay valid during the request."""
 TIMEOUT = 60.0
 INTERACTIVE_TIMEOUT = 600.0
 """Seconds a plugin may take when it may be waiting for a person to log in."""
 REPEAT_SECONDS = 10.0
-"""A credential younger than this is not fetched again when the server refuses it: it is not age that it suffers from,
-and every request would start a process."""
+"""A refused credential younger than this is not fetched again: it was not refused for its age, and every request would
+start a process."""
 FAILURE_SECONDS = 5.0
-"""For so long a failure is the answer to everybody, those included who waited for the attempt that failed: each of them
-would start a process, one after the other."""
+"""How long a failure is cached. Callers that waited for the failed attempt get it too; otherwise each of them would
+start a process, one after the other."""
 
 
 class ExecCredentialStatus(Struct, rename="camel", frozen=True):
-    """The `status` a plugin prints: a token, a client certificate with its key, or both; and until when they hold."""
+    """The `status` a plugin prints: a token, a client certificate with its key, or both; and their expiry."""
 
     token: str = ""
     client_certificate_data: str = ""
@@ -76,9 +76,9 @@ class _Failure(Struct, frozen=True):
 class ExecPlugin:
     """A CredentialSource that runs a program.
 
-    `command`: absolute, or a name to be found on PATH. `cluster`: what the plugin is told about the cluster, if it
-    asked to be (`provideClusterInfo`). `interactive_mode`: is it given the terminal: Never, IfAvailable or Always.
-    `timeout`: seconds it may take when nobody can type at it.
+    `command`: absolute, or a name to look up on PATH. `cluster`: passed to the plugin if it wants to know the cluster
+    (`provideClusterInfo`). `interactive_mode`: whether it gets the terminal (Never, IfAvailable or Always).
+    `timeout`: seconds it may run without a terminal.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class ExecPlugin:
         if (credential := self._valid()) is not None:
             return credential
         async with self._turn:
-            # Whoever had the turn before may have fetched it for us.
+            # The previous holder of the lock may have fetched it.
             return self._valid() or await self._fetch()
 
     async def refused(self, credential: Credential) -> bool:
@@ -170,7 +170,7 @@ class ExecPlugin:
                 self._program(),
                 env={**os.environ, **self._env, "KUBERNETES_EXEC_INFO": self._info(interactive=interactive)},
                 timeout=timeout,
-                # What a plugin asks or complains about on stderr is meant for the person at the terminal.
+                # A plugin's prompts and errors on stderr are meant for the person at the terminal.
                 terminal=interactive,
             )
         except TimeoutError as error:

@@ -1,4 +1,4 @@
-"""The configuration of a process in a pod: token, CA and namespace that the kubelet mounts for its ServiceAccount."""
+"""Configures a process in a pod from the token, CA and namespace that the kubelet mounts for its ServiceAccount."""
 
 import os
 import time
@@ -14,7 +14,7 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 def is_in_cluster(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether this process runs in a pod, as far as its environment tells."""
+    """Whether this process runs in a pod, according to its environment."""
     return bool(environ.get("KUBERNETES_SERVICE_HOST"))
 
 

@@ -1,8 +1,8 @@
-"""Kubeconfig files as they are written, and how several of them become one.
+"""Reads kubeconfig files and merges them into one.
 
-Only reading and merging happen here; `load` decides what the entries mean. Of two files the first to use a name (of a
-cluster, user or context) or to set `current-context` wins, whole entry by whole entry: fields of a later entry of the
-same name are not mixed in. Each entry remembers its file, because its paths are relative to it.
+`load` interprets the entries. The first file that uses a name (of a cluster, user or context) or sets `current-context`
+wins. Entries are taken whole: fields of a later entry of the same name are ignored. Each entry keeps the name of its
+file, because its paths are relative to it.
 """
 
 from collections.abc import Iterable
@@ -88,7 +88,7 @@ class Named(Struct, Generic[E], frozen=True):
     where: str
 
     def path(self, text: str) -> Path:
-        """A path as this entry means it: relative to its file."""
+        """`text` as a path, relative to the file of this entry."""
         return self.file.parent / Path(text).expanduser()
 
 

@@ -1,4 +1,4 @@
-"""From kubeconfig files, flags and environment to one `ClusterConfig`."""
+"""Makes one `ClusterConfig` from kubeconfig files, flags and environment."""
 
 import base64
 import binascii
@@ -18,7 +18,7 @@ from windlass.kube.config.kubeconfig import Context, Kubeconfig, KubeconfigClust
 from windlass.kube.errors import ConfigError
 
 EXEC_EXTENSION = "client.authentication.k8s.io/exec"
-"""The extension of a cluster entry whose content is handed to exec plugins as `spec.cluster.config`."""
+"""The extension of a cluster entry whose content exec plugins get as `spec.cluster.config`."""
 
 
 def load(
@@ -168,7 +168,7 @@ def _credentials(user: Named[User], cluster: Named[KubeconfigCluster]) -> Creden
     if said.exec is not None and not by_token:
         return _exec_plugin(user, cluster)
 
-    # Read once here, so that what cannot work is an error now.
+    # Read once now, so that an unusable credential is an error at load time.
     credential = _read_credential(user)
     if said.token_file or said.client_certificate or said.client_key:
         return FromFiles(lambda: _read_credential(user))

@@ -1,7 +1,7 @@
-"""Which HTTP proxy the environment asks for, read as Go programs read it.
+"""Reads the HTTP proxy from the environment by the rules of Go programs.
 
-OpenShift sets `HTTPS_PROXY` and `NO_PROXY` in its pods, and lists the service network there as a CIDR, which Python's
-own reader of these variables does not understand: requests to the API server would leave the cluster.
+OpenShift sets `HTTPS_PROXY` and `NO_PROXY` in its pods, and lists the service network in `NO_PROXY` as a CIDR. Python's
+`urllib` does not understand CIDRs there: requests to the API server would leave the cluster.
 """
 
 import ipaddress
@@ -35,7 +35,7 @@ def _is_local(host: str) -> bool:
 
 
 def _covers(pattern: str, host: str, port: int) -> bool:
-    """Whether a NO_PROXY entry (`*`, `10.0.0.0/8`, `10.1.2.3`, `.svc`, `example.com:6443`) is about this host."""
+    """Whether a NO_PROXY entry (`*`, `10.0.0.0/8`, `10.1.2.3`, `.svc`, `example.com:6443`) matches this host."""
     if pattern in ("", "*"):
         return pattern == "*"
     if "/" in pattern:
