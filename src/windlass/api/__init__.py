@@ -1,7 +1,7 @@
 """Kubernetes types: one module per API group and version, data only.
 
-Every type is a `msgspec.Struct` that declares the fields Windlass reads or writes, in the order and with the
-omission rules of the Go type it stands for, so that encoding one gives the JSON that the Go program would give:
+Every type is a `msgspec.Struct` that declares the fields Windlass reads or writes. Field order and omission rules are
+those of the Go type, so that both encode to the same JSON:
 
 * a field with an ordinary default (`""`, `0`, `None`, an empty list or dict) is left out when it has that value
   (Go: `omitempty`); a pointer is `T | None`, so a pointer to `""` or `0` is kept;

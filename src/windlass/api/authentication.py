@@ -1,5 +1,6 @@
-"""authentication.k8s.io/v1: asking the API server who holds a token, and for a token. Source:
-`k8s.io/api/authentication/v1`.
+"""authentication.k8s.io/v1: asks the API server who holds a token, and for a token.
+
+Source: `k8s.io/api/authentication/v1`.
 """
 
 from datetime import datetime
@@ -11,7 +12,7 @@ from windlass.api.meta import ObjectMeta, Resource, always
 
 
 class UserInfo(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """A user as authenticators know it; `extra` is passed on to authorizers as it is."""
+    """A user as authenticators know it; `extra` is passed on to authorizers unchanged."""
 
     username: str = ""
     uid: str = ""
@@ -20,7 +21,7 @@ class UserInfo(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=
 
 
 class TokenReviewSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`audiences` empty means those of the API server itself."""
+    """Empty `audiences` mean those of the API server itself."""
 
     token: str = ""
     audiences: list[str] = field(default_factory=list)
@@ -34,7 +35,7 @@ class TokenReviewStatus(Struct, rename="camel", omit_defaults=True, kw_only=True
 
 
 class TokenReview(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Created with a token, answered at once with whose it is; never stored."""
+    """Created with a token; the answer to the create request names its user. Never stored."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         group="authentication.k8s.io", version="v1", kind="TokenReview", plural="tokenreviews", namespaced=False

@@ -1,4 +1,4 @@
-"""authorization.k8s.io/v1: asking the API server who may do what. Source: `k8s.io/api/authorization/v1`."""
+"""authorization.k8s.io/v1: asks the API server what a user may do. Source: `k8s.io/api/authorization/v1`."""
 
 from typing import ClassVar
 
@@ -54,7 +54,7 @@ class AccessReviewStatus(Struct, rename="camel", omit_defaults=True, kw_only=Tru
 
 
 class SubjectAccessReview(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Created with a user and a request, answered at once with whether it is allowed; never stored."""
+    """Created with a user and a request; the answer to the create request says whether it is allowed. Never stored."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         group="authorization.k8s.io",
@@ -70,7 +70,7 @@ class SubjectAccessReview(Struct, rename="camel", omit_defaults=True, kw_only=Tr
 
 
 class SelfSubjectAccessReview(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """The same about whoever asks."""
+    """A review of a request by the user who creates the review."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         group="authorization.k8s.io",

@@ -1,6 +1,6 @@
 """The Cluster API provider of AWS: `infrastructure.cluster.x-k8s.io/v1beta2` machines, templates, clusters.
 
-Source: `sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2`. Of AWSCluster only what concerns machines is declared.
+Source: `sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2`. AWSCluster declares only the fields that machines need.
 """
 
 from types import NoneType
@@ -170,7 +170,7 @@ class AWSMachineTemplateSpec(Struct, rename="camel", omit_defaults=True, kw_only
 
 
 class AWSMachineTemplateStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`capacity` is what a machine of this template offers, by resource name, as quantities."""
+    """`capacity` maps resource names to the quantities that a machine of this template offers."""
 
     capacity: dict[str, str] = field(default_factory=dict)
 

@@ -1,7 +1,7 @@
 """The Cluster API provider of IBM PowerVS: `infrastructure.cluster.x-k8s.io/v1beta2` machines, templates and clusters.
 
-Source: `sigs.k8s.io/cluster-api-provider-ibmcloud/api/v1beta2`. Of IBMPowerVSCluster only what concerns machines is
-declared.
+Source: `sigs.k8s.io/cluster-api-provider-ibmcloud/api/v1beta2`. IBMPowerVSCluster declares only fields that machines
+need.
 """
 
 from typing import ClassVar
@@ -65,7 +65,7 @@ class IBMPowerVSMachineTemplateSpec(Struct, rename="camel", omit_defaults=True, 
 
 
 class IBMPowerVSMachineTemplateStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`capacity` is what a machine of this template offers, by resource name, as quantities."""
+    """`capacity` maps resource names to the quantities that a machine of this template offers."""
 
     capacity: dict[str, str] = field(default_factory=dict)
 

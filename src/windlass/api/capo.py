@@ -1,7 +1,7 @@
 """The Cluster API provider of OpenStack: `infrastructure.cluster.x-k8s.io/v1beta1` machines, templates and clusters.
 
-Source: `sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1`. Of OpenStackCluster only what concerns machines is
-declared. A list that the provider reads differently when it is empty than when it is absent is `None` when absent.
+Source: `sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1`. OpenStackCluster declares only fields that machines
+need. Where the provider distinguishes an empty list from an absent one, the absent one is `None`.
 """
 
 from types import NoneType
@@ -99,7 +99,7 @@ class BindingProfile(Struct, rename="camel", omit_defaults=True, kw_only=True, f
 
 
 class ValueSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """An extra parameter that is passed to Neutron as it is."""
+    """An extra parameter that is passed to Neutron unchanged."""
 
     name: str = always(str)
     key: str = always(str)
@@ -169,7 +169,7 @@ class ServerMetadata(Struct, rename="camel", omit_defaults=True, kw_only=True, f
 
 
 class IdentityReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Which entry of which clouds.yaml Secret holds the credentials."""
+    """The entry and the clouds.yaml Secret that hold the credentials."""
 
     type: str = ""
     name: str = always(str)
@@ -246,7 +246,7 @@ class OpenStackMachineTemplateSpec(Struct, rename="camel", omit_defaults=True, k
 
 
 class OpenStackMachineTemplateStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`capacity` is what a machine of this template offers, by resource name, as quantities."""
+    """`capacity` maps resource names to the quantities that a machine of this template offers."""
 
     capacity: dict[str, str] = field(default_factory=dict)
 

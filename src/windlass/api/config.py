@@ -1,6 +1,6 @@
-"""config.openshift.io/v1: what an OpenShift cluster says about itself. Source: `github.com/openshift/api/config/v1`.
+"""config.openshift.io/v1: the configuration of an OpenShift cluster. Source: `github.com/openshift/api/config/v1`.
 
-All three kinds are cluster-scoped singletons, never written by us: Infrastructure and FeatureGate are named
+All three kinds are cluster-scoped singletons that Windlass only reads: Infrastructure and FeatureGate are named
 `cluster`, ClusterVersion is named `version`.
 """
 
@@ -43,7 +43,7 @@ class InfrastructureStatus(Struct, rename="camel", omit_defaults=True, kw_only=T
 
     infrastructure_name: str = always(str)
     platform: str = ""
-    """The platform's name, as before platformStatus came; read `platform_status` instead."""
+    """Deprecated name of the platform; read `platform_status` instead."""
     platform_status: PlatformStatus | None = None
     api_server_url: str = field(default="", name="apiServerURL")
     api_server_internal_uri: str = field(default="", name="apiServerInternalURI")

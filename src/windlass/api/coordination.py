@@ -1,4 +1,4 @@
-"""coordination.k8s.io/v1: the Lease that leader election stands on. Source: `k8s.io/api/coordination/v1`."""
+"""coordination.k8s.io/v1: the Lease that leader election uses. Source: `k8s.io/api/coordination/v1`."""
 
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ class LeaseSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
 
 
 class Lease(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Who leads, and until when unless renewed."""
+    """The leader, and how long it leads unless it renews the Lease."""
 
     RESOURCE: ClassVar[Resource] = Resource(group="coordination.k8s.io", version="v1", kind="Lease", plural="leases")
 

@@ -1,4 +1,4 @@
-"""Core kinds, version v1: what the runtime itself reads and writes. Source: `k8s.io/api/core/v1`.
+"""Core kinds, version v1, that the runtime itself reads and writes. Source: `k8s.io/api/core/v1`.
 
 Only fields in use are declared. MicroTime and Time are strings, as the API server sends them.
 """
@@ -23,7 +23,7 @@ class ObjectReference(Struct, rename="camel", omit_defaults=True, kw_only=True, 
 
 
 class EventSource(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Who reports, in Events that older readers understand: `kubectl describe` shows `component`."""
+    """The reporter of an Event, for older readers: `kubectl describe` shows `component`."""
 
     component: str = ""
     host: str = ""
@@ -60,7 +60,7 @@ class NamespaceStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, 
 
 
 class Namespace(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Read for its existence and for whether it is going away."""
+    """Read to see whether it exists or is being deleted."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         group="", version="v1", kind="Namespace", plural="namespaces", namespaced=False
@@ -71,7 +71,7 @@ class Namespace(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
 
 
 class Secret(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`data` values are base64 text, as they come over the wire; watched as metadata only, read live by name."""
+    """`data` values are base64 text, as the API server sends them; watched as metadata only, read live by name."""
 
     RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="Secret", plural="secrets", confidential=True)
 

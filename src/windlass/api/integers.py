@@ -1,6 +1,6 @@
-"""The integer widths of Go types: a number that does not fit is refused when it is read.
+"""The integer widths of Go types: decoding refuses a number that does not fit.
 
-Python integers have no bounds, so without these a value that the Go program cannot hold would travel on unnoticed.
+Python integers have no bounds. Without these types, a value that the Go program cannot hold would not be noticed.
 """
 
 from typing import Annotated

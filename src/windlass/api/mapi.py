@@ -1,7 +1,7 @@
 """The Machine API: `machine.openshift.io/v1beta1` Machines and MachineSets.
 
-Source: `github.com/openshift/api/machine/v1beta1`. What a provider puts into `providerSpec.value` and
-`status.providerStatus` is in `mapi_aws`, `mapi_openstack` and `mapi_powervs`.
+Source: `github.com/openshift/api/machine/v1beta1`. The providers' types of `providerSpec.value` and
+`status.providerStatus` are in `mapi_aws`, `mapi_openstack` and `mapi_powervs`.
 """
 
 from types import NoneType
@@ -69,7 +69,7 @@ class LifecycleHook(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
 
 
 class LifecycleHooks(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Who wants to be waited for before a Machine is drained, and before its instance is terminated."""
+    """Hooks that block the drain of a Machine (`pre_drain`) or the termination of its instance (`pre_terminate`)."""
 
     pre_drain: list[LifecycleHook] = field(default_factory=list)
     pre_terminate: list[LifecycleHook] = field(default_factory=list)

@@ -1,7 +1,7 @@
-"""What a Machine API Machine carries on AWS: AWSMachineProviderConfig and AWSMachineProviderStatus.
+"""The Machine API's types for AWS: AWSMachineProviderConfig and AWSMachineProviderStatus.
 
-Source: `github.com/openshift/api/machine/v1beta1` (both are `machine.openshift.io/v1beta1`). They are never objects of
-their own: the config is `spec.providerSpec.value` of a Machine, the status its `status.providerStatus`.
+Source: `github.com/openshift/api/machine/v1beta1` (both are `machine.openshift.io/v1beta1`). They are never separate
+objects: the config is `spec.providerSpec.value` of a Machine, the status its `status.providerStatus`.
 """
 
 from types import NoneType

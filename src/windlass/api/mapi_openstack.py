@@ -1,6 +1,6 @@
-"""What a Machine API Machine carries on OpenStack: OpenstackProviderSpec.
+"""The Machine API's type for OpenStack: OpenstackProviderSpec.
 
-Source: `github.com/openshift/api/machine/v1alpha1` (`machine.openshift.io/v1alpha1`). It is never an object of its own,
+Source: `github.com/openshift/api/machine/v1alpha1` (`machine.openshift.io/v1alpha1`). It is never a separate object,
 only `spec.providerSpec.value` of a Machine. In filters, several tags are one string joined by commas.
 """
 

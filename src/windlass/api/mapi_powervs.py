@@ -1,6 +1,6 @@
-"""What a Machine API Machine carries on PowerVS: PowerVSMachineProviderConfig.
+"""The Machine API's type for PowerVS: PowerVSMachineProviderConfig.
 
-Source: `github.com/openshift/api/machine/v1` (`machine.openshift.io/v1`). It is never an object of its own, only
+Source: `github.com/openshift/api/machine/v1` (`machine.openshift.io/v1`). It is never a separate object, only
 `spec.providerSpec.value` of a Machine.
 """
 

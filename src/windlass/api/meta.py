@@ -1,4 +1,4 @@
-"""What all Kubernetes objects share: identity of their kind, metadata, conditions, references.
+"""Types that all Kubernetes objects share: the identity of a kind, metadata, conditions, references.
 
 Source: the Kubernetes API conventions and `k8s.io/apimachinery/pkg/apis/meta/v1`.
 """
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def always(factory: Callable[[], T], *, name: str | None = None) -> T:
-    """A field that is emitted whatever its value, starting as `factory()`; `name` is its JSON name if not camelCase.
+    """A field that is always encoded, with the default `factory()`; `name` is its JSON name if not camelCase.
 
     msgspec leaves out defaults that are *constants* (or empty built-in collections); a default made by any other
     factory is always written. Go does the same for struct-typed fields and for fields without `omitempty`.
@@ -22,9 +22,9 @@ def always(factory: Callable[[], T], *, name: str | None = None) -> T:
 
 
 class Resource(Struct, frozen=True):
-    """The identity of a kind at the API server: where its objects are served and what they are called.
+    """The identity of a kind at the API server: its names, and the path where its objects are served.
 
-    `confidential`: what its objects hold must not stay in memory longer than somebody works with it.
+    `confidential`: the content of its objects must not stay in memory longer than it is used.
     """
 
     group: str
@@ -108,7 +108,7 @@ class LocalReference(Struct, rename="camel", omit_defaults=True, kw_only=True, f
 
 
 class KubernetesObject(Protocol):
-    """What a top-level type offers: its `RESOURCE`, and its metadata."""
+    """A top-level type: it has a `RESOURCE` and metadata."""
 
     RESOURCE: ClassVar[Resource]
 

@@ -1,7 +1,7 @@
-"""What a type says about its CRD schema that Python types cannot: CEL rules, list types, server-side defaults.
+"""Annotations for CRD schemas that Python types cannot express: CEL rules, list types, server-side defaults.
 
-Each word of this vocabulary is a `msgspec.Meta`, so it rides in `Annotated` beside the type and costs nothing when
-objects are decoded; several on one field add up:
+Each annotation is a `msgspec.Meta` in `Annotated`, beside the type, and costs nothing when objects are decoded. A field
+may have several:
 
     class WidgetStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
         SCHEMA: ClassVar = (rule("has(self.phase) || !has(oldSelf.phase)", "phase may not be removed once set"),)
@@ -9,12 +9,12 @@ objects are decoded; several on one field add up:
         phase: Annotated[str, rule("self != oldSelf || self == 'Done'", "phase must move on"), Meta(max_length=32)] = ""
         conditions: Annotated[list[Condition], list_map("type"), Meta(max_length=16)] = []
 
-A class attribute `SCHEMA` says the same of the type as a whole, wherever it is used. Constraints that msgspec itself
-knows (`Meta(ge=..., max_length=..., pattern=..., description=...)`) are used as they are: they hold when we decode and
-at the API server. `windlass.capability.manifests.crd` turns it all into a CustomResourceDefinition.
+A class attribute `SCHEMA` annotates the type as a whole, wherever it is used. msgspec's own constraints
+(`Meta(ge=..., max_length=..., pattern=..., description=...)`) are used as they are: both our decoder and the API server
+enforce them. `windlass.capability.manifests.crd` makes a CustomResourceDefinition of all of this.
 
-The API server estimates what a rule can cost at worst and refuses a CRD with too dear a rule: give every list and
-string below a rule a `max_length`.
+The API server estimates the worst-case cost of a rule and refuses a CRD whose rule is too expensive: give every list
+and string below a rule a `max_length`.
 
 Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
 """
@@ -36,12 +36,11 @@ def rule(
     field_path: str = "",
     optional_old_self: bool = False,
 ) -> Meta:
-    """A CEL rule about `self`; one that names `oldSelf` is only checked when an old value exists.
+    """A CEL rule about `self`; a rule that names `oldSelf` is only checked when an old value exists.
 
-    `message` is what the user reads (`message_expression`: a CEL expression that yields it); `reason` is
-    FieldValueInvalid if not given, else one of FieldValueForbidden, FieldValueRequired, FieldValueDuplicate;
-    `field_path` names the field below `self` that is at fault, as `.name`. With `optional_old_self` the rule is also
-    checked on creation and oldSelf is an optional.
+    The user reads `message` (`message_expression`: a CEL expression that yields it). `reason` is FieldValueInvalid by
+    default, else FieldValueForbidden, FieldValueRequired or FieldValueDuplicate. `field_path` names the wrong field
+    below `self`, as `.name`. With `optional_old_self` the rule is also checked on creation, and oldSelf is an optional.
     """
     written: dict[str, Any] = {
         "rule": expression,
@@ -55,7 +54,7 @@ def rule(
 
 
 def list_map(*keys: str) -> Meta:
-    """A list whose items are known by `keys` (JSON names): unique, and merged one by one by server-side apply.
+    """A list whose items are identified by `keys` (JSON names): unique, and merged one by one by server-side apply.
 
     Each key must be a required field of the item, or one with a server-side default.
     """
@@ -67,7 +66,7 @@ def list_map(*keys: str) -> Meta:
 def server_default(value: Any) -> Meta:
     """A value that the API server fills in *and stores* when the field is absent.
 
-    Python defaults never become server-side ones by themselves: what is stored cannot be taken back by a new release.
+    Python defaults never become server-side defaults: a new release cannot take back a stored value.
     """
     return Meta(extra_json_schema={"default": value})
 
@@ -85,7 +84,7 @@ KEEP_UNKNOWN = Meta(extra_json_schema={"x-kubernetes-preserve-unknown-fields": T
 """Fields that the type does not declare are stored, not pruned."""
 
 OBJECT = Meta(extra_json_schema={"type": "object"})
-"""On `Any` or `msgspec.Raw`: the value is a JSON object, of whatever fields."""
+"""On `Any` or `msgspec.Raw`: the value is a JSON object with any fields."""
 
 NULLABLE = Meta(extra_json_schema={"nullable": True})
 """An explicit null is a value of this field, and is stored."""
@@ -94,7 +93,7 @@ DATE_TIME = Meta(extra_json_schema={"format": "date-time"})
 """A string that holds an RFC 3339 time."""
 
 REQUIRED = Meta(extra={IS_REQUIRED: True})
-"""The field must be there although the Python type has a default for it (as those made by `always` have)."""
+"""The field is required although the Python type has a default for it (as fields made by `always` have)."""
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, extra_json_schema={"format": "int32"})]
 """An integer that Go readers hold in an int32."""
