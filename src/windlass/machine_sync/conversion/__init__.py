@@ -1,8 +1,8 @@
-"""Machines and MachineSets converted between Cluster API and the Machine API: pure functions.
+"""Converts Machines and MachineSets between Cluster API and the Machine API: pure functions.
 
-For controllers and notebooks alike. A Machine of Cluster API is two objects, the Machine and the infrastructure machine
-of its platform, in a cluster that is two objects again. In the Machine API it is one Machine that holds the platform's
-part as a provider spec. So one direction takes the Machine, its infrastructure machine and the infrastructure cluster:
+In Cluster API a machine is two objects, the Machine and the infrastructure machine of its platform, and so is the
+cluster. In the Machine API it is one Machine that holds the platform's part as a provider spec. Conversion to the
+Machine API takes the Machine, its infrastructure machine and the infrastructure cluster:
 
 >>> from windlass.api import capi, capo
 >>> from windlass.api.meta import ObjectMeta
@@ -13,7 +13,7 @@ part as a provider spec. So one direction takes the Machine, its infrastructure 
 >>> converted.machine.metadata.labels
 {'machine.openshift.io/instance-type': 'm1.large', 'machine.openshift.io/zone': 'az1'}
 
-and the other the Machine and the cluster's Infrastructure, which knows the platform:
+Conversion to Cluster API takes the Machine and the cluster's Infrastructure, which names the platform:
 
 >>> from windlass.api import config, mapi
 >>> status = config.InfrastructureStatus(
@@ -24,25 +24,26 @@ and the other the Machine and the cluster's Infrastructure, which knows the plat
 >>> back.infra_machine.spec == infra.spec
 True
 
-MachineSets are converted likewise, with an infrastructure template (named by the hash of its spec) for the machine.
+MachineSets are converted in the same way, with an infrastructure template (named by the hash of its spec) instead of
+the infrastructure machine.
 
-What the other API cannot express is an error, and then there is no result; all errors are reported, in the order of the
-fields. What is lost without harm is a warning:
+A field that the other API cannot express is an error: there is no result, and all errors are reported in the order of
+the fields. A field that can be dropped without harm is a warning:
 
 >>> drain = capi.MachineSpec(deletion=capi.MachineDeletion(node_drain_timeout_seconds=300))
 >>> to_machine_api(capi.Machine(spec=drain), infra, capo.OpenStackCluster()).error
 'spec.deletion.nodeDrainTimeoutSeconds: Invalid value: 300: nodeDrainTimeoutSeconds is not supported'
 
-Results and texts are those of OpenShift's cluster-capi-operator, to the letter, so that conditions read the same
-whoever writes them. Ours differ where its own are wrong:
+Results and texts equal those of OpenShift's cluster-capi-operator, to the letter: both programs write the same
+conditions. Ours differ where those of the operator are wrong:
 
-* Where its result depends on the order of a map, ours does not: hooks are sorted by name, and of several roles the one
-  with the smallest label key is taken. Where it crashes, ours says what is wrong, or has none of what is missing.
-* What it loses of OpenStack ports is converted: options of a network, the subnet of a fixed IP. Tags of a port add up
-  once. An AWSMachine whose Machine has no root device gets no root volume, instead of one of 0 GiB.
-* The only security group of an OpenStack port, which it drops, is kept.
-* Fields that it drops, or makes others, without a word are `losses`: `... has no equivalent in Cluster API and is
-  dropped`, or `becomes ...`. People are told of them after the `warnings`, which OpenShift gives too.
+* The operator's result may depend on the order of a map. Ours does not: hooks are sorted by name, and of several roles
+  the one with the smallest label key is taken. Where the operator crashes, we report an error or leave the field out.
+* We convert the options of an OpenStack network and the subnet of a fixed IP, which the operator drops. Each tag of a
+  port appears once. An AWSMachine whose Machine has no root device gets no root volume, instead of one of 0 GiB.
+* We keep the only security group of an OpenStack port, which the operator drops.
+* Fields that the operator drops or changes silently are `losses`: `... has no equivalent in Cluster API and is
+  dropped`, or `becomes ...`. They are reported after the `warnings`, which the operator reports too.
 
 | module | holds |
 |---|---|
@@ -52,11 +53,11 @@ whoever writes them. Ours differ where its own are wrong:
 | `machine_status` | addresses and times, the same in both directions |
 | `template_name`, `selector` | names of infrastructure templates; selectors as text |
 | `provider_spec`, `unmarshal` | provider specs read as OpenShift reads them |
-| `result` | what every conversion says beside its results |
-| `field_errors` | what is wrong with a field, as a value with the text of Kubernetes' `field.Error` |
+| `result` | errors, warnings and losses of a conversion |
+| `field_errors` | an error about one field, with the text of Kubernetes' `field.Error` |
 | `gojson` | strings and JSON as Go prints them |
 
-What a platform contributes is in its folder of `windlass.machine_sync.platforms`.
+Each platform converts its own part, in its folder of `windlass.machine_sync.platforms`.
 """
 
 from msgspec import UNSET, UnsetType
@@ -99,8 +100,8 @@ def to_machine_api(
 ) -> Converted:
     """The Machine API Machine for `machine`; never raises.
 
-    The platform is that of the infrastructure machine, else of the cluster, else what the Machine refers to. If any of
-    the three is None there is one error, which says so.
+    The infrastructure machine determines the platform, else the infrastructure cluster, else the Machine's reference.
+    If any of the three is None, there is one error, which says so.
     """
     kind = machine.spec.infrastructure_ref.kind if machine is not None else ""
     platform = _platform_of(infra_machine, infra_cluster, kind)
@@ -136,8 +137,8 @@ def to_cluster_api(
 ) -> ConvertedToClusterAPI:
     """The Cluster API Machine and infrastructure machine for `machine`; never raises.
 
-    If `infra_cluster` is given, the Machine must fit it too: on AWS by its load balancers. None is one that is not
-    there.
+    If `infra_cluster` is given, the Machine must fit it too (on AWS, its load balancers must match). None means that
+    the infrastructure cluster does not exist.
     """
     platform = platform_of_infrastructure(infrastructure)
     if platform is None:
@@ -156,7 +157,7 @@ def machine_set_to_cluster_api(
 
 
 def platform_of_infrastructure(infrastructure: Infrastructure | None) -> "_platforms.Platform | None":
-    """The platform that the cluster says it is on; None if it says none, or one that machines are not converted for."""
+    """The platform that `infrastructure` names; None if it names none, or one without conversions."""
     status = infrastructure.status.platform_status if infrastructure is not None else None
     return None if status is None else _platforms.PLATFORMS.get(status.type)
 

@@ -1,15 +1,15 @@
-"""Field errors: what is wrong with one field of an object, as a value with a text.
+"""Field errors: each describes what is wrong with one field of an object.
 
-The text is that of Kubernetes' `field.Error`:
+The text of an error is that of Kubernetes' `field.Error`:
 
     <path>: Invalid value: <value>: <detail>
     <path>: Required value: <detail>
     <path>: Too many: <actual>: must have at most <most> items
     <path>: Internal error: <detail>
 
-A path is a plain string such as `spec.ports[0].network`. How the value of an invalid field is shown depends on its Go
-type, so there are two constructors: `invalid` for strings (quoted) and numbers, `invalid_json` for all that Go shows as
-JSON: structs, lists, maps, pointers and strings of a named type.
+A path is a plain string such as `spec.ports[0].network`. Go shows the value of an invalid field by its type, so there
+are two constructors: `invalid` for strings (quoted) and numbers, `invalid_json` for everything that Go shows as JSON:
+structs, lists, maps, pointers and strings of a named type.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from windlass.machine_sync.conversion.gojson import compact, quote
 
 
 class FieldError(Struct, frozen=True):
-    """One wrong field. `problem` includes the value, if it is shown; `detail` says what would be right."""
+    """One wrong field. `problem` includes the value, if it is shown; `detail` says what would be correct."""
 
     path: str
     problem: str
@@ -32,9 +32,9 @@ class FieldError(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True):
-    """What a conversion has found so far; functions that convert a part add to it.
+    """The errors, warnings and losses found so far; functions that convert a part add to them.
 
-    `losses` are warnings of ours alone: fields that are set, and that OpenShift drops without a word.
+    `losses` are our own warnings: fields that are set, and that OpenShift drops silently.
     """
 
     errors: list[FieldError] = []
@@ -44,7 +44,7 @@ class Findings(Struct, frozen=True):
     def lose(self, path: str, value: Any, *, by: str = "Cluster API", becomes: str = "") -> None:
         """Note that the field at `path` is dropped, because `by` (an API or a type) has no place for it.
 
-        `becomes` says what is there instead, if something is.
+        `becomes` describes the value that replaces it, if there is one.
         """
         self.losses.append(dropped(path, value, by=by, becomes=becomes))
 
@@ -69,7 +69,7 @@ def invalid_json(path: str, value: Any, detail: str) -> FieldError:
 
 
 def dropped(path: str, value: Any, *, by: str, becomes: str = "") -> FieldError:
-    """The field is set, and `by` (an API or a type) has no place for it: what a warning says.
+    """The warning that the field is set, and `by` (an API or a type) has no place for it.
 
     >>> str(dropped("spec.floatingIP", "10.0.0.1", by="Cluster API"))
     'spec.floatingIP: Invalid value: "10.0.0.1": floatingIP has no equivalent in Cluster API and is dropped'

@@ -1,12 +1,12 @@
-"""Values as Go prints them: `%q` strings and compact JSON, for texts that must equal those of the Go program.
+"""Prints values as Go does (`%q` strings and compact JSON), for texts that must equal those of the Go program.
 
 * `quote("a<b")` is `"a<b"`, as `strconv.Quote` gives it: printable characters stay, others become escapes.
 * `compact(value)` is what `encoding/json` gives: fields in declaration order, map keys sorted, no spaces, and `<`, `>`,
   `&`, U+2028 and U+2029 as `\\u` escapes.
 
-What is printable depends on the version of Unicode. Go 1.21 to 1.26 know Unicode 15.0. Python 3.12 does too; 3.11 is at
-14.0, so the ranges that 15.0 added are listed here; 3.13 and later know a few characters more (CJK extension I, new
-scripts), which they print where Go writes `\\U000xxxxx`.
+The set of printable characters depends on the version of Unicode. Go 1.21 to 1.26 and Python 3.12 use Unicode 15.0.
+Python 3.11 uses 14.0, so the ranges that 15.0 added are listed here. Python 3.13 and later know a few more characters
+(CJK extension I, new scripts) and print them where Go writes `\\U000xxxxx`.
 """
 
 import json
@@ -43,7 +43,7 @@ _HTML = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _BEYOND_MSGSPEC = (OverflowError, ValueError, RecursionError)
-"""What its encoder raises for huge integers, for halves of surrogate pairs, and for deep trees."""
+"""The errors of msgspec's encoder for huge integers, for lone surrogates, and for deep trees."""
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 _AS_GIVEN = msgspec.json.Encoder()
@@ -88,7 +88,7 @@ def compact(value: Any) -> str:
 
 
 def as_given(tree: Any) -> str:
-    """`tree` as compact JSON with the keys of its maps in their order: how Go shows JSON that it was handed as text.
+    """`tree` as compact JSON with the keys of its maps in their order: how Go shows JSON that it got as text.
 
     >>> as_given({"b": 1, "a": "&"})
     '{"b":1,"a":"\\\\u0026"}'
@@ -107,7 +107,7 @@ def _escaped(text: str) -> str:
 
 
 def _beyond_go(tree: Any, *, order: Literal["deterministic"] | None = None) -> str:
-    """JSON of what no Go value holds and no API server sends, but a file may: huge numbers, half surrogate pairs."""
+    """JSON of huge numbers and lone surrogates: a file may contain them, but no Go value and no API server."""
     try:
         plain = msgspec.to_builtins(tree, order=order)
         text = json.dumps(plain, separators=(",", ":"), ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""The platform-independent part of a Machine, from Cluster API to the Machine API.
+"""Converts the platform-independent part of a Machine from Cluster API to the Machine API.
 
 A platform converts its infrastructure machine into a provider spec. The rest is here: metadata, lifecycle hooks,
-status, and the errors of what the Machine API cannot express.
+status, and errors for fields that the Machine API cannot express.
 """
 
 from typing import Any, Final
@@ -27,7 +27,8 @@ _PHASES: Final = {
     **{phase: phase for phase in ("Provisioning", "Provisioned", "Running", "Deleting", "Failed")},
 }
 DELETION_TIMEOUT: Final = 10
-"""Seconds that every mirrored Machine of Cluster API waits for its Node to go; the Machine API has no such field."""
+"""Seconds that every mirrored Machine of Cluster API waits for its Node to be deleted; the Machine API has no such
+field."""
 
 # Immutable and equal for most machines, so one serves them all.
 _NO_NESTED_META: Final = mapi.NestedMeta()
@@ -35,16 +36,16 @@ _NO_REFERENCE: Final = capi.ContractReference()
 
 
 class Converted(Conversion, frozen=True, gc=False):
-    """The machine, or why there is none. An error that was found twice is given twice."""
+    """The machine, or the errors. An error that was found twice is listed twice."""
 
     machine: mapi.Machine | None = None
 
 
 class ProviderPart(Struct, frozen=True, gc=False):
-    """What a platform contributes to a Machine.
+    """The platform's part of a Machine.
 
     `labels` are added to those of the Machine unless empty; `instance_state` becomes an annotation unless empty.
-    `found` is what was wrong with the infrastructure machine, and what of it is lost.
+    `found` has the errors, warnings and losses of the infrastructure machine.
     """
 
     spec: Any
@@ -55,7 +56,7 @@ class ProviderPart(Struct, frozen=True, gc=False):
 
 
 def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Converted:
-    """The Machine API's Machine for `source`, with what the platform contributes.
+    """The Machine API's Machine for `source`, with the platform's part.
 
     >>> machine = capi.Machine(metadata=ObjectMeta(name="worker-0"), spec=capi.MachineSpec(version="v1.31.0"))
     >>> machine_api_machine(machine, ProviderPart(spec={})).error
@@ -139,7 +140,7 @@ def _unsupported(spec: capi.MachineSpec) -> list[FieldError]:
 def _lose(machine: capi.Machine, found: Findings) -> None:
     """Add a loss for each field that the Machine API has no place for.
 
-    Not for minReadySeconds of a MachineSet's Machines: they have it from their set, which keeps it.
+    minReadySeconds is no loss on Machines of a MachineSet: they got it from their set, which keeps it.
     """
     spec = machine.spec
     if spec.min_ready_seconds and not of_a_set(machine.metadata.owner_references):

@@ -1,7 +1,7 @@
-"""MachineSets, from Cluster API to the Machine API.
+"""Converts MachineSets from Cluster API to the Machine API.
 
-The machines that a set makes are converted by the platform like any Machine; the rest is here. The Machine API's set
-keeps the provider spec in its template, so that the infrastructure template has no counterpart of its own.
+The platform converts the machine template of a set like any Machine; the rest is here. The Machine API's set has the
+provider spec in its template, so the infrastructure template has no counterpart of its own.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -26,7 +26,7 @@ _NO_OLD_STATUS: Final = capi.MachineSetV1Beta1Status()
 
 
 class ConvertedSet(Conversion, frozen=True, gc=False):
-    """The set, or why there is none. Errors in the machines' template have the paths of a Machine."""
+    """The set, or the errors. Errors in the machine template have the paths of a Machine."""
 
     machine_set: mapi.MachineSet | None = None
 
@@ -36,7 +36,7 @@ def machine_api_machine_set(
 ) -> ConvertedSet:
     """The MachineSet of the Machine API for `source`; pure, and never raises.
 
-    `infra_template` and `infra_cluster` are of the platform's types; None is one that is not there.
+    `infra_template` and `infra_cluster` are of the platform's types; None means that the object does not exist.
     """
     if source is None or infra_template is None or infra_cluster is None:
         template_kind, cluster_kind = platform.infra_template.RESOURCE.kind, platform.infra_cluster.RESOURCE.kind

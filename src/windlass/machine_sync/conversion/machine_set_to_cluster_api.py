@@ -1,6 +1,6 @@
-"""MachineSets, from the Machine API to Cluster API: the set, and the template of its infrastructure machines.
+"""Converts MachineSets from the Machine API to Cluster API: the set, and the template of its infrastructure machines.
 
-The machines that a set makes are converted by the platform like any Machine; the rest is here.
+The platform converts the machine template of a set like any Machine; the rest is here.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -52,9 +52,9 @@ _OLD_RESIZED: Final = _old_pair("Resized")
 
 
 class ConvertedSetToClusterAPI(Conversion, frozen=True, gc=False):
-    """The set and its infrastructure template, or why there are none.
+    """The set and its infrastructure template, or the errors.
 
-    Errors in the machines' template have the paths of a Machine: `spec.providerSpec.value...`.
+    Errors in the machine template have the paths of a Machine: `spec.providerSpec.value...`.
     """
 
     machine_set: capi.MachineSet | None = None
@@ -140,7 +140,7 @@ def _selector(selector: mapi.LabelSelector) -> capi.LabelSelector:
 
 
 def _infra_template(platform: "Platform", name: str, infra_spec: Any) -> Any:
-    """The template of infrastructure machines with this spec; all platforms nest it alike."""
+    """The template of infrastructure machines with this spec; all platforms nest it in the same way."""
     kind: Any = platform.infra_template
     shell = kind()
     inner = type(shell.spec.template)(spec=infra_spec)

@@ -1,4 +1,4 @@
-"""What a Machine's status says the same way in both APIs: addresses, and times."""
+"""Converts the parts of a Machine's status that both APIs share: addresses and times."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ _ZERO_TIME: Final = "0001-01-01T00:00:00Z"
 def converted_addresses(
     addresses: Iterable[capi.Address | mapi.Address], kind: type[A]
 ) -> tuple[list[A], list[FieldError]]:
-    """The addresses of the types that both APIs know, as those of the API that `kind` is of; an error for each other.
+    """The addresses whose types both APIs know, converted to `kind`; an error for each of the others.
 
     >>> [str(error) for error in converted_addresses([mapi.Address(type="Fax", address="1")], capi.Address)[1]]
     ['status.addresses: Invalid value: "Fax": Fax unrecognized address type']
@@ -32,7 +32,7 @@ def converted_addresses(
 
 
 def printed_time(text: str) -> str | None:
-    """`text` as the API server prints times: in UTC, whole seconds. The zero time is no time."""
+    """`text` as the API server prints times: in UTC, whole seconds. None for the zero time."""
     if len(text) != len(_ZERO_TIME) or text[-1] != "Z":
         try:
             moment = datetime.fromisoformat(text)

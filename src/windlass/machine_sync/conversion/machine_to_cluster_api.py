@@ -1,7 +1,7 @@
-"""The platform-independent part of a Machine, from the Machine API to Cluster API.
+"""Converts the platform-independent part of a Machine from the Machine API to Cluster API.
 
 A platform converts the provider spec into the spec of its infrastructure machine. The rest is here: metadata, status,
-and the errors of what Cluster API cannot express.
+and errors for fields that Cluster API cannot express.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ from windlass.machine_sync.conversion.result import Conversion
 INFRA_GROUP: Final = "infrastructure.cluster.x-k8s.io"
 
 PROVISIONED_PHASES: Final = frozenset({"Provisioned", "Running", "Deleting"})
-"""Phases of a Machine of the Machine API whose infrastructure, as Cluster API sees it, is there."""
+"""Phases of a Machine API Machine in which Cluster API considers its infrastructure provisioned."""
 _BOOTSTRAPPED: Final = frozenset({"Running", "Deleting"})
 _DELETION: Final = capi.MachineDeletion(node_deletion_timeout_seconds=DELETION_TIMEOUT)
 
@@ -44,14 +44,14 @@ _NO_INITIALIZATION: Final = capi.MachineStatus().initialization
 
 
 class ConvertedToClusterAPI(Conversion, frozen=True, gc=False):
-    """The machine and its infrastructure machine, or why there are none. Each error is given once."""
+    """The machine and its infrastructure machine, or the errors. Each error is listed once."""
 
     machine: capi.Machine | None = None
     infra_machine: Any = None
 
 
 class InfraPart(Struct, frozen=True, gc=False):
-    """What a platform contributes to a Machine, and spec and status (None for none) of its infrastructure machine.
+    """The platform's part of a Machine, and the spec and status of its infrastructure machine; `status` may be None.
 
     Errors are reported in this order: those found in the provider spec, `status_errors`, those of the Machine's own
     fields, `provider_id_errors`.
@@ -75,10 +75,11 @@ def cluster_api_machine(
     unfit: Iterable[FieldError] = (),
     unknown: Iterable[FieldError] = (),
 ) -> ConvertedToClusterAPI:
-    """The Machine of Cluster API for `source` and its infrastructure machine, with what the platform contributes.
+    """The Machine of Cluster API for `source` and its infrastructure machine, with the platform's part.
 
-    `kind` is the type of infrastructure machines. `unfit` are the first errors, `unknown` the last losses but those of
-    the Machine itself: why it does not fit its cluster, and what the provider spec has beyond its type.
+    `kind` is the type of infrastructure machines. `unfit` says why the Machine does not fit its cluster; these errors
+    come first. `unknown` are provider spec fields that its type does not have; these losses come last but for those of
+    the Machine itself.
     """
     cluster = infrastructure.status.infrastructure_name if infrastructure is not None else ""
     status, address_errors = _status(source)
@@ -142,12 +143,12 @@ def cluster_api_machine(
 
 
 def failure_message(text: str | None) -> str | None:
-    """The Machine API's error message, as far as Cluster API's CRDs admit it."""
+    """The Machine API's error message, cut to the length that Cluster API's CRDs admit."""
     return None if text is None else shortened(text, _FAILURE_MESSAGE_LIMIT)
 
 
 def no_infrastructure_name() -> FieldError:
-    """The error of a cluster that does not say what it is called."""
+    """The error of a cluster without an infrastructure name."""
     detail = "infrastructure cannot be nil and infrastructure.Status.InfrastructureName cannot be empty"
     return invalid("infrastructure.status.infrastructureName", "", detail)
 
@@ -202,7 +203,7 @@ def _unsupported(spec: mapi.MachineSpec) -> list[FieldError]:
 
 
 def unsupported_names(path: str, metadata: mapi.NestedMeta) -> list[FieldError]:
-    """An error for each name that metadata inside a spec has: only labels and annotations have a counterpart."""
+    """An error for each naming field in metadata inside a spec: only labels and annotations have a counterpart."""
     errors: list[FieldError] = []
     for field, value in (
         ("name", metadata.name),

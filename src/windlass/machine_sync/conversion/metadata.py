@@ -1,4 +1,4 @@
-"""Labels, annotations and lifecycle hooks, in both directions.
+"""Converts labels, annotations and lifecycle hooks, in both directions.
 
 | Machine API | Cluster API |
 |---|---|
@@ -10,21 +10,21 @@
 | `spec.lifecycleHooks` | one annotation for each hook |
 | labels and annotations of `spec.metadata`, for the Node | labels and annotations of the Machine |
 
-What contains `cluster.x-k8s.io/` belongs to Cluster API and is not mirrored in the Machine API. Notes about the object
-that bears them are mirrored in neither direction, and do not go on to the Node: those of the sync, and those of tools
-that apply objects. Such a tool takes an object with its mark for one of its own, and deletes what it has not applied.
+Keys that contain `cluster.x-k8s.io/` belong to Cluster API and are not mirrored in the Machine API. Bookkeeping of the
+sync, and of tools that apply objects, is mirrored in neither direction and is not copied to the Node. Such a tool
+treats an object with its mark as its own, and deletes it if it did not apply it.
 
-| of | annotations | labels |
+| tool | annotations | labels |
 |---|---|---|
 | kubectl | `kubectl.kubernetes.io/last-applied-configuration` | |
 | Argo CD | `argocd.argoproj.io/*` | `argocd.argoproj.io/*`, `app.kubernetes.io/instance` |
 | Flux | `kustomize.toolkit.fluxcd.io/*`, `helm.toolkit.fluxcd.io/*` | the same |
 | Helm | `meta.helm.sh/*` | `app.kubernetes.io/managed-by` |
 
-These labels are left out of MachineSets, and of Machines that no MachineSet owns: the ones that people apply. Machines
-of a set, templates and selectors keep them: a selector may name them.
+These labels are left out of the objects that people apply: MachineSets, and Machines that no MachineSet owns. Machines
+of a set, templates and selectors keep them, because a selector may name them.
 
-All else is copied.
+Everything else is copied.
 """
 
 from collections.abc import Iterable
@@ -70,7 +70,7 @@ _NO_HOOKS: Final = mapi.LifecycleHooks()
 def machine_api_labels(labels: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The labels of the Machine in the Machine API, and those of its Node (`spec.metadata`).
 
-    A `node-role.kubernetes.io/<role>` label becomes the role and type labels. The Machine API has room for one role: of
+    A `node-role.kubernetes.io/<role>` label becomes the role and type labels. The Machine API has room for one role. Of
     several, the one with the smallest key is taken, so that the result does not depend on the order of a map.
 
     >>> machine_api_labels({"node-role.kubernetes.io/worker": "", "cluster.x-k8s.io/set-name": "ms"})[1]
@@ -152,12 +152,12 @@ def cluster_api_annotations(annotations: dict[str, str]) -> dict[str, str]:
 
 
 def without_notes(annotations: dict[str, str]) -> dict[str, str]:
-    """`annotations` but for what somebody notes there about the object that bears them."""
+    """`annotations` without the bookkeeping of the sync and of tools that apply objects."""
     return {key: value for key, value in annotations.items() if not _is_note(key)}
 
 
 def without_tracking(labels: dict[str, str]) -> dict[str, str]:
-    """`labels` but for those by which a tool finds the objects that it has applied.
+    """`labels` without those by which a tool finds the objects that it has applied.
 
     >>> without_tracking({"app.kubernetes.io/instance": "fleet", "team": "a"})
     {'team': 'a'}

@@ -1,4 +1,4 @@
-"""The platform's part of a Machine of the Machine API: provider spec and provider status, typed.
+"""Decodes the platform's part of a Machine API Machine: provider spec and provider status.
 
 Errors have OpenShift's texts. Fields that a type does not have are losses: warnings that name them.
 """
@@ -12,7 +12,7 @@ from windlass.machine_sync.conversion.unmarshal import GoNames, tree_of, unmarsh
 T = TypeVar("T")
 
 PATH: Final = "spec.providerSpec.value"
-"""Where provider specs are, in the paths of errors; in those of MachineSets too."""
+"""The path of provider specs in errors, also in those of MachineSets."""
 
 
 def provider_spec(raw: Any, kind: type[T], names: GoNames) -> tuple[T | None, list[FieldError]]:
@@ -32,7 +32,7 @@ def provider_spec(raw: Any, kind: type[T], names: GoNames) -> tuple[T | None, li
 
 
 def provider_status(raw: Any, kind: type[T], names: GoNames) -> tuple[T | None, list[FieldError]]:
-    """`raw` (a tree) as `kind`, or None with the error. What a status has beyond its type is no loss."""
+    """`raw` (a tree) as `kind`, or None with the error. Unknown fields of a status are no loss."""
     if isinstance(raw, kind):
         return raw, []
     read = unmarshal(raw, kind, names)

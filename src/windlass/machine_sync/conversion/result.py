@@ -1,4 +1,4 @@
-"""The outcome of a conversion: what was made, or why nothing was."""
+"""The outcome of a conversion: its results, or its errors."""
 
 from msgspec import Struct
 
@@ -6,11 +6,11 @@ from windlass.machine_sync.conversion.field_errors import aggregate
 
 
 class Conversion(Struct, frozen=True, gc=False, kw_only=True):
-    """What every conversion says; one that has results says them too.
+    """Errors, warnings and losses of a conversion; subclasses add its results.
 
-    `errors` are all that were found, in the order of the fields that they concern. If there are any, all results are
-    None. `warnings` (OpenShift's) and `losses` (ours: fields that OpenShift drops without a word) do not prevent a
-    conversion, and are given with errors too.
+    `errors` lists all errors in the order of their fields. If there are any, all results are None. `warnings`
+    (OpenShift's) and `losses` (ours: fields that OpenShift drops silently) do not prevent a conversion, and are listed
+    even if there are errors.
     """
 
     errors: tuple[str, ...] = ()
@@ -19,7 +19,7 @@ class Conversion(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """All that a person should know of a conversion that succeeds: warnings, then losses."""
+        """Everything to report about a successful conversion: warnings, then losses."""
         return (*self.warnings, *self.losses)
 
     @property

@@ -1,11 +1,11 @@
-"""Label selectors: as one string, the form of `status.selector` of a MachineSet; and which labels they name."""
+"""Prints label selectors in the form of a MachineSet's `status.selector`, and lists the labels that they name."""
 
 import re
 from typing import Final
 
 from windlass.api import capi, mapi
 
-# What Kubernetes accepts as the name of a label, as the prefix of one, and as a value.
+# Kubernetes' rules for the name, the prefix and the value of a label.
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _PREFIX: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 _LONGEST_PREFIX: Final = 253

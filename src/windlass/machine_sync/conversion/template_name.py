@@ -1,7 +1,7 @@
-"""The name of a MachineSet's infrastructure template: that of the set and a hash of the machine spec.
+"""Names a MachineSet's infrastructure template: the name of the set, and a hash of the machine spec.
 
-Specs are immutable in templates, so a changed spec is another template, with another name. The hash is 32-bit FNV-1a
-of the spec as Go encodes it, so that OpenShift's controller and ours give one spec the same name.
+Specs are immutable in templates, so a changed spec needs a new template with another name. The hash is 32-bit FNV-1a
+of the spec as Go encodes it, so that OpenShift's controller and ours give the same spec the same name.
 """
 
 from functools import lru_cache
@@ -25,12 +25,12 @@ def template_name(machine_set: str, infra_spec: Any) -> str:
 
 @lru_cache(maxsize=1024)
 def fnv1a(data: bytes) -> int:
-    """The 32-bit FNV-1a hash. Remembered: the spec of a set is hashed whenever its controller looks at it.
+    """The 32-bit FNV-1a hash. Cached: the spec of a set is hashed in every reconcile.
 
     >>> hex(fnv1a(b"a"))
     '0xe40c292c'
     """
-    # Eight bytes a turn, cut to 32 bits once: products and the exclusive or of low bits do not mind the bits above.
+    # Eight bytes a turn, cut to 32 bits once: the low bits of products and of XOR do not depend on the higher bits.
     value, prime = _OFFSET, _PRIME
     whole = len(data) & ~7
     stream = iter(data[:whole])

@@ -1,16 +1,16 @@
-"""Provider specs read as OpenShift reads them: tolerantly, and with its words when they cannot be read.
+"""Decodes provider specs as tolerantly as OpenShift does, with the same error texts.
 
-A provider spec is JSON or YAML of any shape inside a Machine. OpenShift reads it by turning YAML into JSON with an eye
-on the type that it is for, then decoding that with Go's `encoding/json`. So
+A provider spec is JSON or YAML of any shape inside a Machine. OpenShift converts YAML to JSON according to the target
+type, then decodes that with Go's `encoding/json`. So
 
-* field names match whatever the case of their letters; of several that match, the last in sorted order wins;
-* a number or a bool where a string belongs is taken as its text: `keyName: 5` is `"5"`;
-* an integer that even a float cannot hold is a string, wherever it stands;
+* field names match case-insensitively; of several that match, the last in sorted order wins;
+* a number or a bool in place of a string is taken as its text: `keyName: 5` is `"5"`;
+* an integer too large for a float is a string, in any field;
 * unknown fields are ignored (here they are returned, for a warning), nulls are absent;
-* the first value of another type is an error, with Go's text: `json: cannot unmarshal array into Go struct field
+* the first value of a wrong type is an error, with Go's text: `json: cannot unmarshal array into Go struct field
   AWSMachineProviderConfig.userDataSecret of type v1.LocalObjectReference`.
 
-Nearly all provider specs are what their type says, and are decoded in one call. The rest is read field by field.
+Nearly all provider specs match their type and are decoded in one call. The others are read field by field.
 """
 
 import math
@@ -27,10 +27,11 @@ T = TypeVar("T")
 
 
 class GoNames(Struct, frozen=True, eq=False):
-    """What Go calls our types, for error texts.
+    """The Go names of our types, for error texts.
 
-    A Struct is `<package>.<its own name>` unless `structs` says otherwise. A field is what its type says (`string`,
-    `int64`, ...) unless `fields` has it by Struct and JSON name: strings of a named type, times, other widths.
+    A Struct is `<package>.<its own name>` unless `structs` has another name. A field has the name of its type
+    (`string`, `int64`, ...) unless `fields` has another one by Struct and JSON name: strings of a named type, times,
+    other widths.
     """
 
     package: str
@@ -39,7 +40,7 @@ class GoNames(Struct, frozen=True, eq=False):
 
 
 class Unmarshalled(Struct, Generic[T], frozen=True, gc=False):
-    """A value, or the text of why there is none; `unknown` are path and value of fields that its type does not have."""
+    """A value, or the text of an error; `unknown` are path and value of fields that its type does not have."""
 
     value: T | None
     error: str = ""
@@ -69,7 +70,7 @@ def tree_of(raw: Any) -> Any:
         return msgspec.json.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
-    # Rare and slow to import: only who has YAML pays for it.
+    # Rare and slow to import, so only YAML input pays for it.
     import yaml
 
     from windlass.capability.documents.yaml_dialect import as_json, load_all
@@ -88,7 +89,7 @@ def unmarshal(tree: Any, kind: type[T], names: GoNames) -> Unmarshalled[T]:
     try:
         value = msgspec.convert(tree, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):
-        # The latter for keys with half of a surrogate pair, which no field is named like.
+        # The latter for keys with a lone surrogate, which is in no field's name.
         pass
     else:
         if type(tree) is dict and _only_known(tree, shape):
@@ -104,11 +105,11 @@ def unmarshal(tree: Any, kind: type[T], names: GoNames) -> Unmarshalled[T]:
 
 
 class _Shape(Struct, eq=False):
-    """What a value must look like.
+    """The expected type of a value.
 
-    `go` is its Go type, `zero` what a null item of a list becomes. `item` is set for a list or map, the rest for a
-    struct: `fields` by name (their names alone are `known`), names by how they are `folded`, and `nested`, the fields
-    that are structs or lists of them, with the shape of the struct.
+    `go` is its Go type, `zero` the value that replaces a null item of a list. `item` is set for a list or map. The rest
+    is set for a struct: `fields` by name, the set of their names (`known`), the names by their case-`folded` form, and
+    `nested`: the fields that are structs or lists of structs, with the shape of the struct.
     """
 
     read: "Callable[[_Reader, Any, _Shape, str, tuple[str, ...]], Any]"
@@ -224,7 +225,7 @@ class _Reader:
 
 
 def _only_known(tree: Any, shape: _Shape) -> bool:
-    """Whether `tree`, which decodes as the struct that `shape` is of, has only keys that are its fields, at any depth.
+    """Whether `tree`, which decodes as the struct of `shape`, has only keys that are fields, at any depth.
 
     Runs for every Machine, so it asks for types by identity: JSON and YAML give no subclasses.
     """
@@ -298,12 +299,12 @@ def _of_struct(info: inspect.StructType, names: GoNames) -> _Shape:
 
 
 def _folded(key: str) -> str:
-    """`key` so that keys which Go takes for equal are equal; two letters beyond ASCII fold to letters within."""
+    """`key` case-folded as Go does it; two non-ASCII letters fold to ASCII letters."""
     return key.lower().replace("\u017f", "s")
 
 
 def _described(value: Any) -> str:
-    """The kind of a JSON value, as Go's error texts have it."""
+    """The kind of a JSON value, as Go's error texts name it."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):
@@ -319,7 +320,7 @@ def _number(value: float) -> float:
 
 
 def _digits(value: int) -> str:
-    """`value` as it was written: in decimal, unless it is so long that Python reads such a number in no other base."""
+    """`value` in decimal; in hexadecimal beyond Python's limit of decimal digits."""
     try:
         return str(value)
     except ValueError:
