@@ -1,16 +1,16 @@
-"""The platforms that machines run on: for each its types, and what differs in keeping its machines in sync.
+"""The platforms that machines run on: the types of each, and its own rules for keeping machines in sync.
 
-A platform is a folder here and a `Platform` in `PLATFORMS`; nothing else in `windlass.machine_sync` names one. A folder
-holds
+A platform is a folder here and a `Platform` in `PLATFORMS`; nothing else in `windlass.machine_sync` names one. Each
+folder holds these modules, and the parts that they use:
 
 | module | holds |
 |---|---|
 | `to_machine_api` | Cluster API to the Machine API: the platform's part of a Machine |
 | `to_cluster_api` | the other direction |
-| `losses` | what the first drops, with a warning of ours |
-| `provider_spec` | what Go calls the types of the provider spec, for the errors of one that cannot be read |
+| `losses` | fields that `to_machine_api` drops with a warning |
+| `provider_spec` | the Go names of the provider spec's types, for decoding errors |
 
-and what these are made of. The types themselves are in `windlass.api`.
+The types themselves are in `windlass.api`.
 """
 
 from windlass.api import capa, capibm, capo, mapi_aws, mapi_openstack, mapi_powervs

@@ -1,4 +1,4 @@
-"""What there is to know of a platform: its types, and what differs in keeping its machines in sync."""
+"""Describes a platform: its types, and its own rules for keeping machines in sync."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -31,25 +31,24 @@ def _as_it_is(tree: Any) -> Any:
 class Platform(Struct, frozen=True, kw_only=True):
     """One platform.
 
-    `name` is the type in `Infrastructure.status.platformStatus`; `go_names` are for the errors of a provider spec that
-    cannot be read. Functions are pure and never raise. By what they are given:
+    `name` is the type in `Infrastructure.status.platformStatus`; `go_names` are the Go type names for decoding errors.
+    The functions are pure and never raise:
 
-    * `provider_part(machine, infra machine, infra cluster)`: what the platform contributes to a Machine of the Machine
-      API.
-    * `infra_part(machine, provider spec, infrastructure)`: what it contributes to one of Cluster API.
-    * `cluster_errors(machine, provider spec, infra cluster)`: why a Machine of the Machine API does not fit the
-      infrastructure cluster, None for one that is not there.
-    * `canonical_provider_spec(tree)`: brings a provider spec, a plain JSON tree, into the form in which two that mean
-      the same are equal.
+    * `provider_part(machine, infra machine, infra cluster)`: the platform's part of a Machine API Machine.
+    * `infra_part(machine, provider spec, infrastructure)`: the platform's part of a Cluster API Machine.
+    * `cluster_errors(machine, provider spec, infra cluster)`: why a Machine API Machine does not fit the infrastructure
+      cluster, which is None if it does not exist.
+    * `canonical_provider_spec(tree)`: normalizes a provider spec (a plain JSON tree), so that specs with the same
+      meaning are equal.
 
-    `infra_leftovers` are the fields of an infra machine's spec that say something although conversion does not: paths
-    that the provider or a user fills in (value None), or that the API server does, with the value of the default. They
-    make no difference between an infra machine and what conversion gives. `infra_reports_pause`: the provider says in a
-    `Paused` condition of the infra machine that it leaves it alone. `infra_mutable` are the fields of its spec that the
-    provider lets one change.
+    `infra_leftovers` are fields of an infra machine's spec that are set on the object but not produced by conversion.
+    The provider or a user sets them (value None), or the API server sets a default (that default). They are ignored
+    when an infra machine is compared with the result of conversion. `infra_reports_pause`: the provider reports in a
+    `Paused` condition that it has stopped acting on the infra machine. `infra_mutable` are the fields of its spec that
+    the provider allows to change.
 
-    `provider_spec_leftovers` are the fields of a provider spec that conversion may not know. Where it leaves them
-    empty, a mirror keeps its own.
+    `provider_spec_leftovers` are fields of a provider spec that conversion may not know. Where conversion leaves them
+    empty, a mirror keeps its own value.
     """
 
     name: str
@@ -69,7 +68,7 @@ class Platform(Struct, frozen=True, kw_only=True):
     infra_reports_pause: bool = True
 
     def to_machine_api(self, machine: capi.Machine | None, infra_machine: Any, infra_cluster: Any) -> Converted:
-        """The Machine of the Machine API; pure, and never raises. None stands for an object that is not there."""
+        """The Machine of the Machine API; pure, and never raises. None means that the object does not exist."""
         if machine is None or infra_machine is None or infra_cluster is None:
             infra, cluster = self.infra_machine.RESOURCE.kind, self.infra_cluster.RESOURCE.kind
             return Converted(errors=(f"provided Machine, {infra} and {cluster} can not be nil",))
@@ -82,7 +81,7 @@ class Platform(Struct, frozen=True, kw_only=True):
         *,
         infra_cluster: Any | UnsetType = UNSET,
     ) -> ConvertedToClusterAPI:
-        """The Machine of Cluster API and its infra machine; pure, and never raises. None is what is not there.
+        """The Machine of Cluster API and its infra machine; pure, and never raises. None means: does not exist.
 
         If `infra_cluster` is given, even as None, the Machine must fit it too.
         """
@@ -103,7 +102,7 @@ class Platform(Struct, frozen=True, kw_only=True):
     def mirrored_provider_spec(self, observed: Any, converted: Any) -> Any:
         """The `providerSpec` of a mirror, as plain JSON trees.
 
-        The observed one if it means the same, else the converted one whole, but for `provider_spec_leftovers`.
+        The observed one if it means the same, else the whole converted one with the observed `provider_spec_leftovers`.
         """
         desired = converted or {}
         if not isinstance(observed, Mapping):
@@ -116,12 +115,12 @@ class Platform(Struct, frozen=True, kw_only=True):
         return {**desired, "value": value} if value is not None else desired
 
     def _same_provider_spec(self, left: Any, right: Any) -> bool:
-        """Most that mean the same are written alike too."""
+        """Whether both mean the same. Most equal ones are also written alike, so plain equality is tried first."""
         return same(left, right) or same(self.canonical_provider_spec(left), self.canonical_provider_spec(right))
 
 
 def _with_leftover(made: Any, there: Any, path: list[str]) -> Any:
-    """`made`, with the field at `path` from `there` if it has none."""
+    """`made`; if it lacks the field at `path`, with that field of `there`."""
     key, *rest = path
     if not isinstance(made, Mapping) or not isinstance(there, Mapping) or not there.get(key):
         return made

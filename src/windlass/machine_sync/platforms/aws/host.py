@@ -1,4 +1,4 @@
-"""Dedicated hosts: AWSMachine's hostAffinity, hostID and dynamicHostAllocation, the Machine API's placement.host."""
+"""Converts dedicated hosts: AWSMachine's hostAffinity, hostID, dynamicHostAllocation, Machine API's placement.host."""
 
 import re
 from typing import Final
@@ -14,7 +14,7 @@ _HOST_ID_FORM: Final = "id must start with 'h-' followed by 8 or 17 lowercase he
 
 
 def host_placement(spec: capa.AWSMachineSpec, errors: list[FieldError]) -> mapi_aws.HostPlacement | None:
-    """Where `spec` wants its machine: on a host of its own, on any host, or None for no wish. Adds to `errors`."""
+    """The host that `spec` asks for: a dedicated one, any host, or None if it asks for nothing. Adds to `errors`."""
     affinity = spec.host_affinity
     if affinity == "host":
         return _dedicated(spec, errors)
@@ -70,9 +70,9 @@ def _user_provided(host_id: str, errors: list[FieldError]) -> mapi_aws.Dedicated
 def host_fields(
     host: mapi_aws.HostPlacement | None, found: Findings
 ) -> tuple[str | None, str | None, capa.DynamicHostAllocation | None]:
-    """The hostAffinity, hostID and dynamicHostAllocation that say the same as `host`. Adds to `found`.
+    """The hostAffinity, hostID and dynamicHostAllocation that mean the same as `host`. Adds to `found`.
 
-    An affinity that Cluster API does not have gives none of the first two.
+    An affinity that Cluster API does not have leaves hostAffinity and hostID unset.
     """
     if host is None:
         return "default", None, None

@@ -1,7 +1,7 @@
-"""Load balancers of control-plane machines: those that a Machine registers with must be those of the AWSCluster.
+"""Checks the load balancers of control-plane machines: they must be those of the AWSCluster.
 
-Cluster API registers a control-plane machine with the load balancers of its AWSCluster, whatever the Machine said. So a
-Machine may be moved only if it says the same: each of the cluster's load balancers by name and type, and no others.
+Cluster API registers a control-plane machine with the load balancers of its AWSCluster and ignores those of the
+Machine. So a Machine may move only if it lists exactly the cluster's load balancers, by name and type.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ _PATH: Final = f"{PATH}.loadBalancers"
 
 
 def is_control_plane(machine: mapi.Machine) -> bool:
-    """Whether the Machine belongs to the control plane: by its role, or by who owns it."""
+    """Whether the Machine belongs to the control plane, by its role or its owner."""
     metadata = machine.metadata
     return metadata.labels.get(ROLE_LABEL) == "master" or any(
         owner.kind == "ControlPlaneMachineSet" for owner in metadata.owner_references
@@ -28,9 +28,9 @@ def is_control_plane(machine: mapi.Machine) -> bool:
 def load_balancer_errors(
     machine: mapi.Machine, config: mapi_aws.AWSMachineProviderConfig, cluster: capa.AWSCluster | None
 ) -> list[FieldError]:
-    """Why `machine`, with this provider spec, cannot be moved because of its load balancers; empty if it can.
+    """The errors of the load balancers in this provider spec of `machine`; empty if the Machine can move.
 
-    `cluster` None is one that is not there. Those of a worker are an error of conversion, whatever the cluster has.
+    `cluster` is None if it does not exist. Load balancers of a worker are not checked here: conversion refuses them.
     """
     if not is_control_plane(machine):
         return []
@@ -40,7 +40,7 @@ def load_balancer_errors(
 
 
 def _expected(listed: list[mapi_aws.LoadBalancer], cluster: capa.AWSCluster | None) -> dict[str, str] | FieldError:
-    """The types of the cluster's load balancers by name, or what is wrong with them."""
+    """The types of the cluster's load balancers by name, or an error."""
     spec = cluster.spec if cluster is not None else capa.AWSClusterSpec()
     primary, secondary = spec.control_plane_load_balancer, spec.secondary_control_plane_load_balancer
     if primary is None or not primary.name:

@@ -1,4 +1,4 @@
-"""What an AWSMachine can say and the Machine API cannot: dropped, and told in warnings of ours."""
+"""Warns about fields of an AWSMachine that the Machine API cannot express and that conversion drops."""
 
 from typing import Final
 
@@ -16,9 +16,9 @@ _OPENSHIFT_STORAGE: Final = ("UnencryptedUserData",)
 def find_losses(spec: capa.AWSMachineSpec, found: Findings) -> None:
     """Add a loss for each field of `spec` that is set and dropped.
 
-    Not for those that conversion in the other direction always sets, to what they are: Ignition with unencrypted user
-    data, of the version that the API server fills in. DNS names and IPv6 addresses it sets as the cluster's IP family
-    wants them, which nothing here tells.
+    A field is no loss if conversion in the other direction always sets it to the same value: Ignition with unencrypted
+    user data, of the version that the API server fills in. That conversion also sets DNS names and IPv6 addresses, but
+    by the cluster's IP family, which is not known here.
     """
     ignition = spec.ignition or _NO_IGNITION
     cpu = spec.cpu_options
@@ -41,7 +41,7 @@ def find_losses(spec: capa.AWSMachineSpec, found: Findings) -> None:
 
 
 def _examine_names_of_volumes(spec: capa.AWSMachineSpec, found: Findings) -> None:
-    """In the Machine API a volume without a name is the root volume, and one with a name is none."""
+    """In the Machine API the root volume is the one without a name."""
     root = spec.root_volume
     if root is not None and root.device_name:
         becomes = "that of a non-root volume, as which the root volume comes back"

@@ -1,7 +1,4 @@
-"""AWSMachineProviderConfig: what Go calls its types, for the errors of unreadable ones, and when two mean the same.
-
-AWSMachineProviderStatus has its names here too.
-"""
+"""The Go names of the AWS provider spec and status types for decoding errors, and the spec's canonical form."""
 
 from typing import Any, Final
 
@@ -43,7 +40,7 @@ GO_NAMES: Final = GoNames(
 
 
 def canonical_provider_spec(tree: Any) -> Any:
-    """`tree`, a provider spec, with its tags sorted by name: two that mean the same compare equal."""
+    """`tree`, a provider spec, with its tags sorted by name, so that specs with the same meaning compare equal."""
     if not isinstance(tree, dict) or not isinstance(tree.get("tags"), list):
         return tree
     return {**tree, "tags": sorted(tree["tags"], key=_tag_name)}

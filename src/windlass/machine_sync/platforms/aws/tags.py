@@ -1,4 +1,4 @@
-"""AWS tags: a map in Cluster API, a list in the Machine API."""
+"""Converts AWS tags: a map in Cluster API, a list in the Machine API."""
 
 from windlass.api import mapi_aws
 
@@ -9,7 +9,7 @@ def tag_list(tags: dict[str, str]) -> list[mapi_aws.Tag]:
 
 
 def tag_map(tags: list[mapi_aws.Tag]) -> dict[str, str]:
-    """`tags` as a map; of several with one name, the last after sorting by name counts."""
+    """`tags` as a map. Of several tags with the same name, the last one after sorting by name wins."""
     return {tag.name: tag.value for tag in sorted(tags, key=_name)} if tags else {}
 
 

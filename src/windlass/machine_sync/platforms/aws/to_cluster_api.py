@@ -1,7 +1,7 @@
-"""A Machine API Machine with an AWSMachineProviderConfig as a Machine of Cluster API and its AWSMachine.
+"""Converts an AWSMachineProviderConfig to an AWSMachine.
 
-What Cluster API can say and OpenShift has no field for is set to what OpenShift's machines have: instance metadata
-options, Ignition with unencrypted user data, IPv6 addresses and DNS names as the cluster's IP family wants them.
+Fields of Cluster API that the Machine API does not have get the values that OpenShift's machines have: instance
+metadata options, Ignition with unencrypted user data, IPv6 addresses and DNS names by the cluster's IP family.
 """
 
 import re
@@ -68,7 +68,7 @@ _NOT_RUNNING: Final = [
 def infra_part(
     machine: mapi.Machine, config: mapi_aws.AWSMachineProviderConfig, infrastructure: Infrastructure | None
 ) -> InfraPart:
-    """The AWSMachine, and what else the Machine of Cluster API says of AWS."""
+    """The AWSMachine, and the AWS-specific fields of the Cluster API Machine."""
     platform = infrastructure.status.platform_status if infrastructure is not None else None
     aws = platform.aws if platform is not None else None
     found = Findings()
@@ -150,7 +150,7 @@ def _status(
     provider, errors = provider_status(status.provider_status, mapi_aws.AWSMachineProviderStatus, GO_NAMES)
     if provider is None:
         return None, errors
-    # What is wrong with addresses is reported with those of the Machine, which are the same.
+    # Wrong addresses are reported with those of the Machine, which are the same.
     addresses, _ = converted_addresses(status.addresses, capi.Address)
     state = provider.instance_state or ""
     host = provider.dedicated_host
@@ -192,7 +192,7 @@ def _refuse_unsupported(
     *,
     aws: AWSPlatformStatus,
 ) -> None:
-    """Add an error for each field that Cluster API does not have, or that contradicts the cluster."""
+    """Add an error for each field that Cluster API does not have or that contradicts the cluster."""
     credentials = config.credentials_secret
     if credentials is not None and credentials.name != _CREDENTIALS:
         default = f'credential secret does not match the default of "{_CREDENTIALS}"'
@@ -234,7 +234,7 @@ def _reference(reference: mapi_aws.ResourceReference) -> capa.ResourceReference:
 def _lost(config: mapi_aws.AWSMachineProviderConfig, found: Findings, *, aws: AWSPlatformStatus) -> None:
     """Add a warning for each field that is set and has no place in an AWSMachine.
 
-    The region is the cluster's. Where Infrastructure names none, nobody knows whether it is this one.
+    The region is a loss only if Infrastructure names none: then the cluster's region may be another one.
     """
     profile = config.iam_instance_profile
     references: list[tuple[str, Any]] = [

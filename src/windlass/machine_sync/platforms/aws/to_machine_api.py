@@ -1,7 +1,7 @@
-"""An AWSMachine and its AWSCluster as a Machine API Machine with an AWSMachineProviderConfig.
+"""Converts an AWSMachine and its AWSCluster to an AWSMachineProviderConfig.
 
-Fields that the Machine API does not have are errors, but for `losses` and for what needs no place there: provider ID
-and instance ID come back from the Machine when it is converted the other way.
+Fields that the Machine API does not have are errors, with two exceptions: `losses`, and provider ID and instance ID,
+which conversion in the other direction restores from the Machine.
 """
 
 from typing import Final
@@ -53,7 +53,7 @@ _NOT_CREATED: Final = mapi_aws.ProviderCondition(
 def provider_part(
     machine: capi.Machine, infra_machine: capa.AWSMachine, infra_cluster: capa.AWSCluster
 ) -> ProviderPart:
-    """What the Machine API's Machine says of AWS."""
+    """The AWS-specific part of the Machine API Machine."""
     spec, status, found = infra_machine.spec, infra_machine.status, Findings()
     find_losses(spec, found)
     state = status.instance_state or ""
@@ -162,7 +162,7 @@ def _metadata_service_options(
 
 
 def _load_balancers(cluster: capa.AWSClusterSpec, errors: list[FieldError]) -> list[mapi_aws.LoadBalancer]:
-    """What a control-plane machine registers with: the control-plane load balancer, and the secondary if any."""
+    """The load balancers of a control-plane machine: the control-plane load balancer, and the secondary one if any."""
     candidates = [("spec.controlPlaneLoadBalancer", cluster.control_plane_load_balancer)]
     if cluster.secondary_control_plane_load_balancer is not None:
         candidates.append(("spec.secondaryControlPlaneLoadBalancer", cluster.secondary_control_plane_load_balancer))
@@ -186,7 +186,7 @@ def _placement_group_partition(partition: int, errors: list[FieldError]) -> int 
 
 
 def _credentials_secret(identity: capa.IdentityReference | None, errors: list[FieldError]) -> LocalReference:
-    """The one Secret that stands for the provider's default identity; any other identity cannot be expressed."""
+    """The Secret of the provider's default identity; the Machine API cannot express any other identity."""
     if identity is None:
         return _CREDENTIALS
     if identity.kind not in ("", "AWSClusterControllerIdentity"):

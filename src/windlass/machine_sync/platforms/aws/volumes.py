@@ -1,4 +1,4 @@
-"""AWS volumes: root and non-root volumes of Cluster API, block devices of the Machine API."""
+"""Converts AWS volumes: root and non-root volumes of Cluster API, block devices of the Machine API."""
 
 from typing import Final
 
@@ -43,7 +43,7 @@ def _block_device(path: str, volume: capa.Volume, errors: list[FieldError]) -> m
 def volumes(devices: list[mapi_aws.BlockDevice], found: Findings) -> tuple[capa.Volume | None, list[capa.Volume]]:
     """The root volume, None if no device describes it, and the others in their order. Adds to `found`.
 
-    Of several devices without a name the last is the root volume.
+    If several devices have no name, the last one is the root volume.
     """
     root: capa.Volume | None = None
     others: list[capa.Volume] = []
@@ -63,7 +63,7 @@ def volumes(devices: list[mapi_aws.BlockDevice], found: Findings) -> tuple[capa.
 
 
 def _volume(path: str, device: mapi_aws.BlockDevice, found: Findings) -> capa.Volume | None:
-    """The volume that is described at `path`, None if it is not one of EBS. Adds to `found`."""
+    """The volume of the device at `path`, None if it is no EBS volume. Adds to `found`."""
     if device.no_device is not None:
         found.errors.append(invalid_json(f"{path}.noDevice", device.no_device, "noDevice is not supported"))
     if device.virtual_name is not None:

@@ -1,4 +1,4 @@
-"""What an OpenStackMachine can say and the Machine API cannot: dropped, and told in warnings of ours."""
+"""Warns about fields of an OpenStackMachine that the Machine API cannot express and that conversion drops."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -11,7 +11,7 @@ _BY: Final = "the Machine API"
 _SECRET: Final = "Secret"
 
 Fields = Iterator[tuple[str, Any]]
-"""Paths and values; what is not set is among them."""
+"""Paths and values, including fields that are not set."""
 
 
 def find_losses(spec: capo.OpenStackMachineSpec, found: Findings) -> None:
@@ -19,17 +19,17 @@ def find_losses(spec: capo.OpenStackMachineSpec, found: Findings) -> None:
     if spec.identity_ref is not None:
         _examine_kind(spec.identity_ref, found)
     for field, value in _lost(spec):
-        # A switch that is off says something too.
+        # `False` is a value too.
         if value or value is False:
             found.lose(f"spec.{field}", value, by=_BY)
     for index, port in enumerate(spec.ports):
         if port.allowed_address_pairs == [] and not is_network(port):
-            # No pairs at all: the Machine API can say so of a network, but not of a port.
+            # An empty list: the Machine API can express it for a network, but not for a port.
             found.lose(f"spec.ports[{index}].allowedAddressPairs", port.allowed_address_pairs, by=_BY)
 
 
 def _examine_kind(identity: capo.IdentityReference, found: Findings) -> None:
-    """The Machine API has credentials in Secrets only. One that happens to have the name holds others."""
+    """The Machine API takes credentials from Secrets only. A Secret of the same name holds other credentials."""
     if identity.type not in ("", _SECRET):
         becomes = f"{_SECRET}: by this name it refers to other credentials, or to none"
         found.lose("spec.identityRef.type", identity.type, by=_BY, becomes=becomes)

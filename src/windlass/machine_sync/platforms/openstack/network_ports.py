@@ -1,10 +1,10 @@
-"""The `networks` of a provider spec as ports of an OpenStackMachine.
+"""Converts the `networks` of a provider spec to ports of an OpenStackMachine.
 
-A network that says which one it is, by ID or filter, becomes one port with a fixed IP on each of its subnets. One that
-only lists subnets becomes one port for each of them.
+A network with an ID or a filter becomes one port with a fixed IP on each of its subnets. A network that only lists
+subnets becomes one port for each subnet.
 
-OpenShift loses what a network says of its ports (vnicType, profile, portSecurity, noAllowedAddressPairs); here every
-port of the network has it. Tags of a network and of its subnets add up, each once.
+OpenShift drops a network's options for its ports (vnicType, profile, portSecurity, noAllowedAddressPairs); here every
+port of the network has them. A port has the tags of its network and of its subnets, each once.
 """
 
 from typing import Final
@@ -48,18 +48,18 @@ def network_ports(networks: list[mapi_openstack.Network], found: Findings) -> li
 
 
 def _is_nowhere(network: mapi_openstack.Network) -> bool:
-    """Whether nothing says which network or subnet it is: no port comes of it, whatever else it says."""
+    """Whether it names neither a network nor a subnet: then it becomes no port."""
     return not network.uuid and not network.subnets and network.filter == _NO_NETWORK_FILTER
 
 
 def _profile(path: str, network: mapi_openstack.Network, found: Findings) -> capo.BindingProfile | None:
-    """None if it says nothing: Cluster API's default."""
+    """The binding profile; None for Cluster API's default if nothing is set."""
     profile = binding_profile(f"{path}.profile", network.profile, found)
     return None if profile == _NO_PROFILE else profile
 
 
 def _network(path: str, network: mapi_openstack.Network, found: Findings) -> capo.Network | None:
-    """Which network it is, or None if the provider spec does not say."""
+    """The reference to the network, or None if the provider spec has none."""
     source = network.filter
     network_id = network.uuid or source.id
     if network_id:
@@ -122,7 +122,7 @@ def _network_port(
 def _subnet_port(
     network: mapi_openstack.Network, subnet: mapi_openstack.Subnet, profile: capo.BindingProfile | None
 ) -> capo.Port:
-    """What the subnet says of port security wins over what its network says."""
+    """The port of one subnet. Its port security wins over that of the network."""
     source = subnet.filter
     subnet_id = subnet.uuid or source.id
     fixed_ips = [
@@ -161,7 +161,7 @@ def _subnet_filter(source: mapi_openstack.SubnetFilter) -> capo.SubnetFilter:
 
 
 def _examine_subnet(path: str, subnet: mapi_openstack.Subnet, found: Findings) -> None:
-    """Add a warning for what the Machine API ignores too, and a loss for what Cluster API cannot filter by."""
+    """Add a warning for fields that the Machine API ignores too, and a loss for filters that Cluster API lacks."""
     source = subnet.filter
     if source.network_id:
         found.warnings.append(invalid(f"{path}.filter.networkId", source.network_id, _IGNORED))
@@ -182,9 +182,9 @@ def _examine_subnet(path: str, subnet: mapi_openstack.Subnet, found: Findings) -
 def _examine_security(
     path: str, network: mapi_openstack.Network, overriding: list[mapi_openstack.Subnet], found: Findings
 ) -> None:
-    """Add a loss for port security that is asked for: Cluster API can only switch it off, or leave it as it is.
+    """Add a loss for port security that is switched on: Cluster API can only switch it off, or leave it as it is.
 
-    Each of the `overriding` subnets has a port of its own, and its word goes before that of the network.
+    Each of the `overriding` subnets has a port of its own, and its setting wins over that of the network.
     """
     if network.port_security and not (overriding and all(one.port_security is not None for one in overriding)):
         found.lose(f"{path}.portSecurity", True, becomes=DEFAULT_SECURITY)
@@ -194,7 +194,7 @@ def _examine_security(
 
 
 def _lost(path: str, network: mapi_openstack.Network, found: Findings) -> None:
-    """Add a loss for what Cluster API cannot say of a network."""
+    """Add a loss for each field of a network that Cluster API cannot express."""
     source = network.filter
     for field, value in (
         ("status", source.status),

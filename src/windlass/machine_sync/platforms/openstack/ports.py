@@ -1,11 +1,11 @@
-"""Ports: one list in Cluster API, `networks` and `ports` in the Machine API.
+"""Converts ports: one list in Cluster API, `networks` and `ports` in the Machine API.
 
 The Machine API's `ports` name their network and subnets by ID only; its `networks` may use filters. So a port goes to
 `networks` if its network is a filter, or if it has no network but its first fixed IP names a subnet; else to `ports`.
 Both lists keep the order of the source.
 
-A network by ID with subnets by filter fits neither rule. Conversion to Cluster API makes such ports, with an empty ID
-beside each filter, as nobody writes them; by that they are known for networks on their way back.
+A network by ID with subnets by filter fits neither rule. Conversion to Cluster API makes such ports with an empty ID
+beside each filter. Users do not write that, so the empty ID identifies ports that were networks.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Binding profiles of ports: a map of strings in the Machine API, two switches in Cluster API."""
+"""Converts binding profiles of ports: a map of strings in the Machine API, two switches in Cluster API."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ _OFFLOAD: Final = "switchdev"
 
 
 def binding_profile(path: str, profile: dict[str, str], found: Findings) -> capo.BindingProfile:
-    """What `profile` switches on. Values that are neither on nor off are losses; other keys are the caller's."""
+    """The switches of `profile`. Values that are neither on nor off are losses; the caller handles other keys."""
     capabilities = profile.get(CAPABILITIES)
     trusted = profile.get(TRUSTED)
     if capabilities not in (None, "", _OFFLOAD, f'["{_OFFLOAD}"]'):

@@ -1,4 +1,4 @@
-"""OpenstackProviderSpec as Go knows it: names for the errors of one that cannot be read."""
+"""The Go names of OpenstackProviderSpec's types, for decoding errors."""
 
 from typing import Final
 

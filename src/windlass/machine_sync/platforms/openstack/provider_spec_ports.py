@@ -1,4 +1,4 @@
-"""The `ports` of a provider spec as ports of an OpenStackMachine: one for one."""
+"""Converts the `ports` of a provider spec to ports of an OpenStackMachine, one to one."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from windlass.machine_sync.conversion.provider_spec import PATH
 from windlass.machine_sync.platforms.openstack.profile import CAPABILITIES, TRUSTED, binding_profile
 
 DEFAULT_SECURITY: Final = "what OpenStack has for the network"
-"""What port security is if it is asked for: conversion gives only the other switch, `disablePortSecurity: true`."""
+"""The value that replaces port security `true`: Cluster API has only the opposite switch, `disablePortSecurity`."""
 
 
 def ports(source: list[mapi_openstack.Port], found: Findings) -> list[capo.Port]:
@@ -46,7 +46,7 @@ def _port(path: str, port: mapi_openstack.Port, found: Findings) -> capo.Port:
 
 
 def _fixed_ip(fixed_ip: mapi_openstack.FixedIP) -> capo.FixedIP:
-    """OpenShift loses the subnet, and says an empty address where there is none."""
+    """The fixed IP with its subnet. OpenShift drops the subnet, and writes an empty address if there is none."""
     return capo.FixedIP(
         subnet=capo.Subnet(id=fixed_ip.subnet_id) if fixed_ip.subnet_id else None,
         ip_address=fixed_ip.ip_address or None,
@@ -60,5 +60,5 @@ def _lost(path: str, port: mapi_openstack.Port, found: Findings) -> None:
     if port.port_security:
         found.lose(f"{path}.portSecurity", True, becomes=DEFAULT_SECURITY)
     if port.security_groups == []:
-        # None at all, which an absent list does not say: it means those of the machine.
+        # An empty list means no security groups; an absent list means those of the machine.
         found.lose(f"{path}.securityGroups", port.security_groups)

@@ -1,4 +1,4 @@
-"""Tags in OpenStack filters: a list in Cluster API, one string joined by commas in the Machine API."""
+"""Converts tags in OpenStack filters: a list in Cluster API, one string joined by commas in the Machine API."""
 
 
 def split(joined: str) -> list[str]:
@@ -11,7 +11,7 @@ def split(joined: str) -> list[str]:
 
 
 def together(*lists: list[str]) -> list[str]:
-    """All tags of all `lists`, each once, in order of first mention: a port has a set of them.
+    """All tags of all `lists`, each once, in order of first appearance: a port's tags are a set.
 
     >>> together(["a", "b"], ["b", "c"])
     ['a', 'b', 'c']

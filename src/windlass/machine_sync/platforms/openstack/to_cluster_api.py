@@ -1,4 +1,4 @@
-"""A Machine API Machine with an OpenstackProviderSpec as a Machine of Cluster API and its OpenStackMachine."""
+"""Converts an OpenstackProviderSpec to an OpenStackMachine."""
 
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ _NO_GROUP_FILTER: Final = mapi_openstack.SecurityGroupFilter()
 def infra_part(
     machine: mapi.Machine, config: mapi_openstack.OpenstackProviderSpec, infrastructure: Infrastructure | None
 ) -> InfraPart:
-    """The OpenStackMachine, and what else the Machine of Cluster API says of OpenStack."""
+    """The OpenStackMachine, and the OpenStack-specific fields of the Cluster API Machine."""
     found = Findings()
     secret = config.user_data_secret
     return InfraPart(
@@ -108,7 +108,7 @@ def _root_volume(volume: mapi_openstack.RootVolume, found: Findings) -> capo.Roo
 
 
 def _security_group(path: str, group: mapi_openstack.SecurityGroup, found: Findings) -> capo.SecurityGroup:
-    """By ID if there is one, else by filter, even by one that is empty."""
+    """The group by ID if there is one, else by filter, even an empty one."""
     source = group.filter
     if group.uuid:
         if group.name:
@@ -152,8 +152,8 @@ def _server_group(config: mapi_openstack.OpenstackProviderSpec) -> capo.ServerGr
 def _lost(config: mapi_openstack.OpenstackProviderSpec, found: Findings, *, home: str) -> None:
     """Add a loss for each field that is set and has no place in an OpenStackMachine.
 
-    Secrets are referred to by name. A Secret in `home`, the namespace of the machine, has its counterpart in the
-    namespace of Cluster API; a Secret of another namespace will not be found.
+    Secrets are referred to by name. A Secret in `home`, the namespace of the machine, has a counterpart in the
+    namespace of Cluster API; a Secret of another namespace has none.
     """
     cloud = config.clouds_secret
     user_data = config.user_data_secret

@@ -1,7 +1,7 @@
-"""An OpenStackMachine and its OpenStackCluster as a Machine API Machine with an OpenstackProviderSpec.
+"""Converts an OpenStackMachine and its OpenStackCluster to an OpenstackProviderSpec.
 
 The Machine API's provider finds flavors and images by name only, so a reference by ID is an error. Fields that it does
-not have are mostly `losses`. The spec's providerID is no loss: that of the Machine counts.
+not have are mostly `losses`. The spec's providerID is no loss: the Machine has it too.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ _NO_GROUP_FILTER: Final = mapi_openstack.SecurityGroupFilter()
 def provider_part(
     machine: capi.Machine, infra_machine: capo.OpenStackMachine, infra_cluster: capo.OpenStackCluster
 ) -> ProviderPart:
-    """What the Machine API's Machine says of OpenStack. Of the cluster nothing is used; it only has to exist."""
+    """The OpenStack-specific part of the Machine API Machine. The cluster must exist, but is not read."""
     spec, found = infra_machine.spec, Findings()
     find_losses(spec, found)
     return ProviderPart(
@@ -141,7 +141,7 @@ def _security_group(index: int, group: capo.SecurityGroup, errors: list[FieldErr
 
 
 def _server_group(group: capo.ServerGroup | None, errors: list[FieldError]) -> tuple[str, str]:
-    """ID and name of the server group; of the two only one is set."""
+    """ID and name of the server group; only one of them is set."""
     if group is None:
         return "", ""
     if group.id is not None:

@@ -1,4 +1,4 @@
-"""What an IBMPowerVSMachine can say and the Machine API cannot: dropped, and told in warnings of ours."""
+"""Warns about fields of an IBMPowerVSMachine that the Machine API cannot express and that conversion drops."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from windlass.machine_sync.conversion.field_errors import Findings
 
 
 def find_losses(spec: capibm.IBMPowerVSMachineSpec, found: Findings) -> None:
-    """Add a loss for each field of `spec` that is set and dropped: of references given twice, the ones that lose."""
+    """Add a loss for each field of `spec` that is set and dropped, including references that another one overrides."""
     for field, value in _lost(spec):
         found.lose(f"spec.{field}", value, by="the Machine API")
 
@@ -27,7 +27,7 @@ def _lost(spec: capibm.IBMPowerVSMachineSpec) -> Iterator[tuple[str, Any]]:
 
 
 def _outdone(path: str, reference: capibm.PowerVSReference) -> Iterator[tuple[str, str]]:
-    """Of ID, name and regular expression, in this order, all that are given but the first."""
+    """The given ones of ID, name and regular expression, in this order, without the first."""
     given = [
         (f"{path}.{field}", value)
         for field, value in (("id", reference.id), ("name", reference.name), ("regex", reference.regex))

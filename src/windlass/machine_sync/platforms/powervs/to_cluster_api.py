@@ -1,4 +1,4 @@
-"""A Machine API Machine with a PowerVSMachineProviderConfig as a Machine of Cluster API and its IBMPowerVSMachine."""
+"""Converts a PowerVSMachineProviderConfig to an IBMPowerVSMachine."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ _NO_METADATA: Final = ObjectMeta()
 def infra_part(
     machine: mapi.Machine, config: mapi_powervs.PowerVSMachineProviderConfig, infrastructure: Infrastructure | None
 ) -> InfraPart:
-    """The IBMPowerVSMachine, and what else the Machine of Cluster API says of PowerVS."""
+    """The IBMPowerVSMachine, and the PowerVS-specific fields of the Cluster API Machine."""
     found = Findings()
     secret = config.user_data_secret
     return InfraPart(
@@ -54,7 +54,7 @@ def _spec(
 
 
 def _reference(field: str, resource: mapi_powervs.PowerVSResource, found: Findings) -> capibm.PowerVSReference:
-    """The one of ID, name and regular expression that the resource's type says."""
+    """The ID, name or regular expression, as the resource's type says."""
     path = f"{PATH}.{field}"
     chosen = _FIELD_OF_TYPE.get(resource.type)
     if chosen is None:

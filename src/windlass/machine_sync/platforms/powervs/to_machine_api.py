@@ -1,4 +1,4 @@
-"""An IBMPowerVSMachine and its IBMPowerVSCluster as a Machine API Machine with a PowerVSMachineProviderConfig."""
+"""Converts an IBMPowerVSMachine and its IBMPowerVSCluster to a PowerVSMachineProviderConfig."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ _NO_RESOURCE: Final = mapi_powervs.PowerVSResource()
 def provider_part(
     machine: capi.Machine, infra_machine: capibm.IBMPowerVSMachine, infra_cluster: capibm.IBMPowerVSCluster
 ) -> ProviderPart:
-    """What the Machine API's Machine says of PowerVS. Of the cluster nothing is used; it only has to exist."""
+    """The PowerVS-specific part of the Machine API Machine. The cluster must exist, but is not read."""
     spec, status, found = infra_machine.spec, infra_machine.status, Findings()
     find_losses(spec, found)
     return ProviderPart(
