@@ -1,6 +1,6 @@
-"""One row per machine and per MachineSet out of both sides: what `windlass machines` shows, as plain values.
+"""Joins both sides into one row per Machine and per MachineSet: the rows of `windlass machines`, as plain values.
 
-The two mirrors of an object have the same name in two namespaces, so a name is all it takes to join them:
+The two mirrors of an object have the same name in two namespaces, so they are joined by name:
 
     from windlass.machine_sync.overview import MACHINES
 
@@ -11,8 +11,8 @@ The two mirrors of an object have the same name in two namespaces, so a name is 
 
 | module | holds |
 |---|---|
-| `rows` | what a row is, and how any mirrored kind is joined |
-| `machines`, `machine_sets` | what is worth showing of each kind |
+| `rows` | the fields of a row, and the join for any mirrored kind |
+| `machines`, `machine_sets` | the fields shown for each kind |
 
 Pure: nothing here reads a cluster or a clock.
 """
@@ -22,7 +22,7 @@ from windlass.machine_sync.overview.machines import MACHINES, MachineRow, Machin
 from windlass.machine_sync.overview.rows import AnyKind, AnyRow, Found, Generation, Kind, Reference, Row, Synchronized
 
 KINDS: tuple[AnyKind, ...] = (MACHINES, MACHINE_SETS)
-"""In the order in which people look at them."""
+"""In display order."""
 
 __all__ = [
     "KINDS",

@@ -9,7 +9,7 @@ from windlass.machine_sync.overview.rows import Kind, Reference, Row, Side
 
 
 class Replicas(Struct, rename="camel", frozen=True):
-    """How many machines there shall be, are, are ready and are available; None while nobody has said."""
+    """The numbers of desired, current, ready and available machines; None while not reported."""
 
     desired: int | None
     current: int | None
@@ -18,12 +18,12 @@ class Replicas(Struct, rename="camel", frozen=True):
 
     @property
     def complete(self) -> bool:
-        """There are as many as there shall be, and all are ready."""
+        """The desired number of machines exists, and all are ready."""
         return self.desired is not None and self.desired == self.current == self.ready
 
 
 class MachineSetSide(Side, rename="camel", frozen=True, kw_only=True):
-    """`infrastructure_template` is what a MachineSet of Cluster API makes infrastructure machines from."""
+    """`infrastructure_template` is the template of a Cluster API MachineSet's infrastructure machines."""
 
     replicas: Replicas | None = None
     infrastructure_template: Reference | None = None

@@ -9,9 +9,9 @@ from windlass.machine_sync.overview.rows import Kind, Reference, Row, Side
 
 
 class MachineSide(Side, rename="camel", frozen=True, kw_only=True):
-    """`phase` is empty as long as nobody has set one, `node` and `provider_id` until there is an instance.
+    """`phase` is empty until a controller sets it, `node` and `provider_id` until there is an instance.
 
-    `infrastructure` is what a Machine of Cluster API refers to.
+    `infrastructure` is the infrastructure machine of a Cluster API Machine.
     """
 
     phase: str = ""

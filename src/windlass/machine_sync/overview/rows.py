@@ -1,4 +1,4 @@
-"""Rows: one object as both sides have it, who is authoritative for it, and whether the sides agree."""
+"""A row shows one object on both sides, its authority, and whether the sides agree."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -12,7 +12,7 @@ from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING,
 SYNCHRONIZED = "Synchronized"
 
 Found: TypeAlias = Present[Any] | Unreadable
-"""An object that is there."""
+"""An object that exists."""
 
 
 class Reference(Struct, rename="camel", frozen=True):
@@ -21,10 +21,10 @@ class Reference(Struct, rename="camel", frozen=True):
 
 
 class Side(Struct, rename="camel", frozen=True, kw_only=True):
-    """An object as one side has it; subclasses add what is of interest of their kind.
+    """An object on one side; subclasses add the fields of their kind.
 
-    `held` is whether it bears the finalizer of machine sync, `paused` whether its controllers are told to leave it
-    alone. `unreadable` says why the rest is missing, if the object does not have the shape of its kind.
+    `held`: it has the finalizer of machine sync. `paused`: its controllers must not act on it. If the object does not
+    match the type of its kind, `unreadable` is the error, and the other fields are missing.
     """
 
     namespace: str
@@ -40,7 +40,7 @@ S = TypeVar("S", bound=Side)
 
 
 class Synchronized(Struct, rename="camel", frozen=True):
-    """The Synchronized condition. `since` is RFC 3339: when `status` last changed."""
+    """The Synchronized condition. `since` is the time of the last change of `status`, in RFC 3339."""
 
     status: str
     reason: str = ""
@@ -50,9 +50,9 @@ class Synchronized(Struct, rename="camel", frozen=True):
 
 
 class Generation(Struct, rename="camel", frozen=True):
-    """Up to which generation of the source the mirror has been brought, and which one the source is at.
+    """The generation of the source that was mirrored last, and its current generation.
 
-    `synchronized` is 0 before the first time; `source` is None while the source is unknown or does not exist.
+    `synchronized` is 0 before the first synchronization; `source` is None if the source is unknown or does not exist.
     """
 
     synchronized: int
@@ -66,9 +66,9 @@ class Generation(Struct, rename="camel", frozen=True):
 class Row(Struct, Generic[S], rename="camel", frozen=True):
     """One object. A side on which it does not exist is None.
 
-    `authority` is which side is authoritative now (status.authoritativeAPI: MachineAPI, ClusterAPI or Migrating; empty
-    while nobody has said so), `desired_authority` which one shall be (spec.authoritativeAPI). Both, the condition and
-    `generation` are kept in the Machine API, so without an object there they are empty.
+    `authority` is the side that is authoritative now (status.authoritativeAPI: MachineAPI, ClusterAPI or Migrating;
+    empty until a controller sets it), `desired_authority` the requested one (spec.authoritativeAPI). Both, the
+    condition and `generation` are stored in the Machine API, so without an object there they are empty.
     """
 
     kind: str
@@ -82,21 +82,20 @@ class Row(Struct, Generic[S], rename="camel", frozen=True):
 
     @property
     def sides(self) -> tuple[S, ...]:
-        """Those that exist."""
+        """The sides on which the object exists."""
         return tuple(side for side in (self.machine_api, self.cluster_api) if side is not None)
 
     @property
     def gone(self) -> bool:
-        """It exists on neither side (any more)."""
+        """The object exists on neither side."""
         return not self.sides
 
     @property
     def unsynced(self) -> bool:
         """The sides are not known to agree.
 
-        Synchronized is not True; or it is, of an older generation of the source; or nobody has said anything about an
-        object that is on both sides, or that cannot be read. What is on one side only, and never was mirrored, has
-        nothing to agree with.
+        Synchronized is not True, or it is True for an older generation of the source. Or there is no condition, and the
+        object exists on both sides or cannot be read. An object on one side that was never mirrored is not unsynced.
         """
         if self.synchronized is None:
             return len(self.sides) > 1 or any(side.unreadable for side in self.sides)
@@ -107,9 +106,9 @@ AnyRow: TypeAlias = Row[Any]
 
 
 class Kind(Struct, Generic[S], frozen=True):
-    """A kind that is mirrored: its type on each side, and how an object that can be read becomes a side.
+    """A kind that is mirrored: its type on each side, and how a readable object becomes a side.
 
-    `words` are what people call it, one and many of it.
+    `words` are its names for people, singular and plural.
     """
 
     name: str
@@ -118,7 +117,7 @@ class Kind(Struct, Generic[S], frozen=True):
     cluster_api: type[KubernetesObject]
     side: type[S]
     look: Callable[[Any], dict[str, Any]]
-    """What `side` has beyond identity, by field, out of the object of either API."""
+    """The kind's own fields of `side`, by name, from the object of either API."""
 
     def join(self, machine_api: Iterable[Found], cluster_api: Iterable[Found]) -> list[Row[S]]:
         """The rows of all objects on either side, by name."""
@@ -141,7 +140,7 @@ class Kind(Struct, Generic[S], frozen=True):
             authority=mirror.status.authoritative_api,
             desired_authority=mirror.spec.authoritative_api,
             synchronized=_synchronized(mirror),
-            # While authority migrates there is no source: neither side may be read as the truth about the other.
+            # While authority migrates there is no source: neither side is authoritative.
             generation=Generation(mirror.status.synchronized_generation, source.generation if source else None),
         )
 
@@ -155,7 +154,7 @@ class Kind(Struct, Generic[S], frozen=True):
     def _paused(self, found: Any) -> bool:
         if isinstance(found, self.cluster_api):
             return PAUSED_ANNOTATION in found.metadata.annotations
-        # The Machine API's controllers pause by authority; they know no annotation.
+        # The Machine API's controllers pause by authority; they do not read the annotation.
         return found.status.authoritative_api in (CLUSTER_API, MIGRATING)
 
 
