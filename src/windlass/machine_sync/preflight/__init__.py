@@ -1,23 +1,23 @@
-"""Whether authority over one Machine or MachineSet can move to the other API, and if not, why not.
+"""Checks whether authority over one Machine or MachineSet can move to the other API, and if not, why not.
 
-A migration that cannot succeed does not fail, it waits: for a mirror that is not in sync, for a field that the other
-API has no place for. So everything is looked at before anything is asked for:
+A migration that cannot succeed does not fail. It waits, for example for a mirror to be in sync, or for a field that the
+other API cannot express to be removed. So everything is checked before a migration is requested:
 
     report = preflight(candidate)
     report.verdict                       # ready, under way, there, or refused
-    report.reasons(Answer.NO)            # why it is refused, all of it
+    report.reasons(Answer.NO)            # all reasons why it is refused
 
-Where the object stands decides what is asked (`to` is the target):
+The authority in status and spec decides which checks are made (`to` is the target):
 
 | status | spec | | verdict unless a check says no |
 |---|---|---|---|
 | to | to | | there; under way until it is synchronized from there |
-| to | other | a request that has not begun is taken back | ready |
+| to | other | a request that has not begun is withdrawn | ready |
 | other | other | all checks | ready |
-| other | to | all checks: somebody asked before | under way |
+| other | to | all checks: the migration was requested before | under way |
 | Migrating | to | | under way |
 | Migrating | other | goes back, if status.synchronizedAPI says where it came from | ready |
-| empty | any | nobody has looked at it yet: spec alone would make it so, without a migration | refused |
+| empty | any | no controller has set status yet: it will be set from spec, without a migration | refused |
 
 Checks, in the order of a report:
 
@@ -30,7 +30,7 @@ Checks, in the order of a report:
 | convertible | the new authority could not get it, or could not be mirrored back |
 | synchronized | the mirror does not have the latest generation of the authority |
 | infrastructure | Cluster API does not have it, or says that its infrastructure is not provisioned |
-| paused | never; says who acts now |
+| paused | never; reports which side acts now |
 | policies | the API server refuses a dry run of the change |
 
 Pure: nothing here reads a cluster or a clock. `report` has the types, `checks` and `convertible` the checks.
@@ -71,7 +71,7 @@ __all__ = [
 
 
 def preflight(candidate: Candidate) -> Report:
-    """All that speaks for and against moving the candidate now."""
+    """The result of all checks of the candidate, and the verdict."""
     match candidate.machine_api:
         case Present(object=found):
             return _report(candidate, found)
@@ -80,7 +80,7 @@ def preflight(candidate: Candidate) -> Report:
             if isinstance(candidate.cluster_api, Present | Unreadable):
                 text += ", only Cluster API has: without a mirror there is nothing to migrate"
         case Unreadable(why=why):
-            text = f"it cannot be read: {why}; mend it with kubectl edit"
+            text = f"it cannot be read: {why}; fix it with kubectl edit"
         case NotServedKind(why=why):
             text = why
         case Hidden(why=why):
@@ -121,7 +121,7 @@ _OF_A_MACHINE = (*_OF_A_SET, Check.PHASE)
 
 
 def _situation(candidate: Candidate, found: Any) -> tuple[Verdict, tuple[Check, ...]]:
-    """What the candidate comes to unless a check says no, and which checks are made."""
+    """The verdict unless a check says no, and the checks to make."""
     status, spec, target = found.status.authoritative_api, found.spec.authoritative_api, candidate.target
     asked = spec == target
     if status == target:

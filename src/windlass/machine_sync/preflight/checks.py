@@ -1,4 +1,4 @@
-"""The checks of a pre-flight: each yields answers that are worse than yes, with a text that says what to do."""
+"""The checks of a pre-flight. Each yields the answers that are worse than yes, with a text that says what to do."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,12 +31,12 @@ def _authority(candidate: Candidate, found: Any) -> Found:
     if status == target and spec == target:
         yield from _there(found)
     elif status == target:
-        yield Answer.NOTE, f"a migration to {SIDE[candidate.source]} was asked for and has not begun: it is taken back"
+        yield Answer.NOTE, f"a migration to {SIDE[candidate.source]} was asked for and has not begun: it is withdrawn"
     elif status == MIGRATING:
         yield from _halfway(candidate, found)
     elif not status:
-        text = "status.authoritativeAPI is empty, so nobody has looked at it yet"
-        yield Answer.NO, f"{text}: see that the Machine API's controllers or Machine sync run"
+        text = "status.authoritativeAPI is empty, so no controller has processed it yet"
+        yield Answer.NO, f"{text}: make sure that the Machine API's controllers or Machine sync run"
     elif spec == target:
         yield Answer.NOTE, f"the migration to {SIDE[target]} was asked for and has not begun"
     if isinstance(found, mapi.MachineSet) and target == MACHINE_API:
@@ -92,7 +92,7 @@ def _phase(candidate: Candidate, found: Any) -> Found:
     if found.status.phase == "Provisioning":
         yield Answer.NO, "it is Provisioning: wait until it is Provisioned or Running"
     elif found.status.phase == "Failed":
-        yield Answer.WARNING, "it is Failed, and stays so: the other API does not mend it"
+        yield Answer.WARNING, "it is Failed, and stays Failed: the other API does not repair it"
 
 
 def _owner(candidate: Candidate, found: Any) -> Found:
@@ -149,7 +149,7 @@ def _infrastructure(candidate: Candidate, found: Any) -> Found:
             text = f"Cluster API has no {candidate.kind.RESOURCE.kind} of this name"
             yield Answer.NO, f"{text}: Machine sync makes it as soon as it can"
         case Unreadable(why=why):
-            yield Answer.NO, f"Cluster API's cannot be read: {why}; mend it with kubectl edit"
+            yield Answer.NO, f"Cluster API's cannot be read: {why}; fix it with kubectl edit"
         case NotServedKind(why=why):
             yield Answer.NO, why
         case Hidden(why=why):
@@ -162,7 +162,7 @@ def _paused(candidate: Candidate, found: Any) -> Found:
         text = f"see who paused {SIDE[candidate.source]}"
         yield Answer.WARNING, f"both sides are paused, so nobody acts on it: {text}"
     elif who == "neither" and isinstance(candidate.cluster_api, Present):
-        yield Answer.WARNING, "neither side is paused, so both act on it: see that Machine sync runs"
+        yield Answer.WARNING, "neither side is paused, so both act on it: make sure that Machine sync runs"
     if isinstance(candidate.cluster_api, Present) and _paused_condition(candidate, found, candidate.source) is None:
         text = f"{SIDE[candidate.source]} has no condition Paused on it"
         yield Answer.WARNING, f"{text}: if its controllers never set one, the migration waits for ever"
@@ -192,7 +192,7 @@ CHECKS: dict[Check, Callable[[Candidate, Any], Found]] = {
 
 
 def condition(found: Any, kind: str) -> Any:
-    """The condition of this type, None without one."""
+    """The condition of this type, or None."""
     return next((one for one in found.status.conditions if one.type == kind), None)
 
 
@@ -201,7 +201,7 @@ def _said(told: Any) -> str:
 
 
 def waits_for_resync(found: Any) -> bool:
-    """Authority has moved, and nothing was synchronized from there yet."""
+    """Authority has moved, and nothing has been synchronized from the new authority yet."""
     told = condition(found, SYNCHRONIZED)
     return told is not None and told.status == "Unknown" and told.reason == AUTHORITY_CHANGED.reason
 
@@ -215,7 +215,7 @@ def _paused_condition(candidate: Candidate, found: Any, side: str) -> Any:
 
 
 def who_is_paused(candidate: Candidate, found: Any) -> str:
-    """Who is told to be: the Machine API by authority, Cluster API by annotation."""
+    """The side that must pause: the Machine API by authority, Cluster API by annotation; or `both`, or `neither`."""
     machine_api = found.status.authoritative_api in (CLUSTER_API, MIGRATING)
     other = candidate.cluster_api
     cluster_api = isinstance(other, Present) and PAUSED_ANNOTATION in other.metadata.annotations
@@ -234,7 +234,7 @@ def owning_set(machine: ObjectMeta) -> str:
 
 
 def cluster_name(cluster_api: Look[Any], infrastructure: Look[Any]) -> str:
-    """What the infrastructure cluster is called: as the object says, else as the cluster; empty if neither is known."""
+    """The name of the infrastructure cluster: from the object, else from the cluster; empty if neither is known."""
     other, whole = there(cluster_api), there(infrastructure)
     return (other.spec.cluster_name if other is not None else "") or (
         whole.status.infrastructure_name if whole is not None else ""
@@ -242,6 +242,6 @@ def cluster_name(cluster_api: Look[Any], infrastructure: Look[Any]) -> str:
 
 
 def infra_reference(found: capi.Machine | capi.MachineSet) -> capi.ContractReference:
-    """What a Machine or MachineSet of Cluster API refers to: its infrastructure machine or template."""
+    """The reference of a Cluster API Machine or MachineSet to its infrastructure machine or template."""
     spec = found.spec.template.spec if isinstance(found, capi.MachineSet) else found.spec
     return spec.infrastructure_ref

@@ -1,7 +1,7 @@
-"""Whether the new authority can get the object, and whether it can be mirrored back afterwards.
+"""Checks whether the object can be converted for the new authority, and mirrored back afterwards.
 
-Conversion is tried in both directions with what is there now. What the new authority would lose is a warning; what the
-mirror would lose afterwards is none, since nobody writes there.
+The current objects are converted in both directions. A field that the new authority would lose is a warning. A field
+that only the mirror would lose is not reported, since nobody writes there.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What is looked at before a migration, and what was found out."""
+"""The input of a pre-flight (a candidate for migration) and its result (a report)."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -12,13 +12,13 @@ from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen, Unr
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
 SIDE = {MACHINE_API: "the Machine API", CLUSTER_API: "Cluster API"}
-"""How people call the two."""
+"""The names of the two APIs in messages."""
 
 Kind: TypeAlias = type[mapi.Machine] | type[mapi.MachineSet]
 
 
 class Hidden(Struct, frozen=True):
-    """We may not look, so nothing is known of the object; `why` is what the API server said."""
+    """The API server refused to show us the object; `why` is its message."""
 
     why: str
 
@@ -27,7 +27,7 @@ Look: TypeAlias = Seen[K] | Hidden
 
 
 class Tried(StrEnum):
-    """What the API server said to a dry run of the change."""
+    """The API server's answer to a dry run of the change."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"
@@ -44,11 +44,11 @@ class Trial(Struct, frozen=True):
 
 
 class Candidate(Struct, frozen=True):
-    """One Machine or MachineSet that shall move to the API `target`, and everything that is looked at before.
+    """One Machine or MachineSet that is to move to the API `target`, and everything that the checks need.
 
-    `machine_api` and `cluster_api` are the two of this name. `infra` is what `cluster_api` refers to, an infrastructure
-    machine or template. `owner` is the MachineSet of the Machine API that owns a Machine, Absent without one;
-    `owner_moves`: it shall move along.
+    `machine_api` and `cluster_api` are the object on each side. `infra` is the infrastructure machine or template of
+    `cluster_api`. `owner` is the MachineSet of the Machine API that owns a Machine, Absent if there is none;
+    `owner_moves`: the owner is to move too.
     """
 
     kind: Kind
@@ -65,12 +65,12 @@ class Candidate(Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        """The API that it leaves."""
+        """The API that loses authority."""
         return CLUSTER_API if self.target == MACHINE_API else MACHINE_API
 
 
 class Verdict(StrEnum):
-    """What becomes of a candidate."""
+    """The result for a candidate."""
 
     READY = "ready"
     UNDER_WAY = "under way"
@@ -79,7 +79,7 @@ class Verdict(StrEnum):
 
 
 class Check(StrEnum):
-    """What is looked at, causes before what follows from them."""
+    """The checks, causes before their consequences."""
 
     AUTHORITY = "authority"
     DELETION = "deletion"
@@ -93,7 +93,7 @@ class Check(StrEnum):
 
 
 class Answer(StrEnum):
-    """What a check found, from best to worst. Only `no` refuses; `unknown` is what we may not look at."""
+    """The result of a check, from best to worst. Only `no` refuses; `unknown` means that we may not read an object."""
 
     YES = "yes"
     NOTE = "note"
@@ -106,7 +106,7 @@ _SEVERITY = {answer: rank for rank, answer in enumerate(Answer)}
 
 
 class Finding(Struct, frozen=True):
-    """One thing that a check found; `text` says what, and what to do about it. Empty for a plain yes."""
+    """One finding of a check; `text` describes it and the remedy. Empty for a plain yes."""
 
     check: Check
     answer: Answer
@@ -114,11 +114,11 @@ class Finding(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """What was found out about one candidate.
+    """The findings about one candidate.
 
-    `authority` and `desired` are status.authoritativeAPI and spec.authoritativeAPI. `paused` names the sides that are
-    told to leave the object alone: MachineAPI, ClusterAPI, both or neither. `owner` is `kind/name`. Empty is what is
-    not known or not there.
+    `authority` and `desired` are status.authoritativeAPI and spec.authoritativeAPI. `paused` names the side that must
+    not act on the object: MachineAPI, ClusterAPI, both or neither. `owner` is `kind/name`. A field is empty if its
+    value is unknown or does not exist.
     """
 
     kind: Kind
@@ -133,12 +133,12 @@ class Report(Struct, frozen=True):
     owner: str = ""
 
     def answer(self, check: Check) -> Answer | None:
-        """The worst that `check` found; None if it was not made."""
+        """The worst answer of `check`; None if it was not made."""
         answers = [finding.answer for finding in self.findings if finding.check is check]
         return max(answers, key=_SEVERITY.__getitem__, default=None)
 
     def reasons(self, *answers: Answer) -> list[str]:
-        """What checks with these answers said."""
+        """The texts of all findings with these answers."""
         return [f"{finding.check}: {finding.text}" for finding in self.findings if finding.answer in answers]
 
     def __str__(self) -> str:
@@ -146,14 +146,14 @@ class Report(Struct, frozen=True):
 
 
 Found: TypeAlias = Iterator[tuple[Answer, str]]
-"""What a check yields: answers that are worse than yes, with their texts."""
+"""The result of a check: answers that are worse than yes, with their texts."""
 
 
 def there(look: Look[Any]) -> Any:
-    """What is there; None if it is not, or nobody can tell."""
+    """The object; None if it does not exist or cannot be read."""
     return look.object if isinstance(look, Present) else None
 
 
 def hidden(look: Look[Any]) -> str:
-    """Why it is not known what is there; empty if it is known."""
+    """Why the object is unknown; empty if it is known whether it exists."""
     return look.why if isinstance(look, Hidden | Unreadable | NotServedKind) else ""
