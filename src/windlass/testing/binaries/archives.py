@@ -1,8 +1,8 @@
-"""Load programs prebuilt by their projects, where a digest is pinned here that the archive must match.
+"""Loads prebuilt programs from archives whose digest is pinned here.
 
-A file without a digest that somebody really read or computed is not loaded at all: `PINNED` is therefore empty until
-such a digest is entered, and building from modules, where go.sum pins every byte, is the way that is used.
-A host that refuses or hangs is no error; it means that the next way is tried.
+An archive without a digest that was read or computed is not loaded. `PINNED` is empty until such a digest is entered;
+until then programs are built from modules, where go.sum pins every byte. A host that refuses or hangs is no error: the
+next source is tried.
 """
 
 import hashlib
@@ -36,11 +36,11 @@ PINNED: Pins = {}
 
 
 class Unusable(Exception):
-    """An archive could not be had, or is not the one that was pinned."""
+    """An archive could not be loaded, or does not match its pinned digest."""
 
 
 def offers(part: Part, target: Platform, *, pinned: Pins = PINNED) -> bool:
-    """Whether archives are pinned that hold all that is wanted of `part`."""
+    """Whether the pinned archives contain everything that is needed of `part`."""
     offered = {name for archive in _pinned_for(part, target, pinned) for name in archive.members}
     return bool(part.programs) and not part.crds and offered.issuperset(program.name for program in part.programs)
 

@@ -1,7 +1,7 @@
-"""Build a part from its pinned Go module: the way that works wherever a Go module proxy can be reached.
+"""Builds a part from its pinned Go module. Needs only a Go module proxy.
 
-The pins are copied out of the package first (a wheel may be read-only and `go` wants to lock the folder), and nothing
-may change them: `-mod=readonly`, with every module checked against the go.sum that we ship.
+The pins are copied out of the package first (a wheel may be read-only and `go` locks the folder). The build cannot
+change them: it uses `-mod=readonly`, and checks every module against the go.sum that we ship.
 """
 
 import json
@@ -61,7 +61,7 @@ class Compiler:
             )
 
     def _compile(self, pins: Path, arguments: list[str], *, doing: str, clock: Clock, total: int) -> None:
-        """Run `go build -v`, which names each package as it is compiled, and count them aloud."""
+        """Run `go build -v`, which prints each package as it is compiled, and report their number."""
         command = [str(self._go.program), "build", "-v", "-mod=readonly", "-trimpath", *arguments]
         compiled, next_report = 0, clock.seconds
         output: deque[str] = deque(maxlen=30)

@@ -1,4 +1,4 @@
-"""Get the parts of the control plane, in this order: a folder the user names, our cache, an archive, a build."""
+"""Gets the parts of the control plane from the user's folder, our cache, an archive or a build, in this order."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
 """The variable that envtest reads, so that one download serves Go and Python projects."""
 
 KEEP_BUILD_CACHE_VARIABLE = "WINDLASS_KEEP_GO_CACHE"
-"""Set to anything, it keeps Go's build cache (4 GB) after a build; of use to who changes pins often."""
+"""Set to anything, it keeps Go's build cache (4 GB) after a build. Useful if you change pins often."""
 
 _REQUIRED_OF_ASSETS = ("etcd", "kube-apiserver")
 
@@ -46,11 +46,11 @@ def obtain(
     cache: Cache | None = None,
     report: Report = to_stderr,
 ) -> Assets:
-    """The programs and CRDs of `parts`, built now if they are nowhere to be found.
+    """The programs and CRDs of `parts`, built now if no source has them.
 
-    `assets` is a folder that holds at least etcd and kube-apiserver; without it KUBEBUILDER_ASSETS is looked at. What
-    it lacks comes from the cache. The first build takes about six minutes on two cores; it is reported line by line,
-    and a second process waits for the first instead of building too.
+    `assets` is a folder that holds at least etcd and kube-apiserver; the default is KUBEBUILDER_ASSETS. Parts that it
+    lacks come from the cache. The first build takes about six minutes on two cores; it is reported line by line, and a
+    second process waits for the first instead of building too.
 
     Raises a BinariesError that names the remedy.
     """

@@ -1,4 +1,4 @@
-"""What the control plane is made of: one pinned part per Go module, what is built from it, what is copied out of it."""
+"""The parts of the control plane: one pinned Go module each, with the programs built and the CRDs copied from it."""
 
 import hashlib
 import platform
@@ -8,7 +8,7 @@ from importlib.resources.abc import Traversable
 
 KUBERNETES_VERSION = "v1.36.3"
 MINIMUM_GO = (1, 26)
-"""What the `go` lines of the parts demand."""
+"""The Go version that the `go` lines of the parts require."""
 
 _VERSION_PACKAGE = "k8s.io/component-base/version"
 
@@ -152,4 +152,4 @@ PARTS = (ETCD, KUBERNETES, CLUSTER_API, CLUSTER_API_AWS, OPENSHIFT_API)
 CORE_PARTS = (ETCD, KUBERNETES)
 """Enough for a plane without Cluster API."""
 JUDGES = (MACHINE_API,)
-"""Other projects' controllers that tests hold ours against; each is built, in about 5 minutes, when first asked for."""
+"""Other projects' controllers that tests compare ours with; each is built on first use, in about 5 minutes."""

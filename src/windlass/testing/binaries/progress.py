@@ -1,4 +1,4 @@
-"""Tell a waiting person what a long build is doing: plain lines on standard error, each with the time gone by."""
+"""Reports the progress of a long build: plain lines on standard error, each with the elapsed time."""
 
 import sys
 import time

