@@ -1,12 +1,12 @@
-"""A control plane that stays when the command that started it ends: what `windlass dev` is made of.
+"""Runs a control plane in the background, for `windlass dev`: it stays when the command that started it ends.
 
     ${XDG_STATE_HOME:-~/.local/state}/windlass/dev/
         lock               locked by the process that owns the plane, for as long as it lives
-        plane.json         what `Running` says; written when the plane is ready
+        plane.json         the fields of `Running`; written when the plane is ready
         plane/             the plane's logs, keys and kubeconfigs
 
-Whether the plane runs is read from the lock and nothing else: the kernel drops it with its holder, so neither a crash
-nor a recycled process number can mislead us into killing a stranger.
+Only the lock tells whether the plane runs. The kernel releases it when its holder ends, so neither a crash nor a
+recycled process id can make us kill an unrelated process.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from windlass.testing.plane.errors import PlaneError, StartFailed
 from windlass.testing.plane.waiting import wait_for
 
 STOP_SECONDS = 60.0
-"""How long the plane may take to end: three times STOP_SECONDS of `processes`, and some air."""
+"""How long the plane may take to end: three times STOP_SECONDS of `processes`, and some reserve."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Running:
 
     @property
     def export(self) -> str:
-        """The shell command that points kubectl and everybody else at the plane."""
+        """The shell command that points kubectl and other programs at the plane."""
         return f"export KUBECONFIG={self.kubeconfig}"
 
 
 class Background:
-    """The one background plane of this user, kept track of in `state`."""
+    """The one background plane of this user; its files are in `state`."""
 
     def __init__(self, state: Path | None = None) -> None:
         self._state = (state or _default_state()).absolute()
@@ -82,7 +82,7 @@ class Background:
             text=True,
         ) as owner:
             assert owner.stdout is not None
-            # It closes its end when it has succeeded or failed.
+            # The owner closes its end of the pipe when it has succeeded or failed.
             said = owner.stdout.read()
             if (running := self.running()) is None:
                 raise StartFailed(said.strip() or f"the owner of the plane ended with code {owner.wait()}")
@@ -125,14 +125,14 @@ class Background:
         """
         self._state.mkdir(parents=True, mode=0o700, exist_ok=True)
         with open(self._state / "lock", "a", encoding="utf-8") as lock:
-            # Somebody who just looks at the lock holds it for a moment too.
+            # A process that only checks the lock holds it for a moment too.
             if wait_for(lambda: _try_lock(lock.fileno()), seconds=1.0) is None:
                 raise PlaneError("a control plane is running or starting already: `windlass dev down` stops it")
             self._forget()
             yield self._state / "plane"
 
     def _forget(self) -> None:
-        """Remove what a plane left, but never the lock: who removes a locked file lets a second owner in."""
+        """Remove a plane's files, but never the lock: if a locked file is removed, a second owner can start."""
         (self._state / "plane.json").unlink(missing_ok=True)
         shutil.rmtree(self._state / "plane", ignore_errors=True)
 
@@ -162,7 +162,7 @@ class Background:
 
 
 def _try_lock(descriptor: int) -> bool | None:
-    """True when the exclusive lock was taken, None when somebody has it."""
+    """True when the exclusive lock was taken, None when another process holds it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -177,7 +177,7 @@ def _default_state() -> Path:
 
 
 def let_go_of_output() -> None:
-    """Give the pipe back to the command that waits at its other end."""
+    """Close our end of the pipe, so that the command that waits for it can end."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (1, 2):
         os.dup2(nowhere, descriptor)

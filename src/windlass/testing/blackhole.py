@@ -3,10 +3,10 @@
     async with BlackHole.before("https://127.0.0.1:6443") as network:
         client = Client(structs.replace(config, server=network.url))
         ...
-        network.swallow()       # nothing goes through any more, and nobody is told
+        network.swallow()       # all traffic is dropped silently
         network.cut()           # all connections are reset
         network.refuse()        # new connections are reset at once
-        network.heal()          # new connections go through; those that were swallowed stay dead
+        network.heal()          # new connections work again; dropped ones stay dead
 
 TLS goes through untouched, so the server's certificate must be valid for 127.0.0.1.
 """
@@ -135,7 +135,7 @@ class _Link:
 
 
 def _reset(end: asyncio.StreamWriter) -> None:
-    # Without this, closing says goodbye (FIN), which is not what a broken network does.
+    # Without this, closing sends a FIN, which a broken network does not.
     endpoint = end.get_extra_info("socket")
     if endpoint is not None and endpoint.fileno() != -1:
         endpoint.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -1,7 +1,7 @@
-"""An event loop whose time passes only when nothing else is left to do.
+"""An event loop with virtual time: time passes only when every task waits for it.
 
-Code that sleeps for ten minutes is tested in a millisecond, and always with the same result: whenever every task
-waits for time, the loop's clock jumps to the moment the first of them waits for.
+Code that sleeps for ten minutes is tested in a millisecond, and always with the same result: when every task waits for
+a timer, the loop's clock jumps to the earliest one.
 
     from windlass.testing.clock import VirtualLoop
 
@@ -11,8 +11,8 @@ waits for time, the loop's clock jumps to the moment the first of them waits for
     loop.close()
 
 `run(main())` is `asyncio.run` on such a loop; `loop.clock` is its `windlass.kube.clock.Clock`. Threads and loopback
-sockets may be used, but the time they take does not count. A loop in which everybody waits for something that can
-never happen raises `Stuck` instead of hanging, and so does one whose time runs away (more than `limit` seconds).
+sockets may be used, but the time they take does not count. If every task waits for something that can never happen, the
+loop raises `Stuck` instead of hanging. It also does so after `limit` seconds of virtual time.
 """
 
 import asyncio

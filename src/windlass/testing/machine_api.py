@@ -1,8 +1,8 @@
-"""The Machine API's own controllers and admission webhooks on a plane, over a cloud that is played.
+"""Runs the Machine API's own controllers and admission webhooks on a plane, with a simulated cloud.
 
-What OpenShift runs is the judge of what we write: the real controllers of Machines, MachineSets, drains and node links,
-and the real webhooks, from the module github.com/openshift/machine-api-operator. They are built when they are first
-asked for (`windlass.testing.binaries.MACHINE_API`, about five minutes).
+Tests check our writes with OpenShift's own code: the real controllers of Machines, MachineSets, drains and node links,
+and the real webhooks, from the module github.com/openshift/machine-api-operator. They are built on first use
+(`windlass.testing.binaries.MACHINE_API`, about five minutes).
 
     judge = MachineApi(plane, platform="AWS", folder=tmp_path)
     judge.start()                       # Infrastructure and DNS `cluster` must be there: they are read once
@@ -10,8 +10,8 @@ asked for (`windlass.testing.binaries.MACHINE_API`, about five minutes).
     ...
     judge.close()
 
-The cloud has the instances of `windlass.testing.simulators.instances`, so that a simulated infrastructure provider may
-take them over and back. An instance runs, and its Node is ready, as soon as it is made.
+The cloud's instances are those of `windlass.testing.simulators.instances`, so a simulated infrastructure provider can
+take them over and hand them back. An instance runs, and its Node is ready, as soon as it is created.
 """
 
 import base64
@@ -35,7 +35,7 @@ _KINDS = ("Machine", "MachineSet")
 class MachineApi:
     """The process. `namespace` is that of the Machines that its controllers act on, `cloud` that of the instances.
 
-    `kubeconfig` says as whom; without it, as the plane's administrator. `folder` gets the log and the certificate.
+    `kubeconfig` selects the user; the default is the plane's administrator. `folder` gets the log and the certificate.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class MachineApi:
         (self._port,) = free_ports(1)
         certificates = folder / f"{NAME}-certificates"
         certificates.mkdir()
-        # The API server's own: it is for 127.0.0.1, and there is no openssl here to make another.
+        # The API server's own certificate: it is valid for 127.0.0.1, and there is no openssl here to make another.
         pki = plane.connection.directory / "pki"
         self._certificate = shutil.copyfile(plane.connection.ca_file, certificates / "tls.crt")
         shutil.copyfile(pki / "apiserver.key", certificates / "tls.key")
@@ -74,7 +74,7 @@ class MachineApi:
         self._processes.start(NAME, self._argv, log=self.log)
 
     def kill(self) -> None:
-        """SIGKILL: nobody acts, and nothing is admitted where `admit` was called."""
+        """SIGKILL: the controllers stop, and nothing is admitted where `admit` was called."""
         self._processes.kill(NAME)
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class MachineApi:
                     "name": f"{verb}.{one.lower()}.{_GROUP}",
                     "admissionReviewVersions": ["v1"],
                     "sideEffects": "None",
-                    # OpenShift has Ignore there: here a webhook that is down is to be seen.
+                    # OpenShift has Ignore here. A test must notice a webhook that is down.
                     "failurePolicy": "Fail",
                     "clientConfig": {
                         "url": f"https://127.0.0.1:{self._port}/{verb}-machine-openshift-io-v1beta1-{one.lower()}",

@@ -1,8 +1,8 @@
-"""An API server for one kind that does what a test tells it to, faults included.
+"""An in-memory API server for one kind, with faults that a test triggers.
 
 It keeps the history of its objects as etcd does (one counter, compaction) and serves get, paged lists, watches and
-streaming lists from it, as `windlass.kube.client.reading.ReadingVerbs` does over HTTP. Between the history and the
-reader stand the faults: each is a method that a test calls at the moment it wants it to happen.
+streaming lists from it, as `windlass.kube.client.reading.ReadingVerbs` does over HTTP. Each fault is a method; a test
+calls it when the fault should happen.
 
     server = ScriptedServer(Widget)
     server.put("a", {"size": 1})
@@ -12,7 +12,7 @@ reader stand the faults: each is a method that a test calls at the moment it wan
     server.compact()                                    # versions before now are Gone
     server.mute()                                       # open watches deliver nothing, not even an end
 
-For writes, validation and subresources see `windlass.testing.memory`; for the truth, a real control plane.
+For writes, validation and subresources see `windlass.testing.memory`; for the real behaviour, use a control plane.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class Widget(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=Tr
 class ScriptedServer:
     """The objects of `kind` in namespace `namespace`, their history, and the faults between it and its readers.
 
-    `version` is the last one given out. `requests` counts what was asked, by verb.
+    `version` is the last one assigned. `requests` counts requests by verb.
     """
 
     def __init__(self, kind: type[KubernetesObject], *, namespace: str = "default") -> None:
@@ -72,7 +72,7 @@ class ScriptedServer:
         return stored
 
     def delete(self, name: str) -> Object[Any]:
-        """Remove an object; what is returned carries the version of its deletion."""
+        """Remove an object; the returned object has the version of its deletion."""
         known = self._objects.pop(name)
         tree = known.tree()
         last = self._object(name, tree.get("spec", {}), uid=known.uid)
@@ -91,7 +91,7 @@ class ScriptedServer:
         self._refusals.extend(errors)
 
     def cut(self, error: KubeError | None = None) -> None:
-        """End all open watches: normally, or with `error`. What they have not delivered yet is lost to them."""
+        """End all open watches: normally, or with `error`. They lose the events that they have not delivered yet."""
         for reader in list(self._readers):
             reader.end(error)
 
@@ -109,7 +109,7 @@ class ScriptedServer:
             self._send(event)
 
     def mute(self) -> None:
-        """Deliver nothing more through connections that are open or will be opened: a black hole."""
+        """Deliver nothing more through open and new connections: a black hole."""
         self._muted = True
 
     def unmute(self) -> None:

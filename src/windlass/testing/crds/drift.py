@@ -1,7 +1,7 @@
-"""Do our Structs still say what the CRD says? Each declared field is looked up in the CRD's schema.
+"""Compares our Structs with a CRD: each declared field is looked up in the CRD's schema.
 
-Structs declare what Windlass uses of a kind that somebody else owns. A field that the owner renamed or retyped would
-simply never be filled in; this finds it. The other way round (the CRD has fields that we do not declare) is normal.
+Structs declare the fields that Windlass uses of a foreign kind. If the kind's owner renames or retypes a field, it would
+silently stay empty; this check finds it. Fields of the CRD that we do not declare are fine.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from windlass.capability.manifests.structural import KEEP, Schema, object_schema
 
 
 def differences(kind: type[KubernetesObject], crd: Mapping[str, Any]) -> list[str]:
-    """What `kind` declares and `crd` does not have, or has with another type, one line each; empty if all is well.
+    """The fields that `kind` declares and `crd` lacks or has with another type, one line each.
 
     The version compared is that of `kind.RESOURCE`. Below x-kubernetes-preserve-unknown-fields anything may be
     declared. `metadata` belongs to the API server and is not compared.
