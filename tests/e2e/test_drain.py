@@ -23,7 +23,7 @@ from ..api.machine_sync.examples import Tree
 from ..api.machine_sync.stage import CLUSTER, eventually
 from .ground import REAL, SIMULATORS, Actors, Ground, assert_one_instance
 
-pytestmark = [pytest.mark.plane, pytest.mark.xdist_group("judges")]
+pytestmark = pytest.mark.plane
 
 TOO_MANY_REQUESTS = 429
 MERGE = "application/merge-patch+json"
