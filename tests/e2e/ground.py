@@ -26,6 +26,7 @@ from windlass.api import capi, core, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import KubernetesObject
 from windlass.kube.conditions import is_true
+from windlass.kube.errors import Busy, TransportError
 from windlass.machine_sync.constants import (
     CLUSTER_API,
     MACHINE_API,
@@ -352,13 +353,24 @@ async def _come_true(look: Callable[[], Awaitable[T]], problem: Callable[[T], st
     """What `look` finds once there is no problem with it any more."""
     looked = time.monotonic()
     deadline = looked + PATIENCE
-    while missing := problem(found := await look()):
+    while missing := problem(found := await _answered(look, until=deadline)):
         if (now := time.monotonic()) > deadline:
             pytest.fail(f"after {PATIENCE:g} s {what}: {missing[:2000]}; there is: {str(found)[:20000]}")
         # To look at hundreds of machines takes the processor from whoever is waited for.
         await asyncio.sleep(max(0.1, now - looked))
         looked = time.monotonic()
     return found
+
+
+async def _answered(look: Callable[[], Awaitable[T]], *, until: float) -> T:
+    """What `look` finds. A starved API server may not answer a list of hundreds of objects in time; then look again."""
+    while True:
+        try:
+            return await look()
+        except (Busy, TransportError):
+            if time.monotonic() > until:
+                raise
+            await asyncio.sleep(1.0)
 
 
 def _there(found: Mapping[str, Tree | None]) -> dict[str, Tree]:

@@ -28,7 +28,7 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.client.watch import EventType
 from windlass.kube.config import Impersonation
-from windlass.kube.errors import Conflict, KubeError, NotFound
+from windlass.kube.errors import Busy, Conflict, KubeError, NotFound, TransportError
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync import rbac
 from windlass.machine_sync.constants import (
@@ -65,13 +65,20 @@ async def eventually(
     """What `look` finds once `holds` is true of it. Fails with what there is instead."""
     looked = time.monotonic()
     deadline = looked + within
-    while not holds(found := await look()):
+    there: object
+    while True:
+        try:
+            if holds(found := await look()):
+                return found
+            there = found
+        except (Busy, TransportError) as error:
+            # A starved API server does not answer a list of hundreds of objects in time.
+            there = error
         if (now := time.monotonic()) > deadline:
-            pytest.fail(f"after {within:g} s {what or 'what was waited for'} has not come true; there is: {found}")
+            pytest.fail(f"after {within:g} s {what or 'what was waited for'} has not come true; there is: {there}")
         # To look at hundreds of objects takes the processor from whoever is waited for.
         await asyncio.sleep(max(0.05, now - looked))
         looked = time.monotonic()
-    return found
 
 
 class History:
