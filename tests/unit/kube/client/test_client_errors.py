@@ -154,6 +154,18 @@ async def test_a_throttled_request_is_sent_again_whatever_it_is(client: Client, 
     assert len(server.requests) == 3
 
 
+async def test_an_eviction_that_a_disruption_budget_forbids_is_not_sent_again(client: Client, server: Script) -> None:
+    causes = [{"reason": "DisruptionBudget", "message": "The disruption budget shop needs 1 healthy pods"}]
+    server.then(status(429, details={"causes": causes}))
+    with pytest.raises(errors.Unevictable) as caught:
+        await client.evict(Widget, "a", namespace="default", uid="u", grace_seconds=5)
+    assert not caught.value.transient
+    (request,) = server.requests
+    assert request.path == "/apis/example.com/v1/namespaces/default/widgets/a/eviction"
+    sent = msgspec.json.decode(request.body)
+    assert sent["deleteOptions"] == {"preconditions": {"uid": "u"}, "gracePeriodSeconds": 5}
+
+
 async def test_a_read_is_sent_again_after_503_a_bounded_number_of_times(client: Client, server: Script) -> None:
     server.then(*[status(503)] * 3)
     with pytest.raises(errors.Busy):
