@@ -254,8 +254,8 @@ _DECIDING = (
         (" or not is_true(conditions_of(move.machine_api.tree), SYNCHRONIZED):", ":"),
         ("            goal = move.source\n", "            pass\n"),
         (
-            "lambda key, _: key in (PAUSED_ANNOTATION, AUTHORITY_ANNOTATION)",
-            "lambda key, _: key == AUTHORITY_ANNOTATION",
+            "lambda key, _: key in (PAUSED_ANNOTATION, *_OF_A_MIRROR)",
+            "lambda key, _: key in _OF_A_MIRROR",
         ),
         ("ours = move.noted == 0 and ", "ours = "),
     ),
@@ -350,7 +350,7 @@ _MIRRORING = (
             "tuple(finalizer for finalizer in meta.finalizers if finalizer != ORPHAN)",
             "tuple(meta.finalizers)",
         ),
-        ("marks=MARKS if owner is not None else {}", "marks={}"),
+        ("marks=_marks(seen, spec) if owner is not None else {}", "marks={}"),
     ),
     *_in(
         "machine_sync/mirroring/infra_spec.py",
