@@ -26,3 +26,9 @@ def test_no_module_imports_a_module_of_tests() -> None:
         if (wrong := sorted({*imported(file)} & modules))
     }
     assert found == {}
+
+
+def test_no_module_needs_pytest_xdist() -> None:
+    """Its marker is unknown without it, and says nothing to `--dist loadfile`."""
+    marker = ".".join(("mark", "xdist_group"))
+    assert [str(file) for file in sorted(TESTS.rglob("*.py")) if marker in file.read_text(encoding="utf-8")] == []

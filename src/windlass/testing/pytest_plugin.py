@@ -96,7 +96,7 @@ def windlass_namespace(windlass_plane: PlaneAccess) -> Iterator[str]:
 
 @pytest.fixture
 def windlass_fresh_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
-    """A control plane for one test alone, which may kill and compact it. Costs about 4 s and 400 MB."""
+    """A control plane for one test alone, which may kill and compact it. Costs about 4 s and 500 MB."""
     with _new_plane(request.config) as plane:
         yield ControlPlane.around(plane)
 

@@ -51,30 +51,12 @@ from .cases import (
     MAPI_SET,
     NOW,
     PAUSED,
-    SYNC,
     Tree,
     changed,
     look,
     snapshot,
 )
-from .world import NAME, OURS, THEIRS, mapi_of, reconciled, synchronized, tree_of, world
-
-MIRROR: Tree = {
-    "metadata": {
-        "name": NAME,
-        "namespace": OURS,
-        "uid": "mapi-uid",
-        "resourceVersion": "30",
-        "generation": 1,
-        "finalizers": [MACHINE_API_FINALIZER, SYNC],
-        "ownerReferences": [
-            {"apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "name": "ms", "uid": "mapi-ms-uid"}
-        ],
-    },
-    "spec": {"authoritativeAPI": "ClusterAPI", "providerSpec": {"value": {"flavor": "m1.small"}}},
-    "status": {"authoritativeAPI": "ClusterAPI"},
-}
-
+from .world import MIRROR, NAME, OURS, THEIRS, mapi_of, reconciled, synchronized, tree_of, world
 
 CAPI_MACHINES = owned(dressed(disturbed(CAPI_MACHINE), CLUSTER_API_FINALIZER))
 INFRAS = dressed(disturbed(INFRA), INFRA_FINALIZER)

@@ -24,10 +24,28 @@ from ..trees import leaked as leaked
 from ..trees import synchronized as synchronized
 from ..trees import tree_of as tree_of
 from ..trees import typed as typed
-from .cases import NOW, Tree, objects
+from .cases import MACHINE_API_FINALIZER, NOW, SYNC, Tree, objects
 
 NAME = "w-0"
 NAMESPACES = Namespaces(OURS, THEIRS)
+
+
+MIRROR: Tree = {
+    "metadata": {
+        "name": NAME,
+        "namespace": OURS,
+        "uid": "mapi-uid",
+        "resourceVersion": "30",
+        "generation": 1,
+        "finalizers": [MACHINE_API_FINALIZER, SYNC],
+        "ownerReferences": [
+            {"apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "name": "ms", "uid": "mapi-ms-uid"}
+        ],
+    },
+    "spec": {"authoritativeAPI": "ClusterAPI", "providerSpec": {"value": {"flavor": "m1.small"}}},
+    "status": {"authoritativeAPI": "ClusterAPI"},
+}
+"""A Machine that mirrors one of Cluster API, before it was ever in sync."""
 
 
 def empty(platform: Platform = OPENSTACK) -> MemoryApi:
