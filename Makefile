@@ -19,7 +19,7 @@ test: .venv/ready ## the test suite (ONLY=machine_sync: one capability and what 
 	@$(RUN)python -m $(if $(CI),tests.again,pytest) $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)
 
 explore: .venv/ready ## hours: the same tests with new seeds, 20 times the examples, large fleets, all recorded rows
-	@env -u CI WINDLASS_EXPLORE=1 $(RUN)python -m pytest $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)
+	env -u CI WINDLASS_EXPLORE=$${WINDLASS_EXPLORE:-$$(date +%s)} $(RUN)python -m pytest $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)
 
 mutate: .venv/ready ## break the program on purpose and see that a test notices (WORDS="lease queue" chooses)
 	@$(RUN)python -m tests.mutations $(WORDS)

@@ -5,14 +5,15 @@ What exploring finds comes back as an example that every run tries (`@example`, 
 
 import os
 from collections.abc import Iterable, Iterator
-from random import randrange
+from random import Random
 from typing import Any, Final, TypeVar
 
 from hypothesis import settings
 
 T = TypeVar("T")
 
-EXPLORING: Final = bool(os.environ.get("WINDLASS_EXPLORE"))
+_NUMBER: Final = os.environ.get("WINDLASS_EXPLORE", "")
+EXPLORING: Final = bool(_NUMBER)
 TIMES: Final = 20 if EXPLORING else 1
 """How many times as many examples property tests try."""
 
@@ -28,8 +29,11 @@ def usually(usual: T, *, exploring: T) -> T:
 
 
 def seeds(*usual: int) -> list[int]:
-    """The seeds of a random test: those that once found something or, when exploring, three that nobody has tried."""
-    return [randrange(1 << 32) for _ in range(3)] if EXPLORING else [*usual]
+    """The seeds of a random test: those that once found something or, when exploring, three new ones.
+
+    They follow from WINDLASS_EXPLORE, so that all workers collect the same tests and a run can be repeated.
+    """
+    return Random(_NUMBER).sample(range(1 << 32), 3) if EXPLORING else [*usual]
 
 
 def on_one_platform_each(rows: Iterable[Any]) -> Iterator[Any]:
