@@ -13,6 +13,7 @@
 | an answer | after `again` seconds if the answer says so, else after `period` |
 | `soon()` | now; if it is being asked, once more when the answer is there |
 | an error, or no answer within `timeout` seconds | after growing delays with jitter; `soon()` still means now |
+| a `Failure` with `retry_after` | not before that, whatever `soon()` says |
 
 Two questions begin at least `at_least` seconds apart, whoever wants them. An error is logged once, and the stream goes
 on whatever is raised: what the outside does is weather.
@@ -36,6 +37,7 @@ from msgspec import Struct
 from windlass.kube.backoff import Backoff, Exponential
 from windlass.kube.control.queue import Priority
 from windlass.kube.control.source import Detach, Wake
+from windlass.kube.errors import Failure
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -99,6 +101,7 @@ class Poll(Generic[Key]):
         self._wakes: dict[object, Wake[Key]] = {}
         self._task: asyncio.Task[None] | None = None
         self._soon = asyncio.Event()
+        self._earliest = 0.0
         self._failed_in_a_row = 0
         self._answered_at: float | None = None
         self._error = ""
@@ -142,14 +145,14 @@ class Poll(Generic[Key]):
         loop = asyncio.get_running_loop()
         while True:
             self._soon.clear()
-            began = loop.time()
+            self._earliest = loop.time() + self._at_least
             pause = await self._ask()
             try:
                 async with asyncio.timeout(pause):
                     await self._soon.wait()
             except TimeoutError:
                 pass
-            await asyncio.sleep(began + self._at_least - loop.time())
+            await asyncio.sleep(self._earliest - loop.time())
 
     async def _ask(self) -> float:
         """Ask once and wake; returns the seconds until the next question."""
@@ -174,6 +177,9 @@ class Poll(Generic[Key]):
         self._failed_in_a_row += 1
         self._error = said
         pause = self._backoff.delay(self._failed_in_a_row, self._random)
+        if isinstance(error, Failure) and error.retry_after:
+            self._earliest = asyncio.get_running_loop().time() + error.retry_after
+            pause = max(pause, error.retry_after)
         say("polling failed", poll=self.name, error=said, again_in=round(pause, 3))
         return pause
 

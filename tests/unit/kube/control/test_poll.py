@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 from windlass.kube.backoff import Exponential
 from windlass.kube.control.poll import Poll, PollEach, Polled
 from windlass.kube.control.queue import Priority
+from windlass.kube.errors import Failure
 from windlass.testing.clock import run
 
 
@@ -142,6 +143,20 @@ async def test_soon_does_not_wait_for_a_backoff() -> None:
     polling.soon()
     await asyncio.sleep(0.1)
     assert outside.asked[-1] == 20
+
+
+@scenario
+async def test_an_outside_that_asks_for_a_pause_gets_it_even_if_asked_soon() -> None:
+    busy = Failure("too many requests")
+    busy.retry_after = 30.0
+    outside = Outside(busy)
+    polling = poll(outside)
+    detach = polling.attach(Woken())
+    await asyncio.sleep(1.5)
+    polling.soon()
+    await asyncio.sleep(35.0)
+    assert outside.asked == [0.0, 30.0]
+    detach()
 
 
 @scenario
