@@ -1,4 +1,4 @@
-"""Own the processes of one plane, and kill them the moment their owner is gone, however it went.
+"""Owns the processes of one plane, and kills them as soon as their owner ends, for whatever reason.
 
 Run as a program by `processes.Processes`, in a session of its own so that neither Ctrl-C nor a SIGKILL of the owner's
 process group reaches it. It reads one JSON command a line on standard input and answers each with one JSON line:
@@ -10,9 +10,9 @@ process group reaches it. It reads one JSON command a line on standard input and
     {"do": "keep"}                           -> {}                          do not remove the folders at the end
     anything that fails                      -> {"error"}
 
-End of file on standard input means that the owner closed it or died: what still runs is killed and the folders given as
-arguments are removed. A pipe is used because it ends with the process that holds it, whatever thread made it and on
-every Unix; PR_SET_PDEATHSIG follows the creating thread and exists on Linux alone.
+End of file on standard input means that the owner closed it or died: running processes are killed and the folders given
+as arguments are removed. A pipe works on every Unix and closes when the process that holds it ends, whatever thread
+created it; PR_SET_PDEATHSIG depends on the creating thread and exists only on Linux.
 
 Standard library only, and nothing of windlass: it is run with `-I -S` to start fast.
 """
@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from typing import Any
 
 OWNER_CHECK_SECONDS = 1.0
-"""How often to look whether the owner lives: a child that it forked may hold the pipe open for ever."""
+"""Seconds between checks that the owner lives: a child that it forked may keep the pipe open for ever."""
 
 
 class Supervisor:
@@ -63,7 +63,7 @@ class Supervisor:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                # A group of its own, so that what it may have started goes with it.
+                # A group of its own, so that its child processes are killed with it.
                 process_group=0,
             )
         self._children[name] = child
@@ -87,12 +87,12 @@ class Supervisor:
 
 
 def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    # Not after the child was reaped: its number may be somebody else's group by then.
+    # Not after the child was reaped: its id may belong to another group by then.
     if child.returncode is None:
         try:
             os.killpg(child.pid, number)
         except (ProcessLookupError, PermissionError):
-            # Gone, or (macOS says it this way) a zombie that nobody reaped yet.
+            # Already ended, or (on macOS) a zombie that was not reaped yet.
             return
 
 
@@ -122,7 +122,7 @@ def _commands(owner: int) -> Iterator[dict[str, Any]]:
 
 def main(owner: int, folders: list[str]) -> None:
     """Serve `owner`, a process id, until it is gone."""
-    # A polite kill of this process must not orphan its children either.
+    # SIGTERM to this process must not orphan its children either.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     supervisor = Supervisor(folders)
     try:

@@ -1,4 +1,4 @@
-"""What one can do with a running plane without owning it: kubeconfigs, set-up of objects and CRDs, the audit log.
+"""Uses a running plane without owning it: kubeconfigs, set-up of objects and CRDs, the audit log.
 
 Blocking; `windlass.testing.ControlPlane` offers the same to asyncio.
 """
@@ -18,18 +18,18 @@ from windlass.testing.plane.waiting import wait_for
 
 FIELD_MANAGER = "windlass-testing"
 KNOWN_SECONDS = 30.0
-"""How long to look for a kind that nobody here has applied a CRD of: it may be on its way, or misspelt."""
+"""How long to look for a kind whose CRD was not applied here: it may still be coming, or be misspelt."""
 
 SETTLE_SECONDS = 180.0
-"""How long the control plane may take for what it does by itself: a kind to be served after its CRD was applied, a new
-namespace to get its ServiceAccount. It is a second, but a minute after the API server was away for one."""
+"""How long to wait for the control plane to serve a kind after its CRD was applied, or to create the ServiceAccount of
+a new namespace. Usually it takes a second, but a minute after the API server was down for one."""
 
 Document = Mapping[str, Any]
 """A Kubernetes object as JSON or YAML holds it."""
 
 
 class BlockingAccess:
-    """A running plane that somebody else owns."""
+    """A running plane that another object or process owns."""
 
     def __init__(self, connection: Connection | None) -> None:
         self._connection = connection
@@ -38,7 +38,7 @@ class BlockingAccess:
 
     @property
     def connection(self) -> Connection:
-        """How to reach the plane; NotRunning if it is not there."""
+        """How to reach the plane. Raises NotRunning if it does not run."""
         if self._connection is None:
             raise NotRunning("the control plane is not running: use it inside `with`, or call start() first")
         return self._connection
@@ -50,7 +50,7 @@ class BlockingAccess:
 
     @property
     def audit(self) -> AuditLog:
-        """What the API server was asked so far."""
+        """The requests to the API server so far."""
         return AuditLog(self.connection.logs / "audit.log")
 
     def kubeconfig(self, user: str = ADMIN) -> Path:
@@ -79,14 +79,14 @@ class BlockingAccess:
 
     @property
     def rest(self) -> Rest:
-        """Plain requests as admin, for what the methods here do not cover."""
+        """Plain requests as admin, for anything that the methods here do not cover."""
         connection = self.connection
         if self._rest is None:
             self._rest = Rest(connection.url, ca_file=connection.ca_file, token=connection.tokens[ADMIN])
         return self._rest
 
     def apply(self, *documents: Document) -> list[dict[str, Any]]:
-        """Server-side apply each document in order and return what the server made of it.
+        """Server-side apply each document in order and return the resulting objects.
 
         Waits for the kinds to be served. A namespaced object without a namespace goes to `default`.
         """
@@ -181,7 +181,7 @@ class BlockingAccess:
             raise NotServed(f"CRD {name} was not established within {SETTLE_SECONDS:.0f} s: {last.get('status')}")
 
     def _wait_until_served(self, crd: Document) -> None:
-        """Established comes a moment before the first request is answered and before discovery knows; ask both."""
+        """Check requests and discovery: both may work a moment later than the condition Established."""
         spec = crd["spec"]
         for version in (version["name"] for version in spec["versions"] if version["served"]):
             path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}?limit=1"

@@ -1,6 +1,6 @@
-"""Read what the API server was asked, by whom: the audit log that every plane writes.
+"""Reads the audit log of a plane: the requests to the API server and their users.
 
-A test can prove with it that a controller uses the permissions that it was granted, and no others.
+With it a test can prove that a controller uses exactly the permissions that it was granted.
 """
 
 import json
@@ -15,7 +15,7 @@ POLICY = {
     "omitStages": ["RequestReceived"],
     "rules": [{"level": "Metadata"}],
 }
-"""Who asked for what, without bodies: enough to know the verbs, cheap enough to be always on."""
+"""Logs the requests without bodies: enough to know the verbs, and cheap enough to be always on."""
 
 
 @dataclass(frozen=True, order=True)
@@ -41,7 +41,7 @@ class AuditLog:
         """
         with self.path.open(encoding="utf-8") as lines:
             for line in lines:
-                # Decoding is what costs, in a log of 100 MB; the text tells most of the others apart.
+                # Decoding a log of 100 MB is slow; a search in the text skips most lines of other users.
                 if user is not None and json.dumps(user) not in line:
                     continue
                 # The server may be in the middle of writing the last one.

@@ -1,8 +1,8 @@
-"""The command lines of the plane's processes: what a small, honest API server for tests needs and nothing else.
+"""Builds the command lines of the plane's processes.
 
 The API server makes its own serving certificate in `pki/` (there is no openssl and no cryptography library here). Its
-private key is at hand before anything else needs one, so it also signs service account tokens and serves the webhook
-port of Cluster API core, which nothing calls. One key for everything is fine on a loopback that lives for minutes.
+private key also signs service account tokens and serves the webhook port of Cluster API core, which nothing calls. One
+key for everything is acceptable on loopback, for some minutes.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ CONTROLLERS = (
     "validatingadmissionpolicy-status-controller",
     "clusterrole-aggregation-controller",
 )
-"""The controllers that run: those whose absence a user would notice as the API server not working. No workloads."""
+"""The controllers that run: without them the API server would seem broken to a user. None runs workloads."""
 
 CLUSTER_API_GROUPS = (
     "addons.cluster.x-k8s.io",
@@ -53,7 +53,7 @@ class Ports:
 
 @dataclass(frozen=True)
 class Commands:
-    """Builds the command lines from where things lie."""
+    """Builds the command lines from the folders, programs and ports of a plane."""
 
     assets: Assets
     ports: Ports
@@ -80,7 +80,7 @@ class Commands:
         return f"http://127.0.0.1:{self.ports.etcd}"
 
     def etcd(self) -> list[str | Path]:
-        """etcd without fsync: what it holds need not survive the machine."""
+        """etcd without fsync: its data need not survive a crash of the machine."""
         peer = f"http://127.0.0.1:{self.ports.etcd_peer}"
         return [
             self.assets.program(ETCD),
@@ -141,7 +141,7 @@ class Commands:
     def cluster_api_core(
         self, *, kubeconfig: Path, webhook_certificates: Path, flags: Sequence[str]
     ) -> list[str | Path]:
-        """The Cluster API core manager; its admission webhooks are served but nobody is told of them."""
+        """The Cluster API core manager; it serves its admission webhooks, but none is registered."""
         return [
             self.assets.program(CLUSTER_API_CORE),
             f"--kubeconfig={kubeconfig}",

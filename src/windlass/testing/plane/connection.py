@@ -1,4 +1,4 @@
-"""How to reach a running plane: a value that can be handed to another process."""
+"""The address and tokens of a running plane, as a value that can be passed to another process."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ ADMIN = "admin"
 
 @dataclass(frozen=True)
 class Connection:
-    """The address of a plane's API server and the means to get in.
+    """The address of a plane's API server, and its credentials.
 
     `tokens` maps user names to bearer tokens; `directory` holds `logs/`, `kubeconfigs/` and `pki/`.
     """

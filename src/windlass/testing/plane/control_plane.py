@@ -1,4 +1,4 @@
-"""Start, disturb and stop the real etcd, kube-apiserver, kube-controller-manager and, if wanted, Cluster API core.
+"""Starts, disturbs and stops a real etcd, kube-apiserver, kube-controller-manager and, if wanted, Cluster API core.
 
 Blocking; `windlass.testing.ControlPlane` offers the same to asyncio.
 """
@@ -97,13 +97,13 @@ class BlockingControlPlane(BlockingAccess):
             try:
                 return self._start(assets)
             except _PortTaken as taken:
-                # Somebody bound the port between our look and the start. Try others.
+                # Another process took the port between our check and the start. Try others.
                 if attempt == _START_ATTEMPTS:
                     raise StartFailed(str(taken)) from None
         raise AssertionError("unreachable")
 
     def stop(self) -> None:
-        """End all processes in order, politely and then not, and remove the folders. Does nothing if not running."""
+        """End all processes in order (SIGTERM, then SIGKILL) and remove the folders. Does nothing if not running."""
         processes, self._processes = self._processes, None
         if processes is None:
             return
@@ -137,8 +137,8 @@ class BlockingControlPlane(BlockingAccess):
     def compact(self) -> int:
         """Make etcd forget every revision but the present one; returns that revision.
 
-        By itself clients notice nothing: watches, continue tokens and exact resource versions are served from the API
-        server's memory. Once it restarts, all of them get 410; `forget_history` does both.
+        Clients notice nothing at first: the API server serves watches, continue tokens and exact resource versions from
+        memory. After a restart it answers 410 to all of them; `forget_history` does both.
         """
         etcd = Rest(self._built.etcd_url)
         any_key = base64.b64encode(b"\0").decode()
@@ -227,7 +227,7 @@ class BlockingControlPlane(BlockingAccess):
     def _start_controller_manager(self, built: Commands) -> None:
         kubeconfig = self.kubeconfig("system:kube-controller-manager")
         self._run(CONTROLLER_MANAGER, built.controller_manager(kubeconfig=kubeconfig), built)
-        # Its health is good before its controllers work; an object that one of them makes tells the truth.
+        # It reports healthy before its controllers work, so wait for an object that one of them creates.
         account, rest = "/api/v1/namespaces/default/serviceaccounts/default", self.rest
         self._wait_until_ready(CONTROLLER_MANAGER, lambda: found(rest, account) is not None, built)
 

@@ -1,4 +1,4 @@
-"""The control plane for asyncio: each method runs its blocking twin in a thread, so objects belong to no event loop."""
+"""The control plane for asyncio: each method runs its blocking twin in a thread, so objects need no event loop."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from windlass.testing.plane.control_plane import BlockingControlPlane
 
 
 class PlaneAccess:
-    """A running plane, as a test sees it; somebody else starts and stops it.
+    """A running plane for tests, which do not start or stop it.
 
     `blocking` is the same plane for code without an event loop.
     """
@@ -45,7 +45,7 @@ class PlaneAccess:
 
     @property
     def audit(self) -> AuditLog:
-        """What the API server was asked so far, and by whom."""
+        """The requests to the API server so far, and their users."""
         return self._access.audit
 
     def kubeconfig(self, user: str = ADMIN) -> Path:

@@ -1,4 +1,4 @@
-"""The CRDs of kinds that Windlass works with and does not own, made fit for a plane without conversion webhooks.
+"""The CRDs of kinds that Windlass uses but does not own, adapted to a plane without conversion webhooks.
 
 | group | from |
 |---|---|
@@ -7,8 +7,8 @@
 | infrastructure.cluster.x-k8s.io, other providers | `windlass/testing/crds/*.yaml`, our own |
 | machine.openshift.io, config.openshift.io | the module `github.com/openshift/api`, all feature gates on |
 
-Those out of modules are the projects' real ones, so that our own idea of a schema is not the judge of our own code.
-A module is loaded when one of its groups is first asked for.
+CRDs from modules are the projects' real ones, so that tests do not check our code against our own schemas. A module is
+loaded when one of its groups is first requested.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 class _Module:
     """A part, the API groups whose CRDs it holds, and labels that the project's kustomization adds to them.
 
-    Cluster API core reads from such a label which version of a provider's kind follows which contract.
+    From such a label Cluster API core reads the contract version that a version of a provider's kind follows.
     """
 
     part: Part
@@ -45,7 +45,7 @@ _GROUPS = frozenset([INFRASTRUCTURE, *(group for module in _MODULES for group in
 
 
 def documents(*groups: str) -> list[dict[str, Any]]:
-    """The CRDs of `groups`, or of all groups if none is named; raises ValueError for a group that we have not."""
+    """The CRDs of `groups`, or of all groups if none is named; raises ValueError for an unknown group."""
     if absent := set(groups) - _GROUPS:
         raise ValueError(f"no CRDs here for {', '.join(sorted(absent))}: apply your own with apply_crds()")
     wanted = frozenset(groups) or _GROUPS
@@ -62,7 +62,7 @@ def _from(wanted: frozenset[str]) -> Iterator[dict[str, Any]]:
 
 
 def _fit(crd: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
-    """Without its conversion webhook a CRD can serve one version truthfully: the one that it stores."""
+    """`crd` serving only its storage version: without its conversion webhook it cannot serve others correctly."""
     spec = crd["spec"]
     spec.pop("conversion", None)
     for version in spec["versions"]:

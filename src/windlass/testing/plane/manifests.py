@@ -1,4 +1,4 @@
-"""Read Kubernetes objects from YAML files."""
+"""Reads Kubernetes objects from YAML files."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

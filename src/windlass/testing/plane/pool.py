@@ -1,7 +1,7 @@
-"""Planes by name that outlive the tests they were started for: alive and cleared each time they are asked for.
+"""Reuses planes by name: each request returns a plane that runs and is cleared.
 
-A plane costs seven seconds of CPU with the CRDs of all sides, and some more as long as it runs. Tests that kill it or
-write cluster-scoped objects cannot share it with tests that run at the same time, but with those that ran before.
+A plane costs seven seconds of CPU to start with the CRDs of all sides, and some CPU while it runs. Tests that kill it
+or write cluster-scoped objects cannot share it with concurrent tests, but they can reuse that of earlier tests.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,10 +40,10 @@ class PlanePool:
         core_flags: Sequence[str] = (),
         crds: Sequence[str] = (),
     ) -> ControlPlane:
-        """The plane of this name, running, with nothing of what `clear` takes away.
+        """The plane of this name, running and cleared (see `clear`).
 
-        How it is made counts the first time; of `crds`, groups of `install_foreign_crds`, those are added that are
-        missing.
+        The arguments of the first call decide how it is made. Missing groups of `crds` (see `install_foreign_crds`) are
+        added in each call.
         """
         if (plane := self._planes.get(name)) is None:
             plane = BlockingControlPlane(
@@ -66,7 +66,7 @@ class PlanePool:
         return ControlPlane.around(plane)
 
     def stop(self, name: str) -> None:
-        """Stop that plane, if it was started: nobody will use it for now."""
+        """Stop that plane if it was started."""
         if (plane := self._planes.pop(name, None)) is not None:
             del self._crds[name]
             plane.stop()

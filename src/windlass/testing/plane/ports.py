@@ -1,9 +1,9 @@
-"""Pick loopback ports that are free now and likely to stay so while a process starts, or restarts, on them."""
+"""Picks loopback ports that are free, and likely to stay free while a process starts or restarts on them."""
 
 import random
 import socket
 
-# Below the range that Linux (32768) and macOS (49152) hand out to outgoing connections, so that no client of anybody
+# Below the range that Linux (32768) and macOS (49152) use for outgoing connections, so that no outgoing connection
 # takes the port of an API server that is being restarted.
 _RANGE = range(20_000, 32_000)
 

@@ -1,4 +1,4 @@
-"""The owner's end of the supervisor: start, stop and look at the processes of one plane."""
+"""The supervisor's client: starts, stops and checks the processes of one plane."""
 
 import contextlib
 import json
@@ -31,7 +31,7 @@ class Processes:
                 [sys.executable, "-I", "-S", _SUPERVISOR, str(os.getpid()), *map(str, folders)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                # Not our own standard error: who reads that to its end would wait for the plane to end.
+                # Not our own standard error: a reader of that would wait until the plane ends.
                 stderr=complaints,
                 start_new_session=True,
             )

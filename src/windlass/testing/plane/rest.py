@@ -1,4 +1,4 @@
-"""The few HTTP requests that a plane makes to bring itself up; standard library, blocking, a connection per thread.
+"""Sends the few HTTP requests that a plane needs to start; standard library, blocking, a connection per thread.
 
 Not a Kubernetes client: controllers under test bring their own.
 """

@@ -1,4 +1,4 @@
-"""The folders of one plane: one for logs and credentials on disk, one for etcd's data in memory where there is some."""
+"""Creates the folders of one plane: logs and credentials on disk, etcd's data on tmpfs if there is room."""
 
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""One plane for several processes: its owner starts it when the first of them asks, over a Unix socket."""
+"""Shares one plane between processes: its owner starts it when the first process asks over a Unix socket."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ class SharedPlane:
         self.connection: Connection | None = None
 
     def start(self) -> Connection:
-        """How to reach the plane, started now if need be. A start that failed is not tried again: it fails the same."""
+        """How to reach the plane, which is started if necessary. A failed start is not retried; it raises again."""
         with self._lock:
             if self._failure is not None:
                 raise self._failure

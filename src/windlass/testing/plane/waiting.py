@@ -1,4 +1,4 @@
-"""Wait for a condition with a deadline; the one way in which anything here waits."""
+"""Waits for a condition with a deadline; all waiting in this package uses it."""
 
 import time
 from collections.abc import Callable
