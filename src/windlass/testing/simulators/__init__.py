@@ -1,8 +1,7 @@
-"""Simulators: small stand-ins for the actors that a test or the demo cannot have.
+"""Simulators of the controllers and the cloud that a test or the demo cannot run.
 
-There is no package of the Machine API operator to run, and no cloud. What these actors would write into the API server
-is played here, by controllers on Windlass's own runtime whose decisions are pure. None of them is the real thing, none
-makes a machine anywhere, and none belongs on a cluster that people use.
+They are controllers on Windlass's own runtime with pure decisions. They write to the API server what the real
+controllers would write. They create no machines, and must never run on a cluster that people use.
 
 | simulator | plays | as far as |
 |---|---|---|
@@ -12,8 +11,9 @@ makes a machine anywhere, and none belongs on a cluster that people use.
 | `infrastructure_cluster_simulator` | infrastructure provider | control plane endpoint, ready |
 | `cluster_bootstrap_simulator` | installer | kubeconfig Secret, ControlPlaneInitialized |
 
-Nothing drains. Both who make instances take over one that a machine names already, and keep a record of each
-(`windlass.testing.simulators.instances`), by which a test sees whether one was lost, doubled, or fought over.
+Nothing drains. The two simulators that create instances take over an instance that a machine already names. They record
+each instance (`windlass.testing.simulators.instances`), so a test can see whether one was lost, doubled, or used by
+both sides at once.
 
     from windlass.testing.simulators import infrastructure_machine_simulator
     from windlass.testing.simulators.platforms import OPENSTACK

@@ -1,4 +1,4 @@
-"""How old an object is: simulated instances take their time, and time is a property of the object, not of a process."""
+"""Computes delays of simulated instances from the age of an object, so that they survive a restart of the simulator."""
 
 from datetime import datetime
 

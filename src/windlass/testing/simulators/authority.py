@@ -1,8 +1,8 @@
-"""What the Machine API's controllers do before anything else: find out whether they are in charge of an object.
+"""Simulates the first step of the Machine API's controllers: check whether they are authoritative for an object.
 
 | status.authoritativeAPI | what they do |
 |---|---|
-| empty | fill it from spec (unless `fills_authority` is off: then somebody else must), and nothing else |
+| empty | fill it from spec (unless `fills_authority` is off: then another program must), and nothing else |
 | ClusterAPI, Migrating | condition `Paused` True, reason AuthoritativeAPINotMachineAPI, and nothing else |
 | MachineAPI | condition `Paused` False, reason AuthoritativeAPIMachineAPI, severity Info; then their work |
 
@@ -49,7 +49,7 @@ def standing_still(found: Authoritative, *, fills_authority: bool, now: datetime
 
 
 def status(found: Authoritative, fields: Mapping[str, Any], *, now: datetime) -> Merge:
-    """`fields`, and whether the Machine API's controllers are paused. A field that is None goes."""
+    """`fields`, and whether the Machine API's controllers are paused. A field that is None is removed."""
     observed: dict[str, Any] = dict(found.tree.get("status") or {})
     paused = paused_condition(found.object.status.authoritative_api)
     conditions = put(observed.get("conditions") or [], paused, now=now)

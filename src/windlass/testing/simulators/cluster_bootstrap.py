@@ -1,8 +1,9 @@
-"""Play the installer of a cluster: Cluster API core gets a kubeconfig, and learns that there is a control plane.
+"""Simulates the installer of a cluster: creates the kubeconfig Secret for Cluster API core, and sets
+ControlPlaneInitialized.
 
-Cluster API core looks at a Machine's Node only once its Cluster has ControlPlaneInitialized, and looks again only at
-the Machine's next event. On OpenShift other controllers see to both before the first Machine exists; so should a test:
-wait for ControlPlaneInitialized before Machines are made.
+Cluster API core looks up a Machine's Node only after its Cluster has ControlPlaneInitialized, and then only at the
+Machine's next event. On OpenShift other controllers do both before the first Machine exists. A test must do the same:
+wait for ControlPlaneInitialized before it creates Machines.
 """
 
 import base64
@@ -90,7 +91,7 @@ def _secret(cluster: Present[capi.Cluster], kubeconfig: bytes) -> Create:
 def _initialized(cluster: Present[capi.Cluster], *, now: datetime) -> Merge | None:
     status: dict[str, Any] = dict(cluster.tree.get("status") or {})
     conditions: list[dict[str, Any]] = [dict(one) for one in status.get("conditions") or []]
-    # Whoever said so first is believed: Cluster API core has a reason of its own.
+    # An existing True is kept: Cluster API core sets the condition with its own reason.
     if not is_true(conditions, CONDITION):
         conditions = put(conditions, tree(condition(CONDITION, True, "SimulatedControlPlane")), now=now)
     initialization = {**(status.get("initialization") or {}), "controlPlaneInitialized": True}

@@ -1,4 +1,4 @@
-"""Play the infrastructure provider for a cluster: an endpoint for its control plane, and that it is ready.
+"""Simulates the infrastructure provider for a cluster: sets the control plane endpoint and the ready status.
 
 | infrastructure cluster | what the simulator does |
 |---|---|

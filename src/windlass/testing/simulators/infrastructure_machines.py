@@ -1,4 +1,4 @@
-"""Play the infrastructure provider for one machine, and the kubelet that would start on it.
+"""Simulates the infrastructure provider of machines, and the kubelets that would start on them.
 
 | infrastructure machine | what the simulator does |
 |---|---|
@@ -11,8 +11,8 @@
 | its instance was deleted behind its back | nothing: providers do not make a second one |
 | being deleted | deletes instance and Node, then its finalizer comes off |
 
-The workload cluster is the API server itself: control plane and Nodes live in one. That a Machine may name the
-instance is how those of OpenStack come over from the Machine API: on a real cloud the provider finds a server by name.
+The workload cluster is the API server itself: it has both the control plane's objects and the Nodes. A Machine may name
+the instance so that OpenStack instances can come from the Machine API; a real provider finds the server by name.
 """
 
 from datetime import datetime
@@ -41,7 +41,7 @@ _SIDE: Final[Side] = "ClusterAPI"
 class InfrastructureSnapshot(Struct, frozen=True, kw_only=True):
     """An infrastructure machine, its instance, the Node of its name, and how long things take.
 
-    `instance` is the ID of the instance that is its own or would be; `named`: something said so, it was not made up.
+    `instance` is the ID of its current or future instance; `named`: an object names this ID, it was not generated.
     """
 
     platform: SimulatedPlatform

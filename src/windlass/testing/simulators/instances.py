@@ -1,8 +1,8 @@
-"""The simulated cloud: a record of every instance that was ever made, and of who acted on it, when.
+"""The simulated cloud: records every instance, and which side acted on it when.
 
-Both the simulated Machine API and the simulated infrastructure provider make and delete instances, and an instance can
-pass from one to the other. So what happened to it is kept where neither can forget it: in a ConfigMap named by its ID,
-which stays when the instance is gone. A test that moves authority to and fro asks it afterwards:
+The simulated Machine API and the simulated infrastructure provider both create and delete instances, and an instance
+can pass from one to the other. So its history is in a ConfigMap named by its ID, which stays when the instance is
+deleted. A test that moves authority back and forth reads it afterwards:
 
     for instance in await instances(client, namespace="openshift-cluster-api"):
         assert instance.alive                        # nobody deleted it
@@ -16,8 +16,8 @@ which stays when the instance is gone. A test that moves authority to and fro as
 | let go | the holder, when it finds itself paused, before it says so in a condition |
 | deleted | the side that is unpaused, when the machine is deleted |
 
-Entries are written with the resourceVersion of the record as it was seen live, so none is based on an old state. The
-provider of OpenStack has no way to say that it stands still, so there the Machine API waits until it has let go.
+Entries are written with the resourceVersion of a live read of the record, so none is based on stale state. The provider
+of OpenStack cannot report that it is paused, so there the Machine API waits until it has released the instance.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ from windlass.kube.object import Object
 from windlass.kube.verbs import Api
 
 NAMESPACE: Final = "openshift-cluster-api"
-"""Where the records are, unless a simulator is told otherwise. All that share a cloud must be told the same."""
+"""The default namespace of the records. All simulators that share a cloud must use the same one."""
 
 SELECTOR: Final = "simulators.windlass.dev/instance"
 """Label of the records."""
@@ -84,7 +84,7 @@ class Instance(Struct, frozen=True, kw_only=True):
 
     @property
     def hands(self) -> tuple[str, ...]:
-        """Whose it was, one after the other."""
+        """The sides that held the instance, in order."""
         return tuple(entry.side for entry in self.entries if entry.what in ("created", "imported", "taken"))
 
 
@@ -129,12 +129,12 @@ def gone(record: Seen[InstanceRecord]) -> bool:
 
 
 def held_by_other(record: Seen[InstanceRecord], side: Side) -> bool:
-    """Whether the other side has not let go of it. Who would act all the same should look twice."""
+    """Whether the other side has not released the instance yet."""
     return isinstance(record, Present) and record.object.data.get("holder", "") not in ("", side)
 
 
 def hold(record: Seen[InstanceRecord], to: Target, *, machine: str, side: Side, named: bool, now: datetime) -> Action:
-    """Make the instance this side's: create it, or take it over. Not needed if it is already.
+    """Create the instance for this side, or take it over. Not needed if this side holds it already.
 
     `to` is the target of the record. `named`: the machine has its ID already, so it must exist even if it is not
     recorded.

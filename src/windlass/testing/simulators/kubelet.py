@@ -1,4 +1,4 @@
-"""Play the kubelet of a simulated instance: the Node that registers when it has booted, and says that it is ready."""
+"""Simulates the kubelet of an instance: registers its Node after the boot, and sets it Ready."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Play the Machine API's machine controller: the life of a machine, from its instance to its Node and to its end.
+"""Simulates the Machine API's machine controller: from the creation of an instance to its Node and its deletion.
 
 While the Machine API is not authoritative it lets go of the instance, says so (`Paused`, see `authority`) and does
 nothing else, also while the Machine is being deleted. While it is:
@@ -126,7 +126,7 @@ def decide_machine(seen: MachineApiSnapshot, *, now: datetime) -> Plan:
         return Plan((), Retry("the record of its instance cannot be read"))
     if not in_charge(machine):
         still = standing_still(machine, fills_authority=seen.fills_authority, now=now)
-        # Before it says that it is paused: whoever waits for that may act at once.
+        # Before it reports Paused: the other side may act as soon as it sees that.
         return Plan.of(instances.let_go(seen.record, side=_SIDE, now=now), *still.actions).then(still.next)
     if not seen.platform.reports_paused and instances.held_by_other(seen.record, _SIDE):
         held = RequeueAfter(_PATIENCE, "the infrastructure provider has not let go of the instance")

@@ -1,4 +1,4 @@
-"""Play the Machine API's MachineSet controller: as many Machines from the template as `spec.replicas` says.
+"""Simulates the Machine API's MachineSet controller: keeps `spec.replicas` Machines of the template.
 
 While the Machine API is not authoritative it stands still (see `authority`). While it is:
 
@@ -121,7 +121,7 @@ def _is_ready(machine: Present[mapi.Machine]) -> bool:
 
 
 def _worth(machine: Present[mapi.Machine]) -> tuple[bool, bool, int, str]:
-    """What is deleted first sorts first."""
+    """The sort key of deletion: Machines that are deleted first sort first."""
     born = datetime.fromisoformat(machine.metadata.creation_timestamp or "1970-01-01T00:00:00Z")
     marked = DELETE_FIRST in machine.metadata.annotations
     return (not marked, _is_ready(machine), -int(born.timestamp()), machine.metadata.name)

@@ -1,7 +1,7 @@
-"""The platforms whose infrastructure provider can be played: their kinds, and what an instance looks like there.
+"""The platforms that can be simulated: their kinds, and the fields of an instance on each.
 
-Everything about an instance follows from its ID, and that from the uid of the object it was made for. So a simulator
-which is killed and started again goes on with the same instances, and whoever takes one over says the same of it.
+All fields of an instance are derived from its ID, and the ID from the uid of the object it was created for. So a
+simulator that is restarted goes on with the same instances, and a side that takes one over reports the same fields.
 """
 
 import hashlib

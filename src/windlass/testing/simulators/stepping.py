@@ -1,4 +1,4 @@
-"""Let a controller act on the in-memory model, where nothing runs by itself: once over everything it watches.
+"""Steps a controller on the in-memory model, where nothing runs by itself: processes everything that it watches once.
 
 from windlass.testing.simulators.stepping import actor
 
