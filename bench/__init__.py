@@ -1,9 +1,9 @@
-"""Benchmarks: what Windlass costs beside the bare protocol, controller-runtime and kopf, on one machine in one run.
+"""Benchmarks that compare Windlass with the bare protocol, controller-runtime and kopf, on one machine in one run.
 
     python -m bench                     all tables
     python -m bench mirror -n 200       one of them, smaller
 
-README.md says how things are measured; RESULTS.md what came out.
+README.md describes the method; RESULTS.md has the results.
 
 | module | what it holds |
 |---|---|
@@ -14,8 +14,8 @@ README.md says how things are measured; RESULTS.md what came out.
 | `widgets*`, `controller_runtime/` | the trivial controller, once for each contestant |
 | `machines` | Machines on AWS, as a cluster has them in the API that is authoritative |
 | `in_sync` | the same in both APIs, thousands of them at once |
-| `paused` | those who say that a machine is paused |
-| `arena`, `requests`, `contestant` | the control plane, what it was asked, and who asks |
-| `installed` | programs that are built or installed for the occasion, kept in the cache |
-| `machine`, `tables` | the computer and its noise; how results are written down |
+| `paused` | the controllers that report `Paused` |
+| `arena`, `requests`, `contestant` | the control plane, the requests to it, and the program that is measured |
+| `installed` | programs that are built or installed on first use, kept in the cache |
+| `machine`, `tables` | the computer and its noise; the format of results |
 """

@@ -1,8 +1,8 @@
-"""Where it is measured: one control plane, and the hands that fill it with objects.
+"""Runs the control plane of a benchmark and fills it with objects.
 
-Contestants have a user each, so that the audit log tells who did what; all may do everything and none is subject to
-the server's fairness, so that they differ in nothing but themselves. Every run has namespaces of its own: objects are
-fresh, and what earlier runs left is never listed or watched again.
+Each contestant has its own user, so that the audit log separates their requests. All have full rights and are exempt
+from the server's fairness, so that only the contestants differ. Every run has its own namespaces with new objects, so
+objects of earlier runs are never listed or watched again.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ EXEMPT = "system:serviceaccount:windlass-system:windlass-machine-sync"
 """Windlass as the user that its admission policies exempt."""
 USERS = ("windlass", EXEMPT, "paused", "raw", "controller-runtime", "kopf-event", "kopf-create", SEED)
 RECORDED = "recorded"
-"""The word that namespaces begin with whose requests are kept with their bodies."""
+"""The prefix of namespaces whose requests are logged with their bodies."""
 
 _HANDS = 24
 _RECORDED_NAMESPACES = [RECORDED, f"{RECORDED}-mapi", f"{RECORDED}-capi"]

@@ -1,4 +1,4 @@
-"""From cold: a contestant from the start of its process until every object is as it should be.
+"""Measures a cold start: a contestant from the start of its process until every object is as it should be.
 
 | figure | how it is taken |
 |---|---|
@@ -26,7 +26,7 @@ LONGEST = 900.0
 
 @dataclass(frozen=True)
 class Entry:
-    """Who runs, and how it is started. `user` is its name in the audit log, `extra` goes into its environment."""
+    """A contestant and its command. `user` is its name in the audit log, `extra` goes into its environment."""
 
     name: str
     user: str
@@ -36,7 +36,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Run:
-    """What came of it. `requests` are all that it sent."""
+    """The result of one run. `requests` are all that the contestant sent."""
 
     name: str
     objects: int

@@ -1,4 +1,4 @@
-"""A program that is measured: started as a user would start it, looked at from outside."""
+"""Runs a program that is measured: started as a user would start it, and observed from outside."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
-"""The first list of a large kind: how long a process takes it in, and how long its event loop stands still meanwhile.
+"""Measures the first list of a large kind: how long a process takes to read it, and how long its event loop is blocked.
 
-A loop that stands still renews no Lease and answers no probe. The server is a process of its own that has its answer
+A blocked loop renews no Lease and answers no probe. The server is a process of its own that has its answer
 ready; the contestant is a process of its own too, with a manager, one controller with three indexes that decode, and
 16 workers that find nothing to do. A task that asks for a turn all the time measures what is computed between two.
 

@@ -1,6 +1,6 @@
-"""A fleet in sync, half of it under each authority: what a restart and resyncs cost, in time, memory and requests.
+"""Measures restarts and resyncs of a fleet in sync, half of it under each authority: time, memory and requests.
 
-It is made in bulk (`in_sync`), and Windlass looks at it once before anything counts.
+The fleet is created in bulk (`in_sync`), and Windlass processes it once before the measurement.
 """
 
 import asyncio

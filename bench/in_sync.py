@@ -1,7 +1,7 @@
-"""Machines in sync, made in bulk: Windlass mirrors one of each MachineSet, of which the others are copies.
+"""Creates Machines in sync in bulk: Windlass mirrors one of each MachineSet, and the others are copies of it.
 
-To mirror thousands takes many minutes of the API server's time, and is measured elsewhere (`mirror`). A copy costs six
-writes. That the copies are in sync is checked by whoever measures: Windlass writes nothing when it starts.
+Mirroring thousands takes many minutes of the API server's time, and is measured elsewhere (`mirror`). A copy costs six
+writes. The benchmark checks that the copies are in sync: Windlass writes nothing when it starts.
 """
 
 import asyncio

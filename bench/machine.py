@@ -1,7 +1,7 @@
-"""The computer that measures: what it is, and what else it did meanwhile.
+"""Describes the computer, and measures the load of other processes during a run.
 
-Two cores shared with others are no laboratory. Every timed run therefore says how many cores were busy with processes
-that are not ours, and how much the hypervisor took.
+Two cores shared with others give noisy figures. Every timed run therefore reports how many cores other processes used,
+and how many the hypervisor withheld.
 """
 
 import os

@@ -5,8 +5,8 @@
 | Cluster API | both, that of Cluster API with its template | Machine and AWSMachine |
 | Machine API | that of the Machine API | Machine |
 
-They are those of a worker that runs: provider ID, addresses, Node, finalizers of their own controllers. The other
-side's is not there: to make it is Windlass's work.
+They are those of a running worker: provider ID, addresses, Node, finalizers of their own controllers. The objects of
+the other side do not exist yet: Windlass creates them.
 """
 
 import asyncio

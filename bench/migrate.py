@@ -1,7 +1,7 @@
-"""Authority over Machines on AWS moves to Cluster API, and back: from the user's first change until all are in sync.
+"""Measures migration of Machines on AWS to Cluster API and back, from the user's first change until all are in sync.
 
-Three write: the user, who changes `spec.authoritativeAPI` of every Machine at once; Windlass; and those who say that
-they are paused (`paused`). The measure of the protocol is all that the three wrote, sent again by one loop.
+Three programs write: the user, who changes `spec.authoritativeAPI` of every Machine at once; Windlass; and the program
+that reports `Paused` (`paused`). "Raw" sends the writes of all three again, in one loop.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Who is paused says so: all that a change of authority needs of the controllers of both APIs, as one small process.
+"""Reports `Paused` for the controllers of both APIs: a migration needs nothing else of them.
 
     python -m bench.paused --kubeconfig ... --machine-api-namespace ... --cluster-api-namespace ...
 
@@ -7,9 +7,8 @@
 | Machine of the Machine API | its status names another authority |
 | Machine of Cluster API, AWSMachine | it has the annotation `cluster.x-k8s.io/paused` |
 
-It shares the cores with who is measured, so it is as cheap as it can be: no cache, no queue, one patch to an object
-whose condition is not as it should be. It carries the resourceVersion that was seen; a conflict means that a newer one
-is on its way.
+It shares the cores with the measured program, so it is as cheap as possible: no cache, no queue, one patch to an object
+whose condition is wrong. The patch has the resourceVersion of the watch event; after a conflict a newer event follows.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What admission policies cost a user who updates one Machine: none, ours, and ones that are given the twins.
+"""Measures the cost of admission policies for a user who updates one Machine: none, ours, and OpenShift's design.
 
 The third design is OpenShift's: its policies are given all objects of the other API, and the API server runs a policy
 once for each object that it is given. It is rebuilt here from our own rules, so that the two differ in nothing else.

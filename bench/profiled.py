@@ -1,4 +1,4 @@
-"""Where the CPU time of a `windlass` command goes, by sampling: unlike cProfile it does not make calls dearer.
+"""Samples where a `windlass` command spends its CPU time. Unlike cProfile it does not slow calls down.
 
     python -m bench.profiled REPORT.txt run machine-sync --kubeconfig ...
 

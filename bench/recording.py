@@ -1,4 +1,4 @@
-"""From the audit log of one run of Windlass to a script that sends the very same request bodies again elsewhere."""
+"""Makes a script from the audit log of one run of Windlass; the script sends the same request bodies elsewhere."""
 
 import re
 from collections.abc import Iterable, Mapping

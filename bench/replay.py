@@ -1,4 +1,4 @@
-"""The bare protocol: recorded requests sent again by a loop around aiohttp, with nothing in between.
+"""Measures the bare protocol: sends recorded requests again in a loop around aiohttp.
 
     python -m bench.replay SCRIPT.json --in-flight 16
 

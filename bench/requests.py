@@ -1,7 +1,7 @@
-"""What the API server was asked, read from its audit log while it is written.
+"""Reads the requests to the API server from its audit log while the server writes it.
 
-Who watches a run through the API makes the server work, and on two cores that is felt. The audit log is written
-anyway, with a time of receipt and of completion for every request, in microseconds.
+Watching a run through the API would load the server, which matters on two cores. The audit log is written anyway, with
+the times of receipt and completion of every request, in microseconds.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""Scale-up: how soon a Machine of the Machine API is there after its Cluster API Machine was created.
+"""Measures the scale-up latency: from the creation of a Cluster API Machine to that of its mirror.
 
-Machines are created at a steady rate, beside many that are in sync. Both ends are times of the API server: the answer
-to the creation of one, the answer to the creation of the other. What lies between is told apart, by the same clock:
-Windlass hears of it, the API server answers the finalizers, Windlass goes on, the API server answers the creation.
+Machines are created at a steady rate, beside many that are in sync. Start and end are the API server's answers to the
+two creations. The time between is split by the same clock: until Windlass's first request arrives, until the API server
+answers the finalizers, until the next request arrives, and until the API server answers the creation.
 """
 
 import asyncio

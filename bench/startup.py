@@ -1,4 +1,4 @@
-"""The command line: how long a person waits for `windlass --help`, beside Python itself."""
+"""Measures the wall time of `windlass --help`, beside that of Python itself."""
 
 import statistics
 import subprocess

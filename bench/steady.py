@@ -1,4 +1,4 @@
-"""In sync: what resyncs and a restart ask of the API server, which should be nothing but watches and the Lease."""
+"""Measures the requests of resyncs and a restart while all is in sync: only watches and the Lease are expected."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ RESYNCS = 6
 PERIOD = 4.0
 """Seconds between resyncs: enough for all keys to rest in between."""
 LOOKS = 0.2
-"""Seconds between looks at /metrics, which counts all machines each time: not more often, or it is felt."""
+"""Seconds between reads of /metrics. Each read counts all machines, so more reads would disturb the measurement."""
 TARGET_RESTART = 3.0
 
 _RECONCILED = re.compile(
