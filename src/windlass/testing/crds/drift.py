@@ -1,7 +1,7 @@
 """Compares our Structs with a CRD: each declared field is looked up in the CRD's schema.
 
-Structs declare the fields that Windlass uses of a foreign kind. If the kind's owner renames or retypes a field, it would
-silently stay empty; this check finds it. Fields of the CRD that we do not declare are fine.
+Structs declare the fields that Windlass uses of a foreign kind. If the kind's owner renames or retypes a field, it
+would silently stay empty; this check finds it. Fields of the CRD that we do not declare are fine.
 """
 
 from collections.abc import Iterator, Mapping
