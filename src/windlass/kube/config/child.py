@@ -55,20 +55,25 @@ async def run(
     `terminal`: it shares our stdin and stderr. Otherwise it runs in a session of its own; on timeout or cancellation it
     is killed together with all processes that it started.
     """
-    transport, output = await asyncio.get_running_loop().subprocess_exec(
-        _Output,
-        *argv,
-        stdin=None if terminal else asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=None if terminal else asyncio.subprocess.PIPE,
-        env=env,
-        start_new_session=not terminal,
+    starting = asyncio.ensure_future(
+        asyncio.get_running_loop().subprocess_exec(
+            _Output,
+            *argv,
+            stdin=None if terminal else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=None if terminal else asyncio.subprocess.PIPE,
+            env=env,
+            start_new_session=not terminal,
+        )
     )
     try:
+        # Shielded, because asyncio kills only the program itself when its start is cancelled.
+        _, output = await asyncio.shield(starting)
         async with asyncio.timeout(timeout):
             await output.exited.wait()
         await _closed(output)
     finally:
+        transport, output = await starting
         if not output.exited.is_set() and not terminal:
             with suppress(ProcessLookupError):
                 os.killpg(transport.get_pid(), signal.SIGKILL)

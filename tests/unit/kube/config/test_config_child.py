@@ -3,6 +3,7 @@
 import asyncio
 import os
 import select
+import time
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,20 @@ async def test_a_cancelled_run_leaves_nothing_running(fifo: Path) -> None:
     async with asyncio.timeout(PATIENCE):
         while not started.exists():  # noqa: ASYNC110 - another process makes it
             await asyncio.sleep(0.01)
+    running.cancel()
+    await asyncio.wait([running])
+    assert nobody_reads(fifo)
+
+
+async def test_a_run_that_is_cancelled_while_it_starts_leaves_nothing_running(fifo: Path) -> None:
+    started = fifo.with_name("started")
+    running = asyncio.create_task(shell(f"cat {fifo} & touch {started}; wait"))
+    deadline = time.monotonic() + PATIENCE
+    for _ in range(2):
+        await asyncio.sleep(0)  # the process is there by now, and its pipes are not
+    while not started.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)  # noqa: ASYNC251 - the loop must stand still
     running.cancel()
     await asyncio.wait([running])
     assert nobody_reads(fifo)
