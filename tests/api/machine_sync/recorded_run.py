@@ -8,21 +8,26 @@ once ours has taken it to rest is compared with the recording by the rules of th
 import copy
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
 
-from tests.recorded.runs import Deviation, is_of_encoding, name_of, other_end, scrubbed
+from tests.recorded.runs import NOW, Deviation, is_of_encoding, name_of, other_end, scrubbed
 from windlass.api import capi, mapi
 from windlass.api import config as openshift
 from windlass.api.meta import KubernetesObject, Resource
 from windlass.kube import config
 from windlass.kube.client import Client
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.executor import Executor
 from windlass.kube.control.merge import FieldChange, changes
-from windlass.kube.control.rounds import Decide, Ending
+from windlass.kube.control.permissions import Declared
+from windlass.kube.control.reader import CacheReader
+from windlass.kube.control.rounds import Decide, Ending, reconcile
 from windlass.kube.errors import AlreadyExists, Invalid
+from windlass.kube.process.pool import CachePool
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.platforms import PLATFORMS, Platform
@@ -83,6 +88,27 @@ class Run(ABC, Generic[S]):
     @abstractmethod
     async def to_rest(self, rules: Decide[S]) -> Ending:
         """How our controller ends, whose rules are these."""
+
+    async def reconciled(self, rules: Decide[S], make: Callable[..., Controller[str, S]]) -> Ending:
+        """How one pass of the controller that `make` gives ends, with its caches filled and `rules` in its place."""
+        pool, reader = CachePool(self.client), CacheReader(self.client)
+        controller = make(reader, platform=self.platform, namespaces=self.namespaces)
+        try:
+            for watch in controller.watches:
+                cache = pool.acquire(watch)
+                reader.add(cache, watch)
+                await cache.wait_settled()
+            return await reconcile(
+                self.row["request"],
+                observe=controller.observe,
+                decide=rules,
+                executor=Executor(
+                    self.client, permits=Declared(controller.declared), ledger=pool.ledger, now=lambda: NOW
+                ),
+                now=lambda: NOW,
+            )
+        finally:
+            await pool.close()
 
     def home(self, kind: type[KubernetesObject]) -> str:
         ours = kind.RESOURCE.group == mapi.Machine.RESOURCE.group

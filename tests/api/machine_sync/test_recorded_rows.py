@@ -14,12 +14,9 @@ import pytest
 
 from tests.explore import on_one_platform_each
 from tests.recorded import machine_migrations, machines
-from tests.recorded.runs import NOW, authority_alone, recorded
-from windlass.kube.control.executor import Executor
-from windlass.kube.control.permissions import Declared
+from tests.recorded.runs import authority_alone, recorded
 from windlass.kube.control.plan import Delete, Plan
-from windlass.kube.control.reader import CacheReader
-from windlass.kube.control.rounds import Decide, Ending, reconcile
+from windlass.kube.control.rounds import Decide, Ending
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
@@ -66,7 +63,7 @@ class MachineRun(Run[MachineSnapshot]):
 
         while orphaned:
             orphaned = False
-            rest = await self._once_to_rest(noting)
+            rest = await self.reconciled(noting, machine_controller)
             await eventually(self._orphaning, lambda still: not still, what="the infra machine to go")
         return rest
 
@@ -74,17 +71,6 @@ class MachineRun(Run[MachineSnapshot]):
         kind = self.platform.infra_machine
         found = await self.client.list(kind, namespace=self.home(kind))
         return any(ORPHAN in infra.metadata.finalizers for infra in found.items)
-
-    async def _once_to_rest(self, rules: Decide[MachineSnapshot]) -> Ending:
-        reader = CacheReader(self.client)
-        controller = machine_controller(reader, platform=self.platform, namespaces=self.namespaces)
-        return await reconcile(
-            self.row["request"],
-            observe=controller.observe,
-            decide=rules,
-            executor=Executor(self.client, permits=Declared(controller.declared), now=lambda: NOW),
-            now=lambda: NOW,
-        )
 
 
 def admissible() -> Iterator[Any]:

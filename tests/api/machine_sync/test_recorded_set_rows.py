@@ -10,13 +10,9 @@ import pytest
 
 from tests.explore import on_one_platform_each
 from tests.recorded import machine_set_migrations, machine_sets
-from tests.recorded.runs import NOW, authority_alone, recorded
+from tests.recorded.runs import authority_alone, recorded
 from windlass.kube.client import Client
-from windlass.kube.control.executor import Executor
-from windlass.kube.control.permissions import Declared
-from windlass.kube.control.reader import CacheReader
-from windlass.kube.control.rounds import Decide, Ending, reconcile
-from windlass.kube.process.pool import CachePool
+from windlass.kube.control.rounds import Decide, Ending
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine_set.controller import machine_set_controller
@@ -66,25 +62,7 @@ class SetRun(Run[MachineSetSnapshot]):
         assert made.metadata.generation == wanted, made.metadata
 
     async def to_rest(self, rules: Decide[MachineSetSnapshot]) -> Ending:
-        pool = CachePool(self.client)
-        reader = CacheReader(self.client)
-        controller = machine_set_controller(reader, platform=self.platform, namespaces=self.namespaces)
-        try:
-            for watch in controller.watches:
-                cache = pool.acquire(watch)
-                reader.add(cache, watch)
-                await cache.wait_settled()
-            return await reconcile(
-                self.row["request"],
-                observe=controller.observe,
-                decide=rules,
-                executor=Executor(
-                    self.client, permits=Declared(controller.declared), ledger=pool.ledger, now=lambda: NOW
-                ),
-                now=lambda: NOW,
-            )
-        finally:
-            await pool.close()
+        return await self.reconciled(rules, machine_set_controller)
 
 
 @pytest.mark.parametrize("row", [*on_one_platform_each(recorded("machinesetsync"))])
