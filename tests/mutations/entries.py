@@ -347,9 +347,12 @@ _MIRRORING = (
         "machine_sync/machine/test_infra_machine.py",
         ("    if PAUSED_ANNOTATION not in meta.annotations:", "    if False:"),
         (
-            "tuple(finalizer for finalizer in meta.finalizers if finalizer != ORPHAN)",
+            "tuple(finalizer for finalizer in meta.finalizers if finalizer not in COLLECTORS)",
             "tuple(meta.finalizers)",
         ),
+        ("deleting=ORPHAN in theirs or not theirs,", "deleting=True,"),
+        ("deleting=ORPHAN in theirs or not theirs,", "deleting=not theirs,"),
+        ("observed=(*held, ORPHAN) if theirs else held,", "observed=held,"),
         ("marks=_marks(seen, spec) if owner is not None else {}", "marks={}"),
     ),
     *_in(

@@ -3,6 +3,7 @@
 The infrastructure provider and Cluster API core are played by hand, one step at a time, so that the order shows.
 """
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from windlass.api import capi, mapi
 from windlass.kube.errors import NotFound
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, MACHINE_API_FINALIZER, SYNC_FINALIZER
+from windlass.testing.simulators.instances import InstanceRecord
 
 from .stage import SET, Stage, eventually, finalizers, held_by_us
 
@@ -171,3 +173,57 @@ async def test_an_infra_machine_deleted_under_a_living_machine_is_said(stage: St
         there = await stage.everything("w-0")
         assert there["infra"] is not None
         assert finalizers(there["infra"]) == [SYNC_FINALIZER]
+
+
+async def somebody_deletes_the_infra_machine(stage: Stage) -> None:
+    await stage.delete(stage.infra_kind, "w-0")
+
+
+async def somebody_deletes_the_mirror_by_force(stage: Stage) -> None:
+    """Then the garbage collector deletes the infra machine."""
+    await stage.patch(capi.Machine, "w-0", {"metadata": {"finalizers": None}})
+    await stage.delete(capi.Machine, "w-0")
+
+
+async def the_infra_machine_differs(stage: Stage) -> None:
+    value = {stage.example.size: "m1.huge"}
+    await stage.patch(mapi.Machine, "w-0", {"spec": {"providerSpec": {"value": value}}})
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [somebody_deletes_the_infra_machine, somebody_deletes_the_mirror_by_force, the_infra_machine_differs],
+    ids=lambda happens: happens.__name__,
+)
+async def test_under_the_machine_api_what_an_infra_machine_owns_stays_when_it_is_made_anew(
+    stage: Stage, happens: Callable[[Stage], Awaitable[None]]
+) -> None:
+    """OpenStack's provider, which had it before, keeps the instance in an object that the infra machine owns."""
+    await stage.cluster()
+    async with stage.syncing():
+        await stage.machine_of_machine_api("w-0")
+        await stage.in_sync("w-0")
+        held = [stage.example.simulated.machine_finalizer, SYNC_FINALIZER]
+        first = await stage.patch(stage.infra_kind, "w-0", {"metadata": {"finalizers": held}})
+        owner = await stage.reference(stage.infra_kind, "w-0", controller=True)
+        server = {"metadata": {"name": "server", "ownerReferences": [owner], "finalizers": ["windlass.dev/server"]}}
+        await stage.admin.create(InstanceRecord, server, namespace=stage.namespaces.cluster_api)
+        await happens(stage)
+        await eventually(
+            lambda: stage.get(stage.infra_kind, "w-0"),
+            lambda infra: infra is not None and infra["metadata"]["uid"] != first["metadata"]["uid"],
+            what="another infra machine",
+        )
+        # By now the collector has deleted what the first one owned, or has taken it off that.
+        await eventually(
+            lambda: stage.get(InstanceRecord, "server"),
+            lambda found: (
+                found is not None
+                and ("deletionTimestamp" in found["metadata"] or not found["metadata"].get("ownerReferences"))
+            ),
+            what="seen to by the garbage collector",
+        )
+        left = await stage.get(InstanceRecord, "server")
+        assert left is not None
+        assert "deletionTimestamp" not in left["metadata"]
+        await stage.in_sync("w-0")

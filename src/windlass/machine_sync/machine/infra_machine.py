@@ -5,6 +5,7 @@
 | not there | created, paused, owned by the Cluster API Machine |
 | differs in what its provider lets one change | changed |
 | differs otherwise | deleted and, being paused, stripped of its finalizers; then created |
+| being deleted by somebody | the same; what it owns is orphaned first |
 | differs only in what the provider or the API server filled in, or in what we do not know | stays |
 | differs in what conversion makes as it did when the infra machine was given it | stays |
 
@@ -14,6 +15,7 @@ and whoever takes it over compares the whole spec once.
 
 Nothing is made anew that is not paused: its provider would take the deletion for the end of the instance. And what it
 owns does not go with it: OpenStack's provider keeps the instance in an OpenStackServer that the OpenStackMachine owns.
+Only if somebody deletes it in the foreground, the collector may be faster than we are.
 """
 
 from collections.abc import Mapping
@@ -39,6 +41,7 @@ from windlass.machine_sync.machine.propagation import claimed_metadata
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
 from windlass.machine_sync.machine.synchronized import RECREATING
 from windlass.machine_sync.mirroring import conditions, metadata
+from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
 from windlass.machine_sync.mirroring.collector import ORPHAN
 from windlass.machine_sync.mirroring.infra_spec import differing, given
 from windlass.machine_sync.mirroring.synchronized import Verdict
@@ -148,21 +151,27 @@ def _recreate(
             why="it is to be made anew, and its provider must not delete the instance",
         )
         return Ensured((pause,), RECREATING)
+    theirs = tuple(finalizer for finalizer in meta.finalizers if finalizer != SYNC_FINALIZER)
     if not found.deleting:
         kind = seen.platform.infra_machine.RESOURCE.kind
         why = f"{', '.join(change.path for change in differ)} cannot be changed on an existing {kind}"
-        # A provider that has had it may keep the instance in an object that it owns, which must not go with it.
-        had = any(finalizer != SYNC_FINALIZER for finalizer in meta.finalizers)
-        delete = Delete(target=target(found), pin=True, propagation="Orphan" if had else "", why=why)
+        delete = Delete(target=target(found), pin=True, propagation="Orphan" if theirs else "", why=why)
         return Ensured((*_announce(kind, differ, source), delete), RECREATING)
-    # Paused, its provider never takes its finalizer off.
+    orphan = Delete(
+        target=target(found),
+        propagation="Orphan",
+        deleting=ORPHAN in theirs or not theirs,
+        why="somebody deleted it otherwise, and the instance stays",
+    )
+    # Paused, its provider never takes its finalizer off. In one go with the orphaning: nothing shows when that is done.
+    held = tuple(finalizer for finalizer in meta.finalizers if finalizer not in COLLECTORS)
     off = RemoveFinalizers(
         target=target(found),
-        observed=tuple(meta.finalizers),
-        finalizers=tuple(finalizer for finalizer in meta.finalizers if finalizer != ORPHAN),
+        observed=(*held, ORPHAN) if theirs else held,
+        finalizers=held,
         why="it is made anew; the instance stays",
     )
-    return Ensured((off,), RECREATING)
+    return Ensured((orphan, off), RECREATING)
 
 
 def _announce(kind: str, differ: list[FieldChange], source: Present[mapi.Machine]) -> list[Emit]:

@@ -7,6 +7,7 @@ from windlass.api import capi, config, mapi
 from windlass.kube.control.plan import AddFinalizer, Create, Delete, Emit, Merge, Plan, RemoveFinalizers, Retry
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
+from windlass.machine_sync.mirroring.collector import ORPHAN
 from windlass.machine_sync.platforms import OPENSTACK, Platform
 
 # Tests have these from here, like the rest.
@@ -153,9 +154,12 @@ def after(plan: Plan, **case: Any) -> Tree:
                 case[side] = _patched(case[side], patch)
             case AddFinalizer() | RemoveFinalizers():
                 case[side] = _gone_if_nobody_holds(changed(case[side], metadata__finalizers=action.desired))
-            case Delete():
-                stamp = GONE["deletionTimestamp"]
-                case[side] = _gone_if_nobody_holds(changed(case[side], metadata__deletionTimestamp=stamp))
+            case Delete(propagation=propagation):
+                going = changed(case[side], metadata__deletionTimestamp=GONE["deletionTimestamp"])
+                finalizers = going["metadata"].get("finalizers", [])
+                if propagation == "Orphan" and ORPHAN not in finalizers:
+                    going = changed(going, metadata__finalizers=[*finalizers, ORPHAN])
+                case[side] = _gone_if_nobody_holds(going)
     return case
 
 
@@ -244,8 +248,9 @@ def _patched(tree: Tree, patch: Any) -> Tree:
 
 
 def _gone_if_nobody_holds(tree: Tree) -> Tree | None:
+    """The collector has nothing to orphan, and does not keep anything."""
     meta = tree["metadata"]
-    return None if meta.get("deletionTimestamp") and not meta.get("finalizers") else tree
+    return None if meta.get("deletionTimestamp") and {*meta.get("finalizers", [])} <= {ORPHAN} else tree
 
 
 def _patch(tree: Tree, patch: Any) -> None:

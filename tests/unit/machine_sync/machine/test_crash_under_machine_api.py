@@ -8,7 +8,7 @@ from msgspec import Struct
 from windlass.api import capi, capo, mapi
 from windlass.api.meta import ObjectMeta, Resource, always
 from windlass.kube.verbs import PatchType
-from windlass.testing.crash import crash_everywhere
+from windlass.testing.crash import Actor, crash_everywhere
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.garbage import collect_garbage
 
@@ -81,27 +81,43 @@ async def test_ms4_making_it_anew_where_a_provider_holds_it() -> None:
     assert synchronized(report.end[MAPI_AT_END])["status"] == "True"
 
 
-async def test_ms4_what_the_infra_machine_owns_stays_and_with_it_the_instance() -> None:
+async def losing_the_mirror(api: MemoryApi) -> None:
+    """Somebody deletes it by force, and the garbage collector what it owned."""
+    mirror, source = api.peek(capi.Machine, NAME, namespace=THEIRS), api.peek(mapi.Machine, NAME, namespace=OURS)
+    if mirror is None or source is None or "lost" in source.metadata.annotations:
+        return
+    body: Tree = {"metadata": {"finalizers": None}}
+    await api.patch(capi.Machine, NAME, body, type=PatchType.MERGE, namespace=THEIRS)
+    await api.delete(capi.Machine, NAME, namespace=THEIRS)
+    await api.patch(
+        mapi.Machine, NAME, {"metadata": {"annotations": {"lost": ""}}}, type=PatchType.MERGE, namespace=OURS
+    )
+
+
+HUGE: Tree = {"spec": {"providerSpec": {"value": {"flavor": "m1.huge"}}}}
+
+
+@pytest.mark.parametrize(
+    "happening",
+    [
+        pytest.param(patching(mapi.Machine, NAME, HUGE), id="ms4-for-its-content"),
+        pytest.param(deleting(capo.OpenStackMachine, NAME), id="ms5-somebody-deletes-it"),
+        pytest.param(losing_the_mirror, id="its-mirror-is-lost"),
+    ],
+)
+async def test_what_the_infra_machine_owns_stays_and_with_it_the_instance(happening: Actor) -> None:
     """OpenStack's provider keeps the instance in an OpenStackServer, which the OpenStackMachine owns."""
-
-    async def provided(api: MemoryApi) -> None:
-        """Once, while the infra machine is the first one."""
-        infra = api.peek(capo.OpenStackMachine, NAME, namespace=THEIRS)
-        if infra is None or api.listing(Server):
-            return
-        resource = capo.OpenStackMachine.RESOURCE
-        owner = {"apiVersion": resource.api_version, "kind": resource.kind, "name": NAME, "uid": infra.uid}
-        metadata = {"name": NAME, "namespace": THEIRS, "uid": "server-uid", "ownerReferences": [owner]}
-        api.load(typed(Server, {"metadata": {**metadata, "finalizers": ["its/own"]}}))
-
-    held: Tree = {"metadata": {"finalizers": [INFRA_FINALIZER, "sync.machine.openshift.io/finalizer"]}}
     start = await at_rest(**ALONE)
-    await start.patch(capo.OpenStackMachine, NAME, held, type=PatchType.MERGE, namespace=THEIRS)
+    held: Tree = {"metadata": {"finalizers": [INFRA_FINALIZER, "sync.machine.openshift.io/finalizer"]}}
+    infra = await start.patch(capo.OpenStackMachine, NAME, held, type=PatchType.MERGE, namespace=THEIRS)
     start.install(Server)
-    await provided(start)
-    resize = patching(mapi.Machine, NAME, {"spec": {"providerSpec": {"value": {"flavor": "m1.huge"}}}})
-    report = await crash_everywhere(scenario(start, resize, *ALL))
-    assert report.end[INFRA_AT_END]["spec"]["flavor"] == "m1.huge"
+    resource = capo.OpenStackMachine.RESOURCE
+    owner = {"apiVersion": resource.api_version, "kind": resource.kind, "name": NAME, "uid": infra.uid}
+    metadata = {"name": NAME, "namespace": THEIRS, "uid": "server-uid", "ownerReferences": [owner]}
+    start.load(typed(Server, {"metadata": {**metadata, "finalizers": ["its/own"]}}))
+    report = await crash_everywhere(scenario(start, happening, *ALL))
+    assert report.end[INFRA_AT_END]["metadata"]["uid"] != infra.uid
+    assert synchronized(report.end[MAPI_AT_END])["status"] == "True"
     server = report.end["OpenStackServer.infrastructure.cluster.x-k8s.io/v1alpha1 openshift-cluster-api/w-0"]
     assert "deletionTimestamp" not in server["metadata"]
 

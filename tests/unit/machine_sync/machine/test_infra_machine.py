@@ -108,8 +108,27 @@ class TestRecreation:
             case["infra"], metadata__deletionTimestamp=GONE["deletionTimestamp"], metadata__finalizers=finalizers
         )
         plan = decided(**{**case, "infra": going})
+        assert [kind for kind, side in writes(plan) if side == "infra"] == ["RemoveFinalizers"]
         (off,) = [action for action in plan.needed if isinstance(action, RemoveFinalizers)]
         assert off.desired == ["orphan"]
+
+    @pytest.mark.parametrize("chosen", [[], ["foregroundDeletion"]], ids=["background", "foreground"])
+    def test_one_that_somebody_else_deletes_orphans_what_it_owns_before_its_finalizers_come_off(
+        self, chosen: list[str]
+    ) -> None:
+        """Else the garbage collector would delete that, and its controller the instance."""
+        case = under_machine_api()
+        finalizers = [INFRA_FINALIZER, SYNC, *chosen]
+        going = changed(
+            case["infra"], metadata__deletionTimestamp=GONE["deletionTimestamp"], metadata__finalizers=finalizers
+        )
+        first, second, *_ = rounds(**{**case, "infra": going})
+        orphan, off, *_ = first.needed
+        assert isinstance(orphan, Delete)
+        assert orphan.propagation == "Orphan"
+        assert isinstance(off, RemoveFinalizers)
+        assert off.desired == ["orphan"]
+        assert writes(second)[0] == ("Create", "infra")
 
     @pytest.mark.parametrize("going", [{}, {"metadata__deletionTimestamp": GONE["deletionTimestamp"]}])
     def test_nothing_is_stripped_or_deleted_that_is_not_paused(self, going: Tree) -> None:

@@ -11,6 +11,7 @@ from windlass.api import capi, capo
 from windlass.kube.errors import NotFound
 from windlass.kube.verbs import PatchType
 from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.garbage import collect_garbage
 from windlass.testing.memory.reader import MemoryReader
 
 from .cases import INFRA, MAPI_MACHINE, PAUSED
@@ -61,6 +62,8 @@ async def collected(api: MemoryApi) -> None:
 async def test_no_infra_machine_is_left_beside_that_of_the_mirror(lost: object) -> None:
     api = await mirrored()
     await lost(api)  # type: ignore[operator]
+    await reconciled(api, MemoryReader(api))
+    await collect_garbage(api)
     await reconciled(api, MemoryReader(api))
     mirror = tree_of(api, capi.Machine, NAME, THEIRS)
     assert mirror is not None
