@@ -115,6 +115,36 @@ async def test_the_mirror_of_a_set_of_cluster_api_that_is_to_orphan_leaves_all_m
         assert_one_instance(await ground.instance(machine), hands=[CLUSTER_API])
 
 
+async def test_a_machine_of_cluster_api_outlives_its_mirror_that_a_set_adopts_and_deletes(
+    ground: Ground, actors: Actors
+) -> None:
+    """The set's selector matches the mirror, which nobody controls; scaled down, it has one too many."""
+    name, alone, stage = ground.name("ms"), ground.name("alone"), ground.stage
+    async with ground.syncing():
+        await ground.machine(alone, CLUSTER_API, machine_set=name)
+        there = await ground.settled(alone, CLUSTER_API)
+        await ground.machine_set(name, MACHINE_API, replicas=1)
+        await stage.mirror_that(alone, lambda mirror: owners(mirror) == [("MachineSet", name)])
+        await ground.set_settled(name, MACHINE_API, replicas=1)
+        assert (await ground.machines()).keys() == {alone}, "it counts as the set's"
+        await ground.scale(mapi.MachineSet, name, 0)
+        await stage.gone((mapi.Machine, alone))
+        await stage.told(alone, "MirrorReleased")
+        await ground.set_settled(name, MACHINE_API, replicas=0)
+        left = await stage.everything(alone)
+    for side in ("source", "infra"):
+        found = left[side]
+        assert found is not None
+        assert found["metadata"]["uid"] == there[side]["metadata"]["uid"]
+        assert "deletionTimestamp" not in found["metadata"]
+    assert left["mirror"] is None, "no other is made for the set to adopt"
+    assert_one_instance(await ground.instance(alone), hands=[CLUSTER_API])
+
+
+def owners(machine: Any) -> list[tuple[str, str]]:
+    return [(owner["kind"], owner["name"]) for owner in machine["metadata"].get("ownerReferences", [])]
+
+
 async def orphaning(ground: Ground, kind: type[Any], name: str) -> None:
     """`kubectl delete --cascade=orphan`."""
     await ground.stage.admin.delete(kind, name, namespace=ground.stage.home(kind), propagation="Orphan")
