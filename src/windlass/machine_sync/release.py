@@ -67,8 +67,8 @@ _SWITCH: Final = (
 
 KEEP_COPY_PAUSED = (
     "right while the Machine API owns the instance: taking the annotation off would make two controllers run it. "
-    "Without synchronization the copy grows stale; to remove it, delete it and take its remaining finalizers off by "
-    "hand"
+    "Without synchronization the copy grows stale; to remove it, delete it with --cascade=orphan, or the provider may "
+    "delete the instance with what it owns, and take its remaining finalizers off by hand"
 )
 KEEP_SET_PAUSED = (
     "right while the Machine API is the authority of the MachineSet: taking the annotation off would make two "
