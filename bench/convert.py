@@ -34,8 +34,8 @@ import yaml
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.capability.documents.yaml_dialect import load_all
-from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
+from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.conversion.template_name import fnv1a
 from windlass.machine_sync.platforms import AWS, OPENSTACK, Platform
 

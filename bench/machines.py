@@ -22,7 +22,7 @@ from windlass.api.meta import tree
 from windlass.kube.client import Client
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MACHINE_API_FINALIZER
-from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
+from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.platforms import AWS
 
 CLUSTER = "bench-x7k2p"

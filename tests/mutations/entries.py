@@ -436,8 +436,8 @@ _MIRRORING = (
         ("if meta is not None and meta.deletion_timestamp is None", "if meta is not None"),
     ),
     *_in(
-        "machine_sync/conversion/machine.py",
-        "machine_sync/conversion/test_machine.py",
+        "machine_sync/conversion/machine_to_machine_api.py",
+        "machine_sync/conversion/test_machine_to_machine_api.py",
         ("if delete is not None and delete != DELETION_TIMEOUT:", "if False:"),
         ("provider_id=source.spec.provider_id or None", "provider_id=None"),
     ),

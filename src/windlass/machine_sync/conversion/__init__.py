@@ -47,8 +47,8 @@ conditions. Ours differ where those of the operator are wrong:
 
 | module | holds |
 |---|---|
-| `machine`, `machine_to_cluster_api` | the part of a Machine that all platforms share, for each direction |
-| `machine_set`, `machine_set_to_cluster_api` | MachineSets, for each direction |
+| `machine_to_machine_api`, `machine_to_cluster_api` | the part of a Machine that all platforms share |
+| `machine_set_to_machine_api`, `machine_set_to_cluster_api` | MachineSets |
 | `metadata` | labels, annotations and hooks in both directions |
 | `machine_status` | addresses and times, the same in both directions |
 | `template_name`, `selector` | names of infrastructure templates; selectors as text |
@@ -67,23 +67,26 @@ import windlass.machine_sync.platforms as _platforms
 from windlass.api import capa, capi, capibm, capo, mapi
 from windlass.api.config import Infrastructure
 from windlass.machine_sync.conversion.field_errors import aggregate
-from windlass.machine_sync.conversion.machine import Converted
-from windlass.machine_sync.conversion.machine_set import ConvertedSet, machine_api_machine_set
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import (
     ConvertedSetToClusterAPI,
     cluster_api_machine_set,
 )
+from windlass.machine_sync.conversion.machine_set_to_machine_api import (
+    ConvertedSetToMachineAPI,
+    machine_api_machine_set,
+)
 from windlass.machine_sync.conversion.machine_to_cluster_api import ConvertedToClusterAPI
+from windlass.machine_sync.conversion.machine_to_machine_api import ConvertedToMachineAPI
 
 InfraMachine = capa.AWSMachine | capo.OpenStackMachine | capibm.IBMPowerVSMachine
 InfraTemplate = capa.AWSMachineTemplate | capo.OpenStackMachineTemplate | capibm.IBMPowerVSMachineTemplate
 InfraCluster = capa.AWSCluster | capo.OpenStackCluster | capibm.IBMPowerVSCluster
 
 __all__ = [
-    "Converted",
-    "ConvertedSet",
     "ConvertedSetToClusterAPI",
+    "ConvertedSetToMachineAPI",
     "ConvertedToClusterAPI",
+    "ConvertedToMachineAPI",
     "InfraCluster",
     "InfraMachine",
     "InfraTemplate",
@@ -97,7 +100,7 @@ __all__ = [
 
 def to_machine_api(
     machine: capi.Machine | None, infra_machine: InfraMachine | None, infra_cluster: InfraCluster | None
-) -> Converted:
+) -> ConvertedToMachineAPI:
     """The Machine API Machine for `machine`; never raises.
 
     The infrastructure machine determines the platform, else the infrastructure cluster, else the Machine's reference.
@@ -106,26 +109,28 @@ def to_machine_api(
     kind = machine.spec.infrastructure_ref.kind if machine is not None else ""
     platform = _platform_of(infra_machine, infra_cluster, kind)
     if platform is None:
-        return Converted(errors=("error determining InfraMachine type, platform not supported",))
+        return ConvertedToMachineAPI(errors=("error determining InfraMachine type, platform not supported",))
     if infra_machine is not None and not isinstance(infra_machine, platform.infra_machine):
-        return Converted(errors=(_unexpected("InfraMachine", platform.infra_machine, infra_machine),))
+        return ConvertedToMachineAPI(errors=(_unexpected("InfraMachine", platform.infra_machine, infra_machine),))
     if infra_cluster is not None and not isinstance(infra_cluster, platform.infra_cluster):
-        return Converted(errors=(_unexpected("InfraCluster", platform.infra_cluster, infra_cluster),))
+        return ConvertedToMachineAPI(errors=(_unexpected("InfraCluster", platform.infra_cluster, infra_cluster),))
     return platform.to_machine_api(machine, infra_machine, infra_cluster)
 
 
 def machine_set_to_machine_api(
     machine_set: capi.MachineSet | None, infra_template: InfraTemplate | None, infra_cluster: InfraCluster | None
-) -> ConvertedSet:
+) -> ConvertedSetToMachineAPI:
     """The Machine API MachineSet for `machine_set`; never raises. The platform is found as for a Machine."""
     kind = machine_set.spec.template.spec.infrastructure_ref.kind if machine_set is not None else ""
     platform = _platform_of(infra_template, infra_cluster, kind)
     if platform is None:
-        return ConvertedSet(errors=("error determining InfraMachineTemplate type, platform not supported",))
+        return ConvertedSetToMachineAPI(errors=("error determining InfraMachineTemplate type, platform not supported",))
     if infra_template is not None and not isinstance(infra_template, platform.infra_template):
-        return ConvertedSet(errors=(_unexpected("InfraMachineTemplate", platform.infra_template, infra_template),))
+        return ConvertedSetToMachineAPI(
+            errors=(_unexpected("InfraMachineTemplate", platform.infra_template, infra_template),)
+        )
     if infra_cluster is not None and not isinstance(infra_cluster, platform.infra_cluster):
-        return ConvertedSet(errors=(_unexpected("InfraCluster", platform.infra_cluster, infra_cluster),))
+        return ConvertedSetToMachineAPI(errors=(_unexpected("InfraCluster", platform.infra_cluster, infra_cluster),))
     return machine_api_machine_set(platform, machine_set, infra_template, infra_cluster=infra_cluster)
 
 

@@ -15,8 +15,8 @@ from windlass.api.meta import ObjectMeta
 from windlass.kube.shorten import shortened
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, CLUSTER_API_NAMESPACE
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, dropped, invalid, invalid_json
-from windlass.machine_sync.conversion.machine import DELETION_TIMEOUT
 from windlass.machine_sync.conversion.machine_status import converted_addresses, printed_time
+from windlass.machine_sync.conversion.machine_to_machine_api import DELETION_TIMEOUT
 from windlass.machine_sync.conversion.metadata import (
     CLUSTER_NAME_LABEL,
     cluster_api_annotations,

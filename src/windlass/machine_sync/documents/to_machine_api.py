@@ -11,7 +11,7 @@ from windlass.capability.documents.reading import Document
 from windlass.capability.documents.unknown import ignored
 from windlass.machine_sync.constants import MACHINE_API_NAMESPACE
 from windlass.machine_sync.conversion.gojson import quote
-from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
+from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.documents.outcome import Outcome, Referred, Refused, check_content, decoded, outcomes
 from windlass.machine_sync.documents.pairing import Found, Inventory
 from windlass.machine_sync.platforms import PLATFORMS, Platform, platform_of_kind

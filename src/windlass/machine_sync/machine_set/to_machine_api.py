@@ -23,7 +23,7 @@ from windlass.kube.control.plan import Emit, Merge, Plan, target
 from windlass.kube.control.seen import NotServedKind, Present, Seen, Unreadable
 from windlass.machine_sync.constants import EVENT_SOURCE
 from windlass.machine_sync.conversion.field_errors import FieldError, invalid_json, too_many
-from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
+from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.conversion.selector import selected_keys
 from windlass.machine_sync.machine.owners import not_found
 from windlass.machine_sync.machine_set import selectors

@@ -10,11 +10,15 @@ from windlass.api.config import Infrastructure
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.merge import same
 from windlass.machine_sync.conversion.field_errors import FieldError
-from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
 from windlass.machine_sync.conversion.machine_to_cluster_api import (
     ConvertedToClusterAPI,
     InfraPart,
     cluster_api_machine,
+)
+from windlass.machine_sync.conversion.machine_to_machine_api import (
+    ConvertedToMachineAPI,
+    ProviderPart,
+    machine_api_machine,
 )
 from windlass.machine_sync.conversion.provider_spec import provider_spec
 from windlass.machine_sync.conversion.unmarshal import GoNames
@@ -67,11 +71,13 @@ class Platform(Struct, frozen=True, kw_only=True):
     infra_mutable: frozenset[str] = frozenset()
     infra_reports_pause: bool = True
 
-    def to_machine_api(self, machine: capi.Machine | None, infra_machine: Any, infra_cluster: Any) -> Converted:
+    def to_machine_api(
+        self, machine: capi.Machine | None, infra_machine: Any, infra_cluster: Any
+    ) -> ConvertedToMachineAPI:
         """The Machine of the Machine API; pure, and never raises. None means that the object does not exist."""
         if machine is None or infra_machine is None or infra_cluster is None:
             infra, cluster = self.infra_machine.RESOURCE.kind, self.infra_cluster.RESOURCE.kind
-            return Converted(errors=(f"provided Machine, {infra} and {cluster} can not be nil",))
+            return ConvertedToMachineAPI(errors=(f"provided Machine, {infra} and {cluster} can not be nil",))
         return machine_api_machine(machine, self.provider_part(machine, infra_machine, infra_cluster))
 
     def to_cluster_api(

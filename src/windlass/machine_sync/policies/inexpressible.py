@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct, inspect
 
 from windlass.api import capi
-from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
+from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.platforms import Platform
 from windlass.machine_sync.policies.samples import CORE, NO_SAMPLES, PLATFORMS, Form, Samples
 

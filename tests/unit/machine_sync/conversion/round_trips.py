@@ -8,8 +8,8 @@ import msgspec
 
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
-from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
+from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.conversion.provider_spec import PATH
 from windlass.machine_sync.conversion.result import Conversion
 from windlass.machine_sync.platforms import AWS, OPENSTACK, POWERVS, Platform

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from windlass.api import capa, capi, mapi_aws
 from windlass.api.meta import LocalReference, ObjectMeta
-from windlass.machine_sync.conversion import Converted
+from windlass.machine_sync.conversion import ConvertedToMachineAPI
 from windlass.machine_sync.platforms import AWS
 
 from .vectors import plain
@@ -21,7 +21,7 @@ HOST_ID_FORM = "id must start with 'h-' followed by 8 or 17 lowercase hexadecima
 
 def converted(
     machine: capi.Machine | None = None, cluster: capa.AWSClusterSpec | None = None, /, **spec: Any
-) -> Converted:
+) -> ConvertedToMachineAPI:
     """The conversion of an AWSMachine with these fields in its spec."""
     return AWS.to_machine_api(
         machine or capi.Machine(),
@@ -30,7 +30,7 @@ def converted(
     )
 
 
-def provider_spec(converted: Converted) -> mapi_aws.AWSMachineProviderConfig:
+def provider_spec(converted: ConvertedToMachineAPI) -> mapi_aws.AWSMachineProviderConfig:
     assert converted.machine is not None, converted.error
     spec = converted.machine.spec.provider_spec.value
     assert isinstance(spec, mapi_aws.AWSMachineProviderConfig)
@@ -331,7 +331,7 @@ ERRORS = [
 
 @pytest.mark.parametrize(("given", "error"), ERRORS, ids=lambda value: None if isinstance(value, str) else str(value))
 def test_what_the_machine_api_cannot_express_is_an_error(given: dict[str, Any], error: str) -> None:
-    assert converted(**given) == Converted(errors=(error,))
+    assert converted(**given) == ConvertedToMachineAPI(errors=(error,))
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from windlass.api import capa, capi, capo, mapi
 from windlass.api.config import Infrastructure, InfrastructureStatus, PlatformStatus
 from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion import (
-    ConvertedSet,
     ConvertedSetToClusterAPI,
+    ConvertedSetToMachineAPI,
     machine_set_to_cluster_api,
     machine_set_to_machine_api,
 )
-from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
+from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.platforms import OPENSTACK, PLATFORMS, Platform
 
 from .vectors import plain
@@ -224,7 +224,7 @@ class TestToMachineAPI:
         machine: capi.MachineSpec | None = None,
         infra: dict[str, Any] | None = None,
         status: capi.MachineSetStatus | None = None,
-    ) -> ConvertedSet:
+    ) -> ConvertedSetToMachineAPI:
         source = capi.MachineSet(
             metadata=metadata or ObjectMeta(name="ms", namespace="ns"),
             spec=capi.MachineSetSpec(
@@ -243,7 +243,7 @@ class TestToMachineAPI:
         return machine_set_to_machine_api(source, template, capo.OpenStackCluster())
 
     @staticmethod
-    def machine_set(converted: ConvertedSet) -> mapi.MachineSet:
+    def machine_set(converted: ConvertedSetToMachineAPI) -> mapi.MachineSet:
         assert converted.machine_set is not None, converted.error
         return converted.machine_set
 
@@ -304,7 +304,9 @@ class TestToMachineAPI:
 
     def test_errors_of_a_machine_are_those_of_the_set(self) -> None:
         result = self.converted(machine=capi.MachineSpec(version="v1"))
-        assert result == ConvertedSet(errors=('spec.version: Invalid value: "v1": version is not supported',))
+        assert result == ConvertedSetToMachineAPI(
+            errors=('spec.version: Invalid value: "v1": version is not supported',)
+        )
 
     def test_what_is_dropped_is_said(self) -> None:
         machine = capi.MachineSpec(

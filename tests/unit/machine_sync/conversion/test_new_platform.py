@@ -14,8 +14,8 @@ from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta, Resource, always
 from windlass.capability.documents import read
 from windlass.machine_sync.conversion.field_errors import Findings, invalid
-from windlass.machine_sync.conversion.machine import ProviderPart
 from windlass.machine_sync.conversion.machine_to_cluster_api import InfraPart
+from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
 from windlass.machine_sync.conversion.provider_spec import PATH
 from windlass.machine_sync.conversion.unmarshal import GoNames
 from windlass.machine_sync.documents import convert_to_cluster_api, convert_to_machine_api

@@ -4,8 +4,8 @@ import pytest
 
 from windlass.api import capi, capo, config, mapi
 from windlass.api.meta import ObjectMeta, OwnerReference
-from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
+from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.platforms import OPENSTACK
 
 INFRASTRUCTURE = config.Infrastructure(status=config.InfrastructureStatus(infrastructure_name="c"))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from windlass.api import capi, capo, mapi_openstack
-from windlass.machine_sync.conversion import Converted
+from windlass.machine_sync.conversion import ConvertedToMachineAPI
 from windlass.machine_sync.platforms import OPENSTACK
 
 from .vectors import plain
@@ -14,7 +14,7 @@ IMAGE = capo.Image(filter=capo.ImageFilter(name="rhcos"))
 BY_NAME = "MAPO only supports defining images by names"
 
 
-def converted(machine: capi.Machine | None = None, /, **spec: Any) -> Converted:
+def converted(machine: capi.Machine | None = None, /, **spec: Any) -> ConvertedToMachineAPI:
     """The conversion of an OpenStackMachine with these fields in its spec, and an image unless given."""
     return OPENSTACK.to_machine_api(
         machine or capi.Machine(),
@@ -23,7 +23,7 @@ def converted(machine: capi.Machine | None = None, /, **spec: Any) -> Converted:
     )
 
 
-def provider_spec(converted: Converted) -> mapi_openstack.OpenstackProviderSpec:
+def provider_spec(converted: ConvertedToMachineAPI) -> mapi_openstack.OpenstackProviderSpec:
     assert converted.machine is not None, converted.error
     spec = converted.machine.spec.provider_spec.value
     assert isinstance(spec, mapi_openstack.OpenstackProviderSpec)
@@ -232,7 +232,7 @@ def test_fields_that_are_dropped_have_a_warning() -> None:
     ],
 )
 def test_what_the_machine_api_cannot_express_is_an_error(given: dict[str, Any], error: str) -> None:
-    assert converted(**given) == Converted(errors=(error,))
+    assert converted(**given) == ConvertedToMachineAPI(errors=(error,))
 
 
 @pytest.mark.parametrize(("tags", "shown"), [([], "[]"), (["<", "b"], r'["\u003c","b"]')])

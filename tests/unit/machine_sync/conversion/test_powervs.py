@@ -6,7 +6,7 @@ import pytest
 
 from windlass.api import capi, capibm, mapi_powervs
 from windlass.api.meta import LocalReference
-from windlass.machine_sync.conversion import Converted
+from windlass.machine_sync.conversion import ConvertedToMachineAPI
 from windlass.machine_sync.platforms import POWERVS
 
 from .vectors import plain
@@ -15,7 +15,7 @@ BY_ID = capibm.PowerVSReference(id="i")
 WHOLE: dict[str, Any] = {"service_instance": BY_ID, "image": BY_ID, "network": BY_ID}
 
 
-def converted(machine: capi.Machine | None = None, /, **spec: Any) -> Converted:
+def converted(machine: capi.Machine | None = None, /, **spec: Any) -> ConvertedToMachineAPI:
     """The conversion of an IBMPowerVSMachine with these fields in its spec, complete unless given otherwise."""
     return POWERVS.to_machine_api(
         machine or capi.Machine(),
@@ -24,7 +24,7 @@ def converted(machine: capi.Machine | None = None, /, **spec: Any) -> Converted:
     )
 
 
-def provider_spec(converted: Converted) -> mapi_powervs.PowerVSMachineProviderConfig:
+def provider_spec(converted: ConvertedToMachineAPI) -> mapi_powervs.PowerVSMachineProviderConfig:
     assert converted.machine is not None, converted.error
     spec = converted.machine.spec.provider_spec.value
     assert isinstance(spec, mapi_powervs.PowerVSMachineProviderConfig)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.explore import examples
 from windlass.api import capa, capi, mapi
 from windlass.api.config import Infrastructure
-from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
+from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.platforms import AWS, PLATFORMS, Platform
 
 from .vectors import TO_CLUSTER_API, TO_MACHINE_API, decode, plain, platform_of, row_id, rows

@@ -56,7 +56,7 @@ def test_a_platform_is_found_by_its_kinds_and_types(name: str) -> None:
         "windlass.machine_sync.conversion",
         "windlass.machine_sync.conversion.field_errors",
         "windlass.machine_sync.conversion.gojson",
-        "windlass.machine_sync.conversion.machine",
+        "windlass.machine_sync.conversion.machine_to_machine_api",
         "windlass.machine_sync.conversion.machine_status",
         "windlass.machine_sync.conversion.metadata",
         "windlass.machine_sync.conversion.selector",

@@ -12,8 +12,8 @@ from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import without_nulls
 from windlass.machine_sync.conversion.gojson import compact
-from windlass.machine_sync.conversion.machine_set import machine_api_machine_set
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
+from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.platforms import AWS, OPENSTACK, Platform
 
 DATA = Path(__file__).parents[3] / "data" / "machine_sync"

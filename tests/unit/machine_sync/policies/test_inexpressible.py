@@ -18,7 +18,7 @@ from tests.unit.machine_sync.conversion.vectors import (
 )
 from windlass.api import capo
 from windlass.api.meta import without_nulls
-from windlass.machine_sync.conversion.machine import ProviderPart
+from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
 from windlass.machine_sync.platforms import AWS, OPENSTACK, POWERVS, Platform
 from windlass.machine_sync.platforms.openstack.ports import is_network
 from windlass.machine_sync.policies.inexpressible import (

@@ -11,7 +11,7 @@ from windlass.api.integers import MAX_INT32
 from windlass.api.meta import LocalReference, ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json
 from windlass.machine_sync.conversion.gojson import quote
-from windlass.machine_sync.conversion.machine import ProviderPart
+from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
 from windlass.machine_sync.conversion.metadata import (
     CONTROL_PLANE_LABEL,
     INSTANCE_TYPE_LABEL,

@@ -9,7 +9,7 @@ from typing import Final
 from windlass.api import capi, capo, mapi_openstack
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json, required
-from windlass.machine_sync.conversion.machine import ProviderPart
+from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
 from windlass.machine_sync.conversion.metadata import INSTANCE_TYPE_LABEL, ZONE_LABEL
 from windlass.machine_sync.platforms.openstack.losses import find_losses
 from windlass.machine_sync.platforms.openstack.ports import networks_and_ports

@@ -5,7 +5,7 @@ from typing import Final
 from windlass.api import capi, capibm, mapi_powervs
 from windlass.api.meta import LocalReference, ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid_json
-from windlass.machine_sync.conversion.machine import ProviderPart
+from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
 from windlass.machine_sync.conversion.metadata import INSTANCE_TYPE_LABEL, REGION_LABEL, ZONE_LABEL
 from windlass.machine_sync.platforms.powervs.losses import find_losses
 

@@ -5,7 +5,11 @@ import pytest
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion.field_errors import Findings, required
-from windlass.machine_sync.conversion.machine import Converted, ProviderPart, machine_api_machine
+from windlass.machine_sync.conversion.machine_to_machine_api import (
+    ConvertedToMachineAPI,
+    ProviderPart,
+    machine_api_machine,
+)
 
 ROLE = "machine.openshift.io/cluster-api-machine-role"
 TYPE = "machine.openshift.io/cluster-api-machine-type"
@@ -19,7 +23,7 @@ def converted(
     spec: capi.MachineSpec | None = None,
     status: capi.MachineStatus | None = None,
     provider: ProviderPart | None = None,
-) -> Converted:
+) -> ConvertedToMachineAPI:
     source = capi.Machine(
         metadata=ObjectMeta(
             name="w-0", labels=labels or {}, annotations=annotations or {}, owner_references=owners or []
@@ -30,7 +34,7 @@ def converted(
     return machine_api_machine(source, provider or ProviderPart(spec={"kind": "Anything"}))
 
 
-def machine(converted: Converted) -> mapi.Machine:
+def machine(converted: ConvertedToMachineAPI) -> mapi.Machine:
     assert converted.machine is not None, converted.error
     return converted.machine
 

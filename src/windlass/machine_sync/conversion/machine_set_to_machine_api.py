@@ -25,7 +25,7 @@ _NO_NAMING: Final = capi.MachineNaming()
 _NO_OLD_STATUS: Final = capi.MachineSetV1Beta1Status()
 
 
-class ConvertedSet(Conversion, frozen=True, gc=False):
+class ConvertedSetToMachineAPI(Conversion, frozen=True, gc=False):
     """The set, or the errors. Errors in the machine template have the paths of a Machine."""
 
     machine_set: mapi.MachineSet | None = None
@@ -33,14 +33,16 @@ class ConvertedSet(Conversion, frozen=True, gc=False):
 
 def machine_api_machine_set(
     platform: "Platform", source: capi.MachineSet | None, infra_template: Any, *, infra_cluster: Any
-) -> ConvertedSet:
+) -> ConvertedSetToMachineAPI:
     """The MachineSet of the Machine API for `source`; pure, and never raises.
 
     `infra_template` and `infra_cluster` are of the platform's types; None means that the object does not exist.
     """
     if source is None or infra_template is None or infra_cluster is None:
         template_kind, cluster_kind = platform.infra_template.RESOURCE.kind, platform.infra_cluster.RESOURCE.kind
-        return ConvertedSet(errors=(f"provided MachineSet, {template_kind} and {cluster_kind} can not be nil",))
+        return ConvertedSetToMachineAPI(
+            errors=(f"provided MachineSet, {template_kind} and {cluster_kind} can not be nil",)
+        )
     template = source.spec.template
     infra_spec = infra_template.spec.template.spec
     kind: Any = platform.infra_machine
@@ -56,7 +58,7 @@ def machine_api_machine_set(
         lost = dropped("spec.machineNaming", source.spec.machine_naming, by="the Machine API")
         losses = (*losses, str(lost))
     if converted.machine is None:
-        return ConvertedSet(errors=converted.errors, warnings=warnings, losses=losses)
+        return ConvertedSetToMachineAPI(errors=converted.errors, warnings=warnings, losses=losses)
 
     metadata = source.metadata
     machine_set = mapi.MachineSet(
@@ -69,7 +71,7 @@ def machine_api_machine_set(
         spec=_spec(source.spec, converted.machine.spec),
         status=_status(source.status),
     )
-    return ConvertedSet(machine_set, warnings=warnings, losses=losses)
+    return ConvertedSetToMachineAPI(machine_set, warnings=warnings, losses=losses)
 
 
 def _spec(spec: capi.MachineSetSpec, machine: mapi.MachineSpec) -> mapi.MachineSetSpec:

@@ -35,7 +35,7 @@ _NO_NESTED_META: Final = mapi.NestedMeta()
 _NO_REFERENCE: Final = capi.ContractReference()
 
 
-class Converted(Conversion, frozen=True, gc=False):
+class ConvertedToMachineAPI(Conversion, frozen=True, gc=False):
     """The machine, or the errors. An error that was found twice is listed twice."""
 
     machine: mapi.Machine | None = None
@@ -55,7 +55,7 @@ class ProviderPart(Struct, frozen=True, gc=False):
     found: Findings = field(default_factory=Findings)
 
 
-def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Converted:
+def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> ConvertedToMachineAPI:
     """The Machine API's Machine for `source`, with the platform's part.
 
     >>> machine = capi.Machine(metadata=ObjectMeta(name="worker-0"), spec=capi.MachineSpec(version="v1.31.0"))
@@ -69,7 +69,7 @@ def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Convert
     warnings, losses = tuple(map(str, provider.found.warnings)), tuple(map(str, provider.found.losses))
     if errors or address_errors or unsupported:
         texts = tuple(map(str, [*errors, *address_errors, *unsupported]))
-        return Converted(errors=texts, warnings=warnings, losses=losses)
+        return ConvertedToMachineAPI(errors=texts, warnings=warnings, losses=losses)
 
     metadata = source.metadata
     labels, nested_labels = machine_api_labels(
@@ -100,7 +100,7 @@ def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Convert
         ),
         status=status,
     )
-    return Converted(machine, warnings=warnings, losses=losses)
+    return ConvertedToMachineAPI(machine, warnings=warnings, losses=losses)
 
 
 def _status(status: capi.MachineStatus, provider_status: Any) -> tuple[mapi.MachineStatus, list[FieldError]]:
