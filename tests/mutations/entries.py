@@ -403,8 +403,8 @@ _MIRRORING = (
         ("return Fault(reason, text, retry=False, remedy=remedy)", "return Fault(reason, text, remedy=remedy)"),
     ),
     *_in(
-        "machine_sync/machine/to_cluster_api.py",
-        "machine_sync/machine/test_to_cluster_api.py",
+        "machine_sync/machine/mirror_in_cluster_api.py",
+        "machine_sync/machine/test_mirror_in_cluster_api.py",
         (
             'MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}',
             "MARKS: Final = {AUTHORITY_ANNOTATION: MACHINE_API}",
@@ -412,13 +412,13 @@ _MIRRORING = (
         ('    spec["infrastructureRef"]["name"] = infra_name(seen)\n', ""),
     ),
     *_in(
-        "machine_sync/machine/to_machine_api.py",
-        "machine_sync/machine/test_to_machine_api.py",
+        "machine_sync/machine/mirror_in_machine_api.py",
+        "machine_sync/machine/test_mirror_in_machine_api.py",
         ('    body["spec"]["authoritativeAPI"] = CLUSTER_API\n', ""),
     ),
     *_in(
         "machine_sync/platforms/platform.py",
-        "machine_sync/machine/test_to_machine_api.py",
+        "machine_sync/machine/test_mirror_in_machine_api.py",
         ("if self._same_provider_spec(there, value):", "if False:"),
     ),
     *_in(

@@ -34,7 +34,7 @@ async def marked(stage: Stage, kind: type[Any], marks: set[str]) -> None:
     )
 
 
-async def to_cluster_api(stage: Stage) -> Tree:
+async def move_to_cluster_api(stage: Stage) -> Tree:
     await stage.ask("w-0", "ClusterAPI")
     moving = await authority(stage, "Migrating")
     assert moving["status"]["synchronizedAPI"] == "MachineAPI"
@@ -54,7 +54,7 @@ async def to_cluster_api(stage: Stage) -> Tree:
     return machine
 
 
-async def to_machine_api(stage: Stage) -> Tree:
+async def move_to_machine_api(stage: Stage) -> Tree:
     await stage.ask("w-0", "MachineAPI")
     moving = await authority(stage, "Migrating")
     assert moving["status"]["synchronizedAPI"] == "ClusterAPI"
@@ -97,8 +97,8 @@ async def test_mg10_a_machine_of_the_machine_api_goes_to_cluster_api_and_back_tw
         await stage.in_sync("w-0")
         before, infra = await uids(stage), await stage.get(stage.infra_kind, "w-0")
         for _ in range(2):
-            await to_cluster_api(stage)
-            await to_machine_api(stage)
+            await move_to_cluster_api(stage)
+            await move_to_machine_api(stage)
         assert await uids(stage) == before
         again = await stage.get(stage.infra_kind, "w-0")
         assert infra is not None
@@ -119,9 +119,9 @@ async def test_mg10_a_machine_of_cluster_api_goes_to_the_machine_api_and_back(st
         await stage.in_sync("w-0")
         await stage.say_paused(mapi.Machine, "w-0")
         before = await uids(stage)
-        await to_machine_api(stage)
+        await move_to_machine_api(stage)
         assert await uids(stage) == before
-        await to_cluster_api(stage)
+        await move_to_cluster_api(stage)
         assert await uids(stage) == before
     await stays(stage)
 

@@ -6,8 +6,8 @@ Reading order:
 |---|---|
 | `snapshot` | what a decision may look at |
 | `decide` | which case it is: the table of who exists and who is authoritative |
-| `to_machine_api` | Cluster API is authoritative: make the Machine API Machine its mirror |
-| `to_cluster_api` | the Machine API is authoritative: make the Cluster API Machine its mirror, paused |
+| `mirror_in_machine_api` | Cluster API is authoritative: make the Machine API Machine its mirror |
+| `mirror_in_cluster_api` | the Machine API is authoritative: make the Cluster API Machine its mirror, paused |
 | `propagation` | what on a mirror belongs to the MachineSet of Cluster API that its machine is in |
 | `infra_machine` | the mirror's infra machine, made anew where its provider admits no change |
 | `owners` | whose mirror: owner references from one API to the other |

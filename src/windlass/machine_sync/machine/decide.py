@@ -38,7 +38,7 @@ from windlass.machine_sync.constants import (
     PAUSED_ANNOTATION,
 )
 from windlass.machine_sync.conversion.machine_to_cluster_api import PROVISIONED_PHASES
-from windlass.machine_sync.machine import collected, deletion, to_cluster_api, to_machine_api
+from windlass.machine_sync.machine import collected, deletion, mirror_in_cluster_api, mirror_in_machine_api
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.machine.synchronized import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.mirroring import migration
@@ -129,7 +129,7 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
         return first if first is not None else _from_cluster_api(seen, now=now)
     if found.deleting:
         return deletion.of_mirror_alone(seen)
-    return _filled(found) or admitted(seen, to_cluster_api.create_unpaused(seen, found, now=now), now=now)
+    return _filled(found) or admitted(seen, mirror_in_cluster_api.create_unpaused(seen, found, now=now), now=now)
 
 
 def _filled(found: Present[mapi.Machine]) -> Plan | None:
@@ -170,12 +170,12 @@ def _from_machine_api(seen: MachineSnapshot, found: Present[mapi.Machine], *, no
     if isinstance(seen.cluster_api, Unreadable):
         text = f"failed to get Cluster API machine: {seen.cluster_api.why}"
         return failed(seen, Fault(Reason.FAILED_TO_UPDATE_CAPI, text, retry=False), now=now)
-    return admitted(seen, to_cluster_api.create_or_update(seen, found, now=now), now=now)
+    return admitted(seen, mirror_in_cluster_api.create_or_update(seen, found, now=now), now=now)
 
 
 def _from_cluster_api(seen: MachineSnapshot, *, now: datetime) -> Plan:
     if isinstance(seen.cluster_api, Present):
-        return admitted(seen, to_machine_api.create_or_update(seen, seen.cluster_api, now=now), now=now)
+        return admitted(seen, mirror_in_machine_api.create_or_update(seen, seen.cluster_api, now=now), now=now)
     assert isinstance(seen.cluster_api, Unreadable)
     text = f"failed to convert Cluster API machine to Machine API machine: {seen.cluster_api.why}"
     return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, text, retry=False), now=now)

@@ -6,8 +6,8 @@ Reading order:
 |---|---|
 | `snapshot` | what a decision may look at |
 | `decide` | which case it is: the table of who exists and who is authoritative |
-| `to_cluster_api` | the Machine API is authoritative: make the Cluster API MachineSet and its template the mirror |
-| `to_machine_api` | Cluster API is authoritative: make the Machine API MachineSet the mirror |
+| `mirror_in_cluster_api` | the Machine API is authoritative: make that of Cluster API, and its template, the mirror |
+| `mirror_in_machine_api` | Cluster API is authoritative: make that of the Machine API the mirror |
 | `templates` | the infra templates of a set: the one in use, and those that nobody needs any more |
 | `selectors` | whether both sets select the same Machines, since neither selector can be changed |
 | `deletion` | one side is being deleted: what becomes of the other |

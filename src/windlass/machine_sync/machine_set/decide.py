@@ -24,7 +24,7 @@ from windlass.api import mapi
 from windlass.kube.control.plan import Done, Emit, Plan, WaitFor, target_of
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, CLUSTER_API, EVENT_SOURCE, MACHINE_API, MIGRATING
-from windlass.machine_sync.machine_set import deletion, selectors, to_cluster_api, to_machine_api
+from windlass.machine_sync.machine_set import deletion, mirror_in_cluster_api, mirror_in_machine_api, selectors
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.machine_set.synchronized import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.mirroring import migration
@@ -73,8 +73,8 @@ def proceed(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now: d
 
     def in_sync() -> bool:
         if seen.move.source == MACHINE_API:
-            return migration.up_to_date(to_cluster_api.create_or_update(seen, found, now=now))
-        return migration.up_to_date(_to_machine_api(seen, found, now=now))
+            return migration.up_to_date(mirror_in_cluster_api.create_or_update(seen, found, now=now))
+        return migration.up_to_date(_mirror_in_machine_api(seen, found, now=now))
 
     return migration.proceed(seen.move, in_sync=in_sync, now=now)
 
@@ -87,7 +87,7 @@ def _from_machine_api(seen: MachineSetSnapshot, source: Present[mapi.MachineSet]
     )
     if first is not None:
         return first
-    return admitted(seen, to_cluster_api.create_or_update(seen, source, now=now), now=now)
+    return admitted(seen, mirror_in_cluster_api.create_or_update(seen, source, now=now), now=now)
 
 
 def _from_cluster_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet], *, now: datetime) -> Plan:
@@ -95,7 +95,7 @@ def _from_cluster_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet]
     if source is None:
         if mirror.deleting:
             return deletion.of_machine_api_alone(seen)
-        return admitted(seen, to_cluster_api.create_unpaused(seen, mirror, now=now), now=now)
+        return admitted(seen, mirror_in_cluster_api.create_unpaused(seen, mirror, now=now), now=now)
     if AUTHORITY_ANNOTATION in source.annotations:
         return migration.released(seen.move)
     first = (
@@ -103,12 +103,12 @@ def _from_cluster_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet]
         or migration.unheard(mirror, now=now)
         or migration.recreated(seen.move)
     )
-    return first if first is not None else _to_machine_api(seen, mirror, now=now)
+    return first if first is not None else _mirror_in_machine_api(seen, mirror, now=now)
 
 
-def _to_machine_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet], *, now: datetime) -> Plan:
+def _mirror_in_machine_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet], *, now: datetime) -> Plan:
     if isinstance(seen.cluster_api, Present):
-        return admitted(seen, to_machine_api.update(seen, seen.cluster_api, mirror, now=now), now=now)
+        return admitted(seen, mirror_in_machine_api.update(seen, seen.cluster_api, mirror, now=now), now=now)
     assert isinstance(seen.cluster_api, Unreadable)
     text = f"failed to convert CAPI machine set to MAPI machine set: {seen.cluster_api.why}"
     return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, text, retry=False), now=now)

@@ -156,7 +156,7 @@ def proceed(move: Move, *, in_sync: Callable[[], bool], now: datetime) -> Plan:
         if move.came_from and not (noted and move.parts[0].metadata is not None and _unchanged(move, in_sync)):
             # Nobody makes or changes a mirror while nobody is authoritative, so the way on leads back.
             goal = move.source
-    return _to_machine_api(move, now=now) if goal == MACHINE_API else _to_cluster_api(move, now=now)
+    return _move_to_machine_api(move, now=now) if goal == MACHINE_API else _move_to_cluster_api(move, now=now)
 
 
 def _unchanged(move: Move, in_sync: Callable[[], bool]) -> bool:
@@ -230,7 +230,7 @@ def stuck(found: Present[Any], fault: Fault) -> Plan:
     return Plan.of(event).retry(fault.message)
 
 
-def _to_machine_api(move: Move, *, now: datetime) -> Plan:
+def _move_to_machine_api(move: Move, *, now: datetime) -> Plan:
     if move.parts[0].metadata is None and move.came_from != MACHINE_API:
         return Plan().retry(f"failed to get {move.parts[0]}: it is to become the mirror and does not exist")
     if blind := _blind(move):
@@ -244,7 +244,7 @@ def _to_machine_api(move: Move, *, now: datetime) -> Plan:
     return _arrive(move, MACHINE_API, now=now)
 
 
-def _to_cluster_api(move: Move, *, now: datetime) -> Plan:
+def _move_to_cluster_api(move: Move, *, now: datetime) -> Plan:
     never_left = move.came_from == CLUSTER_API and not any(part.annotated for part in move.parts)
     if not never_left and not says_paused(move.machine_api):
         return Plan().then(WaitFor("the Machine API's controllers to say that they are paused", _PATIENCE))
