@@ -82,7 +82,7 @@ def authority_alone(seen: MachineSnapshot | MachineSetSnapshot, *, now: datetime
         return fill_authority(found, "")
     if found.object.status.authoritative_api == MIGRATING:
         return migration.proceed(seen.move, in_sync=lambda: True, now=now)
-    if seen.move.requested and migration.synchronized(seen.move, authority=seen.move.status):
+    if seen.move.requested and migration.is_synchronized(seen.move, authority=seen.move.status):
         return migration.begin(seen.move)
     return Plan.nothing()
 

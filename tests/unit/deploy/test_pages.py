@@ -15,8 +15,8 @@ from windlass.cli.conventions.options import cluster_options, program_options
 from windlass.cli.run import command as run
 from windlass.machine_sync import machine, machine_set
 from windlass.machine_sync.constants import BOOKKEEPING
-from windlass.machine_sync.machine import synchronized as of_machines
-from windlass.machine_sync.machine_set import synchronized as of_sets
+from windlass.machine_sync.machine import reasons as of_machines
+from windlass.machine_sync.machine_set import reasons as of_sets
 from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
 from windlass.machine_sync.platforms import Platform
 

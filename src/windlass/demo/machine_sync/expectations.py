@@ -11,7 +11,7 @@ from windlass.demo.machine_sync.scene import Scene
 from windlass.demo.story import Moment, Observed, met, missing
 from windlass.kube.conditions import is_true
 from windlass.machine_sync.constants import CLUSTER_API
-from windlass.machine_sync.machine.synchronized import FROM_CLUSTER_API, Reason
+from windlass.machine_sync.machine.reasons import FROM_CLUSTER_API, Reason
 from windlass.machine_sync.overview import MachineRow
 
 Expectation: TypeAlias = story.Expectation[Scene]

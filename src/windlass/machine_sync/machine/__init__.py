@@ -12,7 +12,7 @@ Reading order:
 | `infra_machine` | the mirror's infra machine, made anew where its provider admits no change |
 | `owners` | whose mirror: owner references from one API to the other |
 | `deletion` | one side is being deleted: take the other along, in finalizer order |
-| `synchronized` | reasons of the `Synchronized` condition, and which of them a refused write is |
+| `reasons` | reasons of the `Synchronized` condition, and which of them a refused write is |
 | `observe` | where a snapshot comes from |
 | `controller` | what wakes a machine, and what may be written |
 

@@ -39,8 +39,8 @@ from windlass.machine_sync.constants import (
 )
 from windlass.machine_sync.conversion.machine_to_cluster_api import PROVISIONED_PHASES
 from windlass.machine_sync.machine import collected, deletion, mirror_in_cluster_api, mirror_in_machine_api
+from windlass.machine_sync.machine.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
-from windlass.machine_sync.machine.synchronized import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.mirroring import migration
 from windlass.machine_sync.mirroring.synchronized import Fault, authority, fill_authority
 
@@ -143,7 +143,7 @@ def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) 
     if not move.requested or found.deleting:
         return plan
     noted = migration.noted(move, plan)
-    if noted is None or not migration.synchronized(move, authority=move.status, noted=noted):
+    if noted is None or not migration.is_synchronized(move, authority=move.status, noted=noted):
         return plan
     there = [meta for part in move.parts if (meta := part.metadata) is not None]
     if len(there) < len(move.parts) or any(meta.deletion_timestamp is not None for meta in there):

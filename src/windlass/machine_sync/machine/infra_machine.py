@@ -38,8 +38,8 @@ from windlass.machine_sync.constants import (
 )
 from windlass.machine_sync.machine.owners import reference
 from windlass.machine_sync.machine.propagation import claimed_metadata
+from windlass.machine_sync.machine.reasons import RECREATING
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
-from windlass.machine_sync.machine.synchronized import RECREATING
 from windlass.machine_sync.mirroring import conditions, metadata
 from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
 from windlass.machine_sync.mirroring.collector import ORPHAN

@@ -4,8 +4,8 @@ from windlass.api import capi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.seen import Absent, NotServedKind, Unreadable
 from windlass.machine_sync.machine.owners import not_found
+from windlass.machine_sync.machine.reasons import Reason
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
-from windlass.machine_sync.machine.synchronized import Reason
 from windlass.machine_sync.mirroring.synchronized import Fault
 
 

@@ -39,9 +39,9 @@ from windlass.machine_sync.constants import (
 )
 from windlass.machine_sync.machine import infra_machine, infrastructure, owners
 from windlass.machine_sync.machine.propagation import claimed_metadata, owned_spec
+from windlass.machine_sync.machine.reasons import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.machine.set_name import set_name_label
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name, set_owner
-from windlass.machine_sync.machine.synchronized import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.mirroring import conditions, metadata
 from windlass.machine_sync.mirroring.collector import is_going
 from windlass.machine_sync.mirroring.extent import extent

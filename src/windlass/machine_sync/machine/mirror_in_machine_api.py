@@ -22,8 +22,8 @@ from windlass.kube.control.seen import Present, metadata_of
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API_FINALIZER, SYNC_FINALIZER
 from windlass.machine_sync.conversion.selector import selected_keys
 from windlass.machine_sync.machine import infrastructure, owners
+from windlass.machine_sync.machine.reasons import FROM_CLUSTER_API, Reason, failed
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
-from windlass.machine_sync.machine.synchronized import FROM_CLUSTER_API, Reason, failed
 from windlass.machine_sync.mirroring import conditions, metadata
 from windlass.machine_sync.mirroring.finalizers import hold
 from windlass.machine_sync.mirroring.synchronized import Fault, change, status_write, with_warnings

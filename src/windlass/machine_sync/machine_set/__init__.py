@@ -11,7 +11,7 @@ Reading order:
 | `templates` | the infra templates of a set: the one in use, and those that nobody needs any more |
 | `selectors` | whether both sets select the same Machines, since neither selector can be changed |
 | `deletion` | one side is being deleted: what becomes of the other |
-| `synchronized` | reasons of the `Synchronized` condition, and which of them a refused write is |
+| `reasons` | reasons of the `Synchronized` condition, and which of them a refused write is |
 | `observe` | where a snapshot comes from |
 | `controller` | what wakes a set, and what may be written |
 

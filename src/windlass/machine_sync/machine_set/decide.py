@@ -25,8 +25,8 @@ from windlass.kube.control.plan import Done, Emit, Plan, WaitFor, target_of
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, CLUSTER_API, EVENT_SOURCE, MACHINE_API, MIGRATING
 from windlass.machine_sync.machine_set import deletion, mirror_in_cluster_api, mirror_in_machine_api, selectors
+from windlass.machine_sync.machine_set.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
-from windlass.machine_sync.machine_set.synchronized import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.mirroring import migration
 from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority
 
@@ -123,7 +123,7 @@ def _with_move(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], plan: 
     source = metadata_of(seen.cluster_api)
     if source is None or source.deletion_timestamp is not None or not isinstance(plan.next, Done):
         return plan
-    if noted is None or not migration.synchronized(move, authority=move.status, noted=noted):
+    if noted is None or not migration.is_synchronized(move, authority=move.status, noted=noted):
         return plan
     mirror = seen.cluster_api
     if isinstance(mirror, Present) and selectors.difference(found.object, mirror.object):

@@ -37,8 +37,8 @@ from windlass.machine_sync.conversion.field_errors import invalid_json
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
 from windlass.machine_sync.machine.owners import OwnerNotFound, not_found, of_cluster
 from windlass.machine_sync.machine_set import selectors, templates
+from windlass.machine_sync.machine_set.reasons import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
-from windlass.machine_sync.machine_set.synchronized import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.mirroring import conditions, metadata
 from windlass.machine_sync.mirroring.extent import extent, generation_after
 from windlass.machine_sync.mirroring.finalizers import hold

@@ -27,8 +27,8 @@ from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_
 from windlass.machine_sync.conversion.selector import selected_keys
 from windlass.machine_sync.machine.owners import not_found
 from windlass.machine_sync.machine_set import selectors
+from windlass.machine_sync.machine_set.reasons import FROM_CLUSTER_API, Reason, failed
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
-from windlass.machine_sync.machine_set.synchronized import FROM_CLUSTER_API, Reason, failed
 from windlass.machine_sync.mirroring import metadata
 from windlass.machine_sync.mirroring.extent import extent
 from windlass.machine_sync.mirroring.finalizers import hold

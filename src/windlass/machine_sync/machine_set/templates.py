@@ -24,8 +24,8 @@ from windlass.kube.control.plan import Create, Delete, Merge, Target, WaitFor, t
 from windlass.kube.control.seen import Present, Unreadable
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import MACHINE_SET_LABEL, PAUSED_ANNOTATION
+from windlass.machine_sync.machine_set.reasons import Reason
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
-from windlass.machine_sync.machine_set.synchronized import Reason
 from windlass.machine_sync.mirroring import metadata
 from windlass.machine_sync.mirroring.infra_spec import covers, differing
 from windlass.machine_sync.mirroring.synchronized import Fault

@@ -111,7 +111,7 @@ def noted(move: Move, plan: Plan) -> int | None:
     return _noting(plan).get(_GENERATION)
 
 
-def synchronized(move: Move, *, authority: str, noted: int | None = None) -> bool:
+def is_synchronized(move: Move, *, authority: str, noted: int | None = None) -> bool:
     """The mirror is what the object of `authority` was at its generation of today, as far as has been noted.
 
     `noted` is the generation that is about to be noted, None for what the status says.
@@ -150,7 +150,7 @@ def proceed(move: Move, *, in_sync: Callable[[], bool], now: datetime) -> Plan:
         return Plan.nothing(f"spec.authoritativeAPI is {move.spec!r}: there is no such API to move to")
     goal = move.spec
     if goal != move.source:
-        noted = synchronized(move, authority=move.source)
+        noted = is_synchronized(move, authority=move.source)
         if not move.came_from and not noted:
             return Plan().then(WaitFor("the mirror to be synchronized: authority was not moved by this controller"))
         if move.came_from and not (noted and move.parts[0].metadata is not None and _unchanged(move, in_sync)):
