@@ -356,11 +356,11 @@ _MIRRORING = (
         ("marks=_marks(seen, spec) if owner is not None else {}", "marks={}"),
     ),
     *_in(
-        "machine_sync/mirroring/infra_spec.py",
+        "machine_sync/mirroring/infra_machine_spec.py",
         "machine_sync/machine/test_known_defaults.py",
         ("    if not fields or noted is None:", "    if True:"),
         ("        if before.get(key) != now.get(key)\n", "        if False\n"),
-        ("        or (key in platform.infra_mutable and not covers(", "        or (False and not covers("),
+        ("        or (key in platform.infra_machine_mutable and not covers(", "        or (False and not covers("),
     ),
     *_in(
         "machine_sync/machine/infra_machine.py",
@@ -377,12 +377,12 @@ _MIRRORING = (
         ("            kept.pop(MIRRORED_SPEC_ANNOTATION, None)", "            pass"),
     ),
     *_in(
-        "machine_sync/machine_set/templates.py",
+        "machine_sync/machine_set/infra_templates.py",
         "machine_sync/machine_set/test_known_defaults.py",
         ("    if set_of(found) == seen.name:", "    if False:"),
     ),
     *_in(
-        "machine_sync/machine_set/templates.py",
+        "machine_sync/machine_set/infra_templates.py",
         "machine_sync/machine_set/test_decide.py",
         ("if not covers(there.get(key), made.get(key))}", "if False}"),
     ),
@@ -394,7 +394,7 @@ _MIRRORING = (
     *_in(
         "machine_sync/machine/infra_machine.py",
         "machine_sync/machine/test_lost_mirror.py",
-        ("{MACHINE_ANNOTATION: seen.name} if infra_name(seen) != seen.name else {}", "{}"),
+        ("{MACHINE_ANNOTATION: seen.name} if infra_machine_name(seen) != seen.name else {}", "{}"),
     ),
     *_in(
         "machine_sync/mirroring/synchronized.py",
@@ -409,7 +409,7 @@ _MIRRORING = (
             'MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}',
             "MARKS: Final = {AUTHORITY_ANNOTATION: MACHINE_API}",
         ),
-        ('    spec["infrastructureRef"]["name"] = infra_name(seen)\n', ""),
+        ('    spec["infrastructureRef"]["name"] = infra_machine_name(seen)\n', ""),
     ),
     *_in(
         "machine_sync/machine/mirror_in_machine_api.py",

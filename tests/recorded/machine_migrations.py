@@ -2,7 +2,7 @@
 
 from .runs import GOES_ON, WAITS, Deviation
 
-PAUSES = Deviation(GOES_ON, {f"{side}.metadata.annotations" for side in ("cluster_api", "infra")})
+PAUSES = Deviation(GOES_ON, {f"{side}.metadata.annotations" for side in ("cluster_api", "infra_machine")})
 
 DEVIATIONS: dict[str, Deviation] = {
     "AWS-to-mapi-start": PAUSES,

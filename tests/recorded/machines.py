@@ -67,7 +67,7 @@ DEVIATIONS: dict[str, Deviation] = {
     "OpenStack-capi-only-owned-mapi-ms-exists-nofinalizers-SEED": seed("machine_api.status"),
     "AWS-capi-only-owned-deleting": Deviation(
         "upstream ignores a machine that is being deleted without a mirror, so its finalizer holds it for ever",
-        {"infra.metadata.finalizers[1]", "cluster_api.metadata.finalizers[1]"},
+        {"infra_machine.metadata.finalizers[1]", "cluster_api.metadata.finalizers[1]"},
     ),
     "OpenStack-capi-auth-status-changed": compared_at_last(
         "machine_api.status.addresses", "machine_api.status.nodeRef.name", "machine_api.status.phase"
@@ -87,13 +87,13 @@ DEVIATIONS: dict[str, Deviation] = {
     "OpenStack-mapi-auth-deleting-no-capi": QUIET_END,
     "AWS-capi-auth-no-capi-machine-creates-unpaused": Deviation(
         "the owner of the infra machine and the status of a Machine that is not paused are Cluster API's to write",
-        {"infra.metadata.ownerReferences", "cluster_api.status"},
+        {"infra_machine.metadata.ownerReferences", "cluster_api.status"},
     ),
     "OpenStack-capi-auth-no-capi-machine-creates-unpaused": Deviation(
         "as on AWS; and upstream cannot compare provider specs of OpenStack",
         {
             "error",
-            "infra.metadata.ownerReferences",
+            "infra_machine.metadata.ownerReferences",
             "cluster_api.status",
             "machine_api.spec.metadata",
             "machine_api.status.synchronizedGeneration",
@@ -108,14 +108,14 @@ DEVIATIONS: dict[str, Deviation] = {
     ),
     "OpenStack-mapi-authority-empty": Deviation(
         "upstream leaves an empty authority to its migration controller; ours fills it, and goes on",
-        {"cluster_api", "infra", "machine_api.status.authoritativeAPI", "machine_api.status.conditions[1]"},
+        {"cluster_api", "infra_machine", "machine_api.status.authoritativeAPI", "machine_api.status.conditions[1]"},
     ),
     "OpenStack-mapi-auth-infra-providerid-only-on-infra": Deviation(
         f"what only the provider sets is no difference, so the infra machine is not made anew; and {NOT_ADOPTABLE.why}",
         {
-            "infra.metadata.finalizers[0]",
-            "infra.metadata.finalizers[1]",
-            "infra.spec.providerID",
+            "infra_machine.metadata.finalizers[0]",
+            "infra_machine.metadata.finalizers[1]",
+            "infra_machine.spec.providerID",
             *NOT_ADOPTABLE.paths,
         },
     ),
@@ -135,6 +135,6 @@ def label(tree: Tree) -> str:
         case "MachineSet":
             return "machine_api_set" if ours else "cluster_api_set"
         case "AWSMachine" | "OpenStackMachine":
-            return "infra"
+            return "infra_machine"
         case _:
             return ""

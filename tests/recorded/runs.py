@@ -155,8 +155,8 @@ def assert_as_recorded(
 
 
 ENCODED_WHEN_ZERO: Mapping[str, Any] = {
-    "infra.status": {"ready": False},
-    "infra.status.ready": False,
+    "infra_machine.status": {"ready": False},
+    "infra_machine.status.ready": False,
     "cluster_api.spec.clusterName": "",
     "cluster_api.spec.infrastructureRef.name": "",
     "cluster_api.status.upToDateReplicas": 0,

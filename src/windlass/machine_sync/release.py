@@ -1,7 +1,7 @@
 """Let go of Machines and MachineSets before Machine sync is uninstalled: what comes off, and what stays paused.
 
 While Machine sync runs it holds a finalizer on what mirrors and is mirrored: Machines and MachineSets of both APIs, and
-infrastructure machines. Once it is gone nobody takes that off, and none of them could ever be deleted. What it has
+infra machines. Once it is gone nobody takes that off, and none of them could ever be deleted. What it has
 written down in annotations is soon no longer true, and admission policies go by it. So both come off, in one write: the
 policies that guard the annotations admit no other.
 
@@ -96,7 +96,7 @@ class Holder(Struct, frozen=True):
     """An object that may hold our finalizer or bear our annotations.
 
     `authority` is status.authoritativeAPI of an object of the Machine API. `infra` is what an object of Cluster API
-    says is its infrastructure machine or template: kind and name, empty for all others.
+    says is its infra machine or template: kind and name, empty for all others.
     """
 
     kind: type[KubernetesObject]
@@ -177,7 +177,7 @@ def group(
 ) -> list[Mirrored]:
     """The objects of a family, those together that belong together, by name.
 
-    An infrastructure machine belongs to the Machine that refers to it, else to the Machine that owns it (the reference
+    An infra machine belongs to the Machine that refers to it, else to the Machine that owns it (the reference
     may have changed, the Machine may be gone), else to the machine of its own name. A template belongs to the
     MachineSets that refer to it and to the one that it was made for, else to nobody.
     """

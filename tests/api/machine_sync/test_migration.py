@@ -49,7 +49,7 @@ async def move_to_cluster_api(stage: Stage) -> Tree:
     await marked(stage, capi.Machine, set())
     await marked(stage, stage.infra_kind, set())
     await stage.say_paused(capi.Machine, "w-0", paused=False)
-    if stage.example.platform.infra_reports_pause:
+    if stage.example.platform.infra_machine_reports_pause:
         await stage.say_paused(stage.infra_kind, "w-0", paused=False)
     return machine
 
@@ -62,7 +62,7 @@ async def move_to_machine_api(stage: Stage) -> Tree:
     await marked(stage, stage.infra_kind, {PAUSED_ANNOTATION})
     await stage.all_seen()
     await authority(stage, "Migrating")
-    if stage.example.platform.infra_reports_pause:
+    if stage.example.platform.infra_machine_reports_pause:
         await stage.say_paused(stage.infra_kind, "w-0")
         await stage.all_seen()
         await authority(stage, "Migrating")
@@ -143,7 +143,7 @@ async def test_a_user_who_changes_his_mind_on_the_way_gets_it_back(stage: Stage,
         await stage.ask("w-0", start)
         if start == "MachineAPI":
             await stage.say_paused(capi.Machine, "w-0")
-            if stage.example.platform.infra_reports_pause:
+            if stage.example.platform.infra_machine_reports_pause:
                 await stage.say_paused(stage.infra_kind, "w-0")
         machine = await authority(stage, start)
         assert machine["status"]["synchronizedAPI"] == start

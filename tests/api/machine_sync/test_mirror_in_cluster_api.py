@@ -19,7 +19,7 @@ from windlass.machine_sync.constants import (
     PAUSED_ANNOTATION,
     SYNC_FINALIZER,
 )
-from windlass.machine_sync.mirroring.infra_spec import differing
+from windlass.machine_sync.mirroring.infra_machine_spec import differing
 from windlass.machine_sync.platforms import AWS
 
 from ...unit.machine_sync.conversion.vectors import TO_CLUSTER_API, convert, row_id, rows

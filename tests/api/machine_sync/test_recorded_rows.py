@@ -45,7 +45,7 @@ SWEPT_AWAY = {"AWS-mapi-auth-owned-by-other", "OpenStack-mapi-auth-owned-by-othe
 class MachineRun(Run[MachineSnapshot]):
     """One recorded run of a machine on the plane."""
 
-    DEFAULTED = ("cluster_api.spec.", "infra.spec.", "machine_api_set.spec.")
+    DEFAULTED = ("cluster_api.spec.", "infra_machine.spec.", "machine_api_set.spec.")
 
     def label(self, tree: Tree) -> str:
         return machines.label(tree)

@@ -1,8 +1,8 @@
 """Converts Machines and MachineSets between Cluster API and the Machine API: pure functions.
 
-In Cluster API a machine is two objects, the Machine and the infrastructure machine of its platform, and so is the
+In Cluster API a machine is two objects, the Machine and the infra machine of its platform, and so is the
 cluster. In the Machine API it is one Machine that holds the platform's part as a provider spec. Conversion to the
-Machine API takes the Machine, its infrastructure machine and the infrastructure cluster:
+Machine API takes the Machine, its infra machine and the infra cluster:
 
 >>> from windlass.api import capi, capo
 >>> from windlass.api.meta import ObjectMeta
@@ -24,8 +24,8 @@ Conversion to Cluster API takes the Machine and the cluster's Infrastructure, wh
 >>> back.infra_machine.spec == infra.spec
 True
 
-MachineSets are converted in the same way, with an infrastructure template (named by the hash of its spec) instead of
-the infrastructure machine.
+MachineSets are converted in the same way, with an infra template (named by the hash of its spec) instead of
+the infra machine.
 
 A field that the other API cannot express is an error: there is no result, and all errors are reported in the order of
 the fields. A field that can be dropped without harm is a warning:
@@ -51,7 +51,7 @@ conditions. Ours differ where those of the operator are wrong:
 | `machine_set_to_machine_api`, `machine_set_to_cluster_api` | MachineSets |
 | `metadata` | labels, annotations and hooks in both directions |
 | `machine_status` | addresses and times, the same in both directions |
-| `template_name`, `selector` | names of infrastructure templates; selectors as text |
+| `template_name`, `selector` | names of infra templates; selectors as text |
 | `provider_spec`, `unmarshal` | provider specs read as OpenShift reads them |
 | `result` | errors, warnings and losses of a conversion |
 | `field_errors` | an error about one field, with the text of Kubernetes' `field.Error` |
@@ -103,7 +103,7 @@ def to_machine_api(
 ) -> ConvertedToMachineAPI:
     """The Machine API Machine for `machine`; never raises.
 
-    The infrastructure machine determines the platform, else the infrastructure cluster, else the Machine's reference.
+    The infra machine determines the platform, else the infra cluster, else the Machine's reference.
     If any of the three is None, there is one error, which says so.
     """
     kind = machine.spec.infrastructure_ref.kind if machine is not None else ""
@@ -140,10 +140,10 @@ def to_cluster_api(
     *,
     infra_cluster: InfraCluster | UnsetType | None = UNSET,
 ) -> ConvertedToClusterAPI:
-    """The Cluster API Machine and infrastructure machine for `machine`; never raises.
+    """The Cluster API Machine and infra machine for `machine`; never raises.
 
     If `infra_cluster` is given, the Machine must fit it too (on AWS, its load balancers must match). None means that
-    the infrastructure cluster does not exist.
+    the infra cluster does not exist.
     """
     platform = platform_of_infrastructure(infrastructure)
     if platform is None:
@@ -154,7 +154,7 @@ def to_cluster_api(
 def machine_set_to_cluster_api(
     machine_set: mapi.MachineSet | None, infrastructure: Infrastructure | None
 ) -> ConvertedSetToClusterAPI:
-    """The Cluster API MachineSet and infrastructure template for `machine_set`; never raises."""
+    """The Cluster API MachineSet and infra template for `machine_set`; never raises."""
     platform = platform_of_infrastructure(infrastructure)
     if platform is None:
         return ConvertedSetToClusterAPI(errors=("error determining InfraMachineTemplate type, platform not supported",))

@@ -1,4 +1,4 @@
-"""Converts MachineSets from the Machine API to Cluster API: the set, and the template of its infrastructure machines.
+"""Converts MachineSets from the Machine API to Cluster API: the set, and the template of its infra machines.
 
 The platform converts the machine template of a set like any Machine; the rest is here.
 """
@@ -52,7 +52,7 @@ _OLD_RESIZED: Final = _old_pair("Resized")
 
 
 class ConvertedSetToClusterAPI(Conversion, frozen=True, gc=False):
-    """The set and its infrastructure template, or the errors.
+    """The set and its infra template, or the errors.
 
     Errors in the machine template have the paths of a Machine: `spec.providerSpec.value...`.
     """
@@ -64,7 +64,7 @@ class ConvertedSetToClusterAPI(Conversion, frozen=True, gc=False):
 def cluster_api_machine_set(
     platform: "Platform", source: mapi.MachineSet | None, infrastructure: Infrastructure | None
 ) -> ConvertedSetToClusterAPI:
-    """The MachineSet of Cluster API for `source`, and its infrastructure template; pure, and never raises."""
+    """The MachineSet of Cluster API for `source`, and its infra template; pure, and never raises."""
     if source is None:
         return ConvertedSetToClusterAPI(errors=("provided MachineSet can not be nil",))
     template = source.spec.template
@@ -140,7 +140,7 @@ def _selector(selector: mapi.LabelSelector) -> capi.LabelSelector:
 
 
 def _infra_template(platform: "Platform", name: str, infra_spec: Any) -> Any:
-    """The template of infrastructure machines with this spec; all platforms nest it in the same way."""
+    """The template of infra machines with this spec; all platforms nest it in the same way."""
     kind: Any = platform.infra_template
     shell = kind()
     inner = type(shell.spec.template)(spec=infra_spec)

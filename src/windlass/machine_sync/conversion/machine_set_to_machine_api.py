@@ -1,7 +1,7 @@
 """Converts MachineSets from Cluster API to the Machine API.
 
 The platform converts the machine template of a set like any Machine; the rest is here. The Machine API's set has the
-provider spec in its template, so the infrastructure template has no counterpart of its own.
+provider spec in its template, so the infra template has no counterpart of its own.
 """
 
 from typing import TYPE_CHECKING, Any, Final

@@ -1,6 +1,6 @@
 """Converts the platform-independent part of a Machine from the Machine API to Cluster API.
 
-A platform converts the provider spec into the spec of its infrastructure machine. The rest is here: metadata, status,
+A platform converts the provider spec into the spec of its infra machine. The rest is here: metadata, status,
 and errors for fields that Cluster API cannot express.
 """
 
@@ -44,14 +44,14 @@ _NO_INITIALIZATION: Final = capi.MachineStatus().initialization
 
 
 class ConvertedToClusterAPI(Conversion, frozen=True, gc=False):
-    """The machine and its infrastructure machine, or the errors. Each error is listed once."""
+    """The machine and its infra machine, or the errors. Each error is listed once."""
 
     machine: capi.Machine | None = None
     infra_machine: Any = None
 
 
-class InfraPart(Struct, frozen=True, gc=False):
-    """The platform's part of a Machine, and the spec and status of its infrastructure machine; `status` may be None.
+class InfraMachinePart(Struct, frozen=True, gc=False):
+    """The platform's part of a Machine, and the spec and status of its infra machine; `status` may be None.
 
     Errors are reported in this order: those found in the provider spec, `status_errors`, those of the Machine's own
     fields, `provider_id_errors`.
@@ -68,16 +68,16 @@ class InfraPart(Struct, frozen=True, gc=False):
 
 def cluster_api_machine(
     source: mapi.Machine,
-    infra: InfraPart,
+    infra: InfraMachinePart,
     *,
     kind: type[Any],
     infrastructure: Infrastructure | None,
     unfit: Iterable[FieldError] = (),
     unknown: Iterable[FieldError] = (),
 ) -> ConvertedToClusterAPI:
-    """The Machine of Cluster API for `source` and its infrastructure machine, with the platform's part.
+    """The Machine of Cluster API for `source` and its infra machine, with the platform's part.
 
-    `kind` is the type of infrastructure machines. `unfit` says why the Machine does not fit its cluster; these errors
+    `kind` is the type of infra machines. `unfit` says why the Machine does not fit its cluster; these errors
     come first. `unknown` are provider spec fields that its type does not have; these losses come last but for those of
     the Machine itself.
     """

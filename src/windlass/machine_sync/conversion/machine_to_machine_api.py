@@ -1,6 +1,6 @@
 """Converts the platform-independent part of a Machine from Cluster API to the Machine API.
 
-A platform converts its infrastructure machine into a provider spec. The rest is here: metadata, lifecycle hooks,
+A platform converts its infra machine into a provider spec. The rest is here: metadata, lifecycle hooks,
 status, and errors for fields that the Machine API cannot express.
 """
 
@@ -45,7 +45,7 @@ class ProviderPart(Struct, frozen=True, gc=False):
     """The platform's part of a Machine.
 
     `labels` are added to those of the Machine unless empty; `instance_state` becomes an annotation unless empty.
-    `found` has the errors, warnings and losses of the infrastructure machine.
+    `found` has the errors, warnings and losses of the infra machine.
     """
 
     spec: Any

@@ -3,10 +3,10 @@
 | Machine API | Cluster API |
 |---|---|
 | label `machine.openshift.io/cluster-api-machine-role: x`, and `-type: x` | label `node-role.kubernetes.io/x: ""` |
-| labels `machine.openshift.io/{instance-type,region,zone}` | none: they follow from the infrastructure machine |
+| labels `machine.openshift.io/{instance-type,region,zone}` | none: they follow from the infra machine |
 | annotation `machine.openshift.io/delete-machine` | annotation `cluster.x-k8s.io/delete-machine` |
 | annotation `machine.openshift.io/exclude-node-draining` | the same of `machine.cluster.x-k8s.io/` |
-| annotation `machine.openshift.io/instance-state` | none: it follows from the infrastructure machine |
+| annotation `machine.openshift.io/instance-state` | none: it follows from the infra machine |
 | `spec.lifecycleHooks` | one annotation for each hook |
 | labels and annotations of `spec.metadata`, for the Node | labels and annotations of the Machine |
 

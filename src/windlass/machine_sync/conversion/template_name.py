@@ -1,4 +1,4 @@
-"""Names a MachineSet's infrastructure template: the name of the set, and a hash of the machine spec.
+"""Names a MachineSet's infra template: the name of the set, and a hash of the machine spec.
 
 Specs are immutable in templates, so a changed spec needs a new template with another name. The hash is 32-bit FNV-1a
 of the spec as Go encodes it, so that OpenShift's controller and ours give the same spec the same name.

@@ -7,7 +7,7 @@
 | module | holds |
 |---|---|
 | `interest` | which files of a must-gather concern machines |
-| `pairing` | which infrastructure machine and cluster belong to a Machine |
+| `pairing` | which infra machine and cluster belong to a Machine |
 | `to_machine_api`, `to_cluster_api` | from documents to Machines and MachineSets |
 """
 

@@ -15,7 +15,7 @@ T = TypeVar("T")
 class Outcome(Struct, frozen=True):
     """What became of one object, named `<kind>/<name>` by `object`.
 
-    Either `results` are there or `errors` are; to Cluster API there are two results, the second is the infrastructure
+    Either `results` are there or `errors` are; to Cluster API there are two results, the second is the infra
     object. `notes` are remarks about how the documents were put together.
     """
 

@@ -1,4 +1,4 @@
-"""Which infrastructure machine and cluster belong to a Machine or MachineSet, among documents.
+"""Which infra machine and cluster belong to a Machine or MachineSet, among documents.
 
 In a cluster a Machine's references name objects in its own namespace. Among files two things are different: namespaces
 are often left out, and several files may hold objects of the same names. So
@@ -8,7 +8,7 @@ are often left out, and several files may hold objects of the same names. So
   input is meant to override it, unless its file has Machines or MachineSets of its own;
 * the cluster is found through the Cluster, if that is there; else by the Machine's clusterName; else, if there is just
   one of the platform (first in the Machine's own file), that one is taken, and said;
-* so it is with the infrastructure template of a MachineSet, whose name follows from its content, and with the
+* so it is with the infra template of a MachineSet, whose name follows from its content, and with the
   Infrastructure, of which there is only one on a cluster.
 """
 
@@ -84,7 +84,7 @@ class Inventory:
         return f"is there again, {later[-1].place}: each is converted" if later else ""
 
     def named_cluster(self, machine: Document, kind: type[KubernetesObject], name: str) -> Document | None:
-        """The infrastructure cluster of this name, in whatever namespace: that of Machines is another one."""
+        """The infra cluster of this name, in whatever namespace: that of Machines is another one."""
         named = self._named.get((kind.RESOURCE.kind, name), [])
         return self._nearest(machine, named)[-1] if named else None
 

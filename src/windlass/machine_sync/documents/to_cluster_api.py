@@ -1,7 +1,7 @@
-"""From documents to Machines and MachineSets of Cluster API, with their infrastructure machines and templates.
+"""From documents to Machines and MachineSets of Cluster API, with their infra machines and templates.
 
 Only Machines and MachineSets of the Machine API are converted. They need the cluster's Infrastructure, which knows its
-name and platform; one that does not say the platform is helped by the kind of the provider spec. If the infrastructure
+name and platform; one that does not say the platform is helped by the kind of the provider spec. If the infra
 cluster is among the documents, Machines must fit it too. Each Machine and MachineSet succeeds or fails by itself.
 """
 

@@ -186,7 +186,7 @@ def _unreadable(seen: MachineSnapshot, found: Unreadable) -> Plan:
 
     Who is authoritative stands in its status, which cannot be read either; the mark on a Cluster API mirror says it.
     """
-    source, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra)
+    source, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra_machine)
     if source is not None and AUTHORITY_ANNOTATION not in source.annotations:
         going = deletion.of_both(seen, source, found.metadata)
     elif source is None and infra is not None and PAUSED_ANNOTATION not in infra.annotations:

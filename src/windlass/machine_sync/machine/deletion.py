@@ -122,7 +122,7 @@ def of_mirror_alone(seen: MachineSnapshot) -> Plan:
     The Machine API controllers are paused for this Machine, so nobody else takes off their finalizer. While the infra
     machine is left, so may be the instance: it goes first.
     """
-    infra = metadata_of(seen.infra)
+    infra = metadata_of(seen.infra_machine)
     if infra is not None:
         waiting = WaitFor(f"the infrastructure provider to delete {infra.name}")
         if infra.deletion_timestamp is None:
@@ -131,14 +131,14 @@ def of_mirror_alone(seen: MachineSnapshot) -> Plan:
             aim = target_of(seen.platform.infra_machine, infra)
             return Plan.of(Delete(target=aim, why=why) if _confirmed_absent(seen.cluster_api) else None).then(waiting)
         return Plan.of(_off_infra(seen) if not _provider_at_work(infra) else None).then(waiting)
-    if not (_confirmed_absent(seen.cluster_api) and _confirmed_absent(seen.infra)):
+    if not (_confirmed_absent(seen.cluster_api) and _confirmed_absent(seen.infra_machine)):
         return Plan().then(WaitFor("a look at the API server: are the Cluster API objects gone?"))
     return Plan.of(_off_machine_api_mirror(seen))
 
 
 def of_machine_api(seen: MachineSnapshot, source: ObjectMeta) -> Plan | None:
     """The Machine API is authoritative, and its Machine exists. None: nothing is being deleted."""
-    mirror, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra)
+    mirror, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra_machine)
     if source.deletion_timestamp is None:
         if mirror is None or mirror.deletion_timestamp is None:
             return None
@@ -147,7 +147,7 @@ def of_machine_api(seen: MachineSnapshot, source: ObjectMeta) -> Plan | None:
         return Plan.of(
             Delete(target=target_of(mapi.Machine, source), why="its Cluster API mirror is being deleted")
         ).then(WaitFor("the Machine API to delete the machine"))
-    if _confirmed_absent(seen.cluster_api) and _confirmed_absent(seen.infra):
+    if _confirmed_absent(seen.cluster_api) and _confirmed_absent(seen.infra_machine):
         return Plan.of(let_go(mapi.Machine, seen.machine_api, why=_NO_MIRROR))
     deletions = [
         Delete(
@@ -162,9 +162,9 @@ def of_machine_api(seen: MachineSnapshot, source: ObjectMeta) -> Plan | None:
         return Plan.of(*deletions).then(WaitFor("the Machine API to finish deleting the machine"))
     if any(delete.needed for delete in deletions):
         return Plan.of(*deletions)
-    if isinstance(seen.infra, NotServedKind) or isinstance(seen.cluster_api, NotServedKind):
+    if isinstance(seen.infra_machine, NotServedKind) or isinstance(seen.cluster_api, NotServedKind):
         return Plan().then(WaitFor("the kinds of Cluster API to be served"))
-    absent = [side for side in (seen.cluster_api, seen.infra) if isinstance(side, Absent)]
+    absent = [side for side in (seen.cluster_api, seen.infra_machine) if isinstance(side, Absent)]
     if not all(map(_confirmed_absent, absent)):
         return Plan().then(WaitFor("a look at the API server: are the Cluster API objects gone?"))
     if infra is not None and not _paused(infra) and _provider_at_work(infra):
@@ -186,9 +186,9 @@ def _follow_cluster_api(seen: MachineSnapshot, source: ObjectMeta, mirror: Objec
         deleting=mirror.deletion_timestamp is not None,
         why="the Cluster API Machine is being deleted",
     )
-    if isinstance(seen.infra, NotServedKind):
-        return Plan.of(delete_mirror).then(WaitFor(f"the infrastructure machine: {seen.infra.why}"))
-    infra = metadata_of(seen.infra)
+    if isinstance(seen.infra_machine, NotServedKind):
+        return Plan.of(delete_mirror).then(WaitFor(f"the infrastructure machine: {seen.infra_machine.why}"))
+    infra = metadata_of(seen.infra_machine)
     if infra is not None and _provider_at_work(infra):
         return Plan.of(delete_mirror).then(WaitFor(f"the infrastructure provider to delete {infra.name}"))
     off_infra = _off_infra(seen)
@@ -219,7 +219,7 @@ def _lost(seen: MachineSnapshot, source: ObjectMeta) -> Plan:
 
 
 def _disowned_infra(seen: MachineSnapshot) -> Merge | Delete | None:
-    mirror, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra)
+    mirror, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra_machine)
     if mirror is None or infra is None:
         return None
     aim = target_of(seen.platform.infra_machine, infra)
@@ -270,12 +270,12 @@ def _off_source(seen: MachineSnapshot) -> RemoveFinalizers | None:
 
 
 def _off_infra(seen: MachineSnapshot) -> RemoveFinalizers | None:
-    return let_go(seen.platform.infra_machine, seen.infra, why="the infrastructure provider has finished")
+    return let_go(seen.platform.infra_machine, seen.infra_machine, why="the infrastructure provider has finished")
 
 
 def _off_paused_infra(seen: MachineSnapshot, infra: ObjectMeta) -> RemoveFinalizers | None:
     theirs = filter(_providers, infra.finalizers)
-    return let_go(seen.platform.infra_machine, seen.infra, *theirs, why=_MIRRORS_NOTHING)
+    return let_go(seen.platform.infra_machine, seen.infra_machine, *theirs, why=_MIRRORS_NOTHING)
 
 
 def _off_cluster_api(seen: MachineSnapshot) -> tuple[Action | None, Action | None]:

@@ -9,9 +9,9 @@
 | differs only in what the provider or the API server filled in, or in what we do not know | stays |
 | differs in what conversion makes as it did when the infra machine was given it | stays |
 
-What it was given is noted on it, while it is paused: `mirroring.infra_spec` compares by it, so that a provider that
-completes or changes what it is given does not have it recreated without end. One that is not paused is its provider's,
-and whoever takes it over compares the whole spec once.
+What it was given is noted on it, while it is paused: `mirroring.infra_machine_spec` compares by it, so that a provider
+that completes or changes what it is given does not have it recreated without end. One that is not paused is its
+provider's, and whoever takes it over compares the whole spec once.
 
 Nothing is made anew that is not paused: its provider would take the deletion for the end of the instance. And what it
 owns does not go with it: OpenStack's provider keeps the instance in an OpenStackServer that the OpenStackMachine owns.
@@ -39,11 +39,11 @@ from windlass.machine_sync.constants import (
 from windlass.machine_sync.machine.owners import reference
 from windlass.machine_sync.machine.propagation import claimed_metadata
 from windlass.machine_sync.machine.reasons import RECREATING
-from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name
+from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_machine_name
 from windlass.machine_sync.mirroring import conditions, metadata
 from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
 from windlass.machine_sync.mirroring.collector import ORPHAN
-from windlass.machine_sync.mirroring.infra_spec import differing, given
+from windlass.machine_sync.mirroring.infra_machine_spec import differing, given
 from windlass.machine_sync.mirroring.synchronized import Verdict
 
 MARKS = {PAUSED_ANNOTATION: ""}
@@ -61,7 +61,7 @@ def ensure(
 ) -> Ensured:
     """Make the infra machine of a paused mirror what conversion says. The Cluster API Machine exists."""
     owner = _owner(seen)
-    found = seen.infra
+    found = seen.infra_machine
     if not isinstance(found, Present):
         return Ensured((create(seen, converted, owner, labels=labels, why="mirror of the Machine API Machine"),))
     observed, annotations = found.tree["metadata"], converted.metadata.annotations
@@ -72,7 +72,7 @@ def ensure(
     )
     noted = found.metadata.annotations.get(MIRRORED_SPEC_ANNOTATION)
     spec = differing(seen.platform, found.tree.get("spec") or {}, made, noted=noted)
-    changeable = {key: made.get(key) for key in seen.platform.infra_mutable if key in spec}
+    changeable = {key: made.get(key) for key in seen.platform.infra_machine_mutable if key in spec}
     if found.deleting or spec.keys() - changeable.keys():
         fields = changes(spec, {key: value for key, value in made.items() if key in spec}, path="spec")
         return _recreate(seen, found, [*fields], source=source)
@@ -98,13 +98,13 @@ def create(
         marks=_marks(seen, spec) if owner is not None else {},
     )
     body = {"metadata": {**meta, "finalizers": [SYNC_FINALIZER]}, "spec": spec}
-    aim = Target(seen.platform.infra_machine, infra_name(seen), seen.namespaces.cluster_api)
+    aim = Target(seen.platform.infra_machine, infra_machine_name(seen), seen.namespaces.cluster_api)
     return Create(target=aim, body=body, why=why)
 
 
 def unpause(seen: MachineSnapshot, *, why: str) -> Merge | None:
     """Let its provider act on the infra machine that is there; None if there is none."""
-    meta = metadata_of(seen.infra)
+    meta = metadata_of(seen.infra_machine)
     if meta is None:
         return None
     marks = (PAUSED_ANNOTATION, MIRRORED_SPEC_ANNOTATION, MACHINE_ANNOTATION)
@@ -122,7 +122,7 @@ def status(seen: MachineSnapshot, converted: Any, *, now: datetime) -> Merge | N
 
     Where it does not, the provider's own stays.
     """
-    found = seen.infra
+    found = seen.infra_machine
     if not isinstance(found, Present) or seen.platform.provider_status is None:
         return None
     observed: Mapping[str, Any] = found.tree.get("status") or {}
@@ -187,7 +187,7 @@ def _marks(seen: MachineSnapshot, spec: Mapping[str, Any]) -> dict[str, str]:
 
     The last where its name does not tell. If its Machine is lost it is found by that, and is not left behind.
     """
-    of = {MACHINE_ANNOTATION: seen.name} if infra_name(seen) != seen.name else {}
+    of = {MACHINE_ANNOTATION: seen.name} if infra_machine_name(seen) != seen.name else {}
     return {**MARKS, MIRRORED_SPEC_ANNOTATION: given(spec), **of}
 
 

@@ -37,11 +37,11 @@ from windlass.machine_sync.constants import (
     SET_NAME_LABEL,
     SYNC_FINALIZER,
 )
-from windlass.machine_sync.machine import infra_machine, infrastructure, owners
+from windlass.machine_sync.machine import infra_machine, infra_resources, owners
 from windlass.machine_sync.machine.propagation import claimed_metadata, owned_spec
 from windlass.machine_sync.machine.reasons import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.machine.set_name import set_name_label
-from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_name, set_owner
+from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_machine_name, set_owner
 from windlass.machine_sync.mirroring import conditions, metadata
 from windlass.machine_sync.mirroring.collector import is_going
 from windlass.machine_sync.mirroring.extent import extent
@@ -68,13 +68,15 @@ _REMEDY = change("Machine", of="the Machine API", copied_to="Cluster API")
 
 def create_or_update(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> Plan:
     """The plan that makes the mirror what conversion says, or that says why it cannot be made."""
-    if isinstance(seen.cluster_api, Present) and (fault := infrastructure.missing(seen, seen.cluster_api.object)):
+    if isinstance(seen.cluster_api, Present) and (fault := infra_resources.missing(seen, seen.cluster_api.object)):
         return failed(seen, fault, now=now)
     made = _made(seen, source, adoptable=False, now=now)
     if not isinstance(made, _Made):
         return Plan().then(made) if isinstance(made, WaitFor) else failed(seen, made, now=now)
     finalizers = hold(
-        (mapi.Machine, seen.machine_api), (capi.Machine, seen.cluster_api), (seen.platform.infra_machine, seen.infra)
+        (mapi.Machine, seen.machine_api),
+        (capi.Machine, seen.cluster_api),
+        (seen.platform.infra_machine, seen.infra_machine),
     )
     if not isinstance(seen.cluster_api, Present):
         body = _body(seen, made, marks=MARKS)
@@ -105,9 +107,9 @@ def create_unpaused(seen: MachineSnapshot, source: Present[mapi.Machine], *, now
     The infra machine first: once the Machine is there, the mirror is the Machine API's, and nobody would make it. Its
     owner is set by Cluster API's own controller.
     """
-    if fault := infrastructure.unreadable(seen):
+    if fault := infra_resources.unreadable(seen):
         return failed(seen, fault, now=now)
-    infra = metadata_of(seen.infra)
+    infra = metadata_of(seen.infra_machine)
     if infra is not None and infra.deletion_timestamp is not None:
         return Plan().then(WaitFor(f"the infrastructure provider to delete {infra.name}, which had this name before"))
     made = _made(seen, source, adoptable=True, now=now)
@@ -117,9 +119,9 @@ def create_unpaused(seen: MachineSnapshot, source: Present[mapi.Machine], *, now
     return with_warnings(
         source,
         made.warnings,
-        *hold((mapi.Machine, seen.machine_api), (seen.platform.infra_machine, seen.infra)),
+        *hold((mapi.Machine, seen.machine_api), (seen.platform.infra_machine, seen.infra_machine)),
         infra_machine.create(seen, made.infra_machine, None, labels=made.labels, why=why)
-        if isinstance(seen.infra, Absent)
+        if isinstance(seen.infra_machine, Absent)
         else infra_machine.unpause(seen, why=why),
         Create(target=_aim(seen), body=_body(seen, made, marks={}), why=why),
     )
@@ -231,7 +233,7 @@ def _metadata(
 def _spec(seen: MachineSnapshot, converted: capi.Machine) -> dict[str, Any]:
     spec: dict[str, Any] = tree(converted.spec)
     # An infra machine that is there keeps its name: another one would be another instance.
-    spec["infrastructureRef"]["name"] = infra_name(seen)
+    spec["infrastructureRef"]["name"] = infra_machine_name(seen)
     return spec
 
 

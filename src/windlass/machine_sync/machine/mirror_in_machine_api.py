@@ -21,7 +21,7 @@ from windlass.kube.control.plan import Create, Merge, Plan, Target, target
 from windlass.kube.control.seen import Present, metadata_of
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API_FINALIZER, SYNC_FINALIZER
 from windlass.machine_sync.conversion.selector import selected_keys
-from windlass.machine_sync.machine import infrastructure, owners
+from windlass.machine_sync.machine import infra_resources, owners
 from windlass.machine_sync.machine.reasons import FROM_CLUSTER_API, Reason, failed
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.mirroring import conditions, metadata
@@ -33,7 +33,7 @@ _REMEDY = change("Machine or infrastructure machine", of="Cluster API", copied_t
 
 def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, now: datetime) -> Plan:
     """The plan that makes the mirror what conversion says, or that says why it cannot be made."""
-    if fault := infrastructure.missing(seen, source.object):
+    if fault := infra_resources.missing(seen, source.object):
         return failed(seen, fault, now=now)
     references = owners.to_machine_api(
         source.object.metadata.owner_references, seen.machine_api_set, mirror=metadata_of(seen.machine_api)
@@ -43,7 +43,7 @@ def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, no
     if isinstance(references, owners.OwnerNotFound):
         text = f"failed to convert Cluster API machine owner references to Machine API: {references.text}"
         return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, text), now=now)
-    infra = seen.infra.object if isinstance(seen.infra, Present) else None
+    infra = seen.infra_machine.object if isinstance(seen.infra_machine, Present) else None
     if infra is None:
         text = f"unexpected InfraMachine type, expected {seen.platform.infra_machine.RESOURCE.kind}, got <nil>"
         return failed(seen, _not_converted(text), now=now)
@@ -52,7 +52,9 @@ def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, no
     if converted.machine is None:
         return failed(seen, _not_converted(converted.error), now=now)
     finalizers = hold(
-        (mapi.Machine, seen.machine_api), (capi.Machine, seen.cluster_api), (seen.platform.infra_machine, seen.infra)
+        (mapi.Machine, seen.machine_api),
+        (capi.Machine, seen.cluster_api),
+        (seen.platform.infra_machine, seen.infra_machine),
     )
     if isinstance(seen.machine_api, Present):
         actions = _update(seen, seen.machine_api, source.object, converted.machine, references=references, now=now)

@@ -149,7 +149,7 @@ class Observer:
     async def _under_machine_api(self, seen: MachineSnapshot, source: Present[mapi.Machine]) -> MachineSnapshot:
         """The Machine API is authoritative, as far as is known: an infra machine that is not paused says otherwise."""
         seen = await self._from_machine_api(seen, source)
-        infra = metadata_of(seen.infra)
+        infra = metadata_of(seen.infra_machine)
         if infra is None or PAUSED_ANNOTATION in infra.annotations:
             return seen
         seen = replace(seen, machine_api=await self._machine_api(mapi.Machine, seen.name, live=True))
@@ -185,7 +185,7 @@ class Observer:
                 return {"machine_api": await self._machine_api(mapi.Machine, seen.name, live=True)}
             if kind is capi.Machine:
                 return {"cluster_api": await self._cluster_api(capi.Machine, seen.name, live=True)}
-            return {"infra": (await self._infra(seen, live=True)).infra}
+            return {"infra_machine": (await self._infra(seen, live=True)).infra_machine}
 
         looks = await together(map(look, kinds))
         found = replace(seen, **{field: one for each in looks for field, one in each.items()})
@@ -212,7 +212,7 @@ class Observer:
         """The infra machine's absence always decides something; the infra cluster's only delays."""
         found = seen.cluster_api
         if not isinstance(found, Present):
-            return replace(seen, infra=await self._left_infra(seen.name, live=live))
+            return replace(seen, infra_machine=await self._left_infra(seen.name, live=live))
         spec = found.object.spec
         infra: Seen[Any] = Absent(confirmed=True)
         infra_cluster: Seen[Any] = Absent()
@@ -221,7 +221,7 @@ class Observer:
             infra = await self._cluster_api(self._platform.infra_machine, name, confirm=True, live=live)
         if spec.cluster_name:
             infra_cluster = await self._cluster_api(self._platform.infra_cluster, spec.cluster_name, confirm=True)
-        return replace(seen, infra=infra, infra_cluster=infra_cluster)
+        return replace(seen, infra_machine=infra, infra_cluster=infra_cluster)
 
     async def _left_infra(self, name: str, *, live: bool) -> Seen[Any]:
         """The infra machine of a machine that no Machine of Cluster API refers to: one that is of it, or has its name.

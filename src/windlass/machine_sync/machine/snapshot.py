@@ -16,8 +16,8 @@ from windlass.machine_sync.platforms import Platform
 class MachineSnapshot(Struct, frozen=True):
     """One machine on both sides, and what either is made from.
 
-    `machine_api` and `cluster_api` are its Machines. `infra` and `infra_cluster` are what `cluster_api` refers to;
-    while there is no such Machine, the infra machine of the machine's name and the infra cluster of this cluster.
+    `machine_api` and `cluster_api` are its Machines. `infra_machine` and `infra_cluster` are what `cluster_api` refers
+    to; while there is no such Machine, the infra machine of the machine's name and the infra cluster of this cluster.
 
     `machine_api_set` and `cluster_api_set` are the two MachineSets called like the one that owns the machine (Absent
     without an owner): the owner of the Cluster API Machine, unless the Machine API is authoritative or has the only
@@ -31,7 +31,7 @@ class MachineSnapshot(Struct, frozen=True):
     platform: Platform
     machine_api: Seen[mapi.Machine]
     cluster_api: Seen[capi.Machine]
-    infra: Seen[Any] = Absent()
+    infra_machine: Seen[Any] = Absent()
     infra_cluster: Seen[Any] = Absent()
     machine_api_set: Seen[mapi.MachineSet] = Absent()
     cluster_api_set: Seen[capi.MachineSet] = Absent()
@@ -43,13 +43,15 @@ class MachineSnapshot(Struct, frozen=True):
     @property
     def move(self) -> Move:
         """What a change of authority is about. Only while the Machine API has a readable Machine."""
-        infra = Pausable(self.platform.infra_machine, self.infra, reports=self.platform.infra_reports_pause)
+        infra = Pausable(
+            self.platform.infra_machine, self.infra_machine, reports=self.platform.infra_machine_reports_pause
+        )
         return Move(self.machine_api, (Pausable(capi.Machine, self.cluster_api), infra))  # type: ignore[arg-type]
 
 
-def infra_name(seen: MachineSnapshot) -> str:
+def infra_machine_name(seen: MachineSnapshot) -> str:
     """What the infra machine is called: as the Cluster API Machine says, else like the machine."""
-    meta = metadata_of(seen.infra)
+    meta = metadata_of(seen.infra_machine)
     return meta.name if meta is not None else seen.name
 
 

@@ -8,7 +8,7 @@ Reading order:
 | `decide` | which case it is: the table of who exists and who is authoritative |
 | `mirror_in_cluster_api` | the Machine API is authoritative: make that of Cluster API, and its template, the mirror |
 | `mirror_in_machine_api` | Cluster API is authoritative: make that of the Machine API the mirror |
-| `templates` | the infra templates of a set: the one in use, and those that nobody needs any more |
+| `infra_templates` | the infra templates of a set: the one in use, and those that nobody needs any more |
 | `selectors` | whether both sets select the same Machines, since neither selector can be changed |
 | `deletion` | one side is being deleted: what becomes of the other |
 | `reasons` | reasons of the `Synchronized` condition, and which of them a refused write is |

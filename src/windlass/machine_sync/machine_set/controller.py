@@ -21,9 +21,9 @@ from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.observe import IndexedReader
 from windlass.machine_sync.machine.snapshot import set_owner
 from windlass.machine_sync.machine_set.decide import decide
+from windlass.machine_sync.machine_set.infra_templates import set_of, sets_of
 from windlass.machine_sync.machine_set.observe import BY_OWNER, BY_SET, BY_TEMPLATE, Observer
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
-from windlass.machine_sync.machine_set.templates import set_of, sets_of
 from windlass.machine_sync.platforms import Platform
 
 NAME = "machine-set-sync"

@@ -39,7 +39,7 @@ from windlass.kube.control.plan import Delete, Emit, Plan, RemoveFinalizers, Wai
 from windlass.kube.control.seen import Absent, metadata_of
 from windlass.machine_sync.constants import EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
 from windlass.machine_sync.machine.owners import cluster_owner
-from windlass.machine_sync.machine_set import templates
+from windlass.machine_sync.machine_set import infra_templates
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
 from windlass.machine_sync.mirroring.collector import is_going, is_gone, propagation
@@ -70,7 +70,7 @@ def of_machine_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan | None:
             propagation="Orphan",
             why="the Machine API MachineSet is being deleted",
         ),
-        *templates.removable(seen),
+        *infra_templates.removable(seen),
     ]
     if any(removal.needed for removal in removals):
         return Plan.of(*removals)
@@ -90,7 +90,7 @@ def of_machine_api_alone(seen: MachineSetSnapshot) -> Plan:
     """The Machine API MachineSet is being deleted, and there is none in Cluster API (any more)."""
     if not _confirmed_absent(seen.cluster_api):
         return Plan().then(WaitFor("a look at the API server: is the Cluster API MachineSet gone?"))
-    if removals := templates.removable(seen):
+    if removals := infra_templates.removable(seen):
         return _until_templates_are_gone(removals)
     return Plan.of(_off_machine_api(seen, why=_NO_MIRROR))
 
@@ -118,7 +118,7 @@ def of_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta, mirror: ObjectM
             note=note,
             source=EVENT_SOURCE,
         ),
-        *templates.given_up(seen),
+        *infra_templates.given_up(seen),
         # The mirror last: once it is gone nothing tells that the other was to be let go.
         _off_cluster_api(seen),
         _off_machine_api(seen, why=_MIRRORS_NOTHING),
@@ -137,7 +137,7 @@ def of_cluster_api_alone(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan:
 def _after_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan:
     if CLUSTER_API_FINALIZER in source.finalizers:
         return Plan().then(WaitFor("Cluster API to finish deleting the MachineSet"))
-    if removals := templates.removable(seen):
+    if removals := infra_templates.removable(seen):
         return _until_templates_are_gone(removals)
     mirror = metadata_of(seen.machine_api)
     if mirror is not None and seen.owned:

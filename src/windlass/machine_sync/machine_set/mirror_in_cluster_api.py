@@ -36,7 +36,7 @@ from windlass.machine_sync.constants import (
 from windlass.machine_sync.conversion.field_errors import invalid_json
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
 from windlass.machine_sync.machine.owners import OwnerNotFound, not_found, of_cluster
-from windlass.machine_sync.machine_set import selectors, templates
+from windlass.machine_sync.machine_set import infra_templates, selectors
 from windlass.machine_sync.machine_set.reasons import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring import conditions, metadata
@@ -96,7 +96,7 @@ def create_or_update(seen: MachineSetSnapshot, source: Present[mapi.MachineSet],
         made.template,
         content,
         _status(mirror, made.machine_set, generation=generation_after(mirror, content), now=now),
-        *templates.removable(seen, keep=made.template.target.name),
+        *infra_templates.removable(seen, keep=made.template.target.name),
         status_write(
             source,
             None,
@@ -139,7 +139,7 @@ def _made(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, paused:
     if isinstance(references, OwnerNotFound):
         text = f"failed to get CAPI cluster: {references.text}"
         return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"failed to get Cluster API cluster owner reference: {text}")
-    template = templates.ensure(seen, converted.infra_template, references, paused=paused)
+    template = infra_templates.ensure(seen, converted.infra_template, references, paused=paused)
     if not isinstance(template, Create | Merge):
         return template
     return _Made(converted.machine_set, converted.remarks, references, template)

@@ -7,7 +7,7 @@
 | `move` | what such a move is about, and what those who have to stand still say |
 | `metadata` | which labels and annotations a mirror has: what the sync put there, and what others did |
 | `conditions` | conditions of the authoritative object merged into those of its mirror |
-| `infra_spec` | where an infra machine, or the template of one, really differs from what conversion gives |
+| `infra_machine_spec` | where an infra machine, or the template of one, really differs from what conversion gives |
 | `finalizers` | our finalizer on everything that is there and stays |
 | `collector` | the garbage collector: what it was told to do, and which deletions are its own |
 

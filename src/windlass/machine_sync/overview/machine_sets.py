@@ -23,7 +23,7 @@ class Replicas(Struct, rename="camel", frozen=True):
 
 
 class MachineSetSide(Side, rename="camel", frozen=True, kw_only=True):
-    """`infrastructure_template` is the template of a Cluster API MachineSet's infrastructure machines."""
+    """`infrastructure_template` is the template of a Cluster API MachineSet's infra machines."""
 
     replicas: Replicas | None = None
     infrastructure_template: Reference | None = None

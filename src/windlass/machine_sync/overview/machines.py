@@ -11,7 +11,7 @@ from windlass.machine_sync.overview.rows import Kind, Reference, Row, Side
 class MachineSide(Side, rename="camel", frozen=True, kw_only=True):
     """`phase` is empty until a controller sets it, `node` and `provider_id` until there is an instance.
 
-    `infrastructure` is the infrastructure machine of a Cluster API Machine.
+    `infrastructure` is the infra machine of a Cluster API Machine.
     """
 
     phase: str = ""

@@ -37,11 +37,11 @@ AWS = Platform(
     provider_status=mapi_aws.AWSMachineProviderStatus,
     go_names=aws_provider_spec.GO_NAMES,
     provider_part=aws_to_machine_api.provider_part,
-    infra_part=aws_to_cluster_api.infra_part,
+    infra_machine_part=aws_to_cluster_api.infra_machine_part,
     cluster_errors=aws_load_balancers.load_balancer_errors,
     canonical_provider_spec=aws_provider_spec.canonical_provider_spec,
     provider_spec_leftovers=("placement.region", "userDataSecret"),
-    infra_leftovers={
+    infra_machine_leftovers={
         "providerID": None,
         "instanceID": None,
         "hostAffinity": "default",
@@ -53,7 +53,7 @@ AWS = Platform(
         "instanceMetadataOptions.httpTokens": "optional",
         "instanceMetadataOptions.instanceMetadataTags": "disabled",
     },
-    infra_mutable=frozenset({"providerID", "instanceID", "additionalTags", "additionalSecurityGroups"}),
+    infra_machine_mutable=frozenset({"providerID", "instanceID", "additionalTags", "additionalSecurityGroups"}),
 )
 OPENSTACK = Platform(
     name="OpenStack",
@@ -63,10 +63,10 @@ OPENSTACK = Platform(
     provider_spec=mapi_openstack.OpenstackProviderSpec,
     go_names=openstack_provider_spec.GO_NAMES,
     provider_part=openstack_to_machine_api.provider_part,
-    infra_part=openstack_to_cluster_api.infra_part,
-    infra_leftovers={"providerID": None, "instanceID": None, "identityRef.type": "Secret"},
-    infra_mutable=frozenset({"identityRef"}),
-    infra_reports_pause=False,
+    infra_machine_part=openstack_to_cluster_api.infra_machine_part,
+    infra_machine_leftovers={"providerID": None, "instanceID": None, "identityRef.type": "Secret"},
+    infra_machine_mutable=frozenset({"identityRef"}),
+    infra_machine_reports_pause=False,
 )
 POWERVS = Platform(
     name="PowerVS",
@@ -76,9 +76,9 @@ POWERVS = Platform(
     provider_spec=mapi_powervs.PowerVSMachineProviderConfig,
     go_names=powervs_provider_spec.GO_NAMES,
     provider_part=powervs_to_machine_api.provider_part,
-    infra_part=powervs_to_cluster_api.infra_part,
-    infra_leftovers={"providerID": None},
-    infra_mutable=frozenset({"providerID"}),
+    infra_machine_part=powervs_to_cluster_api.infra_machine_part,
+    infra_machine_leftovers={"providerID": None},
+    infra_machine_mutable=frozenset({"providerID"}),
 )
 
 PLATFORMS = {platform.name: platform for platform in (AWS, OPENSTACK, POWERVS)}

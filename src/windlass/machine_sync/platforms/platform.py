@@ -12,7 +12,7 @@ from windlass.kube.control.merge import same
 from windlass.machine_sync.conversion.field_errors import FieldError
 from windlass.machine_sync.conversion.machine_to_cluster_api import (
     ConvertedToClusterAPI,
-    InfraPart,
+    InfraMachinePart,
     cluster_api_machine,
 )
 from windlass.machine_sync.conversion.machine_to_machine_api import (
@@ -39,17 +39,17 @@ class Platform(Struct, frozen=True, kw_only=True):
     The functions are pure and never raise:
 
     * `provider_part(machine, infra machine, infra cluster)`: the platform's part of a Machine API Machine.
-    * `infra_part(machine, provider spec, infrastructure)`: the platform's part of a Cluster API Machine.
-    * `cluster_errors(machine, provider spec, infra cluster)`: why a Machine API Machine does not fit the infrastructure
+    * `infra_machine_part(machine, provider spec, infrastructure)`: the platform's part of a Cluster API Machine.
+    * `cluster_errors(machine, provider spec, infra cluster)`: why a Machine API Machine does not fit the infra
       cluster, which is None if it does not exist.
     * `canonical_provider_spec(tree)`: normalizes a provider spec (a plain JSON tree), so that specs with the same
       meaning are equal.
 
-    `infra_leftovers` are fields of an infra machine's spec that are set on the object but not produced by conversion.
-    The provider or a user sets them (value None), or the API server sets a default (that default). They are ignored
-    when an infra machine is compared with the result of conversion. `infra_reports_pause`: the provider reports in a
-    `Paused` condition that it has stopped acting on the infra machine. `infra_mutable` are the fields of its spec that
-    the provider allows to change.
+    `infra_machine_leftovers` are fields of an infra machine's spec that are set on the object but not produced by
+    conversion. The provider or a user sets them (value None), or the API server sets a default (that default). They are
+    ignored when an infra machine is compared with the result of conversion. `infra_machine_reports_pause`: the provider
+    reports in a `Paused` condition that it has stopped acting on the infra machine. `infra_machine_mutable` are the
+    fields of its spec that the provider allows to change.
 
     `provider_spec_leftovers` are fields of a provider spec that conversion may not know. Where conversion leaves them
     empty, a mirror keeps its own value.
@@ -63,13 +63,13 @@ class Platform(Struct, frozen=True, kw_only=True):
     provider_status: type[Struct] | None = None
     go_names: GoNames
     provider_part: Callable[[capi.Machine, Any, Any], ProviderPart]
-    infra_part: Callable[[mapi.Machine, Any, Infrastructure | None], InfraPart]
+    infra_machine_part: Callable[[mapi.Machine, Any, Infrastructure | None], InfraMachinePart]
     cluster_errors: Callable[[mapi.Machine, Any, Any], list[FieldError]] = _fits_any_cluster
     canonical_provider_spec: Callable[[Any], Any] = _as_it_is
     provider_spec_leftovers: tuple[str, ...] = ()
-    infra_leftovers: Mapping[str, Any] = {}
-    infra_mutable: frozenset[str] = frozenset()
-    infra_reports_pause: bool = True
+    infra_machine_leftovers: Mapping[str, Any] = {}
+    infra_machine_mutable: frozenset[str] = frozenset()
+    infra_machine_reports_pause: bool = True
 
     def to_machine_api(
         self, machine: capi.Machine | None, infra_machine: Any, infra_cluster: Any
@@ -98,7 +98,7 @@ class Platform(Struct, frozen=True, kw_only=True):
             return ConvertedToClusterAPI(errors=tuple(map(str, read)))
         return cluster_api_machine(
             machine,
-            self.infra_part(machine, config, infrastructure),
+            self.infra_machine_part(machine, config, infrastructure),
             kind=self.infra_machine,
             infrastructure=infrastructure,
             unfit=() if infra_cluster is UNSET else self.cluster_errors(machine, config, infra_cluster),

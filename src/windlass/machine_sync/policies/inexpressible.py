@@ -4,7 +4,7 @@ A field is set to a value that its CRD admits, and the object is converted. If c
 or a warning that something is lost), the field cannot be mirrored. So the list is that of conversion by construction: a
 field that conversion learns leaves it by itself.
 
-    [str(field) for field in fields(infra_prober(AWS))]        # ami.eksLookupType, imageLookupFormat, ...
+    [str(field) for field in fields(infra_machine_prober(AWS))]        # ami.eksLookupType, imageLookupFormat, ...
 
 The values come from `samples`: one for each field that does not take just any string. Fields that only some values of
 cannot be expressed are not found here; conversion reports them when they occur.
@@ -55,8 +55,8 @@ class Prober(Struct, frozen=True):
     samples: Samples = NO_SAMPLES
 
 
-def infra_prober(platform: Platform) -> Prober:
-    """For the spec of the platform's infrastructure machine, which is that of its template too."""
+def infra_machine_prober(platform: Platform) -> Prober:
+    """For the spec of the platform's infra machine, which is that of its template too."""
     kind: Any = platform.infra_machine
     (spec,) = (one.type for one in _fields(kind) if one.encode_name == "spec")
     assert isinstance(spec, inspect.StructType)

@@ -2,8 +2,8 @@
 
 | object | where it is refused |
 |---|---|
-| Machine, MachineSet, infrastructure machine | on UPDATE while it has the sync finalizer, on CREATE with that |
-| infrastructure template | nowhere: nothing on it says whether machines of it are mirrored. The user is warned |
+| Machine, MachineSet, infra machine | on UPDATE while it has the sync finalizer, on CREATE with that |
+| infra template | nowhere: nothing on it says whether machines of it are mirrored. The user is warned |
 
 Machines that only Cluster API has are free. Which fields these are is what `inexpressible` finds, so this page only
 writes them down as CEL. An object that has such a field already keeps it: a policy that comes later must not hold up
@@ -18,7 +18,13 @@ from windlass.capability.manifests.cel import literal
 from windlass.capability.manifests.policy import CREATE, UPDATE, Policy, Rule
 from windlass.machine_sync.constants import SYNC_FINALIZER, Namespaces
 from windlass.machine_sync.platforms import Platform
-from windlass.machine_sync.policies.inexpressible import Field, fields, infra_prober, machine_prober, machine_set_prober
+from windlass.machine_sync.policies.inexpressible import (
+    Field,
+    fields,
+    infra_machine_prober,
+    machine_prober,
+    machine_set_prober,
+)
 
 _MACHINE: Final = "spec"
 _TEMPLATE: Final = "spec.template.spec"
@@ -70,7 +76,7 @@ def _infra_machines(platform: Platform, namespace: str, *, exempt: tuple[str, ..
         exempt=exempt,
         when=_HELD,
         variables=_spec_variables(_MACHINE),
-        rules=tuple(_forbidden(field) for field in fields(infra_prober(platform))),
+        rules=tuple(_forbidden(field) for field in fields(infra_machine_prober(platform))),
     )
 
 
@@ -84,7 +90,7 @@ def _infra_templates(platform: Platform, namespace: str, *, exempt: tuple[str, .
         variables=_spec_variables(_TEMPLATE),
         rules=tuple(
             _forbidden(field, "is a field that the Machine API cannot express")
-            for field in fields(infra_prober(platform))
+            for field in fields(infra_machine_prober(platform))
         ),
         warns=True,
     )

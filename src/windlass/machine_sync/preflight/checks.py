@@ -234,7 +234,7 @@ def owning_set(machine: ObjectMeta) -> str:
 
 
 def cluster_name(cluster_api: Look[Any], infrastructure: Look[Any]) -> str:
-    """The name of the infrastructure cluster: from the object, else from the cluster; empty if neither is known."""
+    """The name of the infra cluster: from the object, else from the cluster; empty if neither is known."""
     other, whole = there(cluster_api), there(infrastructure)
     return (other.spec.cluster_name if other is not None else "") or (
         whole.status.infrastructure_name if whole is not None else ""
@@ -242,6 +242,6 @@ def cluster_name(cluster_api: Look[Any], infrastructure: Look[Any]) -> str:
 
 
 def infra_reference(found: capi.Machine | capi.MachineSet) -> capi.ContractReference:
-    """The reference of a Cluster API Machine or MachineSet to its infrastructure machine or template."""
+    """The reference of a Cluster API Machine or MachineSet to its infra machine or template."""
     spec = found.spec.template.spec if isinstance(found, capi.MachineSet) else found.spec
     return spec.infrastructure_ref

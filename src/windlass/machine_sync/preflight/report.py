@@ -46,7 +46,7 @@ class Trial(Struct, frozen=True):
 class Candidate(Struct, frozen=True):
     """One Machine or MachineSet that is to move to the API `target`, and everything that the checks need.
 
-    `machine_api` and `cluster_api` are the object on each side. `infra` is the infrastructure machine or template of
+    `machine_api` and `cluster_api` are the object on each side. `infra` is the infra machine or template of
     `cluster_api`. `owner` is the MachineSet of the Machine API that owns a Machine, Absent if there is none;
     `owner_moves`: the owner is to move too.
     """

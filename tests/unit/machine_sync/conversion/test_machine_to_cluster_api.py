@@ -10,7 +10,7 @@ from windlass.api.meta import ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, dropped, required
 from windlass.machine_sync.conversion.machine_to_cluster_api import (
     ConvertedToClusterAPI,
-    InfraPart,
+    InfraMachinePart,
     cluster_api_machine,
     failure_message,
 )
@@ -23,9 +23,9 @@ ROLE = "machine.openshift.io/cluster-api-machine-role"
 TYPE = "machine.openshift.io/cluster-api-machine-type"
 
 
-def part(**fields: Any) -> InfraPart:
+def part(**fields: Any) -> InfraMachinePart:
     spec = capo.OpenStackMachineSpec(flavor="m1")
-    return InfraPart(**{"spec": spec, "found": Findings(), **fields})
+    return InfraMachinePart(**{"spec": spec, "found": Findings(), **fields})
 
 
 def converted(
@@ -33,7 +33,7 @@ def converted(
     metadata: ObjectMeta | None = None,
     spec: mapi.MachineSpec | None = None,
     status: mapi.MachineStatus | None = None,
-    infra: InfraPart | None = None,
+    infra: InfraMachinePart | None = None,
     infrastructure: Infrastructure | None = CLUSTER,
     **found: list[FieldError],
 ) -> ConvertedToClusterAPI:

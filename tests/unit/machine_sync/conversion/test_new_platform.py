@@ -14,7 +14,7 @@ from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta, Resource, always
 from windlass.capability.documents import read
 from windlass.machine_sync.conversion.field_errors import Findings, invalid
-from windlass.machine_sync.conversion.machine_to_cluster_api import InfraPart
+from windlass.machine_sync.conversion.machine_to_cluster_api import InfraMachinePart
 from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
 from windlass.machine_sync.conversion.provider_spec import PATH
 from windlass.machine_sync.conversion.unmarshal import GoNames
@@ -70,11 +70,13 @@ def provider_part(machine: capi.Machine, infra: ToyMachine, cluster: ToyCluster)
     return ProviderPart(spec=spec, found=found)
 
 
-def infra_part(machine: mapi.Machine, config: ToyProviderSpec, infrastructure: Infrastructure | None) -> InfraPart:
+def infra_machine_part(
+    machine: mapi.Machine, config: ToyProviderSpec, infrastructure: Infrastructure | None
+) -> InfraMachinePart:
     found = Findings()
     if config.size == "huge":
         found.errors.append(invalid(f"{PATH}.size", config.size, "there is no such toy"))
-    return InfraPart(spec=ToyMachineSpec(size=config.size), found=found)
+    return InfraMachinePart(spec=ToyMachineSpec(size=config.size), found=found)
 
 
 TOY = Platform(
@@ -85,7 +87,7 @@ TOY = Platform(
     provider_spec=ToyProviderSpec,
     go_names=GoNames(package="v1"),
     provider_part=provider_part,
-    infra_part=infra_part,
+    infra_machine_part=infra_machine_part,
 )
 
 

@@ -56,7 +56,7 @@ async def provider(api: MemoryApi) -> None:
     platform = platform_of(api)
     finalizer = f"{platform.infra_machine.RESOURCE.kind.lower()}.infrastructure.cluster.x-k8s.io"
     for infra in api.listing(platform.infra_machine):
-        if platform.infra_reports_pause and await say_paused(api, infra, paused=is_paused(infra)):
+        if platform.infra_machine_reports_pause and await say_paused(api, infra, paused=is_paused(infra)):
             continue
         if is_paused(infra):
             continue

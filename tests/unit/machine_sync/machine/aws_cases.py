@@ -33,7 +33,7 @@ def on_aws(*, labels: Any = None, load_balancers: Any = None, cluster: Tree | No
     return {
         "machine_api": machine,
         "cluster_api": None,
-        "infra": None,
+        "infra_machine": None,
         "infra_cluster": {
             "metadata": {"name": "c", "namespace": "openshift-cluster-api", "uid": "c"},
             "spec": {"region": "us-east-1", **spec},
@@ -54,7 +54,7 @@ def on_aws_under_cluster_api(*, region: str = "", user_data: str | None = None) 
             spec__bootstrap={"dataSecretName": user_data} if user_data else {},
         ),
         "machine_api": None,
-        "infra": changed(INFRA, spec={"ami": {"id": "ami-1"}, "instanceType": "m6i.large"}),
+        "infra_machine": changed(INFRA, spec={"ami": {"id": "ami-1"}, "instanceType": "m6i.large"}),
         "infra_cluster": {
             "metadata": {"name": "c", "namespace": "openshift-cluster-api", "uid": "c"},
             "spec": {"region": region},

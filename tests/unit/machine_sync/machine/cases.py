@@ -109,7 +109,7 @@ def objects(
     *,
     cluster_api: Tree | None = CAPI_MACHINE,
     machine_api: Tree | None = None,
-    infra: Tree | None = INFRA,
+    infra_machine: Tree | None = INFRA,
     infra_cluster: Tree | None = INFRA_CLUSTER,
     machine_api_set: Tree | None = MAPI_SET,
     cluster_api_set: Tree | None = CAPI_SET,
@@ -121,7 +121,7 @@ def objects(
     return {
         "cluster_api": (capi.Machine, cluster_api),
         "machine_api": (mapi.Machine, machine_api),
-        "infra": (platform.infra_machine, infra),
+        "infra_machine": (platform.infra_machine, infra_machine),
         "infra_cluster": (platform.infra_cluster, infra_cluster),
         "machine_api_set": (mapi.MachineSet, machine_api_set),
         "cluster_api_set": (capi.MachineSet, cluster_api_set),
@@ -146,7 +146,7 @@ def after(plan: Plan, **case: Any) -> Tree:
     """The case as it is once the writes of `plan` have been made."""
     case = {**case_of(**case)}
     for action in plan.needed:
-        side = SIDES.get(action.target.kind, "infra")
+        side = SIDES.get(action.target.kind, "infra_machine")
         match action:
             case Create(body=body):
                 case[side] = _created(side, action.target.name, body)
@@ -181,7 +181,7 @@ def mirrored(**case: Any) -> Tree:
 
 def under_machine_api(**case: Any) -> Tree:
     """`MAPI_MACHINE` and the mirror that Cluster API has of it: everything in sync."""
-    return settled(**{"machine_api": MAPI_MACHINE, "cluster_api": None, "infra": None, **case})
+    return settled(**{"machine_api": MAPI_MACHINE, "cluster_api": None, "infra_machine": None, **case})
 
 
 def condition(plan: Plan) -> Tree:
@@ -199,19 +199,19 @@ def notes(plan: Plan) -> list[tuple[str, str]]:
 def writes(plan: Plan) -> list[tuple[str, str]]:
     """What the plan writes, and to which side; Events left out."""
     return [
-        (f"{type(action).__name__} {action.subresource}".strip(), SIDES.get(action.target.kind, "infra"))
+        (f"{type(action).__name__} {action.subresource}".strip(), SIDES.get(action.target.kind, "infra_machine"))
         for action in plan.needed
         if not isinstance(action, Emit)
     ]
 
 
-NEW = {"cluster_api": "capi", "machine_api": "mapi", "infra": "infra"}
+NEW = {"cluster_api": "capi", "machine_api": "mapi", "infra_machine": "infra"}
 SIDES: dict[Any, str] = {capi.Machine: "cluster_api", mapi.Machine: "machine_api"}
 MOST_ROUNDS = 8
 
 
 def case_of(**case: Any) -> Tree:
-    return {"cluster_api": CAPI_MACHINE, "machine_api": None, "infra": INFRA, **case}
+    return {"cluster_api": CAPI_MACHINE, "machine_api": None, "infra_machine": INFRA, **case}
 
 
 def _played(case: Tree) -> tuple[list[Plan], Tree]:

@@ -21,7 +21,7 @@ CASES = [
         {
             "machine_api": changed(MAPI_MACHINE, spec__providerSpec__value__networks=NETWORKS),
             "cluster_api": None,
-            "infra": None,
+            "infra_machine": None,
         },
         id="OpenStack",
     ),

@@ -83,7 +83,7 @@ class Cast:
     async def take(self, turn: str) -> None:
         with suppress(Conflict, NotFound, Invalid):
             await self.turns[turn]()
-        others = [self.acting[Actor.CORE], self.acting[Actor.PROVIDER] and self.platform.infra_reports_pause]
+        others = [self.acting[Actor.CORE], self.acting[Actor.PROVIDER] and self.platform.infra_machine_reports_pause]
         assert not (self.acting[Actor.MACHINE_API] and any(others)), f"after {turn!r} both sides act: {self.acting}"
 
     async def we(self, reader: LaggingReader, *, max_rounds: int) -> None:
@@ -116,7 +116,7 @@ class Cast:
         found = self.object_of(actor)
         if found is None or actor not in self.believed:
             return
-        if actor is not Actor.PROVIDER or self.platform.infra_reports_pause:
+        if actor is not Actor.PROVIDER or self.platform.infra_machine_reports_pause:
             await say_paused(self.api, found, paused=not self.believed[actor])
         self.acting[actor] = self.believed[actor]
 
@@ -192,8 +192,8 @@ def start(platform: Platform, authority: str) -> MemoryApi:
     machine = on_aws()["machine_api"] if aws else MAPI_MACHINE
     asked = changed(machine, spec__authoritativeAPI=authority, status__authoritativeAPI=authority)
     if authority == "MachineAPI" or aws:
-        return world(machine_api=asked, cluster_api=None, infra=None, platform=platform, **given_by)
-    return world(cluster_api=CAPI_MACHINE, infra=INFRA, platform=platform)
+        return world(machine_api=asked, cluster_api=None, infra_machine=None, platform=platform, **given_by)
+    return world(cluster_api=CAPI_MACHINE, infra_machine=INFRA, platform=platform)
 
 
 TURNS = st.lists(st.sampled_from(sorted(Cast(world(), OPENSTACK).turns)), max_size=40)

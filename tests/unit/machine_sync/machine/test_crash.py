@@ -43,7 +43,7 @@ BARE_INFRA = changed(INFRA, metadata__finalizers=[INFRA_FINALIZER])
 
 
 async def test_creating_a_mirror() -> None:
-    report = await crash_everywhere(scenario(world(cluster_api=BARE_CAPI, infra=BARE_INFRA)))
+    report = await crash_everywhere(scenario(world(cluster_api=BARE_CAPI, infra_machine=BARE_INFRA)))
     assert report.points == 2 * 4  # two finalizers, the mirror, its status
     assert report.end[MAPI_AT_END]["metadata"]["finalizers"] == [MACHINE_API_FINALIZER, SYNC]
     assert synchronized(report.end[MAPI_AT_END])["status"] == "True"
@@ -73,7 +73,9 @@ async def test_adopting_a_mirror_that_a_user_made() -> None:
         "spec": {"authoritativeAPI": "ClusterAPI"},
     }
     independent = changed(BARE_CAPI, metadata__ownerReferences=[])
-    report = await crash_everywhere(scenario(world(cluster_api=independent, infra=BARE_INFRA, machine_api=made)))
+    report = await crash_everywhere(
+        scenario(world(cluster_api=independent, infra_machine=BARE_INFRA, machine_api=made))
+    )
     assert report.points == 2 * 5  # three finalizers, content, status
     assert report.end[MAPI_AT_END]["status"]["authoritativeAPI"] == "ClusterAPI"
     assert report.end[MAPI_AT_END]["status"]["phase"] == "Running"
@@ -100,7 +102,7 @@ async def test_failing_for_good() -> None:
 
 async def test_saying_so_in_an_event_while_there_is_no_mirror() -> None:
     report = await crash_everywhere(
-        scenario(world(cluster_api=BARE_CAPI, infra=BARE_INFRA, infra_cluster=None), stays_mirrored=False)
+        scenario(world(cluster_api=BARE_CAPI, infra_machine=BARE_INFRA, infra_cluster=None), stays_mirrored=False)
     )
     assert report.points
     assert MAPI_AT_END not in report.end
@@ -144,7 +146,7 @@ async def test_deleting_both_sides_at_once() -> None:
 
 async def test_deleting_a_machine_whose_infrastructure_machine_never_came() -> None:
     start = await at_rest()
-    api = world(infra=None, machine_api=mapi_of(start))
+    api = world(infra_machine=None, machine_api=mapi_of(start))
     actors = (deleting(capi.Machine, NAME), cluster_api_core, provider)
     report = await crash_everywhere(scenario(api, *actors, stays_mirrored=False))
     assert not {MAPI_AT_END, CAPI_AT_END} & set(report.end)
@@ -161,7 +163,7 @@ async def test_deleting_a_mirror_whose_machine_is_gone() -> None:
     assert start is not None
     going = changed(start, metadata__deletionTimestamp=GONE["deletionTimestamp"])
     report = await crash_everywhere(
-        scenario(world(cluster_api=None, infra=None, machine_api=going), stays_mirrored=False)
+        scenario(world(cluster_api=None, infra_machine=None, machine_api=going), stays_mirrored=False)
     )
     assert not {MAPI_AT_END, CAPI_AT_END, INFRA_AT_END} & set(report.end)
 
@@ -177,7 +179,7 @@ async def test_releasing_a_mirror_when_its_machine_set_goes() -> None:
 
 async def test_a_successor_with_caches_from_before_the_crash_makes_nothing_twice() -> None:
     def make() -> Scenario:
-        api = world(cluster_api=BARE_CAPI, infra=BARE_INFRA)
+        api = world(cluster_api=BARE_CAPI, infra_machine=BARE_INFRA)
         successor = LaggingReader(api)
         successor.freeze(mapi.Machine, capi.Machine, capo.OpenStackMachine)
         readers = iter([MemoryReader(api), successor])

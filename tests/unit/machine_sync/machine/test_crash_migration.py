@@ -30,9 +30,9 @@ async def start(platform: str, authority: str) -> MemoryApi:
         asked = changed(machine, spec__authoritativeAPI=authority, status__authoritativeAPI=authority)
         api = world(**{**on_aws(), "machine_api": asked})
     elif authority == "MachineAPI":
-        api = world(machine_api=MAPI_MACHINE, cluster_api=None, infra=None)
+        api = world(machine_api=MAPI_MACHINE, cluster_api=None, infra_machine=None)
     else:
-        api = world(cluster_api=CAPI_MACHINE, infra=INFRA)
+        api = world(cluster_api=CAPI_MACHINE, infra_machine=INFRA)
     before = -1
     while api.version != before:
         before = api.version
@@ -151,7 +151,7 @@ async def test_its_cluster_api_machine_is_taken_away_by_force_on_the_way(authori
 
 async def test_a_label_that_is_dropped_after_two_moves_is_dropped_everywhere() -> None:
     labelled = changed(MAPI_MACHINE, metadata__labels={"a": "1", "b": "2"})
-    api = world(machine_api=labelled, cluster_api=None, infra=None)
+    api = world(machine_api=labelled, cluster_api=None, infra_machine=None)
     drop = patching(capi.Machine, NAME, {"metadata": {"labels": {"a": None}}}, when=arrived_at("ClusterAPI"))
     report = await crash_everywhere(scenario(api, asking("ClusterAPI"), drop, *ALL))
     labels = report.end[MAPI_AT_END]["metadata"]["labels"]

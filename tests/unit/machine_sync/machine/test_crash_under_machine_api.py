@@ -22,7 +22,7 @@ from .world import NAME, OURS, THEIRS, at_rest, synchronized, tree_of, typed, wo
 INFRA_AT_END = "OpenStackMachine.infrastructure.cluster.x-k8s.io/v1beta1 openshift-cluster-api/w-0"
 AWS_AT_END = "AWSMachine.infrastructure.cluster.x-k8s.io/v1beta2 openshift-cluster-api/w-0"
 ALL = (machine_api_controllers, cluster_api_core, provider, collect_garbage)
-ALONE: Tree = {"machine_api": MAPI_MACHINE, "cluster_api": None, "infra": None}
+ALONE: Tree = {"machine_api": MAPI_MACHINE, "cluster_api": None, "infra_machine": None}
 OF_CLUSTER_API = changed(MAPI_MACHINE, spec__authoritativeAPI="ClusterAPI", status__authoritativeAPI="ClusterAPI")
 
 
@@ -164,7 +164,7 @@ async def test_deleting_a_machine_that_never_had_a_mirror() -> None:
 async def test_deleting_a_machine_beside_one_of_cluster_api_that_is_no_mirror() -> None:
     """Its instance is its own, so its own controllers end it."""
     tainted = changed(MAPI_MACHINE, spec__taints=[{"key": "k", "effect": "NoSchedule"}])
-    start = world(machine_api=tainted, cluster_api=CAPI_MACHINE, infra=INFRA)
+    start = world(machine_api=tainted, cluster_api=CAPI_MACHINE, infra_machine=INFRA)
     report = await crash_everywhere(scenario(start, deleting(mapi.Machine, NAME), *ALL, stays_mirrored=False))
     assert set(report.end) & {MAPI_AT_END, CAPI_AT_END} == set()
 
@@ -178,7 +178,7 @@ async def test_deleting_a_machine_while_its_first_one_of_cluster_api_is_being_ma
 async def test_a_machine_that_is_deleted_when_only_the_infra_machine_was_made_goes_with_it() -> None:
     going = changed(OF_CLUSTER_API, metadata__deletionTimestamp=GONE["deletionTimestamp"])
     orphan = changed(INFRA, metadata__name=NAME, metadata__finalizers=["sync.machine.openshift.io/finalizer"])
-    start = world(**{**ALONE, "machine_api": going, "infra": orphan})
+    start = world(**{**ALONE, "machine_api": going, "infra_machine": orphan})
     report = await crash_everywhere(scenario(start, *ALL, stays_mirrored=False))
     assert not {MAPI_AT_END, CAPI_AT_END, INFRA_AT_END} & set(report.end)
 
@@ -190,7 +190,7 @@ async def test_a_machine_that_cannot_be_read_can_be_deleted_from_either_side(who
     start = world(
         machine_api=broken,
         cluster_api=tree_of(start, capi.Machine, NAME, THEIRS),
-        infra=tree_of(start, capo.OpenStackMachine, NAME, THEIRS),
+        infra_machine=tree_of(start, capo.OpenStackMachine, NAME, THEIRS),
     )
     actors = (deleting(who, NAME), *ALL)
     report = await crash_everywhere(scenario(start, *actors, stays_mirrored=False))

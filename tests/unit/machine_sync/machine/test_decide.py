@@ -63,7 +63,8 @@ class TestNoMirror:
 
     def test_finalizers_come_before_the_mirror(self) -> None:
         plan = decided(
-            cluster_api=changed(CAPI_MACHINE, metadata__finalizers=[]), infra=changed(INFRA, metadata__finalizers=[])
+            cluster_api=changed(CAPI_MACHINE, metadata__finalizers=[]),
+            infra_machine=changed(INFRA, metadata__finalizers=[]),
         )
         assert [type(action) for action in plan.needed] == [AddFinalizer, AddFinalizer, Create]
 

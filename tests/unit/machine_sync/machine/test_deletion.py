@@ -59,7 +59,7 @@ LONE = changed(MIRROR, metadata__ownerReferences=None)
 
 
 def steps(plan: Plan) -> list[tuple[str, str]]:
-    names = {capi.Machine: "cluster_api", mapi.Machine: "machine_api", capo.OpenStackMachine: "infra"}
+    names = {capi.Machine: "cluster_api", mapi.Machine: "machine_api", capo.OpenStackMachine: "infra_machine"}
     return [
         (type(action).__name__, names[action.target.kind])  # type: ignore[index]
         for action in plan.needed
@@ -77,7 +77,7 @@ def test_deleting_the_mirror_with_its_own_machine_set_lets_it_go_and_keeps_the_m
     for machine_api_set in (None, going(MAPI_SET), changed(MAPI_SET, metadata__uid="made-anew")):
         plan = decided(machine_api=going(MIRROR), machine_api_set=machine_api_set)
         assert steps(plan) == [
-            ("RemoveFinalizers", "infra"),
+            ("RemoveFinalizers", "infra_machine"),
             ("RemoveFinalizers", "cluster_api"),
             ("RemoveFinalizers", "machine_api"),
         ]
@@ -105,7 +105,7 @@ def test_a_mirror_that_has_lost_its_set_never_takes_the_machine_along(cluster_ap
     for source in (CAPI_MACHINE, changed(CAPI_MACHINE, metadata__ownerReferences=None)):
         case = {"machine_api": going(MIRROR), "machine_api_set": None, "cluster_api_set": cluster_api_set}
         assert steps(decided(cluster_api=source, **case)) == [
-            ("RemoveFinalizers", "infra"),
+            ("RemoveFinalizers", "infra_machine"),
             ("RemoveFinalizers", "cluster_api"),
             ("RemoveFinalizers", "machine_api"),
         ]
@@ -116,25 +116,29 @@ def test_deleting_the_mirror_alone_while_its_set_stays_deletes_the_machine() -> 
 
 
 def test_deleting_the_machine_deletes_the_mirror_and_waits_for_the_infra_provider() -> None:
-    plan = decided(cluster_api=going(CAPI_MACHINE), machine_api=MIRROR, infra=going(INFRA))
+    plan = decided(cluster_api=going(CAPI_MACHINE), machine_api=MIRROR, infra_machine=going(INFRA))
     assert steps(plan) == [("Delete", "machine_api")]
     assert plan.next == WaitFor("the infrastructure provider to delete w-0-infra")
 
 
 def test_nothing_is_done_twice_while_waiting() -> None:
-    assert decided(cluster_api=going(CAPI_MACHINE), machine_api=going(MIRROR), infra=going(INFRA)).needed == ()
+    assert decided(cluster_api=going(CAPI_MACHINE), machine_api=going(MIRROR), infra_machine=going(INFRA)).needed == ()
 
 
 def test_the_infra_machine_goes_when_its_provider_is_done() -> None:
     plan = decided(
-        cluster_api=going(CAPI_MACHINE), machine_api=going(MIRROR), infra=going(INFRA, metadata__finalizers=[SYNC])
+        cluster_api=going(CAPI_MACHINE),
+        machine_api=going(MIRROR),
+        infra_machine=going(INFRA, metadata__finalizers=[SYNC]),
     )
-    assert steps(plan) == [("RemoveFinalizers", "infra")]
+    assert steps(plan) == [("RemoveFinalizers", "infra_machine")]
     assert plan.next == WaitFor("Cluster API to finish deleting the machine")
 
 
 def test_mirror_and_machine_go_together_when_cluster_api_is_done() -> None:
-    plan = decided(cluster_api=going(CAPI_MACHINE, metadata__finalizers=[SYNC]), machine_api=going(MIRROR), infra=None)
+    plan = decided(
+        cluster_api=going(CAPI_MACHINE, metadata__finalizers=[SYNC]), machine_api=going(MIRROR), infra_machine=None
+    )
     assert steps(plan) == [("RemoveFinalizers", "machine_api"), ("RemoveFinalizers", "cluster_api")]
     off_mirror, _ = plan.needed
     assert isinstance(off_mirror, RemoveFinalizers)
@@ -143,30 +147,30 @@ def test_mirror_and_machine_go_together_when_cluster_api_is_done() -> None:
 
 def test_finalizers_of_others_stay_on_the_mirror() -> None:
     mirror = going(MIRROR, metadata__finalizers=["example.com/mine", MACHINE_API_FINALIZER, SYNC])
-    plan = decided(cluster_api=going(CAPI_MACHINE, metadata__finalizers=[SYNC]), machine_api=mirror, infra=None)
+    plan = decided(cluster_api=going(CAPI_MACHINE, metadata__finalizers=[SYNC]), machine_api=mirror, infra_machine=None)
     off_mirror = plan.needed[0]
     assert isinstance(off_mirror, RemoveFinalizers)
     assert off_mirror.desired == ["example.com/mine"]
 
 
 def test_a_machine_being_deleted_without_a_mirror_loses_our_finalizers() -> None:
-    plan = decided(cluster_api=going(CAPI_MACHINE), infra=INFRA)
-    assert steps(plan) == [("RemoveFinalizers", "infra"), ("RemoveFinalizers", "cluster_api")]
+    plan = decided(cluster_api=going(CAPI_MACHINE), infra_machine=INFRA)
+    assert steps(plan) == [("RemoveFinalizers", "infra_machine"), ("RemoveFinalizers", "cluster_api")]
     kept = [action.desired for action in plan.needed if isinstance(action, RemoveFinalizers)]
     assert kept == [[INFRA_FINALIZER], [CLUSTER_API_FINALIZER]]
 
 
 def test_a_mirror_being_deleted_without_a_machine_is_let_go() -> None:
-    assert steps(decided(cluster_api=None, machine_api=going(MIRROR), infra=None)) == [
+    assert steps(decided(cluster_api=None, machine_api=going(MIRROR), infra_machine=None)) == [
         ("RemoveFinalizers", "machine_api")
     ]
 
 
 def test_a_mirror_is_not_let_go_while_an_infra_machine_is_left() -> None:
     plan = decided(cluster_api=None, machine_api=going(MIRROR))
-    assert steps(plan) == [("Delete", "infra")]
+    assert steps(plan) == [("Delete", "infra_machine")]
     assert plan.next == WaitFor("the infrastructure provider to delete w-0-infra")
-    assert decided(cluster_api=None, machine_api=going(MIRROR), infra=going(INFRA)).needed == ()
+    assert decided(cluster_api=None, machine_api=going(MIRROR), infra_machine=going(INFRA)).needed == ()
 
 
 def test_an_infra_machine_is_not_deleted_while_only_a_cache_says_that_its_machine_is_gone() -> None:
@@ -177,19 +181,19 @@ def test_an_infra_machine_is_not_deleted_while_only_a_cache_says_that_its_machin
 
 
 def test_an_infra_machine_that_only_we_hold_is_let_go_before_the_mirror() -> None:
-    plan = decided(cluster_api=None, machine_api=going(MIRROR), infra=going(INFRA, metadata__finalizers=[SYNC]))
-    assert steps(plan) == [("RemoveFinalizers", "infra")]
+    plan = decided(cluster_api=None, machine_api=going(MIRROR), infra_machine=going(INFRA, metadata__finalizers=[SYNC]))
+    assert steps(plan) == [("RemoveFinalizers", "infra_machine")]
 
 
 def test_deletion_needs_no_infra_cluster_and_no_valid_references() -> None:
     broken = changed(CAPI_MACHINE, spec__clusterName="", metadata__finalizers=[SYNC])
-    plan = decided(cluster_api=going(broken), machine_api=going(MIRROR), infra=None, infra_cluster=None)
+    plan = decided(cluster_api=going(broken), machine_api=going(MIRROR), infra_machine=None, infra_cluster=None)
     assert steps(plan) == [("RemoveFinalizers", "machine_api"), ("RemoveFinalizers", "cluster_api")]
 
 
 def test_a_machine_that_cannot_be_read_can_still_be_deleted() -> None:
     broken = changed(CAPI_MACHINE, spec="none", metadata__finalizers=[SYNC])
-    plan = decided(cluster_api=going(broken), machine_api=going(MIRROR), infra=None)
+    plan = decided(cluster_api=going(broken), machine_api=going(MIRROR), infra_machine=None)
     assert steps(plan) == [("RemoveFinalizers", "machine_api"), ("RemoveFinalizers", "cluster_api")]
 
 
@@ -222,7 +226,7 @@ class TestMirrorsThatTheCollectorDeleted:
 
     def test_an_infra_machine_that_goes_with_it_leaves_what_its_provider_made_of_it(self) -> None:
         case = self.collected()
-        case["infra"] = going(case["infra"], metadata__finalizers=[INFRA_FINALIZER, SYNC])
+        case["infra_machine"] = going(case["infra_machine"], metadata__finalizers=[INFRA_FINALIZER, SYNC])
         orphan, _ = decided(**case, cluster_api_set=None).needed
         assert isinstance(orphan, Delete)
         assert (orphan.target.kind, orphan.propagation) == (capo.OpenStackMachine, "Orphan")
@@ -257,7 +261,7 @@ class TestMirrorsThatTheCollectorDeleted:
 
     def test_none_is_made_for_a_cluster_that_is_being_deleted(self) -> None:
         alone = changed(MAPI_MACHINE, metadata__ownerReferences=None)
-        plan = decided(machine_api=alone, cluster_api=None, infra=None, cluster=going(CLUSTER))
+        plan = decided(machine_api=alone, cluster_api=None, infra_machine=None, cluster=going(CLUSTER))
         assert condition(plan)["message"].endswith('clusters.cluster.x-k8s.io "c" is being deleted')
 
     def of_the_cluster(self) -> Tree:
@@ -283,7 +287,7 @@ class TestMirrorsThatASetOfTheMachineApiAdopted:
         alone = changed(CAPI_MACHINE, metadata__ownerReferences=owners)
         plan = decided(machine_api=going(MIRROR), cluster_api=alone, machine_api_set=ACTING_SET)
         assert steps(plan) == [
-            ("RemoveFinalizers", "infra"),
+            ("RemoveFinalizers", "infra_machine"),
             ("RemoveFinalizers", "cluster_api"),
             ("RemoveFinalizers", "machine_api"),
         ]
@@ -357,7 +361,7 @@ class TestOwnersOfASetThatGoes:
 
     def test_none_is_made_for_a_machine_of_such_a_set(self) -> None:
         for sets in ({"machine_api_set": going(MAPI_SET)}, {"cluster_api_set": going(CAPI_SET)}):
-            plan = decided(machine_api=MAPI_MACHINE, cluster_api=None, infra=None, **sets)
+            plan = decided(machine_api=MAPI_MACHINE, cluster_api=None, infra_machine=None, **sets)
             assert plan.actions == ()
             assert isinstance(plan.next, WaitFor)
 
@@ -375,7 +379,7 @@ class TestLeftBehind:
     def test_it_can_be_deleted_although_cluster_api_is_paused(self) -> None:
         case = {**under_machine_api(), "machine_api": None}
         case["cluster_api"] = going(case["cluster_api"])
-        case["infra"]["metadata"]["finalizers"] = [INFRA_FINALIZER, SYNC]
+        case["infra_machine"]["metadata"]["finalizers"] = [INFRA_FINALIZER, SYNC]
         off_infra, off = decided(**case).needed
         assert isinstance(off_infra, RemoveFinalizers)
         assert off_infra.desired == [INFRA_FINALIZER], "the instance may be there"
@@ -393,25 +397,25 @@ class TestUnderTheMachineApi:
     def test_ms22_mirror_and_infra_machine_are_deleted_and_the_machine_api_is_waited_for(self) -> None:
         case = under_machine_api()
         plan = decided(**{**case, "machine_api": going(case["machine_api"])})
-        assert steps(plan) == [("Delete", "cluster_api"), ("Delete", "infra")]
+        assert steps(plan) == [("Delete", "cluster_api"), ("Delete", "infra_machine")]
         assert plan.next == WaitFor("the Machine API to finish deleting the machine")
-        waiting = {side: going(case[side]) for side in ("machine_api", "cluster_api", "infra")}
+        waiting = {side: going(case[side]) for side in ("machine_api", "cluster_api", "infra_machine")}
         assert decided(**{**case, **waiting}).needed == ()
 
     def test_ms22_when_it_is_done_all_go_the_authority_last(self) -> None:
         case = self.finished()
         plan = decided(**case)
         assert steps(plan) == [
-            ("RemoveFinalizers", "infra"),
+            ("RemoveFinalizers", "infra_machine"),
             ("RemoveFinalizers", "cluster_api"),
             ("RemoveFinalizers", "machine_api"),
         ]
         assert [action.desired for action in plan.needed if isinstance(action, RemoveFinalizers)] == [[], [], []]
-        assert settled(**case) == {**case, "machine_api": None, "cluster_api": None, "infra": None}
+        assert settled(**case) == {**case, "machine_api": None, "cluster_api": None, "infra_machine": None}
 
     def test_finalizers_of_others_stay(self) -> None:
         case = self.finished()
-        for side in ("infra", "cluster_api", "machine_api"):
+        for side in ("infra_machine", "cluster_api", "machine_api"):
             case[side]["metadata"]["finalizers"].append("example.com/mine")
         plan = decided(**case)
         kept = [action.desired for action in plan.needed if isinstance(action, RemoveFinalizers)]
@@ -419,58 +423,58 @@ class TestUnderTheMachineApi:
 
     def test_without_a_mirror_only_ours_comes_off(self) -> None:
         lone = going(under_machine_api()["machine_api"])
-        plan = decided(machine_api=lone, cluster_api=None, infra=None)
+        plan = decided(machine_api=lone, cluster_api=None, infra_machine=None)
         (off,) = plan.needed
         assert isinstance(off, RemoveFinalizers)
         assert off.desired == [MACHINE_API_FINALIZER]
         assert isinstance(plan.next, Done)
 
-    @pytest.mark.parametrize("side", ["cluster_api", "infra"])
+    @pytest.mark.parametrize("side", ["cluster_api", "infra_machine"])
     def test_an_absence_that_only_a_cache_knows_is_not_enough(self, side: str) -> None:
         case = {**self.finished(), side: None}
         seen = replace(snapshot(**case), **{side: Absent(confirmed=False)})
         assert decide(seen, now=NOW).needed == ()
 
-    @pytest.mark.parametrize("side", ["cluster_api", "infra"])
+    @pytest.mark.parametrize("side", ["cluster_api", "infra_machine"])
     def test_what_is_left_goes_without_the_other(self, side: str) -> None:
         case = {**self.finished(), side: None}
         end = settled(**case)
-        assert (end["machine_api"], end["cluster_api"], end["infra"]) == (None, None, None)
+        assert (end["machine_api"], end["cluster_api"], end["infra_machine"]) == (None, None, None)
 
     def test_nothing_is_made_for_a_machine_that_is_going(self) -> None:
         case = under_machine_api()
         leaving = going(case["machine_api"], spec__providerSpec__value__flavor="m1.huge")
-        assert steps(decided(**{**case, "machine_api": leaving, "infra": None})) == [("Delete", "cluster_api")]
+        assert steps(decided(**{**case, "machine_api": leaving, "infra_machine": None})) == [("Delete", "cluster_api")]
 
     @pytest.mark.parametrize("authority", ["ClusterAPI", "MachineAPI"])
     def test_a_move_does_not_begin_while_either_side_is_going(self, authority: str) -> None:
         case = under_machine_api()
         asked = changed(case["machine_api"], spec__authoritativeAPI=authority)
         plan = decided(**{**case, "machine_api": going(asked)})
-        assert steps(plan) == [("Delete", "cluster_api"), ("Delete", "infra")]
+        assert steps(plan) == [("Delete", "cluster_api"), ("Delete", "infra_machine")]
 
     def test_what_is_not_paused_is_not_stripped_but_finishes_itself(self) -> None:
         """A machine of Cluster API that never became a mirror: its instance is its own."""
         case = self.finished()
-        case["infra"] = going(INFRA)
+        case["infra_machine"] = going(INFRA)
         plan = decided(**case)
         assert (plan.needed, plan.next) == (
             (),
             WaitFor("the infrastructure provider, which is not paused, to delete w-0-infra"),
         )
-        case["infra"], case["cluster_api"] = going(INFRA, metadata__finalizers=[SYNC]), going(CAPI_MACHINE)
+        case["infra_machine"], case["cluster_api"] = going(INFRA, metadata__finalizers=[SYNC]), going(CAPI_MACHINE)
         plan = decided(**case)
-        assert steps(plan) == [("RemoveFinalizers", "infra")]
+        assert steps(plan) == [("RemoveFinalizers", "infra_machine")]
         assert plan.next == WaitFor("Cluster API, which is not paused, to finish deleting w-0")
-        case["infra"], case["cluster_api"] = None, going(CAPI_MACHINE, metadata__finalizers=[SYNC])
+        case["infra_machine"], case["cluster_api"] = None, going(CAPI_MACHINE, metadata__finalizers=[SYNC])
         assert steps(decided(**case)) == [("RemoveFinalizers", "cluster_api"), ("RemoveFinalizers", "machine_api")]
 
     def finished(self) -> Tree:
         """Everything is being deleted, and the Machine API's own controllers are done."""
         case = under_machine_api()
-        case["infra"]["metadata"]["finalizers"] = [INFRA_FINALIZER, SYNC]
+        case["infra_machine"]["metadata"]["finalizers"] = [INFRA_FINALIZER, SYNC]
         case["machine_api"]["metadata"]["finalizers"] = [SYNC]
-        return {**case, **{side: going(case[side]) for side in ("machine_api", "cluster_api", "infra")}}
+        return {**case, **{side: going(case[side]) for side in ("machine_api", "cluster_api", "infra_machine")}}
 
 
 class TestUnreadable:
@@ -479,11 +483,11 @@ class TestUnreadable:
     def test_a_mirror_of_it_says_so_and_goes_with_it(self) -> None:
         case = self.broken(**under_machine_api())
         plan = decided(**{**case, "machine_api": going(case["machine_api"])})
-        assert steps(plan) == [("Delete", "cluster_api"), ("Delete", "infra")]
-        end = {side: going(case[side]) for side in ("machine_api", "cluster_api", "infra")}
+        assert steps(plan) == [("Delete", "cluster_api"), ("Delete", "infra_machine")]
+        end = {side: going(case[side]) for side in ("machine_api", "cluster_api", "infra_machine")}
         end["machine_api"]["metadata"]["finalizers"] = [SYNC]
         assert steps(decided(**{**case, **end})) == [
-            ("RemoveFinalizers", "infra"),
+            ("RemoveFinalizers", "infra_machine"),
             ("RemoveFinalizers", "cluster_api"),
             ("RemoveFinalizers", "machine_api"),
         ]
@@ -493,25 +497,25 @@ class TestUnreadable:
         assert steps(decided(**{**case, "cluster_api": going(case["cluster_api"])})) == [("Delete", "machine_api")]
 
     def test_a_cluster_api_machine_that_is_no_mirror_is_the_authority(self) -> None:
-        case = self.broken(machine_api=MIRROR, cluster_api=CAPI_MACHINE, infra=INFRA)
+        case = self.broken(machine_api=MIRROR, cluster_api=CAPI_MACHINE, infra_machine=INFRA)
         assert steps(decided(**{**case, "machine_api": going(case["machine_api"])})) == [("Delete", "cluster_api")]
-        gone = {**case, "cluster_api": going(CAPI_MACHINE, metadata__finalizers=[SYNC]), "infra": None}
+        gone = {**case, "cluster_api": going(CAPI_MACHINE, metadata__finalizers=[SYNC]), "infra_machine": None}
         assert steps(decided(**{**gone, "machine_api": going(case["machine_api"])})) == [
             ("RemoveFinalizers", "machine_api"),
             ("RemoveFinalizers", "cluster_api"),
         ]
 
     def test_without_anything_else_it_is_let_go(self) -> None:
-        case = self.broken(machine_api=going(MIRROR), cluster_api=None, infra=None)
+        case = self.broken(machine_api=going(MIRROR), cluster_api=None, infra_machine=None)
         (off,) = decided(**case).needed
         assert isinstance(off, RemoveFinalizers)
         assert off.desired == [MACHINE_API_FINALIZER], "nobody knows whether the Machine API has finished"
 
     def test_an_infra_machine_alone_goes_first(self) -> None:
-        case = self.broken(machine_api=going(MIRROR), cluster_api=None, infra=INFRA)
-        assert steps(decided(**case)) == [("Delete", "infra")]
-        case["infra"] = going(INFRA, metadata__finalizers=[SYNC])
-        assert steps(decided(**case)) == [("RemoveFinalizers", "infra")]
+        case = self.broken(machine_api=going(MIRROR), cluster_api=None, infra_machine=INFRA)
+        assert steps(decided(**case)) == [("Delete", "infra_machine")]
+        case["infra_machine"] = going(INFRA, metadata__finalizers=[SYNC])
+        assert steps(decided(**case)) == [("RemoveFinalizers", "infra_machine")]
 
     def test_while_nothing_goes_nothing_is_done_but_said(self) -> None:
         plan = decided(**self.broken(**under_machine_api()))

@@ -9,7 +9,7 @@ from windlass.api import mapi
 from windlass.kube.control.plan import Delete, Emit, Merge, Outcome, Plan, RemoveFinalizers, Result, Retry
 from windlass.kube.errors import Forbidden, KubeError, NotFound, Status
 from windlass.machine_sync.machine.decide import decide
-from windlass.machine_sync.mirroring.infra_spec import differing
+from windlass.machine_sync.mirroring.infra_machine_spec import differing
 from windlass.machine_sync.platforms import AWS, OPENSTACK
 from windlass.testing.memory.reader import MemoryReader
 
@@ -40,23 +40,23 @@ def resized(**fields: Any) -> Tree:
     """In sync but for the flavor, which an existing OpenStackMachine cannot change."""
     case = under_machine_api()
     machine = changed(case["machine_api"], spec__providerSpec__value__flavor="m1.huge", metadata__generation=5)
-    infra = changed(case["infra"], metadata__finalizers=[INFRA_FINALIZER, SYNC])
-    return {**case, "machine_api": changed(machine, **fields), "infra": infra}
+    infra = changed(case["infra_machine"], metadata__finalizers=[INFRA_FINALIZER, SYNC])
+    return {**case, "machine_api": changed(machine, **fields), "infra_machine": infra}
 
 
 class TestRecreation:
     def test_ms4_it_is_deleted_stripped_and_made_again(self) -> None:
         plans = rounds(**resized())
         assert [writes(plan)[0] for plan in plans] == [
-            ("Delete", "infra"),
-            ("RemoveFinalizers", "infra"),
-            ("Create", "infra"),
+            ("Delete", "infra_machine"),
+            ("RemoveFinalizers", "infra_machine"),
+            ("Create", "infra_machine"),
             ("Merge status", "machine_api"),
         ]
         end = settled(**resized())
-        assert end["infra"]["spec"]["flavor"] == "m1.huge"
-        assert end["infra"]["metadata"]["uid"] == "new-infra-uid"
-        assert end["infra"]["metadata"]["annotations"][PAUSED] == ""
+        assert end["infra_machine"]["spec"]["flavor"] == "m1.huge"
+        assert end["infra_machine"]["metadata"]["uid"] == "new-infra-uid"
+        assert end["infra_machine"]["metadata"]["annotations"][PAUSED] == ""
         assert end["machine_api"]["status"]["conditions"][0]["status"] == "True"
         assert end["machine_api"]["status"]["synchronizedGeneration"] == 5
 
@@ -71,7 +71,7 @@ class TestRecreation:
         )
         (write,) = [action for action in first.needed if isinstance(action, Merge)]
         assert list(write.patch["status"]) == ["conditions"]
-        assert writes(second) == [("RemoveFinalizers", "infra")]
+        assert writes(second) == [("RemoveFinalizers", "infra_machine")]
 
     def test_it_is_deleted_for_its_content_as_observed(self) -> None:
         delete = next(action for action in decided(**resized()).needed if isinstance(action, Delete))
@@ -92,11 +92,11 @@ class TestRecreation:
 
     def test_ms5_one_that_somebody_else_is_deleting_is_made_again(self) -> None:
         case = under_machine_api()
-        going = changed(case["infra"], **{f"metadata__{key}": value for key, value in GONE.items()})
-        plans = rounds(**{**case, "infra": going})
+        going = changed(case["infra_machine"], **{f"metadata__{key}": value for key, value in GONE.items()})
+        plans = rounds(**{**case, "infra_machine": going})
         assert [writes(plan)[0] for plan in plans] == [
-            ("RemoveFinalizers", "infra"),
-            ("Create", "infra"),
+            ("RemoveFinalizers", "infra_machine"),
+            ("Create", "infra_machine"),
             ("Merge status", "machine_api"),
         ]
 
@@ -105,10 +105,12 @@ class TestRecreation:
         case = resized()
         finalizers = [INFRA_FINALIZER, "orphan", SYNC]
         going = changed(
-            case["infra"], metadata__deletionTimestamp=GONE["deletionTimestamp"], metadata__finalizers=finalizers
+            case["infra_machine"],
+            metadata__deletionTimestamp=GONE["deletionTimestamp"],
+            metadata__finalizers=finalizers,
         )
-        plan = decided(**{**case, "infra": going})
-        assert [kind for kind, side in writes(plan) if side == "infra"] == ["RemoveFinalizers"]
+        plan = decided(**{**case, "infra_machine": going})
+        assert [kind for kind, side in writes(plan) if side == "infra_machine"] == ["RemoveFinalizers"]
         (off,) = [action for action in plan.needed if isinstance(action, RemoveFinalizers)]
         assert off.desired == ["orphan"]
 
@@ -134,9 +136,9 @@ class TestRecreation:
     def test_nothing_is_stripped_or_deleted_that_is_not_paused(self, going: Tree) -> None:
         """Its provider would take it for the end of the instance."""
         case = resized()
-        unpaused = changed(case["infra"], metadata__annotations=None, **going)
-        plan = decided(**{**case, "infra": unpaused})
-        assert [kind for kind, side in writes(plan) if side == "infra"] == ["Merge"]
+        unpaused = changed(case["infra_machine"], metadata__annotations=None, **going)
+        plan = decided(**{**case, "infra_machine": unpaused})
+        assert [kind for kind, side in writes(plan) if side == "infra_machine"] == ["Merge"]
         (pause,) = [action for action in plan.needed if isinstance(action, Merge) and "metadata" in action.patch]
         assert pause.patch["metadata"]["annotations"][PAUSED] == ""
 
@@ -145,9 +147,11 @@ class TestRecreationThatFails:
     def case(self, kind: type) -> Tree:
         """In which the first write of all is a `kind`. No provider has had it: nobody is waited for."""
         case = resized()
-        case["infra"] = changed(case["infra"], metadata__finalizers=[SYNC])
+        case["infra_machine"] = changed(case["infra_machine"], metadata__finalizers=[SYNC])
         if kind is RemoveFinalizers:
-            case["infra"] = changed(case["infra"], metadata__deletionTimestamp=GONE["deletionTimestamp"])
+            case["infra_machine"] = changed(
+                case["infra_machine"], metadata__deletionTimestamp=GONE["deletionTimestamp"]
+            )
         return case
 
     def after(self, kind: type, error: KubeError, **seen: Any) -> Plan:
@@ -246,11 +250,11 @@ class TestFieldsThatCanBeChanged:
         case = under_machine_api()
         other = changed(case["machine_api"], spec__providerSpec__value__cloudName="other", metadata__generation=5)
         first, second = rounds(**{**case, "machine_api": other})
-        assert writes(first) == [("Merge", "infra")]
+        assert writes(first) == [("Merge", "infra_machine")]
         assert writes(second)[-1] == ("Merge status", "machine_api")
         end = settled(**{**case, "machine_api": other})
-        assert end["infra"]["metadata"]["uid"] == case["infra"]["metadata"]["uid"]
-        assert end["infra"]["spec"]["identityRef"]["cloudName"] == "other"
+        assert end["infra_machine"]["metadata"]["uid"] == case["infra_machine"]["metadata"]["uid"]
+        assert end["infra_machine"]["spec"]["identityRef"]["cloudName"] == "other"
 
     @pytest.mark.parametrize(
         "more", [{"tags": [{"name": "a", "value": "b"}]}, {"securityGroups": [{"id": "sg-2"}]}, {"securityGroups": []}]
@@ -259,7 +263,7 @@ class TestFieldsThatCanBeChanged:
         case = settled(**on_aws())
         other = changed(case["machine_api"], spec__providerSpec__value={**AWS_VALUE, **more}, metadata__generation=5)
         plans = rounds(**{**on_aws(), **case, "machine_api": other})
-        assert writes(plans[0]) == [("Merge", "infra")]
+        assert writes(plans[0]) == [("Merge", "infra_machine")]
         assert len(plans) == 2
         assert not any(isinstance(action, Emit | Delete) for plan in plans for action in plan.actions)
 
@@ -268,12 +272,12 @@ class TestFieldsThatCanBeChanged:
         value = {**AWS_VALUE, "instanceType": "m6i.huge", "tags": [{"name": "a", "value": "b"}]}
         other = changed(case["machine_api"], spec__providerSpec__value=value, metadata__generation=5)
         end = settled(**{**on_aws(), **case, "machine_api": other})
-        assert end["infra"]["spec"]["instanceType"] == "m6i.huge"
-        assert end["infra"]["spec"]["additionalTags"] == {"a": "b"}
+        assert end["infra_machine"]["spec"]["instanceType"] == "m6i.huge"
+        assert end["infra_machine"]["spec"]["additionalTags"] == {"a": "b"}
 
 
 def test_a_machine_of_the_machine_api_that_moved_here_keeps_its_instance() -> None:
     """The provider noted its instance on the infra machine while Cluster API was authoritative."""
     case = under_machine_api(machine_api=MAPI_MACHINE)
-    noted = changed(case["infra"], spec__providerID="openstack:///1", spec__instanceID="1")
-    assert decided(**{**case, "infra": noted}).needed == ()
+    noted = changed(case["infra_machine"], spec__providerID="openstack:///1", spec__instanceID="1")
+    assert decided(**{**case, "infra_machine": noted}).needed == ()

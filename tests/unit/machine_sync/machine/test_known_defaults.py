@@ -74,7 +74,10 @@ async def test_a_mirror_is_at_rest_whatever_value_its_provider_changes(platform:
 
 def filled_in(case: Tree, **fields: object) -> Tree:
     """The case with these fields of the infra machine's spec, which its provider filled in."""
-    return {**case, "infra": changed(case["infra"], **{f"spec__{path}": value for path, value in fields.items()})}
+    return {
+        **case,
+        "infra_machine": changed(case["infra_machine"], **{f"spec__{path}": value for path, value in fields.items()}),
+    }
 
 
 def asked(case: Tree, **fields: object) -> Tree:
@@ -87,25 +90,25 @@ class TestAChangeOfTheAuthority:
     def test_of_what_can_be_changed_is_written_and_what_the_provider_filled_in_stays(self) -> None:
         case = filled_in(under_machine_api(), sshKeyName="theirs")
         end = settled(**asked(case, cloudName="other"))
-        assert end["infra"]["metadata"]["uid"] == case["infra"]["metadata"]["uid"]
-        assert end["infra"]["spec"]["identityRef"]["cloudName"] == "other"
-        assert end["infra"]["spec"]["sshKeyName"] == "theirs"
+        assert end["infra_machine"]["metadata"]["uid"] == case["infra_machine"]["metadata"]["uid"]
+        assert end["infra_machine"]["spec"]["identityRef"]["cloudName"] == "other"
+        assert end["infra_machine"]["spec"]["sshKeyName"] == "theirs"
 
     def test_of_what_the_provider_filled_in_recreates_it(self) -> None:
         case = filled_in(under_machine_api(), sshKeyName="theirs")
         end = settled(**asked(case, keyName="mine"))
-        assert end["infra"]["metadata"]["uid"] == "new-infra-uid"
-        assert end["infra"]["spec"]["sshKeyName"] == "mine"
+        assert end["infra_machine"]["metadata"]["uid"] == "new-infra-uid"
+        assert end["infra_machine"]["spec"]["sshKeyName"] == "mine"
 
     def test_that_takes_a_field_away_recreates_it(self) -> None:
         case = under_machine_api(machine_api=changed(MAPI_MACHINE, spec__providerSpec__value__keyName="mine"))
         end = settled(**asked(case, keyName=None))
-        assert "sshKeyName" not in end["infra"]["spec"]
+        assert "sshKeyName" not in end["infra_machine"]["spec"]
 
     def test_to_what_the_provider_made_of_it_is_only_noted(self) -> None:
         case = filled_in(under_machine_api(), flavor="m1.resized")
         first, last = rounds(**asked(case, flavor="m1.resized"))
-        assert writes(first) == [("Merge", "infra")]
+        assert writes(first) == [("Merge", "infra_machine")]
         (noted,) = [action for action in first.needed if isinstance(action, Merge)]
         assert [*noted.patch["metadata"]["annotations"]] == [MIRRORED_SPEC_ANNOTATION]
         assert writes(last)[-1] == ("Merge status", "machine_api")
@@ -115,15 +118,15 @@ class TestAChangeByAStranger:
     def test_of_a_value_that_can_be_changed_is_put_back(self) -> None:
         case = filled_in(under_machine_api(), identityRef__cloudName="stranger")
         end = settled(**case)
-        assert end["infra"]["spec"]["identityRef"]["cloudName"] == "openstack"
-        assert end["infra"]["metadata"]["uid"] == case["infra"]["metadata"]["uid"]
+        assert end["infra_machine"]["spec"]["identityRef"]["cloudName"] == "openstack"
+        assert end["infra_machine"]["metadata"]["uid"] == case["infra_machine"]["metadata"]["uid"]
 
     @pytest.mark.parametrize("fields", [{"flavor": "m1.other"}, {"trunk": True}, {"identityRef__region": "theirs"}])
     def test_of_anything_else_stays_until_the_note_is_taken_off(self, fields: Tree) -> None:
         case = filled_in(under_machine_api(), **fields)
         assert decided(**case).needed == ()
-        end = settled(**{**case, "infra": changed(case["infra"], **{NOTE: None})})
-        assert end["infra"]["spec"] == under_machine_api()["infra"]["spec"]
+        end = settled(**{**case, "infra_machine": changed(case["infra_machine"], **{NOTE: None})})
+        assert end["infra_machine"]["spec"] == under_machine_api()["infra_machine"]["spec"]
 
 
 class TestWithoutANote:
@@ -131,20 +134,20 @@ class TestWithoutANote:
 
     def test_one_that_is_in_sync_is_noted_and_stays(self) -> None:
         case = under_machine_api()
-        (plan,) = rounds(**{**case, "infra": changed(case["infra"], **{NOTE: None})})
-        assert writes(plan) == [("Merge", "infra")]
+        (plan,) = rounds(**{**case, "infra_machine": changed(case["infra_machine"], **{NOTE: None})})
+        assert writes(plan) == [("Merge", "infra_machine")]
         (noted,) = [action for action in plan.needed if isinstance(action, Merge)]
         assert noted.patch == {
             "metadata": {
                 "annotations": {
-                    MIRRORED_SPEC_ANNOTATION: case["infra"]["metadata"]["annotations"][MIRRORED_SPEC_ANNOTATION]
+                    MIRRORED_SPEC_ANNOTATION: case["infra_machine"]["metadata"]["annotations"][MIRRORED_SPEC_ANNOTATION]
                 }
             }
         }
 
     async def test_one_that_its_provider_completed_is_recreated_once(self) -> None:
         case = filled_in(under_machine_api(), trunk=True)
-        case["infra"] = changed(case["infra"], **{NOTE: None})
+        case["infra_machine"] = changed(case["infra_machine"], **{NOTE: None})
         api, wrote = await looked_at(OPENSTACK, case, lambda spec: {**spec, "trunk": True})
         assert wrote[1:] == [0] * (LOOKS - 1)
         assert only(api, OPENSTACK)["spec"]["trunk"] is True
@@ -155,21 +158,21 @@ class TestTheNoteIsOfWhatIsPaused:
 
     def test_it_goes_when_cluster_api_is_let_go(self) -> None:
         end = settled(**says_paused(moving(under_machine_api()), "machine_api"))
-        assert MIRRORED_SPEC_ANNOTATION not in end["infra"]["metadata"]["annotations"]
+        assert MIRRORED_SPEC_ANNOTATION not in end["infra_machine"]["metadata"]["annotations"]
 
     def test_one_that_another_controller_left_goes_before_the_machine_api_is_authoritative(self) -> None:
         case = under_cluster_api()
-        case["infra"] = changed(case["infra"], **{NOTE: "flavor=of-before"})
+        case["infra_machine"] = changed(case["infra_machine"], **{NOTE: "flavor=of-before"})
         end = moving(case)
-        assert end["infra"]["metadata"]["annotations"] == {PAUSED: ""}
+        assert end["infra_machine"]["metadata"]["annotations"] == {PAUSED: ""}
 
     def test_the_first_infra_machine_of_cluster_api_has_none(self) -> None:
         machine = changed(MAPI_MACHINE, spec__authoritativeAPI="ClusterAPI", status__authoritativeAPI="ClusterAPI")
-        end = settled(machine_api=machine, cluster_api=None, infra=None)
-        assert MIRRORED_SPEC_ANNOTATION not in end["infra"]["metadata"]["annotations"]
+        end = settled(machine_api=machine, cluster_api=None, infra_machine=None)
+        assert MIRRORED_SPEC_ANNOTATION not in end["infra_machine"]["metadata"]["annotations"]
 
     def test_it_goes_from_one_that_the_first_machine_of_cluster_api_takes_over(self) -> None:
         machine = changed(MAPI_MACHINE, spec__authoritativeAPI="ClusterAPI", status__authoritativeAPI="ClusterAPI")
-        left = under_machine_api()["infra"]
-        end = settled(machine_api=machine, cluster_api=None, infra=left)
-        assert {PAUSED, MIRRORED_SPEC_ANNOTATION}.isdisjoint(end["infra"]["metadata"]["annotations"])
+        left = under_machine_api()["infra_machine"]
+        end = settled(machine_api=machine, cluster_api=None, infra_machine=left)
+        assert {PAUSED, MIRRORED_SPEC_ANNOTATION}.isdisjoint(end["infra_machine"]["metadata"]["annotations"])

@@ -21,7 +21,7 @@ from .world import NAME, OURS, THEIRS, at_rest, mapi_of, reconciled, typed, worl
 
 async def test_an_infra_machine_that_is_seen_late_does_not_make_synchronized_flap() -> None:
     made = {"metadata": {"name": NAME, "namespace": OURS}, "spec": {"authoritativeAPI": "ClusterAPI"}}
-    api = world(infra=None, machine_api=made)
+    api = world(infra_machine=None, machine_api=made)
     reader = LaggingReader(api)
     reader.freeze(capo.OpenStackMachine)
     api.load(typed(capo.OpenStackMachine, INFRA))
@@ -158,7 +158,7 @@ MACHINE = Movable(
 
 def alone() -> MemoryApi:
     """A Machine of the Machine API that nobody has mirrored yet."""
-    return world(machine_api=MAPI_MACHINE, cluster_api=None, infra=None)
+    return world(machine_api=MAPI_MACHINE, cluster_api=None, infra_machine=None)
 
 
 async def test_a_pause_of_an_earlier_move_is_not_taken_for_the_answer_to_this_one() -> None:

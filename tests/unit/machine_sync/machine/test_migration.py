@@ -51,7 +51,7 @@ from .migration_cases import (
 def with_marks(case: Tree, *, mark: str = "MachineAPI", pause: str = "") -> Tree:
     """Somebody made its objects of Cluster API look like a mirror."""
     case["cluster_api"] = changed(case["cluster_api"], metadata__annotations={PAUSED: pause, AUTHORITY: mark})
-    case["infra"] = changed(case["infra"], metadata__annotations={PAUSED: pause})
+    case["infra_machine"] = changed(case["infra_machine"], metadata__annotations={PAUSED: pause})
     return case
 
 
@@ -94,9 +94,9 @@ class TestBegin:
         case["machine_api"] = changed(case["machine_api"], spec__providerSpec__value__flavor="m1.huge")
         kinds = [writes(plan)[0] for plan in rounds(**case)]
         assert kinds == [
-            ("Delete", "infra"),
-            ("RemoveFinalizers", "infra"),
-            ("Create", "infra"),
+            ("Delete", "infra_machine"),
+            ("RemoveFinalizers", "infra_machine"),
+            ("Create", "infra_machine"),
             ("Merge status", "machine_api"),
             ("Merge status", "machine_api"),
         ]
@@ -125,7 +125,7 @@ class TestBegin:
         broken = changed(case["machine_api"], status__phase="Provisioning", spec__taints=[{"key": "k", "effect": "e"}])
         assert isinstance(decided(**settled(**{**case, "machine_api": broken})).next, Retry)
 
-    @pytest.mark.parametrize("side", ["infra", "cluster_api"])
+    @pytest.mark.parametrize("side", ["infra_machine", "cluster_api"])
     def test_what_is_being_deleted_does_not_begin_to_move(self, side: str) -> None:
         case = under_cluster_api()
         case[side] = changed(case[side], metadata__deletionTimestamp=GONE["deletionTimestamp"])
@@ -165,14 +165,14 @@ class TestToClusterApi:
         """Upstream stands still for ever; here the way leads back, and then on."""
         case = says_paused(moving(start()), "machine_api")
         case["machine_api"]["metadata"]["generation"] += 1
-        back, *_ = rounds(**says_paused(case, "cluster_api", "infra"))
+        back, *_ = rounds(**says_paused(case, "cluster_api", "infra_machine"))
         assert the_one_status_write(back)["authoritativeAPI"] == "MachineAPI"
 
     @pytest.mark.parametrize("start", TO_CLUSTER_API)
     def test_mg8_when_it_stands_still_cluster_api_is_let_go_and_then_authoritative(self, start: Any) -> None:
         case = says_paused(moving(start()), "machine_api")
         release, arrive, *_ = rounds(**case)
-        assert writes(release) == [("Merge", "infra"), ("Merge", "cluster_api")]
+        assert writes(release) == [("Merge", "infra_machine"), ("Merge", "cluster_api")]
         status = the_one_status_write(arrive)
         assert (status["authoritativeAPI"], status["synchronizedAPI"]) == ("ClusterAPI", "ClusterAPI")
         assert status["synchronizedGeneration"] == 0
@@ -189,7 +189,7 @@ class TestToClusterApi:
         case = settled(**says_paused(moving(start()), "machine_api"))
         assert authority(case) == ("ClusterAPI", "ClusterAPI")
         assert not marked(case)
-        assert not marked(case, "infra")
+        assert not marked(case, "infra_machine")
         assert next(c for c in case["machine_api"]["status"]["conditions"] if c["type"] == "Synchronized")[
             "status"
         ] == ("True")
@@ -204,10 +204,10 @@ class TestToClusterApi:
         for step in steps:
             back = asked(step, "MachineAPI")
             paused = settled(**back)
-            end = settled(**says_paused(paused, "cluster_api", "infra"))
+            end = settled(**says_paused(paused, "cluster_api", "infra_machine"))
             assert authority(end) == ("MachineAPI", "MachineAPI")
             assert marked(end) == {PAUSED, AUTHORITY}
-            assert marked(end, "infra") == {PAUSED}
+            assert marked(end, "infra_machine") == {PAUSED}
             assert (
                 end["machine_api"]["status"]["synchronizedGeneration"] == back["machine_api"]["metadata"]["generation"]
             )
@@ -220,7 +220,7 @@ class TestToClusterApi:
         assert settled(**lost)["cluster_api"] is not None
 
     def test_a_mirror_that_the_collector_takes_away_meanwhile_leads_back(self) -> None:
-        case = says_paused(moving(under_machine_api()), "machine_api", "cluster_api", "infra")
+        case = says_paused(moving(under_machine_api()), "machine_api", "cluster_api", "infra_machine")
         metadata = {**case["cluster_api"]["metadata"], **GONE}
         going = {**case, "cluster_api": changed(case["cluster_api"], metadata=metadata)}
         collected = {**going, "cluster_api_set": changed(CAPI_SET, metadata__uid="of-another")}
@@ -242,12 +242,16 @@ class TestToTheMachineApi:
     def test_mg5_cluster_api_is_asked_to_pause(self, start: Any) -> None:
         case = moving(start())
         assert marked(case) == {PAUSED, AUTHORITY}
-        assert marked(case, "infra") == {PAUSED}
+        assert marked(case, "infra_machine") == {PAUSED}
 
     @pytest.mark.parametrize("start", TO_MACHINE_API)
     def test_mg6_until_it_says_so_nothing_happens(self, start: Any) -> None:
         case = moving(start())
-        for waiting in (case, says_paused(case, "cluster_api", "infra", status="False"), says_paused(case, "infra")):
+        for waiting in (
+            case,
+            says_paused(case, "cluster_api", "infra_machine", status="False"),
+            says_paused(case, "infra_machine"),
+        ):
             plan = decided(**waiting)
             assert plan.needed == ()
             assert isinstance(plan.next, WaitFor)
@@ -259,17 +263,17 @@ class TestToTheMachineApi:
 
     @pytest.mark.parametrize("start", TO_MACHINE_API)
     def test_mg7_while_the_generation_is_not_the_noted_one_the_way_leads_back(self, start: Any) -> None:
-        case = says_paused(moving(start()), "cluster_api", "infra", "machine_api")
+        case = says_paused(moving(start()), "cluster_api", "infra_machine", "machine_api")
         case["cluster_api"]["metadata"]["generation"] += 1
         end = settled(**case)
         assert authority(end) in (("ClusterAPI", "ClusterAPI"), ("Migrating", "ClusterAPI"))
         released, arrived, *_ = rounds(**case)
-        assert writes(released) == [("Merge", "infra"), ("Merge", "cluster_api")]
+        assert writes(released) == [("Merge", "infra_machine"), ("Merge", "cluster_api")]
         assert the_one_status_write(arrived)["authoritativeAPI"] == "ClusterAPI"
 
     @pytest.mark.parametrize("start", TO_MACHINE_API)
     def test_mg9_when_it_stands_still_the_machine_api_is_authoritative(self, start: Any) -> None:
-        case = says_paused(moving(start()), "cluster_api", "infra")
+        case = says_paused(moving(start()), "cluster_api", "infra_machine")
         arrive, *_ = rounds(**case)
         status = the_one_status_write(arrive)
         assert (status["authoritativeAPI"], status["synchronizedAPI"]) == ("MachineAPI", "MachineAPI")
@@ -279,8 +283,8 @@ class TestToTheMachineApi:
     @pytest.mark.parametrize("start", TO_MACHINE_API)
     def test_mg9_at_the_end_all_is_in_sync_and_no_instance_was_touched(self, start: Any) -> None:
         case = moving(start())
-        before = {side: case[side]["metadata"]["uid"] for side in ("cluster_api", "infra")}
-        end = settled(**says_paused(case, "cluster_api", "infra"))
+        before = {side: case[side]["metadata"]["uid"] for side in ("cluster_api", "infra_machine")}
+        end = settled(**says_paused(case, "cluster_api", "infra_machine"))
         assert authority(end) == ("MachineAPI", "MachineAPI")
         assert {side: end[side]["metadata"]["uid"] for side in before} == before
         assert marked(end) == {PAUSED, AUTHORITY}
@@ -289,22 +293,22 @@ class TestToTheMachineApi:
     @pytest.mark.parametrize("start", TO_MACHINE_API)
     def test_the_way_back_from_every_step(self, start: Any) -> None:
         case = moving(start())
-        for step in (case, says_paused(case, "cluster_api"), says_paused(case, "cluster_api", "infra")):
+        for step in (case, says_paused(case, "cluster_api"), says_paused(case, "cluster_api", "infra_machine")):
             back = asked(step, "ClusterAPI")
             assert decided(**back).needed == (), "until the Machine API says that it is paused"
             end = settled(**says_paused(back, "machine_api"))
             assert authority(end) == ("ClusterAPI", "ClusterAPI")
             assert not marked(end)
-            assert not marked(end, "infra")
+            assert not marked(end, "infra_machine")
 
     def test_a_machine_that_somebody_took_away_meanwhile_leads_back_to_who_would_make_it(self) -> None:
         case = says_paused(moving(under_cluster_api()), "machine_api")
-        lost = {**case, "cluster_api": None, "infra": None}
+        lost = {**case, "cluster_api": None, "infra_machine": None}
         back, *_ = rounds(**lost)
         assert the_one_status_write(back)["authoritativeAPI"] == "ClusterAPI"
 
     def test_a_mirror_that_the_collector_takes_away_meanwhile_leads_back(self) -> None:
-        case = says_paused(moving(under_cluster_api()), "machine_api", "cluster_api", "infra")
+        case = says_paused(moving(under_cluster_api()), "machine_api", "cluster_api", "infra_machine")
         metadata = {**case["machine_api"]["metadata"], **GONE}
         going = {**case, "machine_api": changed(case["machine_api"], metadata=metadata)}
 
@@ -320,17 +324,17 @@ class TestToTheMachineApi:
 
 class TestNobodyElseActs:
     @pytest.mark.parametrize("start", [*TO_CLUSTER_API, *TO_MACHINE_API])
-    @pytest.mark.parametrize("side", ["cluster_api", "infra"])
+    @pytest.mark.parametrize("side", ["cluster_api", "infra_machine"])
     def test_a_part_that_cannot_be_read_stops_the_move_where_it_matters(self, start: Any, side: str) -> None:
-        case = says_paused(moving(start()), "machine_api", "cluster_api", "infra")
+        case = says_paused(moving(start()), "machine_api", "cluster_api", "infra_machine")
         plan = decided(**{**case, side: changed(case[side], spec="none")})
-        if "platform" not in case and side == "infra":
+        if "platform" not in case and side == "infra_machine":
             return  # its provider says nothing about being paused anyway
         assert plan.needed == ()
         assert isinstance(plan.next, Retry)
         assert "cannot be read, so nobody knows whether it is paused" in plan.next.error
 
-    @pytest.mark.parametrize("side", ["cluster_api", "infra"])
+    @pytest.mark.parametrize("side", ["cluster_api", "infra_machine"])
     def test_a_kind_that_is_not_served_stops_the_move(self, side: str) -> None:
         case = says_paused(moving(under_machine_api()), "machine_api")
         seen = snapshot(**case)
@@ -352,7 +356,7 @@ class TestNobodyElseActs:
         mirror = changed(
             settled()["machine_api"], status__authoritativeAPI="Migrating", spec__authoritativeAPI="MachineAPI"
         )
-        case = {"machine_api": mirror, "cluster_api": CAPI_MACHINE, "infra": INFRA}
+        case = {"machine_api": mirror, "cluster_api": CAPI_MACHINE, "infra_machine": INFRA}
         end = settled(**says_paused(settled(**case), "cluster_api"))
         assert authority(end) == ("MachineAPI", "MachineAPI")
 
@@ -361,16 +365,16 @@ class TestNobodyElseActs:
         case = with_marks(under_cluster_api())
         case["machine_api"] = changed(case["machine_api"], status__synchronizedGeneration=None)
         release, *_ = rounds(**case)
-        assert writes(release) == [("Merge", "infra"), ("Merge", "cluster_api")]
+        assert writes(release) == [("Merge", "infra_machine"), ("Merge", "cluster_api")]
         end = settled(**case)
-        assert (marked(end), marked(end, "infra")) == (set(), set())
+        assert (marked(end), marked(end, "infra_machine")) == (set(), set())
 
     def test_an_empty_authority_is_filled_before_a_mirror_is_let_go_because_of_it(self) -> None:
         case = with_marks(under_cluster_api())
         case["machine_api"] = changed(case["machine_api"], status=None)
         filled, release, *_ = rounds(**case)
         assert the_one_status_write(filled) == {"authoritativeAPI": "ClusterAPI"}
-        assert writes(release) == [("Merge", "infra"), ("Merge", "cluster_api")]
+        assert writes(release) == [("Merge", "infra_machine"), ("Merge", "cluster_api")]
 
     @pytest.mark.parametrize(
         ("noted", "mark", "pause"),
@@ -384,7 +388,7 @@ class TestNobodyElseActs:
         (release,) = [plan for plan in rounds(**case) if ("Merge", "cluster_api") in writes(plan)]
         assert writes(release) == [("Merge", "cluster_api")]
         end = settled(**case)
-        assert (marked(end), marked(end, "infra")) == ({PAUSED}, {PAUSED})
+        assert (marked(end), marked(end, "infra_machine")) == ({PAUSED}, {PAUSED})
         assert synchronized(end["machine_api"])["status"] == "True"
 
     def test_what_its_user_paused_stays_paused(self) -> None:

@@ -59,7 +59,7 @@ def relied_upon(case: Tree, *written: Any) -> set[Any]:
     found: dict[str, tuple[type[KubernetesObject], Seen[Any]]] = {
         "machine_api": (mapi.Machine, seen.machine_api),
         "cluster_api": (capi.Machine, seen.cluster_api),
-        "infra": (seen.platform.infra_machine, seen.infra),
+        "infra_machine": (seen.platform.infra_machine, seen.infra_machine),
     }
     results = []
     for side in written:
@@ -99,19 +99,19 @@ class TestWhatIsLookedAt:
     def test_of_what_is_let_go_also_what_seems_to_be_so_already(self) -> None:
         """It would not be written, so nothing would tell that it is not as it was seen."""
         case = says_paused(moving(aws_under_machine_api()), "machine_api")
-        case["infra"] = changed(case["infra"], metadata__annotations=None)
+        case["infra_machine"] = changed(case["infra_machine"], metadata__annotations=None)
         assert relied_upon(case) == {mapi.Machine, capa.AWSMachine}
 
     def test_nothing_more_after_it_has_been_let_go(self) -> None:
         case = says_paused(moving(aws_under_machine_api()), "machine_api")
-        for side in ("cluster_api", "infra"):
+        for side in ("cluster_api", "infra_machine"):
             case[side] = changed(case[side], metadata__annotations=None)
-        assert relied_upon(case, "infra", "cluster_api") == set()
+        assert relied_upon(case, "infra_machine", "cluster_api") == set()
         assert relied_upon(case, "cluster_api") == {capa.AWSMachine}
         assert relied_upon(case) == {capi.Machine, capa.AWSMachine}
 
     def test_before_the_machine_api_acts_all_that_has_to_stand_still(self) -> None:
-        case = says_paused(moving(aws_under_cluster_api()), "cluster_api", "infra")
+        case = says_paused(moving(aws_under_cluster_api()), "cluster_api", "infra_machine")
         assert relied_upon(case) == {capi.Machine, capa.AWSMachine}
 
 
@@ -146,9 +146,9 @@ async def ask(api: MemoryApi, authority: str) -> None:
 
 def on_the_platform(platform: Any) -> MemoryApi:
     if platform is OPENSTACK:
-        return world(machine_api=MAPI_MACHINE, cluster_api=None, infra=None)
+        return world(machine_api=MAPI_MACHINE, cluster_api=None, infra_machine=None)
     given = {name: on_aws()[name] for name in ("machine_api", "infrastructure", "infra_cluster")}
-    return world(cluster_api=None, infra=None, **given, platform=platform)
+    return world(cluster_api=None, infra_machine=None, **given, platform=platform)
 
 
 async def test_a_whole_move_asks_for_one_object_there_and_for_two_back() -> None:
@@ -243,7 +243,7 @@ def just_arrived(start: Any) -> Tree:
     case["machine_api"]["status"]["conditions"] += [
         {**paused_condition("Migrating"), "lastTransitionTime": "2026-01-01T00:00:00Z"}
     ]
-    case = says_paused(case, "cluster_api", "infra")
+    case = says_paused(case, "cluster_api", "infra_machine")
     goal = case["machine_api"]["spec"]["authoritativeAPI"]
     while authority(case)[0] == "Migrating":
         case = after(decided(**case), **case)

@@ -34,7 +34,7 @@ from .cases import (
 )
 
 AUTHORITY, LABELS, ANNOTATIONS, *_ = BOOKKEEPING
-ALONE: Tree = {"machine_api": MAPI_MACHINE, "cluster_api": None, "infra": None}
+ALONE: Tree = {"machine_api": MAPI_MACHINE, "cluster_api": None, "infra_machine": None}
 LONE = changed(MAPI_MACHINE, metadata__ownerReferences=None)
 PROVIDER_SPEC = "spec__providerSpec__value"
 
@@ -42,11 +42,13 @@ PROVIDER_SPEC = "spec__providerSpec__value"
 class TestCreation:
     def test_ms1_a_machine_without_a_mirror_gets_one_that_is_paused(self) -> None:
         end = settled(**ALONE)
-        for side, marks in (("cluster_api", {PAUSED: "", AUTHORITY: "MachineAPI"}), ("infra", {PAUSED: ""})):
+        for side, marks in (("cluster_api", {PAUSED: "", AUTHORITY: "MachineAPI"}), ("infra_machine", {PAUSED: ""})):
             annotations = end[side]["metadata"]["annotations"]
             assert {key: annotations.get(key) for key in (PAUSED, AUTHORITY) if key in annotations} == marks
-        assert end["cluster_api"]["spec"]["infrastructureRef"]["name"] == end["infra"]["metadata"]["name"] == "w-0"
-        assert end["infra"]["spec"]["flavor"] == "m1.large"
+        assert (
+            end["cluster_api"]["spec"]["infrastructureRef"]["name"] == end["infra_machine"]["metadata"]["name"] == "w-0"
+        )
+        assert end["infra_machine"]["spec"]["flavor"] == "m1.large"
         assert end["machine_api"]["status"]["synchronizedGeneration"] == MAPI_MACHINE["metadata"]["generation"]
         (said,) = end["machine_api"]["status"]["conditions"]
         assert {key: value for key, value in said.items() if key != "lastTransitionTime"} == {
@@ -60,7 +62,7 @@ class TestCreation:
         made = [write for plan in rounds(**ALONE) for write in writes(plan)]
         assert made == [
             ("Create", "cluster_api"),
-            ("Create", "infra"),
+            ("Create", "infra_machine"),
             ("Merge status", "cluster_api"),
             ("Merge status", "machine_api"),
         ]
@@ -72,7 +74,7 @@ class TestCreation:
     def test_a_mirror_holds_itself_from_its_creation_on(self) -> None:
         end = settled(**ALONE)
         assert end["cluster_api"]["metadata"]["finalizers"] == [CLUSTER_API_FINALIZER, SYNC]
-        assert end["infra"]["metadata"]["finalizers"] == [SYNC]
+        assert end["infra_machine"]["metadata"]["finalizers"] == [SYNC]
 
     @pytest.mark.parametrize(
         "groups",
@@ -81,7 +83,7 @@ class TestCreation:
     def test_ms2_security_groups_in_the_provider_spec_alone_cause_no_loop(self, groups: list[Tree]) -> None:
         end = settled(**{**ALONE, "machine_api": changed(MAPI_MACHINE, **{f"{PROVIDER_SPEC}__securityGroups": groups})})
         assert end["machine_api"]["status"]["conditions"][0]["status"] == "True"
-        assert len(end["infra"]["spec"].get("securityGroups", [])) == len(groups)
+        assert len(end["infra_machine"]["spec"].get("securityGroups", [])) == len(groups)
 
     def test_ms8_a_machine_without_an_owner_belongs_to_the_cluster_so_that_no_set_adopts_it(self) -> None:
         end = settled(**{**ALONE, "machine_api": LONE})
@@ -95,7 +97,7 @@ class TestCreation:
                 "blockOwnerDeletion": True,
             }
         ]
-        assert end["infra"]["metadata"]["ownerReferences"] == [
+        assert end["infra_machine"]["metadata"]["ownerReferences"] == [
             {
                 "apiVersion": "cluster.x-k8s.io/v1beta2",
                 "kind": "Machine",
@@ -119,13 +121,13 @@ class TestCreation:
             {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "name": name, "uid": "twin-uid"}
         ]
         assert end["cluster_api"]["metadata"]["labels"]["cluster.x-k8s.io/set-name"] == label
-        assert end["infra"]["metadata"]["labels"]["cluster.x-k8s.io/set-name"] == label
+        assert end["infra_machine"]["metadata"]["labels"]["cluster.x-k8s.io/set-name"] == label
 
     def test_ms15_a_missing_infra_machine_is_made(self) -> None:
-        case = {**under_machine_api(), "infra": None}
+        case = {**under_machine_api(), "infra_machine": None}
         first, *_ = rounds(**case)
-        assert writes(first) == [("Create", "infra")]
-        assert settled(**case)["infra"]["metadata"]["annotations"][PAUSED] == ""
+        assert writes(first) == [("Create", "infra_machine")]
+        assert settled(**case)["infra_machine"]["metadata"]["annotations"][PAUSED] == ""
 
 
 class TestFirstMachineOfClusterApi:
@@ -140,7 +142,7 @@ class TestFirstMachineOfClusterApi:
 
     def test_ms17_it_is_made_so_that_its_controllers_act_on_it(self) -> None:
         first, *_ = rounds(**self.CASE)
-        assert writes(first) == [("Create", "infra"), ("Create", "cluster_api")]
+        assert writes(first) == [("Create", "infra_machine"), ("Create", "cluster_api")]
         for create in first.needed:
             assert isinstance(create, Create)
             assert not {PAUSED, AUTHORITY} & create.body["metadata"].get("annotations", {}).keys()
@@ -174,12 +176,12 @@ class TestFirstMachineOfClusterApi:
         assert (owner["kind"], owner["controller"]) == ("Cluster", False)
 
     def test_an_infra_machine_that_is_there_is_taken(self) -> None:
-        first, *_ = rounds(**{**self.CASE, "infra": changed(INFRA, metadata__name="w-0")})
+        first, *_ = rounds(**{**self.CASE, "infra_machine": changed(INFRA, metadata__name="w-0")})
         assert writes(first) == [("Create", "cluster_api")]
 
     def test_an_infra_machine_that_is_going_is_waited_for(self) -> None:
         going = changed(INFRA, metadata__name="w-0", metadata__deletionTimestamp="2026-05-01T11:59:00Z")
-        assert decided(**{**self.CASE, "infra": going}).needed == ()
+        assert decided(**{**self.CASE, "infra_machine": going}).needed == ()
 
     def test_what_cannot_be_converted_is_a_condition_and_nothing_is_made(self) -> None:
         tainted = changed(self.CASE["machine_api"], spec__taints=[{"key": "k", "effect": "NoSchedule"}])
@@ -196,17 +198,17 @@ class TestInSync:
     def test_ms9_a_status_that_says_migrating_leaves_both_alone(self) -> None:
         case = under_machine_api()
         moving = changed(case["machine_api"], status__authoritativeAPI="Migrating", spec__authoritativeAPI="ClusterAPI")
-        for infra in (case["infra"], changed(case["infra"], spec__flavor="other")):
-            assert decided(**{**case, "machine_api": moving, "infra": infra}).needed == ()
+        for infra in (case["infra_machine"], changed(case["infra_machine"], spec__flavor="other")):
+            assert decided(**{**case, "machine_api": moving, "infra_machine": infra}).needed == ()
 
     @pytest.mark.parametrize("part", ["label", "annotation"])
     def test_ms30_what_others_put_on_the_mirror_survives(self, part: str) -> None:
         case = under_machine_api()
-        for side in ("cluster_api", "infra"):
+        for side in ("cluster_api", "infra_machine"):
             case[side]["metadata"].setdefault(f"{part}s", {})["example.com/mine"] = "x"
         assert decided(**case).needed == ()
         case = settled(**{**case, "machine_api": changed(case["machine_api"], **{f"metadata__{part}s": {"new": "y"}})})
-        for side in ("cluster_api", "infra"):
+        for side in ("cluster_api", "infra_machine"):
             assert case[side]["metadata"][f"{part}s"]["example.com/mine"] == "x"
             assert case[side]["metadata"][f"{part}s"]["new"] == "y"
 
@@ -215,7 +217,7 @@ class TestInSync:
         labelled = changed(MAPI_MACHINE, **{f"metadata__{part}s": {"a": "1", "b": "2"}})
         case = under_machine_api(machine_api=labelled)
         case = settled(**{**case, "machine_api": changed(case["machine_api"], **{f"metadata__{part}s": {"b": "2"}})})
-        for side in ("cluster_api", "infra"):
+        for side in ("cluster_api", "infra_machine"):
             assert case[side]["metadata"][f"{part}s"].get("a") is None
             assert case[side]["metadata"][f"{part}s"]["b"] == "2"
 
@@ -233,8 +235,8 @@ class TestInSync:
 
     def test_an_infra_machine_that_somebody_unpaused_is_paused_again(self) -> None:
         case = under_machine_api()
-        del case["infra"]["metadata"]["annotations"][PAUSED]
-        assert settled(**case)["infra"]["metadata"]["annotations"][PAUSED] == ""
+        del case["infra_machine"]["metadata"]["annotations"][PAUSED]
+        assert settled(**case)["infra_machine"]["metadata"]["annotations"][PAUSED] == ""
 
     def test_the_notes_on_the_machine_api_machine_are_its_own(self) -> None:
         noted = changed(MAPI_MACHINE, metadata__annotations={LABELS: "x=y", ANNOTATIONS: "z", AUTHORITY: "no"})
@@ -285,7 +287,7 @@ class TestChanges:
 
     def test_the_status_that_a_provider_without_a_converted_one_wrote_stays(self) -> None:
         case = under_machine_api()
-        case["infra"]["status"] = {"ready": True, "instanceState": "ACTIVE"}
+        case["infra_machine"]["status"] = {"ready": True, "instanceState": "ACTIVE"}
         assert decided(**case).needed == ()
 
 
@@ -406,7 +408,7 @@ class TestFailures:
         assert condition(plan)["reason"] == "FailedToGetCAPIInfraResources"
         assert isinstance(plan.next, Retry)
 
-    @pytest.mark.parametrize("side", ["cluster_api", "infra"])
+    @pytest.mark.parametrize("side", ["cluster_api", "infra_machine"])
     def test_a_mirror_that_cannot_be_read_is_said_and_not_written(self, side: str) -> None:
         case = under_machine_api()
         plan = decided(**{**case, side: changed(case[side], spec="none")})
@@ -424,14 +426,14 @@ class TestFailures:
             'spec.providerSpec.value.rootVolume.deviceType: Invalid value: "disk": '
             "deviceType is silently ignored by MAPO and will not be converted"
         )
-        assert settled(**{**ALONE, "machine_api": warned})["infra"]["spec"]["rootVolume"]["sizeGiB"] == 10
+        assert settled(**{**ALONE, "machine_api": warned})["infra_machine"]["spec"]["rootVolume"]["sizeGiB"] == 10
 
 
 def test_on_aws_a_machine_comes_to_rest_with_the_status_of_its_instance() -> None:
     machine = on_aws()["machine_api"]
     provided = {"instanceId": "i-1", "instanceState": "running", "conditions": []}
     end = settled(**{**on_aws(), "machine_api": changed(machine, status__providerStatus=provided)})
-    assert end["infra"]["status"]["instanceState"] == "running"
+    assert end["infra_machine"]["status"]["instanceState"] == "running"
     assert decided(**{**on_aws(), **end}).needed == ()
 
 
@@ -454,6 +456,6 @@ def test_events_are_not_repeated_for_a_machine_in_sync() -> None:
 
 def test_an_existing_mirror_keeps_the_name_of_its_infra_machine() -> None:
     """`CAPI_MACHINE` calls its infra machine otherwise than itself: another one would be another instance."""
-    end = settled(machine_api=MAPI_MACHINE, cluster_api=CAPI_MACHINE, infra=INFRA)
+    end = settled(machine_api=MAPI_MACHINE, cluster_api=CAPI_MACHINE, infra_machine=INFRA)
     assert end["cluster_api"]["spec"]["infrastructureRef"]["name"] == "w-0-infra"
-    assert end["infra"]["metadata"]["uid"] == "infra-uid"
+    assert end["infra_machine"]["metadata"]["uid"] == "infra-uid"

@@ -53,7 +53,7 @@ def test_ms3_nothing_is_written_when_all_is_in_sync() -> None:
 
 
 def test_ms6_a_change_of_the_infra_machine_reaches_the_provider_spec() -> None:
-    plan = decided(machine_api=mirrored(), infra=changed(INFRA, spec__flavor="m1.huge"))
+    plan = decided(machine_api=mirrored(), infra_machine=changed(INFRA, spec__flavor="m1.huge"))
     content, *_ = plan.needed
     assert isinstance(content, Merge)
     assert content.patch["spec"] == {"providerSpec": {"value": {"flavor": "m1.huge"}}}
@@ -68,8 +68,10 @@ def test_what_the_webhook_of_the_machine_api_filled_in_stays() -> None:
         spec__providerSpec__value__placement__region="us-east-1",
     )
     assert provider_spec_patch(**{**aws, "machine_api": filled_in}) is None
-    larger = changed(aws["infra"], spec__instanceType="m6i.2xlarge")
-    assert provider_spec_patch(**{**aws, "machine_api": filled_in, "infra": larger}) == {"instanceType": "m6i.2xlarge"}
+    larger = changed(aws["infra_machine"], spec__instanceType="m6i.2xlarge")
+    assert provider_spec_patch(**{**aws, "machine_api": filled_in, "infra_machine": larger}) == {
+        "instanceType": "m6i.2xlarge"
+    }
 
 
 def test_what_conversion_makes_goes_before_what_the_webhook_filled_in() -> None:
@@ -89,7 +91,7 @@ def provider_spec_patch(**case: Any) -> Any:
 
 def test_a_provider_spec_field_that_is_gone_is_removed() -> None:
     keyed = changed(INFRA, spec__sshKeyName="k")
-    before = decided(infra=keyed)
+    before = decided(infra_machine=keyed)
     mirror = after(before)["machine_api"]
     content, *_ = decided(machine_api=mirror).needed
     assert isinstance(content, Merge)
@@ -112,7 +114,7 @@ def test_a_region_that_only_the_mirror_knows_is_kept() -> None:
             status__synchronizedGeneration=0,
         ),
         "cluster_api": changed(behind["cluster_api"], metadata__annotations={}),
-        "infra": changed(behind["infra"], spec__instanceType="m6i.huge"),
+        "infra_machine": changed(behind["infra_machine"], spec__instanceType="m6i.huge"),
     }
     spec = settled(**moved)["machine_api"]["spec"]["providerSpec"]["value"]
     assert spec["placement"] == {"region": "us-east-1", "availabilityZone": "us-east-1a"}
@@ -121,15 +123,15 @@ def test_a_region_that_only_the_mirror_knows_is_kept() -> None:
 
 def test_a_default_that_the_server_set_on_the_infra_machine_writes_nothing() -> None:
     with_ref = {"spec__identityRef": {"name": "cloud", "cloudName": "openstack"}}
-    mirror = mirrored(infra=changed(INFRA, **with_ref))
+    mirror = mirrored(infra_machine=changed(INFRA, **with_ref))
     defaulted = changed(INFRA, **with_ref, spec__identityRef__type="Secret")
-    assert decided(machine_api=mirror, infra=defaulted).needed == ()
+    assert decided(machine_api=mirror, infra_machine=defaulted).needed == ()
 
 
 def test_a_provider_spec_that_says_the_same_in_another_order_is_left_as_it_is() -> None:
     case = aws_under_cluster_api()
     tags = {"spec__additionalTags": {"a": "1", "b": "2"}}
-    case = settled(**{**case, "infra": changed(case["infra"], **tags)})
+    case = settled(**{**case, "infra_machine": changed(case["infra_machine"], **tags)})
     value = case["machine_api"]["spec"]["providerSpec"]["value"]
     assert len(value["tags"]) > 1
     reordered = changed(case["machine_api"], spec__providerSpec__value__tags=value["tags"][::-1])
@@ -139,7 +141,7 @@ def test_a_provider_spec_that_says_the_same_in_another_order_is_left_as_it_is() 
 def test_what_the_user_asked_for_is_kept() -> None:
     asked = changed(mirrored(), spec__authoritativeAPI="MachineAPI")
     for infra in (INFRA, changed(INFRA, spec__flavor="m1.huge")):
-        plan = decided(machine_api=asked, infra=infra)
+        plan = decided(machine_api=asked, infra_machine=infra)
         assert plan.needed
         assert "authoritativeAPI" not in str([getattr(write, "patch", {}).get("spec") for write in plan.needed])
 
@@ -197,7 +199,7 @@ def test_the_transition_time_moves_with_the_status_only() -> None:
 
 
 def test_ms16_a_missing_infra_machine_is_a_condition() -> None:
-    plan = decided(machine_api=mirrored(), infra=None)
+    plan = decided(machine_api=mirrored(), infra_machine=None)
     assert condition(plan) == {
         "type": "Synchronized",
         "status": "False",
@@ -267,10 +269,10 @@ def test_an_owner_that_is_the_cluster_is_dropped() -> None:
 
 def test_ms28_a_warning_is_an_event_on_the_mirror() -> None:
     tagged = changed(INFRA, spec__image__filter={"name": "rhcos", "tags": ["t"]})
-    lossy = decided(machine_api=mirrored(), infra=tagged)
+    lossy = decided(machine_api=mirrored(), infra_machine=tagged)
     assert lossy.needed == (), "what was said when it was written is not said again"
     behind = changed(mirrored(), status__phase="Provisioned")
-    (warning,) = [a for a in decided(machine_api=behind, infra=tagged).actions if isinstance(a, Emit)]
+    (warning,) = [a for a in decided(machine_api=behind, infra_machine=tagged).actions if isinstance(a, Emit)]
     assert (warning.type, warning.reason) == ("Warning", "ConversionWarning")
     assert warning.target.kind is mapi.Machine
     assert warning.note.startswith("spec.image.filter.tags: Invalid value:")
@@ -305,7 +307,7 @@ def test_a_source_that_cannot_be_read_is_a_condition_without_retry() -> None:
 
 
 def test_an_infra_machine_that_cannot_be_read_is_a_condition_that_names_the_field() -> None:
-    plan = decided(machine_api=mirrored(), infra=changed(INFRA, spec__ports="all"))
+    plan = decided(machine_api=mirrored(), infra_machine=changed(INFRA, spec__ports="all"))
     assert condition(plan)["reason"] == "FailedToGetCAPIInfraResources"
     assert "ports" in condition(plan)["message"]
 

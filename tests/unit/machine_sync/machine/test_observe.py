@@ -24,7 +24,7 @@ from .world import NAME, NAMESPACES, platform_of, world
 
 TO_CONVERT: Final = {"cluster", "infrastructure"}
 SETS: Final = {"machine_api_set", "cluster_api_set"}
-NOTHING_MADE: Final[Tree] = {"cluster_api": None, "infra": None}
+NOTHING_MADE: Final[Tree] = {"cluster_api": None, "infra_machine": None}
 FIRST: Final = changed(MAPI_MACHINE, spec__authoritativeAPI="ClusterAPI", status__authoritativeAPI="ClusterAPI")
 UNOWNED: Final = changed(MAPI_MACHINE, metadata__ownerReferences=None)
 
@@ -45,7 +45,7 @@ CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
     "deleted in Cluster API": (deleted(under_cluster_api(), "cluster_api"), TO_CONVERT),
     "its mirror deleted": (deleted(under_cluster_api(), "machine_api"), TO_CONVERT),
     "deleted in the Machine API": (deleted(under_machine_api(), "machine_api"), TO_CONVERT),
-    "deleted in both": (deleted(under_machine_api(), "machine_api", "cluster_api", "infra"), TO_CONVERT),
+    "deleted in both": (deleted(under_machine_api(), "machine_api", "cluster_api", "infra_machine"), TO_CONVERT),
     "on its way to Cluster API": (says_paused(moving(under_machine_api()), "machine_api"), {"cluster"}),
     "on its way to the Machine API": (says_paused(moving(under_cluster_api()), "cluster_api"), TO_CONVERT),
 }
@@ -85,6 +85,6 @@ async def test_all_that_a_decision_needs_is_seen_as_it_is(case: Tree, unneeded: 
 async def test_on_another_platform_too(start: Any) -> None:
     case = {**on_aws(), **start()}
     seen, there = await observed(**case), snapshot(**case)
-    assert found(seen).keys() >= {"machine_api", "cluster_api", "infra", "infra_cluster"}
+    assert found(seen).keys() >= {"machine_api", "cluster_api", "infra_machine", "infra_cluster"}
     assert found(seen) == {name: tree for name, tree in found(there).items() if name in found(seen)}
     assert decide(seen, now=NOW).needed == ()

@@ -28,7 +28,7 @@ async def lightened(api: MemoryApi, kind: type[Any], namespace: str) -> None:
     ("case", "source", "reason"),
     [
         pytest.param(
-            {"machine_api": BULKY, "cluster_api": None, "infra": None},
+            {"machine_api": BULKY, "cluster_api": None, "infra_machine": None},
             (mapi.Machine, OURS),
             "FailedToCreateCAPIMachine",
             id="to-Cluster-API",
@@ -60,7 +60,7 @@ async def test_the_first_machine_of_cluster_api_is_not_made_by_halves() -> None:
     """There our only annotations are the notes of what it was given."""
     much = {"notes": "x" * (ANNOTATIONS_LIMIT - 30)}
     first = changed(MAPI_MACHINE, metadata__annotations=much, spec__authoritativeAPI="ClusterAPI")
-    api = world(machine_api=changed(first, status__authoritativeAPI="ClusterAPI"), cluster_api=None, infra=None)
+    api = world(machine_api=changed(first, status__authoritativeAPI="ClusterAPI"), cluster_api=None, infra_machine=None)
     await reconciled(api, MemoryReader(api))
     assert synchronized(mapi_of(api))["reason"] == "FailedToCreateCAPIInfraMachine"
     assert [*api.listing(capi.Machine), *api.listing(OPENSTACK.infra_machine)] == []

@@ -39,8 +39,8 @@ def acting(*, paused: bool = False, **metadata: Any) -> Tree:
 
 def marked(case: Tree, **tier: str | None) -> Tree:
     """The case with another tier on all that mirrors the machine."""
-    result = {**case, **{side: copy.deepcopy(case[side]) for side in ("cluster_api", "infra")}}
-    for side in ("cluster_api", "infra"):
+    result = {**case, **{side: copy.deepcopy(case[side]) for side in ("cluster_api", "infra_machine")}}
+    for side in ("cluster_api", "infra_machine"):
         for part, value in tier.items():
             result[side] = changed(result[side], **{f"metadata__{part}__tier": value})
     return result
@@ -63,7 +63,7 @@ def test_a_value_of_its_template_stays_on_both_mirrors_though_the_machine_has_an
 def test_what_its_template_drops_is_the_machines_again(part: str) -> None:
     case = marked(under_machine_api(machine_api=TIERED), **{part: None})
     end = settled(**case, cluster_api_set=acting())
-    assert [end[side]["metadata"][part]["tier"] for side in ("cluster_api", "infra")] == ["basic", "basic"]
+    assert [end[side]["metadata"][part]["tier"] for side in ("cluster_api", "infra_machine")] == ["basic", "basic"]
 
 
 def test_what_neither_has_any_more_goes_though_both_had_it() -> None:
@@ -74,7 +74,7 @@ def test_what_neither_has_any_more_goes_though_both_had_it() -> None:
     assert "tier=basic" in case["cluster_api"]["metadata"]["annotations"][MIRRORED_LABELS_ANNOTATION].split(",")
     end = settled(**{**case, "cluster_api_set": acting()})
     assert "tier" not in end["cluster_api"]["metadata"]["labels"]
-    assert "tier" not in end["infra"]["metadata"]["labels"]
+    assert "tier" not in end["infra_machine"]["metadata"]["labels"]
 
 
 def test_a_set_that_is_paused_writes_nothing_so_all_that_conversion_makes_is_ours() -> None:
@@ -84,7 +84,7 @@ def test_a_set_that_is_paused_writes_nothing_so_all_that_conversion_makes_is_our
     template = {"labels": {"tier": "gold"}, "annotations": {"tier": "gold"}}
     end = settled(**case, cluster_api_set=acting(paused=True, **template))
     assert end["cluster_api"]["metadata"]["labels"]["tier"] == "basic"
-    assert end["infra"]["metadata"]["annotations"]["tier"] == "basic"
+    assert end["infra_machine"]["metadata"]["annotations"]["tier"] == "basic"
     spec = end["cluster_api"]["spec"]
     assert spec["bootstrap"] == {"dataSecretName": "worker-user-data"}
     assert spec["deletion"]["nodeDeletionTimeoutSeconds"] == 10

@@ -24,7 +24,7 @@ from windlass.kube.errors import Invalid
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import MIRRORED_ANNOTATIONS_ANNOTATION, MIRRORED_LABELS_ANNOTATION
 from windlass.machine_sync.machine.decide import decide
-from windlass.machine_sync.mirroring.infra_spec import differing
+from windlass.machine_sync.mirroring.infra_machine_spec import differing
 from windlass.machine_sync.platforms import OPENSTACK
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
@@ -82,7 +82,7 @@ CASES = st.fixed_dictionaries(
     {
         "cluster_api": or_none(CAPI_MACHINES),
         "machine_api": or_none(MAPI_MACHINES),
-        "infra": or_none(INFRAS),
+        "infra_machine": or_none(INFRAS),
         "infra_cluster": or_none(disturbed(INFRA_CLUSTER)),
         "machine_api_set": twin(MAPI_SET),
         "cluster_api_set": twin(CAPI_SET),
@@ -91,7 +91,7 @@ CASES = st.fixed_dictionaries(
 
 MANAGED: dict[str, Any] = {
     "cluster_api": disturbed(CAPI_MACHINE),
-    "infra": disturbed(INFRA),
+    "infra_machine": disturbed(INFRA),
     "infra_cluster": st.just(INFRA_CLUSTER),
 }
 """Machines that are mirrored, unless they cannot be."""
@@ -111,7 +111,9 @@ def test_whatever_is_stored_there_is_a_decision(case: dict[str, Any]) -> None:
 
 @given(
     CASES,
-    st.sampled_from(["infra", "infra_cluster", "machine_api_set", "cluster_api_set", "cluster_api", "machine_api"]),
+    st.sampled_from(
+        ["infra_machine", "infra_cluster", "machine_api_set", "cluster_api_set", "cluster_api", "machine_api"]
+    ),
 )
 @examples(50)
 def test_a_kind_that_is_not_served_is_no_reason_to_fail(case: dict[str, Any], missing: str) -> None:
@@ -124,7 +126,7 @@ def test_a_kind_that_is_not_served_is_no_reason_to_fail(case: dict[str, Any], mi
     {
         "cluster_api": CAPI_MACHINE,
         "machine_api": changed(MAPI_MACHINE, metadata__ownerReferences=None),
-        "infra": changed(INFRA, metadata={**INFRA["metadata"], **GONE, "finalizers": [INFRA_FINALIZER]}),
+        "infra_machine": changed(INFRA, metadata={**INFRA["metadata"], **GONE, "finalizers": [INFRA_FINALIZER]}),
         "infra_cluster": INFRA_CLUSTER,
         "machine_api_set": MAPI_SET,
         "cluster_api_set": CAPI_SET,
@@ -140,7 +142,7 @@ def test_every_machine_comes_to_rest_and_stays_there(case: dict[str, Any]) -> No
     {
         "cluster_api": CAPI_MACHINE,
         "machine_api": MAPI_MACHINE,
-        "infra": None,
+        "infra_machine": None,
         "infra_cluster": INFRA_CLUSTER,
         "machine_api_set": None,
         "cluster_api_set": CAPI_SET,

@@ -34,7 +34,7 @@ class TestRefusedWrites:
         assert plan.next == Retry(text)
 
     def test_an_update_that_is_refused_is_a_condition_with_its_own_reason(self) -> None:
-        plan = self.refusal(0, machine_api=mirrored(), infra=changed(INFRA, spec__flavor="f"))
+        plan = self.refusal(0, machine_api=mirrored(), infra_machine=changed(INFRA, spec__flavor="f"))
         assert condition(plan)["reason"] == "FailedToUpdateMAPIMachine"
         assert condition(plan)["message"].endswith("failed to update Machine API machine: no")
         assert isinstance(plan.next, Retry)
@@ -42,5 +42,5 @@ class TestRefusedWrites:
     def test_a_finalizer_that_is_refused_blames_the_object_it_was_for(self) -> None:
         bare = {"machine_api": mirrored(), "cluster_api": changed(CAPI_MACHINE, metadata__finalizers=[])}
         assert condition(self.refusal(0, **bare))["reason"] == "FailedToUpdateCAPIMachine"
-        bare = {"machine_api": mirrored(), "infra": changed(INFRA, metadata__finalizers=[])}
+        bare = {"machine_api": mirrored(), "infra_machine": changed(INFRA, metadata__finalizers=[])}
         assert condition(self.refusal(0, **bare))["reason"] == "FailedToUpdateCAPIInfraMachine"

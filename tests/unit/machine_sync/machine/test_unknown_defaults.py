@@ -37,7 +37,7 @@ async def test_a_mirror_with_defaults_that_we_do_not_know_is_at_rest(platform: P
 
 
 async def test_what_can_be_changed_is_changed_and_what_we_do_not_know_stays() -> None:
-    api = world(machine_api=MAPI_MACHINE, cluster_api=None, infra=None)
+    api = world(machine_api=MAPI_MACHINE, cluster_api=None, infra_machine=None)
     await reconciled(api, MemoryReader(api))
     await provider(api, OPENSTACK)
     before = only(api, OPENSTACK)

@@ -8,7 +8,7 @@ from windlass.api import capi, capo, config, mapi
 from windlass.kube.control.controller import Watch
 from windlass.kube.object import Object
 from windlass.machine_sync.machine_set.controller import machine_set_controller
-from windlass.machine_sync.machine_set.templates import sets_of
+from windlass.machine_sync.machine_set.infra_templates import sets_of
 from windlass.machine_sync.platforms import OPENSTACK
 from windlass.testing.memory.reader import MemoryReader
 

@@ -24,7 +24,7 @@ from windlass.machine_sync.platforms.openstack.ports import is_network
 from windlass.machine_sync.policies.inexpressible import (
     Field,
     fields,
-    infra_prober,
+    infra_machine_prober,
     machine_prober,
     machine_set_prober,
 )
@@ -58,7 +58,7 @@ BY_VALUE = {
 """Paths that conversion complains of and that are no forbidden fields, and why not."""
 
 
-_FORBIDDEN = {platform.name: fields(infra_prober(platform)) for platform in (AWS, OPENSTACK)}
+_FORBIDDEN = {platform.name: fields(infra_machine_prober(platform)) for platform in (AWS, OPENSTACK)}
 
 
 def forbidden(platform: Platform) -> list[Field]:
@@ -93,13 +93,13 @@ def test_all_platforms_agree_on_the_core_of_cluster_api(platform: Platform) -> N
 @pytest.mark.parametrize("platform", [AWS, OPENSTACK], ids=lambda platform: platform.name)
 def test_a_platform_that_converts_everything_forbids_nothing(platform: Platform) -> None:
     generous = structs.replace(platform, provider_part=lambda *_: ProviderPart(spec={}))
-    assert fields(infra_prober(generous)) == []
+    assert fields(infra_machine_prober(generous)) == []
 
 
 def test_a_platform_without_samples_is_asked_with_what_its_types_say() -> None:
-    assert infra_prober(POWERVS).samples is NO_SAMPLES
+    assert infra_machine_prober(POWERVS).samples is NO_SAMPLES
     with pytest.raises(ValueError, match="give the platform a base"):
-        fields(infra_prober(POWERVS))
+        fields(infra_machine_prober(POWERVS))
 
 
 def reported(errors: list[str]) -> Iterator[str]:
@@ -140,7 +140,7 @@ def test_what_converts_without_a_word_is_admitted() -> None:
     quiet = {
         row: (platform, spec)
         for row, (platform, spec) in specs.items()
-        if spec is not None and not infra_prober(platform).reports(spec)
+        if spec is not None and not infra_machine_prober(platform).reports(spec)
     }
     assert len(quiet) > 100
     assert refused(quiet) == {}

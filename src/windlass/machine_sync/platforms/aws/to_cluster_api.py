@@ -12,7 +12,7 @@ from windlass.api.config import AWSPlatformStatus, Infrastructure
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json
 from windlass.machine_sync.conversion.machine_status import converted_addresses
-from windlass.machine_sync.conversion.machine_to_cluster_api import InfraPart
+from windlass.machine_sync.conversion.machine_to_cluster_api import InfraMachinePart
 from windlass.machine_sync.conversion.provider_spec import PATH, provider_status
 from windlass.machine_sync.platforms.aws.host import host_fields
 from windlass.machine_sync.platforms.aws.load_balancers import is_control_plane
@@ -65,9 +65,9 @@ _NOT_RUNNING: Final = [
 ]
 
 
-def infra_part(
+def infra_machine_part(
     machine: mapi.Machine, config: mapi_aws.AWSMachineProviderConfig, infrastructure: Infrastructure | None
-) -> InfraPart:
+) -> InfraMachinePart:
     """The AWSMachine, and the AWS-specific fields of the Cluster API Machine."""
     platform = infrastructure.status.platform_status if infrastructure is not None else None
     aws = platform.aws if platform is not None else None
@@ -77,7 +77,7 @@ def infra_part(
     spec = _spec(machine, config, found, aws=aws or _NO_PLATFORM, instance_id=instance_id)
     status, status_errors = _status(machine.status, config)
     secret = config.user_data_secret
-    return InfraPart(
+    return InfraMachinePart(
         spec=spec,
         status=status,
         failure_domain=config.placement.availability_zone,

@@ -7,7 +7,7 @@ from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.constants import MACHINE_API_NAMESPACE
 from windlass.machine_sync.conversion.field_errors import Findings, invalid, required
-from windlass.machine_sync.conversion.machine_to_cluster_api import InfraPart
+from windlass.machine_sync.conversion.machine_to_cluster_api import InfraMachinePart
 from windlass.machine_sync.conversion.provider_spec import PATH
 from windlass.machine_sync.platforms.openstack.network_ports import network_ports
 from windlass.machine_sync.platforms.openstack.provider_spec_ports import ports
@@ -17,13 +17,13 @@ _NO_METADATA: Final = ObjectMeta()
 _NO_GROUP_FILTER: Final = mapi_openstack.SecurityGroupFilter()
 
 
-def infra_part(
+def infra_machine_part(
     machine: mapi.Machine, config: mapi_openstack.OpenstackProviderSpec, infrastructure: Infrastructure | None
-) -> InfraPart:
+) -> InfraMachinePart:
     """The OpenStackMachine, and the OpenStack-specific fields of the Cluster API Machine."""
     found = Findings()
     secret = config.user_data_secret
-    return InfraPart(
+    return InfraMachinePart(
         spec=_spec(config, found, home=machine.metadata.namespace or MACHINE_API_NAMESPACE),
         found=found,
         failure_domain=config.availability_zone,

@@ -6,20 +6,20 @@ from windlass.api import capibm, mapi, mapi_powervs
 from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.conversion.field_errors import Findings, invalid_json
-from windlass.machine_sync.conversion.machine_to_cluster_api import InfraPart
+from windlass.machine_sync.conversion.machine_to_cluster_api import InfraMachinePart
 from windlass.machine_sync.conversion.provider_spec import PATH
 
 _FIELD_OF_TYPE: Final = {"ID": "id", "Name": "name", "RegEx": "regex"}
 _NO_METADATA: Final = ObjectMeta()
 
 
-def infra_part(
+def infra_machine_part(
     machine: mapi.Machine, config: mapi_powervs.PowerVSMachineProviderConfig, infrastructure: Infrastructure | None
-) -> InfraPart:
+) -> InfraMachinePart:
     """The IBMPowerVSMachine, and the PowerVS-specific fields of the Cluster API Machine."""
     found = Findings()
     secret = config.user_data_secret
-    return InfraPart(
+    return InfraMachinePart(
         spec=_spec(machine, config, found),
         found=found,
         user_data_secret=secret.name if secret is not None else "",

@@ -30,7 +30,7 @@ def missing(seen: MachineSnapshot, machine: capi.Machine) -> Fault | None:
 
 def unreadable(seen: MachineSnapshot) -> Fault | None:
     """Why the infra machine cannot be read, if it is there."""
-    match seen.infra:
+    match seen.infra_machine:
         case Unreadable(why=why):
             return _not_fetched(f"failed to get Cluster API infrastructure machine: {why}", retry=False)
         case NotServedKind(why=why):

@@ -27,7 +27,7 @@ from windlass.machine_sync.constants import MACHINE_SET_LABEL, PAUSED_ANNOTATION
 from windlass.machine_sync.machine_set.reasons import Reason
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring import metadata
-from windlass.machine_sync.mirroring.infra_spec import covers, differing
+from windlass.machine_sync.mirroring.infra_machine_spec import covers, differing
 from windlass.machine_sync.mirroring.synchronized import Fault
 
 _MARKS: Final = {PAUSED_ANNOTATION: ""}

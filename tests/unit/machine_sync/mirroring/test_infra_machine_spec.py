@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from windlass.machine_sync.mirroring.infra_spec import covers, differing, given
+from windlass.machine_sync.mirroring.infra_machine_spec import covers, differing, given
 from windlass.machine_sync.platforms import AWS, OPENSTACK, Platform
 
 OPENSTACK_SPEC: dict[str, Any] = {"flavor": "m1.large", "identityRef": {"name": "cloud", "cloudName": "openstack"}}

@@ -6,11 +6,11 @@ What makes no difference:
 * fields that our types do not declare, at any depth and in items of lists: conversion cannot have made them, so a newer
   provider has, often as a default;
 * fields that the provider or the API server fills in, and a default that only one of the two says:
-  `Platform.infra_leftovers`.
+  `Platform.infra_machine_leftovers`.
 
 * fields that conversion makes as it did when the infra machine was written last: `given`, which is noted on it, has the
   digest of each. Whatever is there now, the provider took it for what it was given: it completed or changed it. Only a
-  value in a field that can be changed (`Platform.infra_mutable`) is held on to: anybody can edit it.
+  value in a field that can be changed (`Platform.infra_machine_mutable`) is held on to: anybody can edit it.
 
 All other fields of our types are those of conversion, whether it makes them now, did before, or never does.
 """
@@ -53,7 +53,7 @@ def differing(
         key: value
         for key, value in fields.items()
         if before.get(key) != now.get(key)
-        or (key in platform.infra_mutable and not covers(observed.get(key), desired.get(key)))
+        or (key in platform.infra_machine_mutable and not covers(observed.get(key), desired.get(key)))
     }
 
 
@@ -84,7 +84,7 @@ def _unlike(platform: Platform, observed: Mapping[str, Any], desired: Mapping[st
         return {}
     left, right = (_said({key: spec[key] for key in unlike if key in spec}) for spec in (observed, desired))
     left = _said(_declared(platform, left))
-    for path, default in platform.infra_leftovers.items():
+    for path, default in platform.infra_machine_leftovers.items():
         _drop(left, right, path.split("."), default)
         if default is not None:
             # Conversion says many defaults in so many words, where others leave them to the API server.
