@@ -43,7 +43,7 @@ class Address(Struct, frozen=True):
     port: int
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class ProcessSettings(Struct, frozen=True, kw_only=True):
     """How the process runs; times in seconds.
 
     `times` None: no election, and nobody else is looked for. `probes` and `metrics` None: not served. `metrics_open`:
@@ -85,12 +85,12 @@ class Frame(Struct, frozen=True, kw_only=True):
     """
 
     elect: Callable[[Client, LeaseTimes], Election]
-    work: Callable[[Manager, Any, Settings], Work]
+    work: Callable[[Manager, Any, ProcessSettings], Work]
     requests: int = 4
     is_noise: Callable[[str], bool] = lambda _: False
 
 
-async def run(config: ClusterConfig, settings: Settings, frame: Frame) -> None:
+async def run(config: ClusterConfig, settings: ProcessSettings, frame: Frame) -> None:
     """Run until SIGTERM or SIGINT."""
     log = structlog.stdlib.get_logger(__name__)
     metrics = Metrics(host=config.server)
@@ -124,7 +124,7 @@ async def run(config: ClusterConfig, settings: Settings, frame: Frame) -> None:
 
 
 def _client(
-    config: ClusterConfig, settings: Settings, frame: Frame, election: Election | None, metrics: Metrics
+    config: ClusterConfig, settings: ProcessSettings, frame: Frame, election: Election | None, metrics: Metrics
 ) -> Client:
     def log_warning(text: str) -> None:
         level = logging.DEBUG if frame.is_noise(text) else logging.WARNING
@@ -141,7 +141,7 @@ def _client(
 
 
 @asynccontextmanager
-async def _probes(settings: Settings, process: Process, ready: Any) -> AsyncIterator[None]:
+async def _probes(settings: ProcessSettings, process: Process, ready: Any) -> AsyncIterator[None]:
     if settings.probes is None:
         yield
         return
@@ -154,7 +154,7 @@ async def _probes(settings: Settings, process: Process, ready: Any) -> AsyncIter
 
 @asynccontextmanager
 async def _metrics(
-    settings: Settings, process: Process, metrics: Metrics, config: ClusterConfig
+    settings: ProcessSettings, process: Process, metrics: Metrics, config: ClusterConfig
 ) -> AsyncIterator[None]:
     where = settings.metrics
     if where is None:
@@ -191,7 +191,7 @@ Make = Callable[[Any], Controller[Any, Any]]
 class Steady:
     """Work that is the same on every cluster: the controllers run for as long as the process does."""
 
-    def __init__(self, manager: Manager, makers: Sequence[Make], settings: Settings) -> None:
+    def __init__(self, manager: Manager, makers: Sequence[Make], settings: ProcessSettings) -> None:
         self._manager = manager
         self._makers = makers
         self._settings = settings

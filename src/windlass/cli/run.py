@@ -108,7 +108,7 @@ def _run(settings: Settings, room: Room, values: dict[str, Any]) -> int:
     return Exit.OK
 
 
-def _settings(values: dict[str, Any], *, request_timeout: float) -> "service.Settings":
+def _settings(values: dict[str, Any], *, request_timeout: float) -> "service.ProcessSettings":
     """What the options of every capability say. Raises UsageError."""
     from pathlib import Path
 
@@ -126,7 +126,7 @@ def _settings(values: dict[str, Any], *, request_timeout: float) -> "service.Set
             times = LeaseTimes(*(values[f"leader_elect_{one}"] for one in asked))
         except ValueError as error:
             raise click.UsageError(f"leader election: {error}") from error
-    return service.Settings(
+    return service.ProcessSettings(
         times=times,
         workers=values["workers"],
         resync=values["resync"],

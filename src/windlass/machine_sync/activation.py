@@ -48,7 +48,7 @@ class Run(Struct, frozen=True):
         return f"Machine sync runs: platform {self.platform.name}"
 
 
-Reason = Literal["FeatureGate", "Platform", "LeaseHeld"]
+IdleReason = Literal["FeatureGate", "Platform", "LeaseHeld"]
 """Why Machine sync idles, in a word for metrics."""
 
 
@@ -56,7 +56,7 @@ class Idle(Struct, frozen=True):
     """Machine sync does nothing, because of `why`."""
 
     why: str
-    reason: Reason
+    reason: IdleReason
 
     def __str__(self) -> str:
         return f"Machine sync idles: {self.why}"

@@ -7,7 +7,7 @@ OpenShift's own migration operator does the same job. Both compete for one Lease
 each other's work.
 """
 
-from windlass.capability.service import Frame, Settings
+from windlass.capability.service import Frame, ProcessSettings
 from windlass.kube.client import Client
 from windlass.kube.process.lease import LeaseTimes
 from windlass.kube.process.manager import Manager
@@ -25,7 +25,7 @@ def frame(namespaces: Namespaces) -> Frame:
     def elect(client: Client, times: LeaseTimes) -> Candidacy:
         return Candidacy(client, namespace=namespaces.cluster_api, times=times)
 
-    def work(manager: Manager, candidacy: Candidacy | None, settings: Settings) -> Activation:
+    def work(manager: Manager, candidacy: Candidacy | None, settings: ProcessSettings) -> Activation:
         activation = _activation(manager, candidacy, settings, namespaces)
 
         def idle() -> Idle | None:
@@ -44,7 +44,7 @@ def frame(namespaces: Namespaces) -> Frame:
 
 
 def _activation(
-    manager: Manager, candidacy: Candidacy | None, settings: Settings, namespaces: Namespaces
+    manager: Manager, candidacy: Candidacy | None, settings: ProcessSettings, namespaces: Namespaces
 ) -> Activation:
     async def start(platform: Platform) -> None:
         for make in makers(platform=platform, namespaces=namespaces, workers=settings.workers, resync=settings.resync):

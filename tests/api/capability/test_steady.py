@@ -40,7 +40,7 @@ async def test_what_it_prints_is_all_that_it_takes_to_run(windlass_plane: PlaneA
     await allowed(windlass_plane.blocking.rest, account.user, "watch", "greetings.toys.example.com")
 
     own = await windlass_plane.service_account_kubeconfig(account.namespace, account.name)
-    running = asyncio.create_task(service.run(config.load(kubeconfig=own), service.Settings(), toy.frame()))
+    running = asyncio.create_task(service.run(config.load(kubeconfig=own), service.ProcessSettings(), toy.frame()))
     try:
         async with Client(config.load(kubeconfig=windlass_plane.kubeconfig())) as admin:
             await admin.create(

@@ -149,7 +149,7 @@ class Stage:
             cluster = structs.replace(cluster, server=server)
         usual: dict[str, Any] = {"times": None}
         frame = machine_sync(self.namespaces)
-        task = asyncio.create_task(service.run(cluster, service.Settings(**{**usual, **settings}), frame))
+        task = asyncio.create_task(service.run(cluster, service.ProcessSettings(**{**usual, **settings}), frame))
         try:
             yield task
         finally:

@@ -8,7 +8,7 @@ from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
 from windlass.kube.control.seen import Present, Unreadable, seen
 from windlass.kube.object import Object
-from windlass.machine_sync.overview import KINDS, MACHINE_SETS, MACHINES, AnyKind, Generation, Reference, Replicas
+from windlass.machine_sync.overview import KINDS, MACHINE_SETS, MACHINES, AnyKind, Generation, InfraReference, Replicas
 
 Found = Present[Any] | Unreadable
 
@@ -102,7 +102,7 @@ def test_infrastructure_node_and_provider_id_are_those_of_their_side() -> None:
     side = MACHINES.row("worker-0", None, right).cluster_api
 
     assert side is not None
-    assert side.infrastructure == Reference("OpenStackMachine", "infra-0")
+    assert side.infrastructure == InfraReference("OpenStackMachine", "infra-0")
     assert (side.node, side.provider_id) == ("node-0", "openstack:///1")
 
 
@@ -206,7 +206,7 @@ def test_a_machine_set_has_its_replicas_on_each_side() -> None:
     assert shown.machine_api.replicas == Replicas(desired=3, current=3, ready=2, available=1)
     assert shown.cluster_api is not None
     assert shown.cluster_api.replicas == Replicas(desired=3, current=None, ready=None, available=None)
-    assert shown.cluster_api.infrastructure_template == Reference("OpenStackMachineTemplate", "workers-1")
+    assert shown.cluster_api.infrastructure_template == InfraReference("OpenStackMachineTemplate", "workers-1")
     assert shown.generation == Generation(0, 1)
 
 

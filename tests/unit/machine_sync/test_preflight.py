@@ -43,15 +43,15 @@ from windlass.machine_sync.preflight import (
     Check,
     Hidden,
     Look,
-    Report,
+    PreflightReport,
+    PreflightVerdict,
     Trial,
     Tried,
-    Verdict,
     preflight,
 )
 
 
-def said(report: Report, check: Check) -> str:
+def said(report: PreflightReport, check: Check) -> str:
     """What the check said at its worst."""
     worst = report.answer(check)
     return "; ".join(one.text for one in report.findings if one.check is check and one.answer is worst)
@@ -64,7 +64,7 @@ def said(report: Report, check: Check) -> str:
 def test_a_machine_in_sync_is_ready_and_every_check_says_yes(target: str) -> None:
     report = preflight(candidate(target))
 
-    assert report.verdict is Verdict.READY
+    assert report.verdict is PreflightVerdict.READY
     assert {check: report.answer(check) for check in Check} == dict.fromkeys(Check, Answer.YES), report.findings
 
 
@@ -72,7 +72,7 @@ def test_a_machine_in_sync_is_ready_and_every_check_says_yes(target: str) -> Non
 def test_a_set_in_sync_is_ready_and_has_no_phase(target: str) -> None:
     report = preflight(set_candidate(target, mapi_changes={"spec__template__spec__authoritativeAPI": "MachineAPI"}))
 
-    assert report.verdict is Verdict.READY
+    assert report.verdict is PreflightVerdict.READY
     assert report.answer(Check.PHASE) is None
     assert {report.answer(check) for check in Check if check is not Check.PHASE} == {Answer.YES}, report.findings
 
@@ -94,20 +94,20 @@ def test_a_report_says_who_acts_and_who_is_paused(target: str, authority: str, p
 @pytest.mark.parametrize(
     ("status", "spec", "conditions", "verdict"),
     [
-        ("ClusterAPI", "ClusterAPI", [IN_SYNC], Verdict.THERE),
-        ("ClusterAPI", "ClusterAPI", [OUT_OF_SYNC], Verdict.THERE),
-        ("ClusterAPI", "ClusterAPI", [RESYNC], Verdict.UNDER_WAY),
-        ("ClusterAPI", "ClusterAPI", [], Verdict.THERE),
-        ("ClusterAPI", "MachineAPI", [OUT_OF_SYNC], Verdict.READY),
-        ("Migrating", "ClusterAPI", [RESYNC], Verdict.UNDER_WAY),
-        ("Migrating", "MachineAPI", [RESYNC], Verdict.READY),
-        ("MachineAPI", "ClusterAPI", [IN_SYNC, MACHINE_API_ACTS], Verdict.UNDER_WAY),
-        ("MachineAPI", "ClusterAPI", [OUT_OF_SYNC], Verdict.REFUSED),
-        ("MachineAPI", "MachineAPI", [OUT_OF_SYNC], Verdict.REFUSED),
+        ("ClusterAPI", "ClusterAPI", [IN_SYNC], PreflightVerdict.THERE),
+        ("ClusterAPI", "ClusterAPI", [OUT_OF_SYNC], PreflightVerdict.THERE),
+        ("ClusterAPI", "ClusterAPI", [RESYNC], PreflightVerdict.UNDER_WAY),
+        ("ClusterAPI", "ClusterAPI", [], PreflightVerdict.THERE),
+        ("ClusterAPI", "MachineAPI", [OUT_OF_SYNC], PreflightVerdict.READY),
+        ("Migrating", "ClusterAPI", [RESYNC], PreflightVerdict.UNDER_WAY),
+        ("Migrating", "MachineAPI", [RESYNC], PreflightVerdict.READY),
+        ("MachineAPI", "ClusterAPI", [IN_SYNC, MACHINE_API_ACTS], PreflightVerdict.UNDER_WAY),
+        ("MachineAPI", "ClusterAPI", [OUT_OF_SYNC], PreflightVerdict.REFUSED),
+        ("MachineAPI", "MachineAPI", [OUT_OF_SYNC], PreflightVerdict.REFUSED),
     ],
 )
 def test_the_verdict_follows_from_where_it_stands(
-    status: str, spec: str, conditions: list[Tree], verdict: Verdict
+    status: str, spec: str, conditions: list[Tree], verdict: PreflightVerdict
 ) -> None:
     changes = {
         "status__authoritativeAPI": status,
@@ -122,7 +122,7 @@ def test_the_verdict_follows_from_where_it_stands(
 def test_nobody_may_be_asked_as_long_as_nobody_has_said_who_is_authoritative() -> None:
     report = preflight(candidate(mapi_changes={"status__authoritativeAPI": None}))
 
-    assert report.verdict is Verdict.REFUSED
+    assert report.verdict is PreflightVerdict.REFUSED
     assert "status.authoritativeAPI is empty" in said(report, Check.AUTHORITY)
 
 
@@ -154,9 +154,9 @@ def test_a_migration_may_be_taken_back_when_it_is_known_where_it_came_from() -> 
     back = preflight(candidate("MachineAPI", mapi_changes=migrating))
     unknown = preflight(candidate("MachineAPI", mapi_changes={**migrating, "status__synchronizedAPI": None}))
 
-    assert back.verdict is Verdict.READY
+    assert back.verdict is PreflightVerdict.READY
     assert said(back, Check.AUTHORITY).endswith(": it goes back")
-    assert unknown.verdict is Verdict.REFUSED
+    assert unknown.verdict is PreflightVerdict.REFUSED
     assert "status.synchronizedAPI does not say where it came from" in said(unknown, Check.AUTHORITY)
 
 
@@ -169,20 +169,20 @@ def test_one_that_is_on_its_way_back_may_be_sent_forth_again() -> None:
 
     report = preflight(candidate("ClusterAPI", mapi_changes=changes))
 
-    assert report.verdict is Verdict.READY
+    assert report.verdict is PreflightVerdict.READY
     assert said(report, Check.AUTHORITY) == "it is Migrating, on its way back to the Machine API"
 
 
 def test_a_request_is_a_generation_of_its_own_and_its_lag_no_reason_to_give_up() -> None:
     report = preflight(candidate(mapi_changes={"spec__authoritativeAPI": "ClusterAPI", "metadata__generation": 4}))
 
-    assert (report.verdict, report.answer(Check.SYNCHRONIZED)) == (Verdict.UNDER_WAY, Answer.NOTE)
+    assert (report.verdict, report.answer(Check.SYNCHRONIZED)) == (PreflightVerdict.UNDER_WAY, Answer.NOTE)
 
 
 def test_one_that_is_there_but_not_in_sync_is_a_warning() -> None:
     report = preflight(candidate("MachineAPI", mapi_changes=machine_api_is_there(OUT_OF_SYNC)))
 
-    assert (report.verdict, report.answer(Check.AUTHORITY)) == (Verdict.THERE, Answer.WARNING)
+    assert (report.verdict, report.answer(Check.AUTHORITY)) == (PreflightVerdict.THERE, Answer.WARNING)
     assert "FailedToConvertMAPIMachineToCAPI: spec.taints: no" in said(report, Check.AUTHORITY)
 
 
@@ -347,7 +347,7 @@ NOS: list[tuple[str, Candidate, Check, str]] = [
 def test_a_no_refuses_and_says_why(given: Candidate, check: Check, text: str) -> None:
     report = preflight(given)
 
-    assert report.verdict is Verdict.REFUSED
+    assert report.verdict is PreflightVerdict.REFUSED
     assert report.answer(check) is Answer.NO
     assert text in said(report, check)
     assert any(text in reason for reason in report.reasons(Answer.NO))
@@ -497,7 +497,7 @@ def test_what_is_no_reason_to_refuse_is_said_all_the_same(
 ) -> None:
     report = preflight(given)
 
-    assert report.verdict is Verdict.READY
+    assert report.verdict is PreflightVerdict.READY
     assert report.answer(check) is answer
     assert text in said(report, check)
 
@@ -515,7 +515,7 @@ def test_what_the_machine_api_drops_without_a_word_is_a_warning_on_the_way_there
 
     report = preflight(candidate("MachineAPI", infra=look(capo.OpenStackMachine, infra)))
 
-    assert report.verdict is Verdict.READY
+    assert report.verdict is PreflightVerdict.READY
     assert "region has no equivalent in the Machine API and is dropped" in said(report, Check.CONVERTIBLE)
 
 

@@ -14,14 +14,14 @@
 
 from windlass.capability.documents.gathered import Interest
 from windlass.capability.documents.inputs import STDIN, read_inputs
-from windlass.capability.documents.reading import Document, Undecodable, Unreadable, read, read_path, read_stream
+from windlass.capability.documents.reading import Document, Undecodable, UnreadableInput, read, read_path, read_stream
 
 __all__ = [
     "STDIN",
     "Document",
     "Interest",
     "Undecodable",
-    "Unreadable",
+    "UnreadableInput",
     "read",
     "read_inputs",
     "read_path",

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from msgspec import structs
 
 from windlass.capability.documents.gathered import Interest
-from windlass.capability.documents.reading import Document, Unreadable, read_path, read_stream
+from windlass.capability.documents.reading import Document, UnreadableInput, read_path, read_stream
 
 STDIN = "-"
 
@@ -26,7 +26,7 @@ def read_inputs(inputs: Sequence[str], *, stdin: BinaryIO, interest: Interest) -
     for layer, one in enumerate(inputs):
         try:
             found = list(read_stream(stdin) if one == STDIN else read_path(Path(one), interest=interest))
-        except Unreadable as problem:
+        except UnreadableInput as problem:
             problems.append(str(problem))
         else:
             documents += [structs.replace(document, layer=layer) for document in found] if layer else found

@@ -30,7 +30,7 @@ T = TypeVar("T")
 LARGEST_INPUT: Final = 256 * 2**20
 
 
-class Unreadable(Exception):
+class UnreadableInput(Exception):
     """Input that is no YAML or JSON, or not there: `source:line: problem`."""
 
     def __init__(self, source: str, line: int, problem: str) -> None:
@@ -136,19 +136,19 @@ def read_path(path: Path, *, interest: Interest) -> Iterator[Document]:
             with file.open("rb") as opened:
                 yield from read_stream(opened, str(file))
     except OSError as error:
-        raise Unreadable(error.filename or str(path), 0, error.strerror or str(error)) from None
+        raise UnreadableInput(error.filename or str(path), 0, error.strerror or str(error)) from None
 
 
 def read_stream(stream: BinaryIO, source: str = "stdin") -> Iterator[Document]:
     """The documents of an open stream."""
     data = stream.read(LARGEST_INPUT + 1)
     if len(data) > LARGEST_INPUT:
-        raise Unreadable(source, 0, f"larger than {LARGEST_INPUT // 2**20} MiB: split it")
+        raise UnreadableInput(source, 0, f"larger than {LARGEST_INPUT // 2**20} MiB: split it")
     yield from read(source, data)
 
 
 def read(source: str, data: bytes) -> Iterator[Document]:
-    """The documents in `data`; `source` names it in errors. Raises Unreadable.
+    """The documents in `data`; `source` names it in errors. Raises UnreadableInput.
 
     >>> [document.name for document in read("two.yaml", b"kind: A\\nmetadata: {name: x}\\n---\\nkind: B\\n")]
     ['x', '']
@@ -214,10 +214,10 @@ def _from_json(source: str, text: str) -> Iterator[Document]:
             tree, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
             if _CUT_TEXT in text[at : error.pos]:
-                raise Unreadable(source, line, TOO_DEEP) from None
-            raise Unreadable(source, error.lineno, f"invalid JSON: {error.msg} (column {error.colno})") from None
+                raise UnreadableInput(source, line, TOO_DEEP) from None
+            raise UnreadableInput(source, error.lineno, f"invalid JSON: {error.msg} (column {error.colno})") from None
         except ValueError as error:
-            raise Unreadable(source, line, f"invalid JSON: {error}") from None
+            raise UnreadableInput(source, line, f"invalid JSON: {error}") from None
         yield from _from_tree(source, line, tree)
         at = _between(text, end)
 
@@ -230,13 +230,13 @@ def _from_yaml(source: str, text: str) -> Iterator[Document]:
                 yield from _from_tree(source, line, tree)
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise Unreadable(source, line, f"invalid YAML: {error.reason}") from None
+        raise UnreadableInput(source, line, f"invalid YAML: {error.reason}") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = line if mark is None else mark.line + 1
-        raise Unreadable(source, where, f"invalid YAML: {error.problem or error.context}") from None
+        raise UnreadableInput(source, where, f"invalid YAML: {error.problem or error.context}") from None
     except (yaml.YAMLError, ValueError) as error:
-        raise Unreadable(source, line, f"invalid YAML: {error}") from None
+        raise UnreadableInput(source, line, f"invalid YAML: {error}") from None
 
 
 def _from_tree(source: str, line: int, tree: Any, listed: _Identity = _NOTHING_SAID) -> Iterator[Document]:
@@ -245,9 +245,9 @@ def _from_tree(source: str, line: int, tree: Any, listed: _Identity = _NOTHING_S
             yield from _from_tree(source, line, item, listed)
         return
     if isinstance(tree, Cut):
-        raise Unreadable(source, line, tree)
+        raise UnreadableInput(source, line, tree)
     if not isinstance(tree, dict):
-        raise Unreadable(source, line, f"expected a Kubernetes object, found {_shown(tree)}")
+        raise UnreadableInput(source, line, f"expected a Kubernetes object, found {_shown(tree)}")
     api_version, kind, items = _string(tree, "apiVersion"), _string(tree, "kind"), tree.get("items")
     if kind.endswith("List") and isinstance(items, list):
         yield from _from_tree(source, line, items, _items_of(kind, api_version))
@@ -284,7 +284,7 @@ def _utf8(source: str, data: bytes) -> bytes:
     try:
         return data.decode("utf-16").encode()
     except UnicodeDecodeError as error:
-        raise Unreadable(source, 1, f"not UTF-16 text: {error.reason}") from None
+        raise UnreadableInput(source, 1, f"not UTF-16 text: {error.reason}") from None
 
 
 def _text(source: str, data: bytes) -> str:
@@ -292,7 +292,7 @@ def _text(source: str, data: bytes) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise Unreadable(source, line, f"not UTF-8 text: {error.reason} 0x{data[error.start]:02x}") from None
+        raise UnreadableInput(source, line, f"not UTF-8 text: {error.reason} 0x{data[error.start]:02x}") from None
 
 
 def _between(text: str, at: int) -> int:

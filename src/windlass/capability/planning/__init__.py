@@ -21,7 +21,7 @@ The controllers themselves are asked: the same observe, the same decide, the sam
 | `following` | plan after plan carried out, until nothing is left to do; for a model, never for a cluster |
 """
 
-from windlass.capability.planning.decider import Decider, Inventory, Name, Selection, select
+from windlass.capability.planning.decider import Decider, Inventory, Name, Selected, select
 from windlass.capability.planning.given import Given, Scope, take_in
 from windlass.capability.planning.planner import Ground, NoGround, Planner
 from windlass.capability.planning.plans import KeyPlan, plan_of, plans
@@ -37,7 +37,7 @@ __all__ = [
     "NoGround",
     "Planner",
     "Scope",
-    "Selection",
+    "Selected",
     "Survey",
     "plan_of",
     "plans",

@@ -80,7 +80,7 @@ class Name(NamedTuple):
         return name == self.name and self.kind in ("", kind)
 
 
-class Selection(NamedTuple):
+class Selected(NamedTuple):
     """What to plan: `asked` are the keys, `existing` which of them stand for something that exists (kind, name),
     `missing` the names that nothing has."""
 
@@ -89,7 +89,7 @@ class Selection(NamedTuple):
     missing: list[Name]
 
 
-def select(deciders: Iterable[Decider], inventory: Inventory, *, wanted: Sequence[Name] = ()) -> Selection:
+def select(deciders: Iterable[Decider], inventory: Inventory, *, wanted: Sequence[Name] = ()) -> Selected:
     """Every key that a controller would look at, or those that are `wanted`.
 
     What is left of something that is gone is a key too, since something may be left to do about it.
@@ -105,4 +105,4 @@ def select(deciders: Iterable[Decider], inventory: Inventory, *, wanted: Sequenc
                 missing.difference_update(chosen)
                 if key in there:
                     existing.add((decider.kind, name))
-    return Selection(asked, frozenset(existing), [name for name in wanted if name in missing])
+    return Selected(asked, frozenset(existing), [name for name in wanted if name in missing])

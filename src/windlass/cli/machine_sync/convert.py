@@ -22,7 +22,7 @@ from windlass.machine_sync.constants import CLUSTER_API
 
 if TYPE_CHECKING:
     from windlass.capability.documents import Document
-    from windlass.machine_sync.documents import Outcome
+    from windlass.machine_sync.documents import ConversionOutcome
 
 
 @click.command(name="convert", short_help="Convert machines in files from one API to the other, offline.")
@@ -87,14 +87,14 @@ def _read(sources: tuple[str, ...]) -> "list[Document] | None":
     return None if problems else documents
 
 
-def _report(outcomes: "list[Outcome]") -> None:
+def _report(outcomes: "list[ConversionOutcome]") -> None:
     for outcome in outcomes:
         for severity, texts in (("note", outcome.notes), ("warning", outcome.warnings), ("error", outcome.errors)):
             for text in texts:
                 _say(severity, f"{outcome.object}: {text}")
 
 
-def _print(outcomes: "list[Outcome]", output: str, *, status: bool) -> None:
+def _print(outcomes: "list[ConversionOutcome]", output: str, *, status: bool) -> None:
     import msgspec
 
     from windlass.capability.documents.yaml_dialect import dump_all

@@ -19,7 +19,7 @@ from windlass.capability.planning import (
     Name,
     NoGround,
     Planner,
-    Selection,
+    Selected,
     Survey,
     plans,
     select,
@@ -57,7 +57,7 @@ class Answer(Struct, Generic[P], frozen=True):
     """The plans for one question."""
 
     question: Question
-    selected: Selection
+    selected: Selected
     planned: Sequence[P]
 
     def listed(self) -> list[P]:
@@ -145,7 +145,7 @@ class _Modelled(NamedTuple):
     api: MemoryApi
     ground: Ground
     survey: Survey
-    selected: Selection
+    selected: Selected
     new: int
 
 

@@ -12,8 +12,8 @@
 """
 
 from windlass.machine_sync.documents.interest import MACHINES
-from windlass.machine_sync.documents.outcome import Outcome
+from windlass.machine_sync.documents.outcome import ConversionOutcome
 from windlass.machine_sync.documents.to_cluster_api import convert_to_cluster_api
 from windlass.machine_sync.documents.to_machine_api import convert_to_machine_api
 
-__all__ = ["MACHINES", "Outcome", "convert_to_cluster_api", "convert_to_machine_api"]
+__all__ = ["MACHINES", "ConversionOutcome", "convert_to_cluster_api", "convert_to_machine_api"]

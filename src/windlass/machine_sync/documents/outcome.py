@@ -7,12 +7,12 @@ from msgspec import Struct, structs
 
 from windlass.api.meta import Resource
 from windlass.capability.documents.reading import Document, Undecodable
-from windlass.machine_sync.documents.pairing import Inventory
+from windlass.machine_sync.documents.pairing import DocumentIndex
 
 T = TypeVar("T")
 
 
-class Outcome(Struct, frozen=True):
+class ConversionOutcome(Struct, frozen=True):
     """What became of one object, named `<kind>/<name>` by `object`.
 
     Either `results` are there or `errors` are; to Cluster API there are two results, the second is the infra
@@ -59,29 +59,29 @@ class Referred:
         return self._decoded[document]
 
 
-Convert = Callable[[Document, Inventory, Referred, list[str]], Outcome]
-"""Converts a document; what it has to remark it adds to the notes, which are in the Outcome. Raises Refused."""
+Convert = Callable[[Document, DocumentIndex, Referred, list[str]], ConversionOutcome]
+"""Converts a document; what it has to remark it adds to the notes, which are in the outcome. Raises Refused."""
 
 
 def outcomes(
     documents: Iterable[Document], converters: Mapping[Resource, Convert], *, namespace: str
-) -> Iterator[Outcome]:
+) -> Iterator[ConversionOutcome]:
     """The outcome for each document that is, or without an apiVersion may be, of one of these kinds; in their order.
 
     All results are in `namespace`: a Machine's two objects must be in one, wherever the document was.
     """
     documents = list(documents)
-    inventory, referred = Inventory(documents), Referred()
+    index, referred = DocumentIndex(documents), Referred()
     for document in documents:
         for resource, convert in converters.items():
             if document.kind == resource.kind and document.group in (resource.group, ""):
-                again = inventory.said_again(document)
+                again = index.said_again(document)
                 notes = [again] if again else []
                 try:
-                    outcome = convert(document, inventory, referred, notes)
+                    outcome = convert(document, index, referred, notes)
                     yield structs.replace(outcome, results=tuple(_in(namespace, one) for one in outcome.results))
                 except Refused as problem:
-                    yield Outcome(document.title, errors=(str(problem),), notes=tuple(notes))
+                    yield ConversionOutcome(document.title, errors=(str(problem),), notes=tuple(notes))
 
 
 def _in(namespace: str, result: Any) -> Any:

@@ -26,14 +26,14 @@ _SINGLETON = "cluster"
 """The name of the Infrastructure that every cluster has."""
 
 
-class Found(Struct, frozen=True):
+class FoundDocument(Struct, frozen=True):
     """The document that was looked for, or None; `note` says what a person should know about the choice."""
 
     document: Document | None
     note: str = ""
 
 
-class Inventory:
+class DocumentIndex:
     """Documents, to be asked for by what refers to them."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
@@ -46,22 +46,22 @@ class Inventory:
             self._of_kind.setdefault(document.kind, []).append(document)
             self._named.setdefault((document.kind, document.name), []).append(document)
 
-    def infra_machine(self, machine: Document, reference: capi.ContractReference) -> Found:
+    def infra_machine(self, machine: Document, reference: capi.ContractReference) -> FoundDocument:
         """What the Machine's spec.infrastructureRef refers to."""
         if fitting := self._fitting(machine, reference.kind, reference.name):
             return _last(fitting)
-        return Found(None, _missing(reference.kind, machine.namespace, reference.name))
+        return FoundDocument(None, _missing(reference.kind, machine.namespace, reference.name))
 
-    def infra_template(self, machine_set: Document, reference: capi.ContractReference) -> Found:
+    def infra_template(self, machine_set: Document, reference: capi.ContractReference) -> FoundDocument:
         """What the infrastructureRef of the MachineSet's template refers to."""
         if fitting := self._fitting(machine_set, reference.kind, reference.name):
             return _last(fitting)
         if only := _only(machine_set, self._of_kind.get(reference.kind, [])):
             said = f'the only one given; the MachineSet refers to "{reference.name}"'
-            return Found(only, f"uses {_shown(only)}, {said}")
-        return Found(None, _missing(reference.kind, machine_set.namespace, reference.name))
+            return FoundDocument(only, f"uses {_shown(only)}, {said}")
+        return FoundDocument(None, _missing(reference.kind, machine_set.namespace, reference.name))
 
-    def infrastructure(self, machine: Document) -> Found:
+    def infrastructure(self, machine: Document) -> FoundDocument:
         """The cluster's Infrastructure."""
         resource = Infrastructure.RESOURCE
         ours = [one for one in self._of_kind.get(resource.kind, []) if one.group in (resource.group, "")]
@@ -69,9 +69,11 @@ class Inventory:
         if named:
             return _last(self._nearest(machine, named))
         if only := _only(machine, ours):
-            return Found(only, f'uses {_shown(only)}, the only one given; that of a cluster is named "{_SINGLETON}"')
+            return FoundDocument(
+                only, f'uses {_shown(only)}, the only one given; that of a cluster is named "{_SINGLETON}"'
+            )
         remedy = "add what `oc get infrastructure cluster -o yaml` prints"
-        return Found(None, f"{_missing(resource.kind, '', _SINGLETON)}: {remedy}")
+        return FoundDocument(None, f"{_missing(resource.kind, '', _SINGLETON)}: {remedy}")
 
     def said_again(self, machine: Document) -> str:
         """What there is to say about a Machine or MachineSet that a later input holds too; empty if none does."""
@@ -88,15 +90,15 @@ class Inventory:
         named = self._named.get((kind.RESOURCE.kind, name), [])
         return self._nearest(machine, named)[-1] if named else None
 
-    def infra_cluster(self, machine: Document, cluster_name: str, kind: str) -> Found:
+    def infra_cluster(self, machine: Document, cluster_name: str, kind: str) -> FoundDocument:
         """The cluster of the Machine, of the platform's `kind`."""
         name = self._infra_cluster_name(machine, cluster_name, kind)
         if fitting := self._fitting(machine, kind, name) or self._fitting(machine, kind, cluster_name):
             return _last(fitting)
         if only := _only(machine, self._of_kind.get(kind, [])):
             said = f'the only one given; the cluster of the {machine.kind} is "{name}"'
-            return Found(only, f"uses {_shown(only)}, {said}")
-        return Found(None, _missing(kind, machine.namespace, name))
+            return FoundDocument(only, f"uses {_shown(only)}, {said}")
+        return FoundDocument(None, _missing(kind, machine.namespace, name))
 
     def _infra_cluster_name(self, machine: Document, cluster_name: str, kind: str) -> str:
         resource = capi.Cluster.RESOURCE
@@ -139,11 +141,11 @@ def _only(machine: Document, candidates: list[Document]) -> Document | None:
     return None
 
 
-def _last(fitting: list[Document]) -> Found:
+def _last(fitting: list[Document]) -> FoundDocument:
     last = fitting[-1]
     if len(fitting) == 1:
-        return Found(last)
-    return Found(last, f"{last.title} is there {len(fitting)} times: the last counts, {last.place}")
+        return FoundDocument(last)
+    return FoundDocument(last, f"{last.title} is there {len(fitting)} times: the last counts, {last.place}")
 
 
 def _shown(document: Document) -> str:

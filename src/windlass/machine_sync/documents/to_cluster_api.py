@@ -17,8 +17,15 @@ from windlass.capability.documents.unknown import ignored
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
 from windlass.machine_sync.conversion.gojson import quote
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
-from windlass.machine_sync.documents.outcome import Outcome, Referred, Refused, check_content, decoded, outcomes
-from windlass.machine_sync.documents.pairing import Inventory
+from windlass.machine_sync.documents.outcome import (
+    ConversionOutcome,
+    Referred,
+    Refused,
+    check_content,
+    decoded,
+    outcomes,
+)
+from windlass.machine_sync.documents.pairing import DocumentIndex
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 
 _MACHINE = mapi.Machine.RESOURCE
@@ -26,7 +33,9 @@ _SET = mapi.MachineSet.RESOURCE
 _API = "Machine API"
 
 
-def convert_to_cluster_api(documents: Iterable[Document], *, namespace: str | None = None) -> Iterator[Outcome]:
+def convert_to_cluster_api(
+    documents: Iterable[Document], *, namespace: str | None = None
+) -> Iterator[ConversionOutcome]:
     """The outcome for every Machine API Machine and MachineSet among `documents`, in their order.
 
     `namespace` is that of all results, by default Cluster API's on OpenShift.
@@ -34,35 +43,35 @@ def convert_to_cluster_api(documents: Iterable[Document], *, namespace: str | No
     return outcomes(documents, {_MACHINE: _machine, _SET: _machine_set}, namespace=namespace or CLUSTER_API_NAMESPACE)
 
 
-def _machine(document: Document, inventory: Inventory, referred: Referred, notes: list[str]) -> Outcome:
+def _machine(document: Document, index: DocumentIndex, referred: Referred, notes: list[str]) -> ConversionOutcome:
     machine = decoded(document, mapi.Machine, _MACHINE)
     notes += ignored(document, mapi.Machine)
     value = machine.spec.provider_spec.value
     check_content(document, _MACHINE, notes, api=_API, is_one=value is not None)
-    infrastructure = _infrastructure(document, inventory, referred, notes=notes)
+    infrastructure = _infrastructure(document, index, referred, notes=notes)
     platform = _platform(infrastructure, value, notes)
-    found = inventory.named_cluster(document, platform.infra_cluster, infrastructure.status.infrastructure_name)
+    found = index.named_cluster(document, platform.infra_cluster, infrastructure.status.infrastructure_name)
     cluster = UNSET if found is None else referred.decode(found, platform.infra_cluster)
     converted = platform.to_cluster_api(machine, infrastructure, infra_cluster=cluster)
     results = () if converted.errors else (converted.machine, converted.infra_machine)
-    return Outcome(document.title, results, converted.errors, converted.remarks, tuple(notes))
+    return ConversionOutcome(document.title, results, converted.errors, converted.remarks, tuple(notes))
 
 
-def _machine_set(document: Document, inventory: Inventory, referred: Referred, notes: list[str]) -> Outcome:
+def _machine_set(document: Document, index: DocumentIndex, referred: Referred, notes: list[str]) -> ConversionOutcome:
     machine_set = decoded(document, mapi.MachineSet, _SET)
     notes += ignored(document, mapi.MachineSet)
     value = machine_set.spec.template.spec.provider_spec.value
     check_content(document, _SET, notes, api=_API, is_one=value is not None)
-    infrastructure = _infrastructure(document, inventory, referred, notes=notes)
+    infrastructure = _infrastructure(document, index, referred, notes=notes)
     converted = cluster_api_machine_set(_platform(infrastructure, value, notes), machine_set, infrastructure)
     results = () if converted.machine_set is None else (converted.machine_set, converted.infra_template)
-    return Outcome(document.title, results, converted.errors, converted.remarks, tuple(notes))
+    return ConversionOutcome(document.title, results, converted.errors, converted.remarks, tuple(notes))
 
 
 def _infrastructure(
-    document: Document, inventory: Inventory, referred: Referred, *, notes: list[str]
+    document: Document, index: DocumentIndex, referred: Referred, *, notes: list[str]
 ) -> Infrastructure:
-    found = inventory.infrastructure(document)
+    found = index.infrastructure(document)
     if found.document is None:
         raise Refused(found.note)
     if found.note:

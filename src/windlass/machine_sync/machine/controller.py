@@ -19,7 +19,7 @@ from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import MACHINE_ANNOTATION, MACHINE_API, Namespaces
 from windlass.machine_sync.machine.decide import decide
-from windlass.machine_sync.machine.observe import BY_MACHINE, Observer
+from windlass.machine_sync.machine.observe import BY_MACHINE, MachineObserver
 from windlass.machine_sync.machine.observe import IndexedReader as IndexedReader
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.platforms import Platform
@@ -79,7 +79,7 @@ def machine_controller(
             Watch(config.Infrastructure, of_this_cluster, cache_only=True),
         ),
         permissions=permissions(platform, namespaces),
-        observe=Observer(reader, platform=platform, namespaces=namespaces),
+        observe=MachineObserver(reader, platform=platform, namespaces=namespaces),
         decide=decide,
         workers=workers,
         resync=resync,

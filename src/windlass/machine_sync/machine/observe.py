@@ -49,7 +49,7 @@ class IndexedReader(Reader, Protocol):
         ...
 
 
-class Observer:
+class MachineObserver:
     """Takes snapshots of machines of one platform."""
 
     def __init__(self, reader: IndexedReader, *, platform: Platform, namespaces: Namespaces) -> None:

@@ -22,7 +22,7 @@ from windlass.machine_sync.machine.observe import IndexedReader
 from windlass.machine_sync.machine.snapshot import set_owner
 from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.machine_set.infra_templates import set_of, sets_of
-from windlass.machine_sync.machine_set.observe import BY_OWNER, BY_SET, BY_TEMPLATE, Observer
+from windlass.machine_sync.machine_set.observe import BY_OWNER, BY_SET, BY_TEMPLATE, MachineSetObserver
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.platforms import Platform
 
@@ -76,7 +76,7 @@ def machine_set_controller(
             Watch(config.Infrastructure, lambda _: (), cache_only=True),
         ),
         permissions=permissions(platform, namespaces),
-        observe=Observer(reader, platform=platform, namespaces=namespaces),
+        observe=MachineSetObserver(reader, platform=platform, namespaces=namespaces),
         decide=decide,
         workers=workers,
         resync=resync,

@@ -43,7 +43,7 @@ BY_TEMPLATE: Final = "infra-template"
 """Index of Cluster API MachineSets: by the infra template they refer to."""
 
 
-class Observer:
+class MachineSetObserver:
     """Takes snapshots of MachineSets of one platform."""
 
     def __init__(self, reader: IndexedReader, *, platform: Platform, namespaces: Namespaces) -> None:

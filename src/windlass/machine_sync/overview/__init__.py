@@ -19,7 +19,16 @@ Pure: nothing here reads a cluster or a clock.
 
 from windlass.machine_sync.overview.machine_sets import MACHINE_SETS, MachineSetRow, MachineSetSide, Replicas
 from windlass.machine_sync.overview.machines import MACHINES, MachineRow, MachineSide
-from windlass.machine_sync.overview.rows import AnyKind, AnyRow, Found, Generation, Kind, Reference, Row, Synchronized
+from windlass.machine_sync.overview.rows import (
+    AnyKind,
+    AnyRow,
+    Found,
+    Generation,
+    InfraReference,
+    Kind,
+    Row,
+    Synchronized,
+)
 
 KINDS: tuple[AnyKind, ...] = (MACHINES, MACHINE_SETS)
 """In display order."""
@@ -32,12 +41,12 @@ __all__ = [
     "AnyRow",
     "Found",
     "Generation",
+    "InfraReference",
     "Kind",
     "MachineRow",
     "MachineSetRow",
     "MachineSetSide",
     "MachineSide",
-    "Reference",
     "Replicas",
     "Row",
     "Synchronized",

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from windlass.api import capi, mapi
-from windlass.machine_sync.overview.rows import Kind, Reference, Row, Side
+from windlass.machine_sync.overview.rows import InfraReference, Kind, Row, Side
 
 
 class Replicas(Struct, rename="camel", frozen=True):
@@ -26,7 +26,7 @@ class MachineSetSide(Side, rename="camel", frozen=True, kw_only=True):
     """`infrastructure_template` is the template of a Cluster API MachineSet's infra machines."""
 
     replicas: Replicas | None = None
-    infrastructure_template: Reference | None = None
+    infrastructure_template: InfraReference | None = None
 
 
 def _look(machine_set: mapi.MachineSet | capi.MachineSet) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def _look(machine_set: mapi.MachineSet | capi.MachineSet) -> dict[str, Any]:
         )
     }
     if isinstance(machine_set, capi.MachineSet) and (infra := machine_set.spec.template.spec.infrastructure_ref).name:
-        seen["infrastructure_template"] = Reference(infra.kind, infra.name)
+        seen["infrastructure_template"] = InfraReference(infra.kind, infra.name)
     return seen
 
 

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 from msgspec import field
 
 from windlass.api import capi, mapi
-from windlass.machine_sync.overview.rows import Kind, Reference, Row, Side
+from windlass.machine_sync.overview.rows import InfraReference, Kind, Row, Side
 
 
 class MachineSide(Side, rename="camel", frozen=True, kw_only=True):
@@ -17,7 +17,7 @@ class MachineSide(Side, rename="camel", frozen=True, kw_only=True):
     phase: str = ""
     provider_id: str = field(default="", name="providerID")
     node: str = ""
-    infrastructure: Reference | None = None
+    infrastructure: InfraReference | None = None
 
 
 def _look(machine: mapi.Machine | capi.Machine) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def _look(machine: mapi.Machine | capi.Machine) -> dict[str, Any]:
         "node": node.name if node else "",
     }
     if isinstance(machine, capi.Machine) and (infra := machine.spec.infrastructure_ref).name:
-        seen["infrastructure"] = Reference(infra.kind, infra.name)
+        seen["infrastructure"] = InfraReference(infra.kind, infra.name)
     return seen
 
 

@@ -15,7 +15,7 @@ Found: TypeAlias = Present[Any] | Unreadable
 """An object that exists."""
 
 
-class Reference(Struct, rename="camel", frozen=True):
+class InfraReference(Struct, rename="camel", frozen=True):
     kind: str
     name: str
 

@@ -46,31 +46,31 @@ from windlass.machine_sync.preflight.report import (
     Answer,
     Candidate,
     Check,
-    Finding,
+    CheckFinding,
     Hidden,
     Look,
-    Report,
+    PreflightReport,
+    PreflightVerdict,
     Trial,
     Tried,
-    Verdict,
 )
 
 __all__ = [
     "Answer",
     "Candidate",
     "Check",
-    "Finding",
+    "CheckFinding",
     "Hidden",
     "Look",
-    "Report",
+    "PreflightReport",
+    "PreflightVerdict",
     "Trial",
     "Tried",
-    "Verdict",
     "preflight",
 ]
 
 
-def preflight(candidate: Candidate) -> Report:
+def preflight(candidate: Candidate) -> PreflightReport:
     """The result of all checks of the candidate, and the verdict."""
     match candidate.machine_api:
         case Present(object=found):
@@ -85,22 +85,22 @@ def preflight(candidate: Candidate) -> Report:
             text = why
         case Hidden(why=why):
             text = f"it may not be read: {why}"
-    finding = Finding(Check.AUTHORITY, Answer.NO, text)
-    return Report(candidate.kind, candidate.name, candidate.target, Verdict.REFUSED, (finding,))
+    finding = CheckFinding(Check.AUTHORITY, Answer.NO, text)
+    return PreflightReport(candidate.kind, candidate.name, candidate.target, PreflightVerdict.REFUSED, (finding,))
 
 
-def _report(candidate: Candidate, found: Any) -> Report:
+def _report(candidate: Candidate, found: Any) -> PreflightReport:
     verdict, checks = _situation(candidate, found)
-    findings: list[Finding] = []
+    findings: list[CheckFinding] = []
     for check in Check:
         if check not in checks:
             continue
-        said = [Finding(check, answer, text) for answer, text in CHECKS[check](candidate, found)]
-        findings += said or [Finding(check, Answer.YES)]
+        said = [CheckFinding(check, answer, text) for answer, text in CHECKS[check](candidate, found)]
+        findings += said or [CheckFinding(check, Answer.YES)]
     if any(finding.answer is Answer.NO for finding in findings):
-        verdict = Verdict.REFUSED
+        verdict = PreflightVerdict.REFUSED
     owner = next(iter(found.metadata.owner_references), None)
-    return Report(
+    return PreflightReport(
         kind=candidate.kind,
         name=candidate.name,
         target=candidate.target,
@@ -120,15 +120,15 @@ _OF_A_SET = (*_OF_A_CHANGE, Check.OWNER, Check.CONVERTIBLE, Check.SYNCHRONIZED, 
 _OF_A_MACHINE = (*_OF_A_SET, Check.PHASE)
 
 
-def _situation(candidate: Candidate, found: Any) -> tuple[Verdict, tuple[Check, ...]]:
+def _situation(candidate: Candidate, found: Any) -> tuple[PreflightVerdict, tuple[Check, ...]]:
     """The verdict unless a check says no, and the checks to make."""
     status, spec, target = found.status.authoritative_api, found.spec.authoritative_api, candidate.target
     asked = spec == target
     if status == target:
         if not asked:
-            return Verdict.READY, _OF_A_CHANGE
-        return Verdict.UNDER_WAY if waits_for_resync(found) else Verdict.THERE, (Check.AUTHORITY,)
+            return PreflightVerdict.READY, _OF_A_CHANGE
+        return PreflightVerdict.UNDER_WAY if waits_for_resync(found) else PreflightVerdict.THERE, (Check.AUTHORITY,)
     if status == MIGRATING:
-        return (Verdict.UNDER_WAY, _OF_ALL) if asked else (Verdict.READY, _OF_A_CHANGE)
+        return (PreflightVerdict.UNDER_WAY, _OF_ALL) if asked else (PreflightVerdict.READY, _OF_A_CHANGE)
     every = _OF_A_MACHINE if candidate.kind is mapi.Machine else _OF_A_SET
-    return Verdict.UNDER_WAY if asked else Verdict.READY, every
+    return PreflightVerdict.UNDER_WAY if asked else PreflightVerdict.READY, every

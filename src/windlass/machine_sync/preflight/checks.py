@@ -15,9 +15,9 @@ from windlass.machine_sync.preflight.convertible import convertible
 from windlass.machine_sync.preflight.report import (
     SIDE,
     Answer,
+    Answers,
     Candidate,
     Check,
-    Found,
     Hidden,
     Look,
     Trial,
@@ -26,7 +26,7 @@ from windlass.machine_sync.preflight.report import (
 )
 
 
-def _authority(candidate: Candidate, found: Any) -> Found:
+def _authority(candidate: Candidate, found: Any) -> Answers:
     status, spec, target = found.status.authoritative_api, found.spec.authoritative_api, candidate.target
     if status == target and spec == target:
         yield from _there(found)
@@ -43,13 +43,13 @@ def _authority(candidate: Candidate, found: Any) -> Found:
         yield from _what_it_makes(found)
 
 
-def _what_it_makes(found: mapi.MachineSet) -> Found:
+def _what_it_makes(found: mapi.MachineSet) -> Answers:
     if found.spec.template.spec.authoritative_api == CLUSTER_API:
         text = "machines that it makes get the authority ClusterAPI even so"
         yield Answer.NOTE, f"{text}: spec.template.spec.authoritativeAPI says it"
 
 
-def _there(found: Any) -> Found:
+def _there(found: Any) -> Answers:
     told = condition(found, SYNCHRONIZED)
     if told is None:
         yield Answer.WARNING, "it is there, but nobody has set the condition Synchronized: is Machine sync running?"
@@ -57,7 +57,7 @@ def _there(found: Any) -> Found:
         yield Answer.WARNING, f"it is there, but not synchronized: {_said(told)}"
 
 
-def _halfway(candidate: Candidate, found: Any) -> Found:
+def _halfway(candidate: Candidate, found: Any) -> Answers:
     to, origin = found.spec.authoritative_api, found.status.synchronized_api
     old = origin or (MACHINE_API if to == CLUSTER_API else CLUSTER_API)
     if to == old:
@@ -80,7 +80,7 @@ def _paused_since(candidate: Candidate, found: Any, side: str) -> str:
     return f"{SIDE[side]} is paused{since}"
 
 
-def _deletion(candidate: Candidate, found: Any) -> Found:
+def _deletion(candidate: Candidate, found: Any) -> Answers:
     if found.metadata.deletion_timestamp is not None:
         yield Answer.NO, "the Machine API is deleting it"
     other = candidate.cluster_api
@@ -88,14 +88,14 @@ def _deletion(candidate: Candidate, found: Any) -> Found:
         yield Answer.NO, "Cluster API is deleting it"
 
 
-def _phase(candidate: Candidate, found: Any) -> Found:
+def _phase(candidate: Candidate, found: Any) -> Answers:
     if found.status.phase == "Provisioning":
         yield Answer.NO, "it is Provisioning: wait until it is Provisioned or Running"
     elif found.status.phase == "Failed":
         yield Answer.WARNING, "it is Failed, and stays Failed: the other API does not repair it"
 
 
-def _owner(candidate: Candidate, found: Any) -> Found:
+def _owner(candidate: Candidate, found: Any) -> Answers:
     owners = found.metadata.owner_references
     if candidate.kind is mapi.MachineSet:
         if owners:
@@ -119,7 +119,7 @@ def _owner(candidate: Candidate, found: Any) -> Found:
                 yield Answer.NOTE, f"{text}: machines that it makes will have it too"
 
 
-def _synchronized(candidate: Candidate, found: Any) -> Found:
+def _synchronized(candidate: Candidate, found: Any) -> Answers:
     told = condition(found, SYNCHRONIZED)
     if told is None:
         yield Answer.NO, "nobody has set the condition Synchronized: is Machine sync running?"
@@ -138,7 +138,7 @@ def _synchronized(candidate: Candidate, found: Any) -> Found:
         yield Answer.NOTE, f"{text} of {SIDE[candidate.source]}'s: authority moves when Machine sync has caught up"
 
 
-def _infrastructure(candidate: Candidate, found: Any) -> Found:
+def _infrastructure(candidate: Candidate, found: Any) -> Answers:
     match candidate.cluster_api:
         case Present(object=other):
             provisioned = candidate.kind is not mapi.Machine or other.status.initialization.infrastructure_provisioned
@@ -156,7 +156,7 @@ def _infrastructure(candidate: Candidate, found: Any) -> Found:
             yield Answer.UNKNOWN, why
 
 
-def _paused(candidate: Candidate, found: Any) -> Found:
+def _paused(candidate: Candidate, found: Any) -> Answers:
     who = who_is_paused(candidate, found)
     if who == "both":
         text = f"see who paused {SIDE[candidate.source]}"
@@ -168,7 +168,7 @@ def _paused(candidate: Candidate, found: Any) -> Found:
         yield Answer.WARNING, f"{text}: if its controllers never set one, the migration waits for ever"
 
 
-def _policies(candidate: Candidate, found: Any) -> Found:
+def _policies(candidate: Candidate, found: Any) -> Answers:
     match candidate.trial:
         case Trial(outcome=Tried.REFUSED, text=text):
             yield Answer.NO, text
@@ -178,7 +178,7 @@ def _policies(candidate: Candidate, found: Any) -> Found:
             yield Answer.UNKNOWN, f"not asked{': ' if candidate.trial.text else ''}{candidate.trial.text}"
 
 
-CHECKS: dict[Check, Callable[[Candidate, Any], Found]] = {
+CHECKS: dict[Check, Callable[[Candidate, Any], Answers]] = {
     Check.AUTHORITY: _authority,
     Check.DELETION: _deletion,
     Check.PHASE: _phase,

@@ -17,10 +17,10 @@ from windlass.machine_sync.conversion import (
     to_cluster_api,
     to_machine_api,
 )
-from windlass.machine_sync.preflight.report import SIDE, Answer, Candidate, Found, hidden, there
+from windlass.machine_sync.preflight.report import SIDE, Answer, Answers, Candidate, hidden, there
 
 
-def convertible(candidate: Candidate, found: Any) -> Found:
+def convertible(candidate: Candidate, found: Any) -> Answers:
     to_cluster, to_machine = list(_towards_cluster_api(candidate, found)), list(_towards_machine_api(candidate))
     forth, back = (to_cluster, to_machine) if candidate.target == CLUSTER_API else (to_machine, to_cluster)
     yield from forth
@@ -29,7 +29,7 @@ def convertible(candidate: Candidate, found: Any) -> Found:
             yield answer, f"{SIDE[candidate.source]} could not mirror it afterwards: {text}"
 
 
-def _towards_cluster_api(candidate: Candidate, found: Any) -> Found:
+def _towards_cluster_api(candidate: Candidate, found: Any) -> Answers:
     if why := hidden(candidate.infrastructure):
         yield Answer.UNKNOWN, f"Infrastructure cluster cannot be read: {why}"
         return
@@ -43,7 +43,7 @@ def _towards_cluster_api(candidate: Candidate, found: Any) -> Found:
     yield from _answers(converted.errors, converted.remarks)
 
 
-def _towards_machine_api(candidate: Candidate) -> Found:
+def _towards_machine_api(candidate: Candidate) -> Answers:
     source = there(candidate.cluster_api)
     if source is None:
         # `infrastructure` says why.
@@ -61,7 +61,7 @@ def _towards_machine_api(candidate: Candidate) -> Found:
     yield from _answers(converted.errors, converted.remarks)
 
 
-def _answers(errors: Iterable[str], warnings: Iterable[str]) -> Found:
+def _answers(errors: Iterable[str], warnings: Iterable[str]) -> Answers:
     for text in dict.fromkeys(errors):
         yield Answer.NO, text
     for text in dict.fromkeys(warnings):

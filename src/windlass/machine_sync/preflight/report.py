@@ -69,7 +69,7 @@ class Candidate(Struct, frozen=True):
         return CLUSTER_API if self.target == MACHINE_API else MACHINE_API
 
 
-class Verdict(StrEnum):
+class PreflightVerdict(StrEnum):
     """The result for a candidate."""
 
     READY = "ready"
@@ -105,7 +105,7 @@ class Answer(StrEnum):
 _SEVERITY = {answer: rank for rank, answer in enumerate(Answer)}
 
 
-class Finding(Struct, frozen=True):
+class CheckFinding(Struct, frozen=True):
     """One finding of a check; `text` describes it and the remedy. Empty for a plain yes."""
 
     check: Check
@@ -113,7 +113,7 @@ class Finding(Struct, frozen=True):
     text: str = ""
 
 
-class Report(Struct, frozen=True):
+class PreflightReport(Struct, frozen=True):
     """The findings about one candidate.
 
     `authority` and `desired` are status.authoritativeAPI and spec.authoritativeAPI. `paused` names the side that must
@@ -124,8 +124,8 @@ class Report(Struct, frozen=True):
     kind: Kind
     name: str
     target: str
-    verdict: Verdict
-    findings: tuple[Finding, ...]
+    verdict: PreflightVerdict
+    findings: tuple[CheckFinding, ...]
     authority: str = ""
     desired: str = ""
     phase: str = ""
@@ -145,7 +145,7 @@ class Report(Struct, frozen=True):
         return f"{self.kind.RESOURCE.kind.lower()}/{self.name}"
 
 
-Found: TypeAlias = Iterator[tuple[Answer, str]]
+Answers: TypeAlias = Iterator[tuple[Answer, str]]
 """The result of a check: answers that are worse than yes, with their texts."""
 
 

@@ -43,7 +43,7 @@ class SetReader(Reader, Protocol):
     def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]: ...
 
 
-class MachineSetSnapshot(Struct, frozen=True, kw_only=True):
+class MachineApiSetSnapshot(Struct, frozen=True, kw_only=True):
     """A MachineSet of the Machine API, its Machines, and a random text to make names from."""
 
     machine_set: Seen[mapi.MachineSet]
@@ -54,15 +54,15 @@ class MachineSetSnapshot(Struct, frozen=True, kw_only=True):
 
 def machine_api_set_simulator(
     reader: SetReader, *, namespace: str = NAMESPACE, fills_authority: bool = True
-) -> Controller[str, MachineSetSnapshot]:
+) -> Controller[str, MachineApiSetSnapshot]:
     """The controller; keys are names of MachineSets."""
 
-    async def observe(name: str, _: Outcome) -> MachineSetSnapshot:
+    async def observe(name: str, _: Outcome) -> MachineApiSetSnapshot:
         found = await reader.see(mapi.MachineSet, name, namespace=namespace)
         if not isinstance(found, Present):
-            return MachineSetSnapshot(machine_set=found)
+            return MachineApiSetSnapshot(machine_set=found)
         machines = (seen(one) for one in reader.indexed(mapi.Machine, _BY_SET, found.metadata.uid))
-        return MachineSetSnapshot(
+        return MachineApiSetSnapshot(
             machine_set=found,
             machines=tuple(one for one in machines if isinstance(one, Present)),
             salt=secrets.token_hex(8),
@@ -85,7 +85,7 @@ def machine_api_set_simulator(
     )
 
 
-def decide_set(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
+def decide_set(seen: MachineApiSetSnapshot, *, now: datetime) -> Plan:
     """What the Machine API operator would do about one MachineSet."""
     found = seen.machine_set
     if not isinstance(found, Present):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.explore import examples
 from windlass.api import capi, capo
-from windlass.capability.documents import Document, Interest, Undecodable, Unreadable, read, read_path, read_stream
+from windlass.capability.documents import Document, Interest, Undecodable, UnreadableInput, read, read_path, read_stream
 from windlass.capability.documents.reading import LARGEST_INPUT
 
 
@@ -93,7 +93,7 @@ def test_a_document_knows_its_identity(text: str | None) -> None:
     ids=lambda value: repr(value[:40]),
 )
 def test_what_cannot_be_read_is_an_error_with_its_line(data: bytes, problem: str) -> None:
-    with pytest.raises(Unreadable) as error:
+    with pytest.raises(UnreadableInput) as error:
         kinds(data)
     assert str(error.value) == problem
 
@@ -109,7 +109,7 @@ def test_directories_are_read_recursively_in_the_order_of_names(tmp_path: Path) 
 
 
 def test_a_missing_file_is_unreadable(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match=r"none\.yaml: No such file or directory$"):
+    with pytest.raises(UnreadableInput, match=r"none\.yaml: No such file or directory$"):
         list(read_path(tmp_path / "none.yaml", interest=Interest()))
 
 
@@ -220,7 +220,7 @@ def test_an_input_that_is_too_large_is_not_read() -> None:
             assert 0 < size <= LARGEST_INPUT + 1
             return bytes(size)
 
-    with pytest.raises(Unreadable, match=r"^stdin: larger than 256 MiB: split it$"):
+    with pytest.raises(UnreadableInput, match=r"^stdin: larger than 256 MiB: split it$"):
         list(read_stream(Endless()))  # type: ignore[arg-type]
 
 
@@ -233,7 +233,7 @@ def test_an_input_that_is_too_large_is_not_read() -> None:
     ],
 )
 def test_what_only_decoding_finds_is_an_error_too(spec: bytes) -> None:
-    with pytest.raises((Undecodable, Unreadable)):
+    with pytest.raises((Undecodable, UnreadableInput)):
         _ = [one.decode(capi.Machine) for one in read("input", b'{"kind": "K", "spec": ' + spec + b"}")]
 
 
@@ -245,7 +245,7 @@ def test_keys_that_are_no_strings_become_strings() -> None:
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 @examples()
 def test_any_bytes_are_documents_or_unreadable(data: bytes) -> None:
-    with contextlib.suppress(Unreadable):
+    with contextlib.suppress(UnreadableInput):
         for document in read("input", data):
             with contextlib.suppress(Undecodable):
                 document.decode(capi.Machine)

@@ -5,17 +5,17 @@ from typing import Any
 from msgspec import structs
 
 from windlass.capability.documents import Document
-from windlass.machine_sync.documents import Outcome, convert_to_machine_api
+from windlass.machine_sync.documents import ConversionOutcome, convert_to_machine_api
 
 from .of_cluster_api import cluster, documents, infra, infra_cluster, machine, meta
 
 
-def outcome(*trees: dict[str, Any]) -> Outcome:
+def outcome(*trees: dict[str, Any]) -> ConversionOutcome:
     [only] = convert_to_machine_api(documents(*trees))
     return only
 
 
-def flavor(outcome: Outcome) -> str:
+def flavor(outcome: ConversionOutcome) -> str:
     [machine] = outcome.results
     return str(machine.spec.provider_spec.value.flavor)
 
@@ -238,7 +238,7 @@ def template(name: str = "ms-1", *, flavor: str = "m1") -> dict[str, Any]:
     }
 
 
-def set_flavor(outcome: Outcome) -> str:
+def set_flavor(outcome: ConversionOutcome) -> str:
     [machine_set] = outcome.results
     return str(machine_set.spec.template.spec.provider_spec.value.flavor)
 

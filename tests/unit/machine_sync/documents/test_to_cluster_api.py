@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from windlass.machine_sync.documents import Outcome, convert_to_cluster_api
+from windlass.machine_sync.documents import ConversionOutcome, convert_to_cluster_api
 
 from .of_machine_api import documents, infrastructure, machine, machine_set
 
 
-def outcome(*trees: dict[str, Any]) -> Outcome:
+def outcome(*trees: dict[str, Any]) -> ConversionOutcome:
     [only] = convert_to_cluster_api(documents(*trees))
     return only
 
 
-def kinds(outcome: Outcome) -> list[str]:
+def kinds(outcome: ConversionOutcome) -> list[str]:
     return [result.RESOURCE.kind for result in outcome.results]
 
 

@@ -15,11 +15,11 @@ from windlass.machine_sync.overview import (
     MACHINE_SETS,
     MACHINES,
     AnyRow,
+    InfraReference,
     MachineRow,
     MachineSetRow,
     MachineSetSide,
     MachineSide,
-    Reference,
 )
 
 NOT_THERE = "-"
@@ -184,7 +184,7 @@ def _template(row: MachineSetRow) -> Cell:
     return _reference(row.cluster_api.infrastructure_template if row.cluster_api else None)
 
 
-def _reference(to: Reference | None) -> Cell:
+def _reference(to: InfraReference | None) -> Cell:
     return Cell(f"{to.kind}/{to.name}" if to else NOTHING)
 
 

@@ -28,7 +28,7 @@ from windlass.kube.backoff import Exponential
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import Conflict, KubeError
 from windlass.kube.verbs import Api, PatchType
-from windlass.machine_sync.preflight import Answer, Candidate, Verdict, preflight
+from windlass.machine_sync.preflight import Answer, Candidate, PreflightVerdict, preflight
 
 SETTLING = 15.0
 """Seconds that a failure is given to heal: a controller that failed tries again within them, several times."""
@@ -118,8 +118,8 @@ class Migrator:
                 candidate = await self._look(key)
                 report = preflight(candidate)
                 found = candidate.machine_api
-                if report.verdict is not Verdict.REFUSED and isinstance(found, Present):
-                    if report.verdict is not Verdict.READY:
+                if report.verdict is not PreflightVerdict.REFUSED and isinstance(found, Present):
+                    if report.verdict is not PreflightVerdict.READY:
                         return found.metadata.resource_version
                     written = await self._api.patch(
                         key.kind,

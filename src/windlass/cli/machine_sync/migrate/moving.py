@@ -31,7 +31,7 @@ from windlass.kube.control.reader import CacheReader
 from windlass.kube.process import logs
 from windlass.kube.process.colour import colourful
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.preflight import Answer, Report, Verdict, preflight
+from windlass.machine_sync.preflight import Answer, PreflightReport, PreflightVerdict, preflight
 from windlass.machine_sync.preflight.report import SIDE, Kind
 
 MANY = 20
@@ -43,7 +43,7 @@ AT_ONCE = 16
 TROUBLE_AFTER = 2.0
 """Seconds between looks at how following is doing."""
 
-_AT_REST = {Verdict.THERE: MigrationOutcome.THERE, Verdict.REFUSED: MigrationOutcome.REFUSED}
+_AT_REST = {PreflightVerdict.THERE: MigrationOutcome.THERE, PreflightVerdict.REFUSED: MigrationOutcome.REFUSED}
 
 
 class MigrateRequest(NamedTuple):
@@ -95,11 +95,11 @@ async def migrate(settings: Settings, places: Namespaces, request: MigrateReques
     return exit_code(reports, results, interrupted=interrupted)
 
 
-def _in_order(reports: Sequence[Report]) -> list[ObjectKey]:
+def _in_order(reports: Sequence[PreflightReport]) -> list[ObjectKey]:
     """What is to be moved. Those of an earlier run come first: until they have arrived they are under way too."""
     return [
         view.key_of(report)
-        for verdict in (Verdict.UNDER_WAY, Verdict.READY)
+        for verdict in (PreflightVerdict.UNDER_WAY, PreflightVerdict.READY)
         for report in reports
         if report.verdict is verdict
     ]
@@ -125,13 +125,13 @@ async def _named(client: Client, places: Namespaces, request: MigrateRequest) ->
 
 async def preflights(
     client: Client, places: Namespaces, keys: Sequence[ObjectKey], *, request: MigrateRequest
-) -> list[Report]:
+) -> list[PreflightReport]:
     """The pre-flight of each, with a dry run of the change."""
     reader = Lists(client) if len(keys) > MANY else CacheReader(client)
     looker = Looker(reader, places=places, target=request.target, together=keys)
     turn = asyncio.Semaphore(AT_ONCE)
 
-    async def one(key: ObjectKey) -> Report:
+    async def one(key: ObjectKey) -> PreflightReport:
         async with turn:
             return preflight(await try_out(client, await looker(key)))
 
@@ -216,7 +216,7 @@ def _agreed(moving: Sequence[ObjectKey], target: str) -> bool:
     return False
 
 
-def _remark(reports: Sequence[Report], *, doubt: str) -> None:
+def _remark(reports: Sequence[PreflightReport], *, doubt: str) -> None:
     for severity, text in view.remarks(reports):
         complaints.say(severity, text)
     if all(report.kind is mapi.MachineSet for report in reports):
@@ -226,14 +226,14 @@ def _remark(reports: Sequence[Report], *, doubt: str) -> None:
     complaints.say("info", view.summary(reports))
 
 
-def _at_rest(report: Report) -> MigrationResult:
+def _at_rest(report: PreflightReport) -> MigrationResult:
     """Of one that is not moved. The first reason is the cause; all of them have been said before."""
     reasons = [finding.text for finding in report.findings if finding.answer is Answer.NO]
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
     return MigrationResult(_AT_REST[report.verdict], f"{reasons[0]}{more}" if reasons else "")
 
 
-def _print(reports: Sequence[Report], results: Mapping[ObjectKey, MigrationResult]) -> None:
+def _print(reports: Sequence[PreflightReport], results: Mapping[ObjectKey, MigrationResult]) -> None:
     colour = colourful(sys.stdout)
     if results:
         endings = [view.Ending(report, results[view.key_of(report)]) for report in reports]
@@ -243,7 +243,9 @@ def _print(reports: Sequence[Report], results: Mapping[ObjectKey, MigrationResul
     click.echo("\n".join(lines))
 
 
-def exit_code(reports: Sequence[Report], results: Mapping[ObjectKey, MigrationResult], *, interrupted: bool) -> Exit:
+def exit_code(
+    reports: Sequence[PreflightReport], results: Mapping[ObjectKey, MigrationResult], *, interrupted: bool
+) -> Exit:
     """The worst that happened to any of them."""
     outcomes = {result.outcome for result in results.values()}
     if interrupted:
@@ -252,6 +254,6 @@ def exit_code(reports: Sequence[Report], results: Mapping[ObjectKey, MigrationRe
         return Exit.TIMED_OUT
     if outcomes & {MigrationOutcome.FAILED, MigrationOutcome.LEFT, MigrationOutcome.NOT_BEGUN}:
         return Exit.FAILED
-    if any(report.verdict is Verdict.REFUSED for report in reports):
+    if any(report.verdict is PreflightVerdict.REFUSED for report in reports):
         return Exit.REFUSED
     return Exit.OK

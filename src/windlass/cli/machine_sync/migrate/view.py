@@ -8,13 +8,17 @@ from windlass.cli.conventions.table import Cell, Column
 from windlass.cli.machine_sync.actors import Acting
 from windlass.cli.machine_sync.migrate.migrator import MigrationOutcome, MigrationResult
 from windlass.cli.machine_sync.migrate.selection import ObjectKey
-from windlass.machine_sync.preflight import Answer, Check, Report, Verdict
+from windlass.machine_sync.preflight import Answer, Check, PreflightReport, PreflightVerdict
 
 NOTHING = "-"
 _NAMED = 3
 
 _ANSWER_COLOURS = {Answer.YES: "green", Answer.NO: "red", Answer.WARNING: "yellow", Answer.UNKNOWN: "yellow"}
-_VERDICT_COLOURS = {Verdict.READY: "green", Verdict.REFUSED: "red", Verdict.UNDER_WAY: "yellow"}
+_VERDICT_COLOURS = {
+    PreflightVerdict.READY: "green",
+    PreflightVerdict.REFUSED: "red",
+    PreflightVerdict.UNDER_WAY: "yellow",
+}
 _OUTCOME_COLOURS = {
     MigrationOutcome.MIGRATED: "green",
     MigrationOutcome.REFUSED: "red",
@@ -29,15 +33,15 @@ _SEVERITIES = {Answer.NO: "error", Answer.UNKNOWN: "warning", Answer.WARNING: "w
 class Ending(NamedTuple):
     """One object at the end of the command."""
 
-    report: Report
+    report: PreflightReport
     result: MigrationResult
 
 
-def key_of(report: Report) -> ObjectKey:
+def key_of(report: PreflightReport) -> ObjectKey:
     return ObjectKey(report.kind, report.name)
 
 
-def report_columns() -> list[Column[Report]]:
+def report_columns() -> list[Column[PreflightReport]]:
     """The pre-flight of `--dry-run`."""
     return [
         Column("NAME", lambda report: Cell(str(report))),
@@ -64,7 +68,7 @@ def result_columns() -> list[Column[Ending]]:
     ]
 
 
-def remarks(reports: Sequence[Report]) -> list[tuple[str, str]]:
+def remarks(reports: Sequence[PreflightReport]) -> list[tuple[str, str]]:
     """All findings with a text, as (severity, text), the worst first. One that many objects share is said once."""
     shared: dict[tuple[str, str], list[str]] = {}
     for answer, severity in _SEVERITIES.items():
@@ -75,14 +79,14 @@ def remarks(reports: Sequence[Report]) -> list[tuple[str, str]]:
     return [(severity, f"{_some(names)}: {text}") for (severity, text), names in shared.items()]
 
 
-def summary(reports: Sequence[Report]) -> str:
+def summary(reports: Sequence[PreflightReport]) -> str:
     """How many of which verdict."""
-    counts = [(sum(report.verdict is verdict for report in reports), verdict) for verdict in Verdict]
+    counts = [(sum(report.verdict is verdict for report in reports), verdict) for verdict in PreflightVerdict]
     return ", ".join(f"{count} {verdict}" for count, verdict in counts if count)
 
 
 def as_json(
-    reports: Sequence[Report],
+    reports: Sequence[PreflightReport],
     results: Mapping[ObjectKey, MigrationResult],
     *,
     target: str,
@@ -99,7 +103,7 @@ def as_json(
     return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
-def _item(report: Report, result: MigrationResult | None) -> dict[str, Any]:
+def _item(report: PreflightReport, result: MigrationResult | None) -> dict[str, Any]:
     return {
         "kind": report.kind.RESOURCE.kind,
         "name": report.name,
@@ -121,7 +125,7 @@ def _item(report: Report, result: MigrationResult | None) -> dict[str, Any]:
     }
 
 
-def _answer(report: Report, check: Check) -> Cell:
+def _answer(report: PreflightReport, check: Check) -> Cell:
     answer = report.answer(check)
     return Cell(answer or NOTHING, _ANSWER_COLOURS.get(answer) if answer else None)
 
