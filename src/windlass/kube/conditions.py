@@ -23,7 +23,7 @@ or a plain tree; a list keeps the form that it has.
 |---|---|
 | `condition(type, status, reason, message)` | a condition without a time, as `put` takes it |
 | `find(conditions, type)` | the one of that type, or None |
-| `is_true`, `is_false`, `is_unknown` | whether it is there and says so; a missing one is unknown |
+| `status_of(conditions, type)`, `is_true(conditions, type)` | what it says; a missing one is unknown |
 | `put(conditions, new, now=...)` | the list with `new` in it |
 | `merge(conditions, *news, now=...)` | the same for several |
 | `drop(conditions, *types)` | the list without them |
@@ -107,14 +107,6 @@ def status_of(conditions: Iterable[AnyCondition], type: str) -> Status:  # noqa:
 
 def is_true(conditions: Iterable[AnyCondition], type: str) -> bool:  # noqa: A002
     return status_of(conditions, type) == TRUE
-
-
-def is_false(conditions: Iterable[AnyCondition], type: str) -> bool:  # noqa: A002
-    return status_of(conditions, type) == FALSE
-
-
-def is_unknown(conditions: Iterable[AnyCondition], type: str) -> bool:  # noqa: A002
-    return status_of(conditions, type) == UNKNOWN
 
 
 def put(conditions: Sequence[C], new: AnyCondition, *, now: datetime) -> list[C]:

@@ -154,12 +154,3 @@ def _require_path(path: str, kind: type[KubernetesObject], *, schema: Schema, wa
         at = at["properties"][name]
         if "[" in part:
             return
-
-
-def to_yaml(crds: Iterable[Mapping[str, Any]]) -> str:
-    """`crds` as a YAML stream, the same text for the same CRDs."""
-    from windlass.capability.documents.yaml_dialect import (
-        dump_all,  # slow to import
-    )
-
-    return dump_all(msgspec.to_builtins(crd) for crd in crds)
