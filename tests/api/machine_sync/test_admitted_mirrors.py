@@ -127,7 +127,7 @@ async def _machine(client: Client, row: Tree, mirror: Tree | None) -> Verdict:
     given, executor = row["input"], Executor(client)
     case: Tree = {
         "cluster_api": _as_stored(given["machine"], cases.CAPI_MACHINE),
-        "infra": _as_stored(given["infraMachine"], cases.INFRA),
+        "infra_machine": _as_stored(given["infraMachine"], cases.INFRA),
         "machine_api": mirror,
     }
     fixed: dict[str, Any] = {

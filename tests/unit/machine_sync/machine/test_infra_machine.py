@@ -122,15 +122,17 @@ class TestRecreation:
         case = under_machine_api()
         finalizers = [INFRA_FINALIZER, SYNC, *chosen]
         going = changed(
-            case["infra"], metadata__deletionTimestamp=GONE["deletionTimestamp"], metadata__finalizers=finalizers
+            case["infra_machine"],
+            metadata__deletionTimestamp=GONE["deletionTimestamp"],
+            metadata__finalizers=finalizers,
         )
-        first, second, *_ = rounds(**{**case, "infra": going})
+        first, second, *_ = rounds(**{**case, "infra_machine": going})
         orphan, off, *_ = first.needed
         assert isinstance(orphan, Delete)
         assert orphan.propagation == "Orphan"
         assert isinstance(off, RemoveFinalizers)
         assert off.desired == ["orphan"]
-        assert writes(second)[0] == ("Create", "infra")
+        assert writes(second)[0] == ("Create", "infra_machine")
 
     @pytest.mark.parametrize("going", [{}, {"metadata__deletionTimestamp": GONE["deletionTimestamp"]}])
     def test_nothing_is_stripped_or_deleted_that_is_not_paused(self, going: Tree) -> None:
