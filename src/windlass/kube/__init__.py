@@ -1,13 +1,13 @@
-"""The controller runtime: from one request to a process that leads. It knows nothing of machines.
+"""The controller runtime, from one request to a process that leads. It knows nothing about machines.
 
 | room | what it is | stands on |
 |---|---|---|
 | `process` | a process: leading, draining, probes, logs, metrics over HTTP | all below |
 | `control` | observe, decide, apply: controllers, plans, the queue, workers | `cache`, `client` |
-| `cache` | objects kept as the API server has them now | `client` |
+| `cache` | a local copy of the API server's objects | `client` |
 | `client` | typed verbs, watches, retries | `config` |
-| `config` | where the API server is, and who we are | |
+| `config` | the address of the API server, and our credentials | |
 
-The modules beside the rooms are the words that all of them use: `object` (a kind and one object of it), `verbs` (what
-can be done to it), `errors` (what may become of that), `conditions`, `clock`, `backoff`.
+All rooms use the modules beside them: `object` (one object of a kind), `verbs` (the requests on it), `errors` (how a
+request fails), `conditions`, `clock`, `backoff`.
 """

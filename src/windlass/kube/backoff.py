@@ -1,7 +1,7 @@
 """Delays between attempts, as values that compose.
 
-A `Backoff` answers one question: how long to wait after the n-th failure in a row. It has no state and no clock; who
-retries counts the attempts. Small ones are put together into the one that is meant:
+A `Backoff` says how long to wait after the n-th failure in a row. It has no state and no clock; the caller counts the
+attempts. Small ones compose:
 
 | written | means |
 |---|---|
@@ -18,8 +18,8 @@ retries counts the attempts. Small ones are put together into the one that is me
     policy = Exponential(0.005).at_most(1.0).jittered(0.1)
     print([round(policy.delay(failures, Random(1)), 3) for failures in range(1, 10)])
 
-Jitter is on top, never below: a floor that somebody asked for (Retry-After) stays a floor. It exists because clients
-that failed together would otherwise come back together.
+Jitter only adds, so a minimum (Retry-After) stays a minimum. Without jitter, clients that failed together would retry
+together.
 
 The shape is tenacity's (strategies that compose with `+`); the numbers of `RECONCILE` are those of client-go's
 ItemExponentialFailureRateLimiter, with a cap people can wait for.
@@ -98,7 +98,7 @@ class Jittered(Backoff, frozen=True):
 
 
 class FirstFew(Struct, frozen=True):
-    """Half of a backoff: what happens after the first few failures is not said yet."""
+    """An incomplete backoff: it has no delay after the first few failures until `then` is called."""
 
     inner: Backoff
     failures: int

@@ -1,8 +1,8 @@
-"""Time as the runtime reads it: one seam, so that tests and simulations can own it.
+"""The clock of the runtime, which tests and simulations can replace.
 
-Everything in `windlass.kube` that measures, waits or stamps takes a `Clock`. Two questions are kept apart because
-they have different answers: *how long* (`monotonic`, never set back, never jumps when somebody corrects the date)
-and *what date* (`now`, only ever written into objects and read by people).
+Everything in `windlass.kube` that measures, waits or stamps takes a `Clock`. It has two times: `monotonic` for
+durations, which never goes back or jumps when the date is corrected, and `now`, the date, which is only written into
+objects and read by people.
 
     from windlass.kube.clock import SystemClock
 
@@ -21,7 +21,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What the runtime may ask of time."""
+    """The clock that the runtime needs."""
 
     def monotonic(self) -> float:
         """Seconds since some fixed moment; differences are durations."""
@@ -32,15 +32,15 @@ class Clock(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Come back `seconds` later; cancelling it is safe."""
+        """Return `seconds` later; cancelling it is safe."""
         ...
 
 
 class SystemClock:
     """The clocks of the operating system.
 
-    Where the kernel has it (Linux), `monotonic` goes on counting while the machine is suspended. A leader that wakes
-    from a suspension must find its lease run out, which CLOCK_MONOTONIC would hide.
+    On Linux `monotonic` also counts while the machine is suspended. A leader that resumes must find its lease expired;
+    CLOCK_MONOTONIC would hide that.
     """
 
     __slots__ = ("_boottime",)

@@ -1,14 +1,14 @@
-"""Conditions as a small algebra: pure functions from lists of conditions to lists of conditions.
+"""Pure functions that find, set, merge, mirror and summarise conditions.
 
-A condition says how one aspect of an object is (`type`, `status` True/False/Unknown), why in one word for programs
-(`reason`) and in a sentence for people (`message`), and since when the status is what it is. The rules that every
-function here keeps:
+A condition states one aspect of an object (`type`, `status` True/False/Unknown), why in one word for programs
+(`reason`) and in a sentence for people (`message`), and when the status last changed. The rules that every function
+here keeps:
 
 * there is one condition of a type in a list, and its place in the list does not change;
 * `lastTransitionTime` moves when `status` does, and at no other time;
 * `reason` is never empty (the API refuses it);
-* a condition in which nothing changed is returned as it is, so that comparing finds nothing to write; one in which
-  something did replaces the old one whole.
+* an unchanged condition is returned as it is, so that comparing finds nothing to write; a changed one replaces the
+  old one whole.
 
 A condition may be any Struct with these fields (`windlass.api.meta.Condition`, the Machine API's, which has a severity)
 or a plain tree; a list keeps the form that it has.
@@ -27,8 +27,8 @@ or a plain tree; a list keeps the form that it has.
 | `put(conditions, new, now=...)` | the list with `new` in it |
 | `merge(conditions, *news, now=...)` | the same for several |
 | `drop(conditions, *types)` | the list without them |
-| `mirror(source, as_type=..., fallback=...)` | what another object says, as a condition of ours |
-| `summarise(conditions, of=..., as_type=...)` | one condition that says whether all is well, naming what is not |
+| `mirror(source, as_type=..., fallback=...)` | another object's condition, as a condition of ours |
+| `summarise(conditions, of=..., as_type=...)` | one condition: whether all are well, and which are not |
 
 Source: Kubernetes API conventions, "Typical status properties"; `meta.SetStatusCondition` of apimachinery.
 """
@@ -112,7 +112,7 @@ def is_true(conditions: Iterable[AnyCondition], type: str) -> bool:  # noqa: A00
 def put(conditions: Sequence[C], new: AnyCondition, *, now: datetime) -> list[C]:
     """The list with `new` in the place of the one of its type, or at the end.
 
-    If `new` has a time, that is when its status came about (a mirrored condition brings its own); else it is `now`.
+    If `new` has a time, that is when its status changed (a mirrored condition has its own); else it is `now`.
     Raises ValueError if `new` has no reason.
     """
     wanted = _text(new, "type")
@@ -143,10 +143,9 @@ def drop(conditions: Iterable[C], *types: str) -> list[C]:
 
 
 def mirror(source: AnyCondition | None, *, as_type: str, fallback: Condition) -> Condition:
-    """What another object's condition says, as a condition of type `as_type` with the time at which it came to say so.
+    """Another object's condition, as a condition of type `as_type` with its `lastTransitionTime`.
 
-    If there is no such condition, or it gives no reason (older APIs allow that), `fallback` fills in: whole for a
-    missing one, its reason for a missing reason.
+    `fallback` replaces a missing condition; its reason replaces a missing reason (older APIs allow that).
     """
     if source is None:
         return structs.replace(fallback, type=as_type)
@@ -172,8 +171,8 @@ def summarise(
 ) -> Condition:
     """One condition for many: True if all of types `of` are well, False if one is unwell, else Unknown.
 
-    Types in `negative` are well when False (`Degraded`, `Deleting`). What is unwell comes first in the message, what
-    is unclear second, a line each: `* Ready: the node does not answer`. A single cause lends its own reason.
+    Types in `negative` are well when False (`Degraded`, `Deleting`). The message has a line for each unwell one, then
+    for each unknown one: `* Ready: the node does not answer`. If there is only one cause, its reason is used.
     """
     unwell_types, unclear_types = [], []
     for wanted in of:

@@ -1,31 +1,31 @@
-"""What can go wrong outside the program, as a tree whose leaves say what the caller may do about it.
+"""The errors of other systems, as a tree whose leaves say what the caller may do about them.
 
-    Failure                     the root, for other systems too: their vocabulary adds leaves of its own
-    ├── Unanswered              another system did not answer in time: look whether it did what it was asked
-    ├── Withheld                a Call was not made, because nothing here carries it: a dry run, or a mistake
+    Failure                     the root, for other systems too: their modules add leaves
+    ├── Unanswered              another system did not answer in time: check whether it carried out the request
+    ├── Withheld                a Call was not made, because the executor has no carrier: a dry run, or a mistake
     └── KubeError               a Kubernetes API server
 
     KubeError
-    ├── ConfigError             kubeconfig or in-cluster credentials are unusable: mend the file it names
+    ├── ConfigError             kubeconfig or in-cluster credentials are unusable: fix the file it names
     ├── TransportError          no answer came: try again
-    │   └── OutcomeUnknown      no answer came to a *write*: look whether it happened before repeating it
+    │   └── OutcomeUnknown      no answer came to a *write*: check whether it happened before repeating it
     ├── ApiError                the server answered with a Status
     │   ├── BadRequest    400   the request is malformed: a bug, or a server too old or too new
     │   ├── Unauthorized  401   credentials are refused
     │   ├── Forbidden     403   RBAC or admission says no: ask an administrator, the message names the rule
     │   ├── NotFound      404   the object is not there
-    │   ├── NotServed     404   the kind is not there, now: whether an object of it exists, nobody can tell
-    │   ├── Conflict      409   somebody else wrote first: read again, decide again
+    │   ├── NotServed     404   the kind is not served now: its objects may exist or not
+    │   ├── Conflict      409   another writer was first: read again, decide again
     │   ├── AlreadyExists 409   an object of that name exists: read it
     │   ├── Gone          410   the resource version is too old: list again
     │   ├── Invalid       422   the object breaks its schema or a validation rule: change it
     │   ├── Unevictable   429   a PodDisruptionBudget forbids the eviction now: wait until more of its Pods are healthy
-    │   └── Busy    429, 5xx    the server is throttling, starting or ill: wait `retry_after`, then try again
-    │       └── Unconfirmed 5xx the same, in answer to a *write*: look whether it happened before repeating it
-    ├── DecodeError             an object does not have the shape of its type: it must be mended where it is stored
+    │   └── Busy    429, 5xx    the server is throttling, starting or failing: wait `retry_after`, then try again
+    │       └── Unconfirmed 5xx the same, in answer to a *write*: check whether it happened before repeating it
+    ├── DecodeError             an object does not have the shape of its type: fix it where it is stored
     ├── Fenced                  a write was held back because this process may no longer be the leader
     ├── Undeclared              a controller tried to do what it did not declare: a bug in the controller
-    └── Unconditional           a controller tried to write whatever has the name: a bug in the controller
+    └── Unconditional           a controller planned a write without uid or resourceVersion: a bug in the controller
 
 Source for codes and reasons: Kubernetes API conventions, "Response Status Kind".
 """
@@ -61,12 +61,12 @@ class Status(Struct, rename="camel", omit_defaults=True, frozen=True):
 
 
 class Failure(Exception):
-    """The root of everything that goes wrong for reasons outside the program, in whatever system."""
+    """The root of all errors whose cause is outside the program, in any system."""
 
     unknown_outcome: bool = False
-    """What was asked for may nevertheless have happened."""
+    """The request may have been carried out all the same."""
     transient: bool = False
-    """The same request may succeed later without anybody changing anything."""
+    """The same request may succeed later, although nothing is changed."""
     retry_after: float | None = None
     """Seconds the other side asked us to wait; None if it did not say."""
 
@@ -83,7 +83,7 @@ class Withheld(Failure):
 
 
 class KubeError(Failure):
-    """The root of what a Kubernetes API server, or the way to it, can do to a request."""
+    """The root of all failures of a Kubernetes API server, or of the connection to it."""
 
 
 class ConfigError(KubeError):
@@ -97,7 +97,7 @@ class TransportError(KubeError):
 
 
 class Silent(TransportError):
-    """A stream was open and nothing came. The connection may be dead, or there was nothing to say."""
+    """A stream was open and nothing came. The connection may be dead, or there was no event."""
 
 
 class OutcomeUnknown(TransportError):
@@ -111,7 +111,7 @@ class DecodeError(KubeError):
 
 
 class Fenced(KubeError):
-    """A write was refused here because the lease might run out before the write could land."""
+    """A write was refused here because the lease might expire before the write takes effect."""
 
     transient = True
 
@@ -164,8 +164,8 @@ class NotFound(ApiError):
 class NotServed(ApiError):
     """404 for a whole kind: its CRD is not installed, or not served in this version at this moment.
 
-    It is no `NotFound`: the objects may be there all the time, while a CRD is being replaced for instance, so it proves
-    no absence and no deletion.
+    It is no `NotFound`: the objects may still exist (while a CRD is replaced, for instance), so it does not prove that
+    they are absent or deleted.
     """
 
 
@@ -186,7 +186,7 @@ class Invalid(ApiError):
 
 
 class Unevictable(ApiError):
-    """429 in answer to an eviction: a PodDisruptionBudget forbids it, as long as its other Pods are as they are."""
+    """429 in answer to an eviction: a PodDisruptionBudget forbids it until more of its Pods are healthy."""
 
 
 class Busy(ApiError):
@@ -196,7 +196,7 @@ class Busy(ApiError):
 
 
 class Unconfirmed(Busy):
-    """5xx in answer to a write: a server or proxy that fails after it passed the write on answers like this too."""
+    """5xx in answer to a write: a server or proxy that fails after the write was carried out answers like this too."""
 
     unknown_outcome = True
 

@@ -1,8 +1,8 @@
-"""How deep an object may be nested, and how JSON that is deeper is read all the same.
+"""Limits how deep an object may be nested, and cuts JSON that is deeper so that it can be read.
 
-Decoders recurse: on Python 3.11 at most about 1,000 levels deep, less what is on the stack already. An API server takes
-10,000, and anybody who may write a `providerSpec` can use them. So the limit is ours: far above what any kind needs,
-far below what a decoder can do.
+Decoders recurse: on Python 3.11 at most about 1,000 levels deep, less what is on the stack already. An API server
+accepts 10,000, and anybody who may write a `providerSpec` can use them. Our own limit is far above what any kind
+needs and far below what a decoder can do.
 """
 
 import re
@@ -13,7 +13,7 @@ DEEPEST: Final = 200
 TOO_DEEP: Final = f"nested more than {DEEPEST} levels deep"
 
 CUT: Final = b'"\\u0000 nested too deeply \\u0000"'
-"""The JSON that `cut` puts in the place of what is too deep."""
+"""The JSON that replaces whatever is too deep."""
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
 _OPENING = b"[{"

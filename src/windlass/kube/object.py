@@ -1,10 +1,9 @@
-"""A Kubernetes object as the API server sent it: raw JSON, decoded when somebody looks.
+"""A Kubernetes object as the API server sent it: raw JSON, decoded on demand.
 
-Caches hold thousands of objects and look at few of them at a time, so an `Object` keeps the bytes and a few words of
-identity. managedFields, half of what is sent, are dropped: nothing is decided on them. `decode()` gives the typed view
-that rules read, `tree()` the untyped one that writes are computed from: types drop fields they do not declare, patches
-must not. Of an object that is nested too deeply (`windlass.kube.nesting`) the identity is kept, and decoding it is an
-error: it is there, and nobody can read it.
+Caches hold thousands of objects and read few of them at a time, so an `Object` keeps the bytes and its identity.
+managedFields, half of the bytes, are dropped: no decision depends on them. `decode()` gives the typed view for rules.
+`tree()` gives the untyped one for writes: types drop fields they do not declare, and patches must not. An object that
+is nested too deeply (`windlass.kube.nesting`) keeps its identity, but decoding it raises DecodeError.
 """
 
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -54,7 +53,7 @@ class Object(Generic[K]):
 
     @classmethod
     def parse(cls, kind: type[K], raw: bytes | msgspec.Raw) -> "Object[K]":
-        """Take in what the server sent. Raises DecodeError if it is not an object with readable metadata."""
+        """Parse the server's JSON. Raises DecodeError if it is not an object with readable metadata."""
         try:
             try:
                 whole, meta = _taken_in(raw)
@@ -100,7 +99,7 @@ class Object(Generic[K]):
         return f"{self.kind.RESOURCE.kind} {place}{self.name}"
 
     def glimpse(self, shape: type[T]) -> T | None:
-        """The little that `shape`, a Struct, names of it, however broken the rest is; None if that little is too."""
+        """The fields that `shape`, a Struct, declares, even if others are malformed; None if those fields are too."""
         decoder = _GLIMPSES.get(shape)
         if decoder is None:
             decoder = _GLIMPSES[shape] = msgspec.json.Decoder(shape)
@@ -125,7 +124,7 @@ def _taken_in(raw: bytes | msgspec.Raw) -> tuple[bytes, ObjectMeta]:
     fields = _ENVELOPE.decode(top.get("metadata", b"{}"))
     fields.pop("managedFields", None)
     top["metadata"] = msgspec.Raw(_ENCODE(fields))
-    # The copy is exact: the encoder's own bytes lie in memory half again as large, and caches keep thousands.
+    # The copy has the exact size: the encoder's buffer is about half again as large, and caches keep thousands.
     return bytes(memoryview(_ENCODE(top))), _META.decode(top["metadata"])
 
 

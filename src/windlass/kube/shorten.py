@@ -1,4 +1,4 @@
-"""Texts cut to what the API admits: at a word, with the number of characters that are left out.
+"""Shortens texts to the length that the API admits: at a word, with the number of characters left out.
 
 >>> shortened("the quick brown fox jumps over the lazy dog", 40)
 'the quick brown … (28 more characters)'
@@ -6,7 +6,7 @@
 
 
 def shortened(text: str, limit: int) -> str:
-    """`text` if it has at most `limit` characters, else as many of its words as leave room to say how much follows."""
+    """`text` if it has at most `limit` characters, else its first words and the number of characters left out."""
     if len(text) <= limit:
         return text
     room = limit - len(_rest(len(text)))

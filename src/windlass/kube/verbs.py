@@ -1,7 +1,7 @@
-"""The verbs of a Kubernetes API server, as the seam between those who write and what they write to.
+"""The interface to a Kubernetes API server: its typed verbs.
 
-`windlass.kube.client.Client` speaks them to a real server, `windlass.testing.memory` to a model of one. Everything
-above (executor, plans, scenarios) knows only this page.
+`windlass.kube.client.Client` implements them for a real server, `windlass.testing.memory` for a model of one. The
+code above (executor, plans, scenarios) uses only this interface.
 """
 
 from collections.abc import Mapping, Sequence
