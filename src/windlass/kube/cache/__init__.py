@@ -1,7 +1,7 @@
-"""Objects of a kind as the API server has them now: `Cache`.
+"""A `Cache` keeps an up-to-date local copy of all objects of a kind.
 
-`reflector` lists and watches, `store` keeps what came as JSON bytes with indexes, and decodes when somebody looks;
-`health` says how it is doing.
+`reflector` lists and watches, `store` keeps the objects as JSON bytes with indexes and decodes them on demand, and
+`health` describes the state of a cache.
 """
 
 from windlass.kube.cache.cache import INACTIVITY, Cache, Followable

@@ -1,17 +1,17 @@
-"""All objects of a kind, close at hand: what the API server has, own writes included, and word of every change.
+"""Keeps all objects of a kind up to date, own writes included, and notifies listeners of every change.
 
-A `Cache` puts three parts together, each usable alone: a `Reflector` follows the server, a `Store` keeps what it says
-under what we wrote, and listeners hear of changes. What it promises:
+A `Cache` joins three parts, each usable alone: a `Reflector` follows the server, a `Store` keeps its objects with our
+own writes laid over them, and listeners are called with changes. Its guarantees:
 
 * never older than our own writes: `wrote` and `removed` are seen by the next `get`, and stay seen through reconnects
   and lists until the stream has passed them;
 * a deleted object stays deleted; one recreated under its name is another object;
 * every real change is announced once the stream shows it, and nothing else is: a list after a gap announces only
   what differs. Own writes are announced when their echo comes;
-* one object that cannot be read, and one listener that fails, are logged and do not concern the others;
-* it always says how it is: `health` names the stage, the last error and the time since the server gave a sign of
-  life. A kind that is not served is a state, not an error: nobody can tell what there is of it until it is listed
-  again, and then listeners hear of its return.
+* an object that cannot be read, or a listener that fails, is logged and does not affect the others;
+* `health` always names the stage, the last error and the time since the server gave a sign of life. A kind that is
+  not served is a state, not an error: whether its objects exist is unknown until it is listed again, and listeners are
+  notified when that happens.
 
     async with Client(config) as client, asyncio.TaskGroup() as tasks:
         machines = Cache(client, Machine, namespace="openshift-machine-api")
@@ -49,11 +49,11 @@ from windlass.kube.object import NamespacedName, Object
 log = structlog.stdlib.get_logger(__name__)
 
 INACTIVITY = 75.0
-"""Seconds of silence after which a watch begins anew. Most API servers send a bookmark each minute."""
+"""Seconds of silence after which a watch is restarted. Most API servers send a bookmark each minute."""
 
 
 class Followable(Watchable, Protocol):
-    """What a cache needs of a client: to follow a kind, and to read one object when the cache is not enough."""
+    """The part of a client that a cache needs: following a kind, and reading one object live."""
 
     async def get(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K]: ...
 
@@ -61,10 +61,10 @@ class Followable(Watchable, Protocol):
 class Cache(Generic[K]):
     """The objects of `kind` in `namespace` (None: everywhere) that match the selectors.
 
-    `inactivity`: seconds of silence after which a watch begins anew; `page_size`: objects per page where the server
+    `inactivity`: seconds of silence after which a watch is restarted; `page_size`: objects per page where the server
     cannot stream lists. `clock` and `random` are for tests.
 
-    An own write to an object that the selectors leave out is shown until the stream has passed it.
+    An object that the selectors exclude is shown after a write of ours, until the stream has passed that write.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Cache(Generic[K]):
         self.synced = asyncio.Event()
         """Set when the first list is complete, and never cleared."""
         self.settled = asyncio.Event()
-        """Set when it is known what there is: synced, or the kind found not to be served."""
+        """Set when the first list is complete or the kind is known not to be served."""
         self._client = client
         self._inactivity = inactivity
         self._store: Store[K] = Store()
@@ -127,12 +127,12 @@ class Cache(Generic[K]):
 
     @property
     def selected(self) -> bool:
-        """Selectors leave objects out: what the cache does not show may be there."""
+        """Selectors exclude objects: an object that the cache does not show may exist."""
         return bool(self.label_selector or self.field_selector)
 
     @property
     def served(self) -> bool:
-        """False from the moment when the API server says that it does not know the kind until it is listed again."""
+        """False once the API server has said that it does not know the kind, until the kind is listed again."""
         return not self._unserved
 
     @property
@@ -156,7 +156,7 @@ class Cache(Generic[K]):
     # reads
 
     def get(self, name: str, *, namespace: str | None = None) -> Object[K] | None:
-        """The object, or None. `namespace` may be left out if the cache is of one."""
+        """The object, or None. `namespace` may be omitted if the cache covers only one."""
         return self._store.get(self._key(name, namespace))
 
     def items(self, namespace: str | None = None) -> Iterator[Object[K]]:
@@ -164,24 +164,24 @@ class Cache(Generic[K]):
         return self._store.items(namespace)
 
     def add_index(self, name: Hashable, values_of: IndexFunction[K]) -> None:
-        """Make objects findable by the values that `values_of` gives for them.
+        """Index objects by the values that `values_of` gives for them.
 
         An object for which `values_of` raises is logged and found under no value. ValueError if `name` is taken.
         """
         self._store.add_index(name, values_of)
 
     def remove_index(self, name: Hashable) -> None:
-        """Keep this index no longer. KeyError, naming those there are, for an unknown one."""
+        """Remove this index. Raises KeyError, naming the existing ones, if it is unknown."""
         self._store.remove_index(name)
 
     def indexed(self, name: Hashable, value: str) -> list[Object[K]]:
-        """The objects for which index `name` gives `value`. KeyError, naming those there are, for an unknown one."""
+        """The objects for which index `name` gives `value`. Raises KeyError, naming the existing ones, if unknown."""
         return self._store.indexed(name, value)
 
     async def ask(self, name: str, *, namespace: str | None = None) -> Object[K] | None:
-        """What the API server itself says now, by one GET. What it says is remembered like an own write.
+        """The object as one GET returns it now, or None if it does not exist. The answer is kept like an own write.
 
-        Raises NotServed and other KubeErrors; that the object is not there is None.
+        Raises NotServed and other KubeErrors.
         """
         key = self._key(name, namespace)
         before, position, doubt = self._store.get(key), self._store.position, self._doubts.get(key)
@@ -190,7 +190,7 @@ class Cache(Generic[K]):
         try:
             answer = await self._client.get(self.kind, name, namespace=key[0])
         except NotFound:
-            # Only the object known before the question is proved gone: another may have been created since.
+            # Only the object known before the GET is proved gone: another may have been created since.
             if before is not None:
                 self._store.removed(key, uid=before.uid, resource_version=before.resource_version)
         else:
@@ -213,7 +213,7 @@ class Cache(Generic[K]):
     def removed(self, *, name: str, namespace: str | None = None, uid: str = "", resource_version: str = "") -> None:
         """The object `uid`, last known at `resource_version`, is gone.
 
-        Without a uid nobody can tell which object is meant; then the next look asks the server.
+        Without a uid it is unknown which object is meant; then the next read asks the server.
         """
         if not uid:
             self.doubt(name, namespace)
@@ -226,7 +226,7 @@ class Cache(Generic[K]):
             self._doubts[self._key(name, namespace)] = object()
 
     def doubted(self, name: str, *, namespace: str | None = None) -> bool:
-        """What the cache says about this object may be older than a write of ours."""
+        """The cached object may be older than a write of ours."""
         return self._key(name, namespace) in self._doubts
 
     @property
@@ -239,13 +239,13 @@ class Cache(Generic[K]):
     def subscribe(
         self, listener: Callable[[Change[K]], None], /, *, returned: Callable[[], None] = lambda: None
     ) -> Callable[[], None]:
-        """Call `listener` with every change from now on. Returns how to stop.
+        """Call `listener` with every change from now on. Returns a function that ends the subscription.
 
-        The first list is announced as `initial`; who subscribes after it reads `items` for the present state. The
-        cache shows the new state already when the listener is called.
+        The first list is announced as `initial`; a later subscriber reads `items` for the present state. The cache
+        shows the new state already when the listener is called.
 
-        `returned` is called when the kind was not served for a while and is again: who looked meanwhile could not
-        tell, and no change may ever come to look again for.
+        `returned` is called when the kind is served again after it was not: a reader meanwhile could not tell whether
+        an object exists, and there may be no change that makes it read again.
         """
         ticket = object()
         self._listeners[ticket] = listener, returned
@@ -267,7 +267,7 @@ class Cache(Generic[K]):
             log.exception("a listener failed", kind=str(self.kind.RESOURCE), told=what)
 
     async def _listed(self, steps: Steps[K]) -> None:
-        # Kept until told: a cache that is cancelled meanwhile and run again would find no difference any more.
+        # Kept until announced: a cache that is cancelled meanwhile and run again would no longer find a difference.
         self._untold.extend(await _gradually(steps))
         first, returned = not self.synced.is_set(), not self.served
         self._unserved = ""
@@ -296,7 +296,7 @@ class Cache(Generic[K]):
 
 
 async def _gradually(steps: Steps[K]) -> list[Change[K]]:
-    """Take the steps, and let everybody else have a turn after each."""
+    """Take the steps, and yield to other tasks after each."""
     while True:
         try:
             next(steps)
@@ -313,7 +313,7 @@ def _left_out(answer: Object[K], position: int | None) -> bool:
 
 
 class _Sink(Generic[K]):
-    """Hands on to the store what the reflector tells, and to the listeners what that changes."""
+    """Passes the reflector's objects to the store, and the resulting changes to the listeners."""
 
     def __init__(
         self,

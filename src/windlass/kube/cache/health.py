@@ -1,7 +1,6 @@
-"""How a cache is doing, in words that probes and people read: its stage, its last error, its age.
+"""The health of a cache, for probes and people: its stage, its last error, its age.
 
-A `Pulse` is what a reflector says of itself, a `Health` what a cache makes of it. Both are values of one moment:
-whoever wants to know more asks again.
+A `Pulse` describes a reflector, a `Health` the cache around it. Both are snapshots of one moment.
 """
 
 from enum import StrEnum
@@ -9,11 +8,11 @@ from enum import StrEnum
 from msgspec import Struct
 
 _PATIENCE = 30.0
-"""Seconds for which following may fail until nobody should rely on a cache."""
+"""Seconds for which following may fail before a cache counts as unreliable."""
 
 
 class FollowStage(StrEnum):
-    """Where a reflector is; the value is how people read it."""
+    """The state of a reflector; the value is its text for people."""
 
     WAITING = "not started"
     LISTING = "listing"
@@ -34,7 +33,7 @@ class Pulse(Struct, frozen=True):
     listed: bool
     """At least one list was complete."""
     error: str = ""
-    """What went wrong last, as long as nothing went well after it."""
+    """The last error, until the next success."""
     failures: int = 0
     """Attempts in a row that failed."""
     failing_seconds: float | None = None
@@ -44,11 +43,11 @@ class Pulse(Struct, frozen=True):
     watches: int = 0
     """Watches begun, since the start."""
     skipped: int = 0
-    """Objects left out because nobody can read their metadata, counted each time they are sent."""
+    """Objects left out because their metadata cannot be read, counted each time they are sent."""
 
     @property
     def failing(self) -> str:
-        """What goes wrong now, or nothing: once a watch is open it goes well, although nothing may have come yet."""
+        """The current error, or nothing: an open watch is a success, even before its first event."""
         return self.error if self.failing_seconds is not None else ""
 
 
@@ -59,7 +58,7 @@ class Health(Struct, frozen=True):
     """As `Resource` prints it: `Machine.cluster.x-k8s.io/v1beta2`."""
     namespace: str | None
     synced: bool
-    """The first list is complete: what the cache does not show did not exist, or was not selected, when listed."""
+    """The first list is complete: an object that the cache lacks did not exist, or was not selected, when listed."""
     served: bool
     objects: int
     pending: int
@@ -69,7 +68,7 @@ class Health(Struct, frozen=True):
 
     @property
     def trouble(self) -> str:
-        """Why nobody should rely on this cache now, or nothing. A kind that is not served is no trouble."""
+        """Why this cache is unreliable now, or nothing. A kind that is not served is no trouble."""
         pulse = self.pulse
         if not self.served:
             return ""

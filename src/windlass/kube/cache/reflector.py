@@ -1,7 +1,7 @@
-"""Follow all objects of a kind, for ever: list, watch, and never go silently dead.
+"""Lists and watches all objects of a kind for ever, and notices when the connection is dead.
 
-A `Reflector` is a state machine that tells a `Sink` what exists and what changes. Nothing that a server or a network
-does ends it; only cancelling does.
+A `Reflector` is a state machine that reports to a `Sink` what exists and what changes. No failure of a server or a
+network ends it; only cancelling does.
 
     LISTING ──── the list is complete ───> WATCHING <── the stream ended: watch on from where it was ──┐
        ^                                       │  └────────────────────────────────────────────────────┘
@@ -19,11 +19,11 @@ does ends it; only cancelling does.
 | it refuses WatchList (400, 422), does not know it, or it failed three times | list in pages, then watch |
 | 410 at any stage | list again; what differs is announced, nothing else |
 | the API server restarts | watch on from the version reached; if that is gone, 410 |
-| nothing comes for `inactivity` seconds | watch anew, for the connection may be dead; that it opens is a sign of life |
+| nothing comes for `inactivity` seconds | restart the watch: the connection may be dead; opening is a sign of life |
 | silence twice in a row | list again: the server may be waiting for a version that never comes |
-| a bookmark or a list older than what was seen | history went back (etcd restored): accepted when the list insists |
+| a bookmark or a list older than what was seen | history went back (etcd restored): accepted when lists repeat it |
 | the kind is not served (its CRD is gone or not yet there) | a stage of its own, not an error; what is known stays |
-| an object whose metadata nobody can read | counted, logged, left out |
+| an object whose metadata cannot be read | counted, logged, left out |
 | all replicas start at once | the server is asked to end each watch after a random 300 to 600 s |
 
     reflector = Reflector(client, Machine, sink, namespace="openshift-machine-api")
@@ -61,9 +61,9 @@ from windlass.kube.errors import (
 from windlass.kube.object import NamespacedName, Object
 
 RECONNECT = Exponential(0.2).at_most(30.0).jittered(0.5)
-"""Between attempts at a server that does not answer: an API server restarts within seconds."""
+"""Between attempts while a server does not answer: an API server restarts within seconds."""
 NOT_SERVED = Exponential(1.0).at_most(15.0).jittered(0.5)
-"""Between questions whether a kind is served by now."""
+"""Between checks whether a kind is served yet."""
 
 _WATCH_SECONDS = (300, 600)
 _SHORTEST_WATCH = 1.0
@@ -75,9 +75,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class Watchable(Protocol):
-    """What a reflector needs of a client: reading verbs, whose meaning stands in
-    `windlass.kube.client.reading.ReadingVerbs`.
-    """
+    """The reading verbs that a reflector needs; `windlass.kube.client.reading.ReadingVerbs` documents them."""
 
     def watch(
         self,
@@ -108,9 +106,9 @@ class Watchable(Protocol):
 
 
 class Sink(Protocol[K]):
-    """Who is told. `windlass.kube.cache.store.Store` explains what the methods mean.
+    """The receiver of a reflector's reports. `windlass.kube.cache.store.Store` documents the methods.
 
-    Nothing else is told until `replace` or `rewind` has returned.
+    No other method is called until `replace` or `rewind` has returned.
     """
 
     async def replace(self, objects: dict[NamespacedName, Object[K]], version: str, /) -> object: ...
@@ -121,13 +119,13 @@ class Sink(Protocol[K]):
 
 
 class _Rewound(KubeError):
-    """The server is behind what it said before."""
+    """The server's version is older than one that it sent before."""
 
 
 class Reflector(Generic[K]):
-    """Tells `sink` of all objects of `kind` in `namespace` (None: everywhere) that match the selectors.
+    """Reports to `sink` all objects of `kind` in `namespace` (None: everywhere) that match the selectors.
 
-    `inactivity`: seconds of silence after which a watch begins anew; more than the minute between bookmarks.
+    `inactivity`: seconds of silence after which a watch is restarted; more than the minute between bookmarks.
     `page_size`: objects per page where the server cannot stream lists. `on_stage` is called on entering a stage.
     """
 
@@ -203,7 +201,7 @@ class Reflector(Generic[K]):
                 except KubeError as error:
                     self._stumble(error)
                 except Exception as error:
-                    # A fault of ours must not leave a cache that looks alive and is not.
+                    # A bug of ours must not leave a cache that looks alive and is not.
                     self._log.exception("following failed in an unforeseen way")
                     self._stumble(error)
         finally:
@@ -243,7 +241,7 @@ class Reflector(Generic[K]):
         await self._listed(objects, version)
 
     async def _follow(self) -> None:
-        """One watch to its end; in LISTING it begins with everything that exists."""
+        """Read one watch to its end; in LISTING it begins with everything that exists."""
         gathered: dict[NamespacedName, Object[K]] | None = {} if self._stage is FollowStage.LISTING else None
         began = self._clock.monotonic()
         self._watches += 1
@@ -385,7 +383,7 @@ class Reflector(Generic[K]):
         if isinstance(error, Gone | _Rewound):
             self._version = ""
             self._relists += 1
-        # Lists that succeed and expire before the first event count too: they are the dearest of all requests.
+        # Lists that succeed and expire before the first event count too: lists are the most expensive requests.
         self._pause = self._backoff.delay(max(self._failures, self._relists), self._random)
         if isinstance(error, ApiError) and error.retry_after is not None:
             self._pause = max(self._pause, Constant(error.retry_after).jittered(0.2).delay(1, self._random))

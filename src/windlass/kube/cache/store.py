@@ -1,18 +1,18 @@
-"""What exists, as far as we know: the stream's state under our own writes, with indexes over the result.
+"""Stores the objects of lists and watches with our own writes laid over them, and indexes the result.
 
-A `Store` is told what a list and a watch say, and what our own writes were answered. It is synchronous and does no
-I/O; `windlass.kube.cache` feeds it. Two views come out of it:
+A `Store` receives the objects of lists and watches, and the answers to our own writes. It is synchronous and does no
+I/O; `windlass.kube.cache` feeds it. It has two views:
 
 * *reads* (`get`, `items`, `indexed`) see the stream with own writes laid over it (`windlass.kube.client.overlay`);
-* *changes*, returned by the methods that take in the stream, tell what really differs from one state of the stream
-  to the next. Own writes are not changes: who wrote knows; their echo in the stream is one.
+* *changes*, returned by the methods that read the stream, are the real differences between two states of the stream.
+  An own write is not a change, since its writer knows it; its echo in the stream is one.
 
-A list may be long: `replacing` takes it in by small steps, between which others have a turn. They see the state before
-the list until the last step, own writes of that time included.
+A list may be long: `replacing` reads it in small steps, and other tasks run between them. They see the state before
+the list until the last step, with the own writes made meanwhile.
 
-A stream delivers the writes to a kind in the order of their versions, so whatever is not newer than the position
-reached is late or repeated, and ignored. A list replaces everything, and only real differences are changes: an
-object recreated under its name while nobody watched is a deletion and a creation.
+A stream delivers the writes to a kind in the order of their versions. An event that is not newer than the position
+reached is late or repeated, and ignored. A list replaces everything, and only real differences are changes: an object
+that was recreated under its name between two watches is a deletion and a creation.
 
     store = Store[Machine]()
     store.add_index("by-node", lambda machine: [machine.decode().status.node_ref.name])
@@ -32,7 +32,7 @@ from windlass.kube.client.overlay import Overlay, Tombstone, ordinal
 from windlass.kube.object import NamespacedName, Object
 
 STEP = 100
-"""Objects of a list that are taken in at once: a few milliseconds, decoding for indexes included."""
+"""Objects of a list that are stored in one step: a few milliseconds, decoding for indexes included."""
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -41,10 +41,10 @@ IndexFunction = Callable[[Object[K]], Iterable[str]]
 
 
 class Change(Struct, Generic[K], frozen=True):
-    """One object came (`old` None), went (`new` None) or differs.
+    """One object was added (`old` None), deleted (`new` None) or changed.
 
-    `initial`: it is part of the first state that the listener hears of, so nothing has happened just now and there is
-    no hurry.
+    `initial`: it is part of the first state that the listener is given, so nothing has happened just now and it is
+    not urgent.
     """
 
     old: Object[K] | None
@@ -85,7 +85,7 @@ class Store(Generic[K]):
         return iter([item for item in found if item is not None])
 
     def add_index(self, name: Hashable, values_of: IndexFunction[K]) -> None:
-        """Find objects by the values that `values_of` gives for them. Raises ValueError if `name` is taken."""
+        """Index objects by the values that `values_of` gives for them. Raises ValueError if `name` is taken."""
         if name in self._indexes:
             raise ValueError(f"there is an index {name!r} already")
         index = self._indexes[name] = _Index(name, values_of)
@@ -93,11 +93,11 @@ class Store(Generic[K]):
             index.put(item.key, item)
 
     def remove_index(self, name: Hashable) -> None:
-        """Keep this index no longer. KeyError, naming those there are, for an unknown one."""
+        """Remove this index. Raises KeyError, naming the existing ones, if it is unknown."""
         del self._indexes[self._index(name).name]
 
     def indexed(self, name: Hashable, value: str) -> list[Object[K]]:
-        """The objects for which index `name` gives `value`. Raises KeyError naming the indexes there are."""
+        """The objects for which index `name` gives `value`. Raises KeyError, naming the existing ones, if unknown."""
         index = self._index(name)
         found = [self.get(key) for key in index.keys(value)]
         return [item for item in found if item is not None]
@@ -111,7 +111,7 @@ class Store(Generic[K]):
     # the stream
 
     def asking(self) -> None:
-        """The server is asked for a list now. What was said to be gone before and is in that list is not gone."""
+        """A list is requested now. If it contains an object that was taken for deleted before, that one exists."""
         self._suspects = self._overlay.tombstones()
 
     def replace(self, objects: dict[NamespacedName, Object[K]], version: str) -> list[Change[K]]:
@@ -123,7 +123,7 @@ class Store(Generic[K]):
         return _at_once(self.rewinding(objects, version))
 
     def replacing(self, objects: dict[NamespacedName, Object[K]], version: str) -> "Steps[K]":
-        """`replace`, by steps of `STEP` objects. The stream must say nothing else before the last one."""
+        """`replace`, in steps of `STEP` objects. No other event of the stream may be stored before the last one."""
         before = self._streamed
         changes: list[Change[K]] = []
         for count, (key, new) in enumerate(objects.items(), start=1):
@@ -136,7 +136,7 @@ class Store(Generic[K]):
                 yield
         changes += [Change(old, None) for key, old in before.items() if key not in objects]
         indexes: dict[Hashable, _Index[K]] = {}
-        # Others may add an index between two steps, or take one away.
+        # Others may add or remove an index between two steps.
         while missing := [index for name, index in self._indexes.items() if name not in indexes]:
             for index in missing:
                 indexes[index.name] = yield from index.over(objects)
@@ -147,7 +147,7 @@ class Store(Generic[K]):
         return changes
 
     def rewinding(self, objects: dict[NamespacedName, Object[K]], version: str) -> "Steps[K]":
-        """`rewind`, by steps."""
+        """`rewind`, in steps."""
         stale = list(self._overlay)
         self._overlay.clear()
         self.position = None
@@ -198,8 +198,8 @@ class Store(Generic[K]):
         return _difference(old, None if deleted else told)
 
     def _is_late(self, told: Object[K], version: int, *, old: Object[K] | None, deleted: bool) -> bool:
-        # Pages of one list may be of different versions (after an expired continue token), so a single object can be
-        # ahead of the position.
+        # Pages of one list may have different versions (after an expired continue token), so a single object can be
+        # newer than the position.
         held = ordinal(old.resource_version) or 0 if old is not None else 0
         if deleted and old is not None and old.uid == told.uid:
             return version < held  # some servers give a deletion the version of the last change
@@ -208,11 +208,11 @@ class Store(Generic[K]):
     # own writes
 
     def tombstone(self, key: NamespacedName) -> Tombstone | None:
-        """Take this before a live read, for `wrote`."""
+        """The tombstone to pass to `wrote`, fetched before a live read."""
         return self._overlay.tombstone(key)
 
     def wrote(self, answer: Object[K], *, despite: Tombstone | None = None) -> None:
-        """A write, or a live read that was begun when `despite` lay already, was answered with this object."""
+        """A write, or a live read that began when the tombstone `despite` existed, was answered with this object."""
         key = answer.key
         if self._overlay.lift(key, despite, answer):
             self._reindex(key)
@@ -234,7 +234,7 @@ class Store(Generic[K]):
 
 
 Steps: TypeAlias = Generator[None, None, list[Change[K]]]
-"""Work in small steps, each `next` one; what is returned at the end are the changes."""
+"""Work in small steps, one for each `next`; it returns the changes at the end."""
 
 
 def _at_once(steps: "Steps[K]") -> list[Change[K]]:
@@ -268,7 +268,7 @@ class _Index(Generic[K]):
         return list(self._keys.get(value, ()))
 
     def over(self, objects: Mapping[NamespacedName, Object[K]]) -> Generator[None, None, "_Index[K]"]:
-        """The same index over these objects, of which it looks into those that it does not know."""
+        """The same index over these objects; it decodes only those that it does not know yet."""
         other: _Index[K] = _Index(self.name, self._function)
         for count, (key, item) in enumerate(objects.items(), start=1):
             identity = (item.uid, item.resource_version)
@@ -279,7 +279,7 @@ class _Index(Generic[K]):
         return other
 
     def put(self, key: NamespacedName, item: Object[K] | None) -> None:
-        # The echo of an own write is the object that is indexed already: looking into it again would double the cost.
+        # The echo of an own write is indexed already: decoding it again would double the cost.
         identity = None if item is None else (item.uid, item.resource_version)
         if identity is not None and self._known.get(key) == identity:
             return
