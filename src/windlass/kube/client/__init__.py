@@ -1,7 +1,7 @@
-"""Talking to the API server: typed verbs on any kind, with retries, a fence before each write, and watches.
+"""A client of the API server: typed verbs on any kind, with retries, a fence before each write, and watches.
 
-`Client` is what others use. `transport` sends one request, `retry` says which are sent again, `reading` turns bytes
-into objects, `watch` reads a stream of changes, `overlay` keeps what we wrote until a watch has shown it.
+Other packages use `Client`. `transport` sends one request, `retry` decides which are sent again, `reading` turns bytes
+into objects, `watch` reads a stream of changes, `overlay` keeps our own writes until a watch has shown them.
 """
 
 from windlass.kube.client.client import Client

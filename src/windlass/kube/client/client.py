@@ -23,34 +23,33 @@
     asyncio.run(main())
 
 **Kinds** are types with a `RESOURCE` (`windlass.api.meta.Resource`), so a new kind needs five lines and no generator.
-What comes back is an `Object`: the JSON as it was sent (less managedFields), decoded when somebody looks.
+The verbs return an `Object`: the JSON as it was sent (less managedFields), decoded on demand.
 
-**Writes** are plain JSON trees, and only ever creates, patches and deletes: a typed object written back would drop the
-fields its type does not know. All carry `fieldValidation=Strict` (an unknown or duplicate field is an error, not a
+**Writes** are plain JSON trees, and only creates, patches and deletes: a typed object written back would drop the
+fields its type does not know. All have `fieldValidation=Strict` (an unknown or duplicate field is an error, not a
 silent loss) and a `fieldManager`, by default the client's.
 
 **Errors** are the leaves of `windlass.kube.errors`; each says what the caller may do. In short: `OutcomeUnknown` means
-look before writing again; `transient` means the same request may succeed later; NotFound is said only when an API
-server said it.
+read before writing again; `transient` means the same request may succeed later; NotFound is raised only when an API
+server itself answered it.
 
-**Repetition**: `windlass.kube.client.retry` has the table. Time-outs bound a request with all its repetitions.
+**Retries**: `windlass.kube.client.retry` has the table. Time-outs bound a request with all its retries.
 
-**Fencing**: `Client(config, fence=election)` writes only while the election is sure to be won. The fence is asked
-immediately before a write is sent, at repetitions too, and raises `Fenced` to hold it back. A write that was let
-through ends or is cut off in the time that was asked for, which is never more than `fence.longest_write` (`transport`
-names the two limits). Leases are renewed through a second client without a fence; so are TokenReviews, which a standby
-must make too.
+**Fencing**: `Client(config, fence=election)` writes only while the process certainly leads. The fence is asked
+immediately before a write is sent, at retries too, and raises `Fenced` to hold it back. A write that passes the fence
+ends or is cut off within the time that was asked for, at most `fence.longest_write` (`transport` documents the two
+limits). A second client without a fence renews Leases; it also sends TokenReviews, which a standby needs too.
 
-**Metrics**: `observer(method, kind, code, seconds)` is told of every attempt; `code` is "200", or "<error>" if there
+**Metrics**: `observer(method, kind, code, seconds)` is called for every attempt; `code` is "200", or "<error>" if there
 was no answer; `kind` is `plural.group`.
 
-**Warnings**: `warned(text)` is told what the API server warns of beside its answers, such as a deprecated API or an
-admission policy that only warns; the same text comes with every answer that it concerns.
+**Warnings**: `warned(text)` is called with the API server's warnings, such as a deprecated API or an admission policy
+that only warns; the same text comes with every answer that it concerns.
 
-**Connections**: each watch has its own; all other requests share `connections`, and more of them wait for their turn.
+**Connections**: each watch has its own; all other requests share `connections` and wait for a free one.
 
-**Cost**, by which the design was chosen: about 0.3 ms of CPU a PATCH over TLS; one header block per form of request,
-one pass over the bytes of an answer.
+**Cost**: about 0.3 ms of CPU for a PATCH over TLS; one header block per form of request, one pass over the bytes of an
+answer.
 """
 
 import platform
@@ -116,8 +115,8 @@ class _ServedList(Struct, frozen=True):
 class Client(ReadingVerbs):
     """The verbs of `windlass.kube.verbs.Api`, and more, against a real API server.
 
-    Made anywhere, used in one event loop; connections are opened at the first request. `timeout`: seconds for a request
-    with its repetitions. `field_manager`: who the API server records as the writer unless a call says otherwise.
+    Create it anywhere, use it in one event loop; the first request opens a connection. `timeout`: seconds for a request
+    with its retries. `field_manager`: the writer that the API server records, unless a call names another one.
     """
 
     def __init__(
@@ -161,7 +160,7 @@ class Client(ReadingVerbs):
 
     @property
     def fence(self) -> Fence | None:
-        """What stands before writes."""
+        """The fence that each write must pass, if there is one."""
         return self.transport.fence
 
     async def close(self) -> None:
@@ -171,10 +170,10 @@ class Client(ReadingVerbs):
     async def create(
         self, kind: type[K], body: Mapping[str, Any], *, namespace: str | None = None, field_manager: str = ""
     ) -> Object[K]:
-        """Make a new object; returns it as stored. `apiVersion` and `kind` are filled in.
+        """Create an object; returns it as stored. `apiVersion` and `kind` are filled in.
 
-        Raises AlreadyExists; Invalid; NotFound if the namespace is not there, NotServed if the kind is not; and
-        OutcomeUnknown: look for it by name before doing it again.
+        Raises AlreadyExists; Invalid; NotFound if the namespace does not exist; NotServed if the kind is not served;
+        and OutcomeUnknown: look for the object by name before creating it again.
         """
         resource = kind.RESOURCE
         if resource.namespaced and namespace is None:
@@ -198,8 +197,8 @@ class Client(ReadingVerbs):
     ) -> Object[K]:
         """Change an object; returns it as stored afterwards.
 
-        Put `metadata.resourceVersion` into the body of a MERGE to make it conditional (Conflict), `metadata.uid` into
-        that of an APPLY to keep it from creating the object. `force` takes over fields from other managers (APPLY).
+        `metadata.resourceVersion` in the body makes a MERGE conditional (Conflict); `metadata.uid` in the body keeps an
+        APPLY from creating the object. `force` takes over fields from other managers (APPLY).
         """
         path = paths.item(
             kind, name, namespace, subresource=subresource, query=self._writing(field_manager, force=force)
@@ -222,7 +221,7 @@ class Client(ReadingVerbs):
     ) -> Object[K]:
         """Server-side apply: own exactly the fields of `body`. `apiVersion`, `kind` and name are filled in.
 
-        It creates the object if it is not there, unless the body has a `metadata.uid`.
+        It creates the object if it does not exist, unless the body has a `metadata.uid`.
         """
         resource = kind.RESOURCE
         metadata = {**body.get("metadata", {}), "name": name}
@@ -248,7 +247,7 @@ class Client(ReadingVerbs):
         resource_version: str = "",
         propagation: str = "",
     ) -> Object[K] | None:
-        """Delete an object if it is still the one meant. Returns it if something still holds it, None if it is gone.
+        """Delete an object if the preconditions hold. Returns it while something still holds it, None once it is gone.
 
         `uid`, `resource_version`: preconditions (Conflict). `propagation`: Background, Foreground or Orphan. Raises
         NotFound if it was gone already.
@@ -269,8 +268,8 @@ class Client(ReadingVerbs):
         if _decode(answer, _Kind, "DELETE").kind == "Status":
             return None
         last = Object.parse(kind, answer)
-        # Some kinds answer with the object although it is gone; one that stays is marked as being deleted and is held,
-        # by finalizers or by a grace period that runs (Pods).
+        # Some kinds answer with the object although it is gone. An object that stays has a deletionTimestamp and is
+        # held by finalizers or by a running grace period (Pods).
         return last if last.deleting and not is_gone(last) else None
 
     async def evict(
@@ -285,7 +284,7 @@ class Client(ReadingVerbs):
         """Evict a Pod (`kind` is a type for Pods): delete it unless a PodDisruptionBudget forbids (Unevictable).
 
         `uid` is a precondition (Conflict). `grace_seconds`: how long its containers may take to end; None: as its spec
-        says. The Pod is still there afterwards while they do. Raises NotFound if it was gone already.
+        says. The Pod exists until they have ended. Raises NotFound if it was gone already.
         """
         options: dict[str, Any] = {}
         if uid:
@@ -305,8 +304,8 @@ class Client(ReadingVerbs):
     ) -> TokenRequestStatus:
         """A new token for the ServiceAccount `name`, and when it expires.
 
-        `audiences`: who is to accept it; none: the API server. `seconds` (at least 600) is what is asked for; the
-        server may give another expiry. Raises NotFound if there is no such ServiceAccount.
+        `audiences`: the services that accept it; none: the API server. `seconds` (at least 600) is the requested
+        lifetime; the server may choose another. Raises NotFound if there is no such ServiceAccount.
         """
         body = {
             "apiVersion": "authentication.k8s.io/v1",
@@ -331,7 +330,7 @@ class Client(ReadingVerbs):
         accept: str = JSON,
         timeout: float | None = None,  # noqa: ASYNC109 - spans repetitions
     ) -> bytes:
-        """Any request, for what has no verb here: `/version`, `/metrics`, other subresources. Returns the answer.
+        """Send any request that has no verb here: `/version`, `/metrics`, other subresources. Returns the answer.
 
         `body` is encoded as JSON unless it is bytes. Whatever is not GET, HEAD or OPTIONS counts as a write.
         """

@@ -1,13 +1,13 @@
-"""A pool of connections that are reset when they are given up, and of which none outlives the pool.
+"""A connection pool that resets abandoned connections, and closes all of them when it is closed.
 
-aiohttp and asyncio are politer than a controller can afford:
+aiohttp and asyncio close connections too gently for a controller:
 
-* A TLS connection that is closed says goodbye, and waits 30 s for the server to do so too. Until then the kernel goes
-  on delivering what it holds: a write that its author takes for failed, because its time is over, would land as soon as
-  a stalled network heals, in the reign of another leader perhaps. aiohttp spares itself the goodbye only when the whole
-  pool is closed (https://github.com/aio-libs/aiohttp/pull/11148), and then forgets those that are saying it already.
-* A request that is cancelled in the turn of the event loop in which its handshake ends leaves a connection that says
-  goodbye in the same way. It belongs to nobody but the event loop: aiohttp never hears of it.
+* A closed TLS connection sends close_notify and waits 30 s for the server's. Until then the kernel goes on delivering
+  its buffer: a write that timed out, and so counts as failed, would reach the server when a stalled network recovers,
+  perhaps while another process leads. aiohttp skips close_notify only when the whole pool is closed
+  (https://github.com/aio-libs/aiohttp/pull/11148), and then forgets the connections that are closing already.
+* A request that is cancelled in the turn of the event loop in which its handshake ends leaves a connection that closes
+  in the same way. Only the event loop holds it: aiohttp does not know it.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ from aiohttp.tracing import Trace
 
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 _TURNS = 20
-"""Of the event loop, until it has closed a socket that was shut down: it needs about five, and never waits for anybody
-but the kernel."""
+"""Turns of the event loop until a socket that was shut down is closed: it needs about five, and waits only for the
+kernel."""
 
 
 class Connections(aiohttp.TCPConnector):
@@ -53,8 +53,8 @@ class Connections(aiohttp.TCPConnector):
     def reset_given_up(self) -> None:
         """Reset the connections that aiohttp has closed, in the next turn of the event loop.
 
-        Nothing more of what was written to them leaves this machine then.
-        To be called when a request has failed or was cancelled, and when a stream was left before its end.
+        After that, no more of their buffered data leaves this machine.
+        Call it when a request has failed or was cancelled, and when a stream was left before its end.
         """
         for transport in list(self._used):
             if transport.is_closing():
@@ -62,7 +62,7 @@ class Connections(aiohttp.TCPConnector):
                 transport.abort()
 
     async def close(self, *, abort_ssl: bool = False) -> None:
-        """Reset all connections, those in the making included, and return when their sockets are closed."""
+        """Reset all connections, also those being opened, and return when their sockets are closed."""
         for transport in list(self._used):
             transport.abort()
         await super().close(abort_ssl=True)
@@ -71,18 +71,18 @@ class Connections(aiohttp.TCPConnector):
             if not left:
                 return
             for one in left:
-                # To asyncio this is the end of the stream, upon which it closes the socket in whatever state it is. To
-                # close it here would leave asyncio with a number of a file that may be another one soon.
+                # asyncio sees the end of the stream and closes the socket. Closing it here would leave asyncio with a
+                # file descriptor that may soon belong to another file.
                 with suppress(OSError):
                     one.shutdown(socket.SHUT_RDWR)
             await asyncio.sleep(0)
 
 
 def _socket(made: WeakSet[socket.socket], address: AddrInfoType) -> socket.socket:
-    """A socket that does not go on delivering what was given up.
+    """A socket whose buffered data is dropped when it is closed.
 
-    A write must not land when its time is over: somebody else may be the leader by then. By default the kernel keeps
-    sending what a closed socket still holds, for minutes, as soon as a broken network heals.
+    A write must not reach the server after its time-out: another process may lead by then. By default the kernel keeps
+    sending the buffer of a closed socket for minutes, as soon as a broken network recovers.
     """
     one = socket.socket(address[0], address[1], address[2])
     one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)

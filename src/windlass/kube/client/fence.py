@@ -1,10 +1,10 @@
-"""What stands between a client and the API server and lets a write through, or not: leadership."""
+"""The interface of a fence: it refuses writes while this process may not be the leader."""
 
 from typing import Protocol
 
 
 class Fence(Protocol):
-    """Stands before each write. `windlass.kube.process.lease.Election` is one."""
+    """Checked before each write. `windlass.kube.process.lease.Election` is one."""
 
     @property
     def longest_write(self) -> float:

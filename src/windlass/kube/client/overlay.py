@@ -1,24 +1,24 @@
-"""What we have written and the watch has not shown yet.
+"""Keeps our own writes until the watch has shown them.
 
-The answer to a write is known here before the watch tells of it. Who decides on the watch alone decides twice: it
+The answer to a write arrives before its watch event. A controller that relies on the watch alone decides twice: it
 creates a second object because it does not see its first. So answers are laid over the stream until the stream has
-passed them. Doing that naively loses data in three ways, and each has its rule here:
+passed them. A naive overlay has four traps, and each has its rule here:
 
 | trap | rule |
 |---|---|
 | an answer that arrives late covers something newer | an answer that the stream has passed is ignored |
-| a late answer brings a deleted object back | a tombstone swallows all answers about its uid, and hides what is older |
-| a list begun before the write erases it | an entry goes only when the *version* of the stream passes it |
-| an object taken for deleted is there all the same | a list or a look begun after the tombstone was laid lifts it |
+| a late answer brings a deleted object back | a tombstone drops all answers about its uid, and hides older objects |
+| a list begun before the write erases it | an entry is removed only when the *version* of the stream passes it |
+| an object taken for deleted still exists | a list or a live read begun after the tombstone was set removes it |
 
-An object whose last finalizer we removed is gone although the server answers with an object, and under the version of
-the state before, which the stream may have passed already. Such an answer is a tombstone too.
+When we remove the last finalizer of an object, it is gone, although the server answers with the object. The answer has
+the version before the removal, which the stream may have passed already. Such an answer becomes a tombstone too.
 
-There is at most one entry per key, the newest. It remembers its uid, so an object recreated under the same name
-(another uid, a later version) replaces the tombstone of its predecessor, and only then.
+There is at most one entry per key, the newest. It has a uid, so only an object recreated under the same name (another
+uid, a later version) replaces the tombstone of its predecessor.
 
 Resource versions are compared as integers, which Kubernetes promises since 1.35 and etcd has always given. Where they
-are not integers (an aggregated API server may do as it likes) nothing is laid over: the stream alone counts.
+are not integers (an aggregated API server may choose another form) nothing is laid over: only the stream counts.
 
     overlay = Overlay[Machine]()
     overlay.wrote(answer, position=store.position)
@@ -36,15 +36,15 @@ from windlass.kube.object import NamespacedName, Object
 
 
 def ordinal(resource_version: str) -> int | None:
-    """The place of a resource version in the order of writes, or None if it is opaque."""
+    """A resource version as an integer that orders writes, or None if it is opaque."""
     return int(resource_version) if resource_version.isascii() and resource_version.isdigit() else None
 
 
 def is_gone(answer: Object[K]) -> bool:
-    """The server answered with this object and removed it: it was to be deleted, and nothing holds it any more.
+    """The server answered with this object and removed it: it was being deleted, and nothing holds it any more.
 
-    A grace period that still runs (Pods) holds it too, and so do finalizers elsewhere than in metadata (Namespaces);
-    of those the server does not say that the grace period is 0.
+    A running grace period (Pods) still holds it, and so do finalizers outside metadata (Namespaces); the server does
+    not report a grace period of 0 for those.
     """
     if not answer.deleting:
         return False
@@ -64,7 +64,7 @@ class Written(Struct, Generic[K], frozen=True):
 
 
 class Tombstone(Struct, frozen=True):
-    """The object `uid` is gone for good. `version` is the last one known of it: it was deleted later than that."""
+    """The object `uid` is gone for good. `version` is its last known one: it was deleted later than that."""
 
     uid: str
     version: int
@@ -73,8 +73,8 @@ class Tombstone(Struct, frozen=True):
 class Overlay(Generic[K]):
     """Entries per key, each until the stream has passed it.
 
-    `position` in the methods is how far the stream has come (None: nothing seen yet, or opaque), `streamed` what it
-    shows for the key. Methods that return bool say whether the entry of the key changed.
+    In the methods, `position` is the version that the stream has reached (None: none yet, or opaque), and `streamed` is
+    the stream's object for the key. Methods that return bool say whether the entry of the key changed.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Overlay(Generic[K]):
         return iter(self._entries)
 
     def view(self, key: NamespacedName, streamed: Object[K] | None) -> Object[K] | None:
-        """What there is under `key`, own writes included."""
+        """The object under `key`, own writes included."""
         entry = self._entries.get(key)
         if entry is None:
             return streamed
@@ -129,7 +129,7 @@ class Overlay(Generic[K]):
         return True
 
     def settle(self, key: NamespacedName, streamed: Object[K] | None, position: int | None) -> bool:
-        """Let the entry of `key` go if the stream has passed it."""
+        """Remove the entry of `key` if the stream has passed it."""
         entry = self._entries.get(key)
         if entry is None or position is None or position < entry.version:
             return False
@@ -139,9 +139,9 @@ class Overlay(Generic[K]):
         return True
 
     def passed(self, position: int, streamed: Callable[[NamespacedName], Object[K] | None]) -> list[NamespacedName]:
-        """Let go what a stream at `position` has passed; the keys of the entries that went.
+        """Remove the entries that a stream at `position` has passed; returns their keys.
 
-        A tombstone whose object the stream still shows stays, until `settle` hears of the deletion.
+        A tombstone stays while the stream shows its object, until `settle` is called for the deletion.
         """
         gone: list[NamespacedName] = []
         while self._due and self._due[0][0] <= position:
@@ -151,25 +151,25 @@ class Overlay(Generic[K]):
         return gone
 
     def tombstones(self) -> dict[NamespacedName, Tombstone]:
-        """Those that lie now; for `lift`, once the server has answered a question that is asked from now on."""
+        """The present tombstones, to pass to `lift` after a list or a live read that begins from now on."""
         return {key: entry for key, entry in self._entries.items() if isinstance(entry, Tombstone)}
 
     def tombstone(self, key: NamespacedName) -> Tombstone | None:
-        """The one of `key`, if there is one now."""
+        """The tombstone of `key`, if there is one now."""
         entry = self._entries.get(key)
         return entry if isinstance(entry, Tombstone) else None
 
     def lift(self, key: NamespacedName, tombstone: Tombstone | None, shown: Object[K] | None) -> bool:
-        """`shown` is what the server answered to a question that was asked when `tombstone` lay already.
+        """Remove `tombstone` if `shown`, read from the server after the tombstone was set, has its uid.
 
-        The server answers such questions with what is there, so the object was never gone.
+        Such a read shows only existing objects, so the object was never gone.
         """
         if tombstone is None or shown is None or shown.uid != tombstone.uid or is_gone(shown):
             return False
         return self._entries.get(key) is tombstone and self.drop(key)
 
     def drop(self, key: NamespacedName) -> bool:
-        """Forget the entry of `key`, whatever it is."""
+        """Remove the entry of `key`, whatever it is."""
         return self._entries.pop(key, None) is not None
 
     def clear(self) -> None:
@@ -182,7 +182,7 @@ class Overlay(Generic[K]):
 
     @staticmethod
     def _buries(tombstone: Tombstone, streamed: Object[K]) -> bool:
-        """The stream shows the dead object itself, or a predecessor of it under the same name."""
+        """The stream shows the deleted object itself, or a predecessor of it under the same name."""
         if streamed.uid == tombstone.uid:
             return True
         version = ordinal(streamed.resource_version)

@@ -1,8 +1,7 @@
-"""URL paths and queries of requests, from kinds, names and selectors that may be anything.
+"""Builds URL paths and queries from kinds, and from names and selectors that are not trusted.
 
-Names come out of other people's objects. One that is no single path segment would turn a request for an object into a
-request for something else (an empty name: for the whole collection), so it is refused before it is sent, with the
-answer an API server would give.
+Names come from objects of other people. A name that is not a single path segment would request something else (an
+empty name: the whole collection), so it is refused before it is sent, with the answer an API server would give.
 """
 
 import re
@@ -58,7 +57,7 @@ def _segment(text: str, resource: Resource, field: str) -> str:
 
 
 def text(value: str) -> str:
-    """A value as it stands in a query."""
+    """A value, encoded for a query."""
     return value if _PLAIN(value) else quote(value, safe="")
 
 

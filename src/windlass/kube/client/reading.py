@@ -1,4 +1,4 @@
-"""Reading objects of any kind: get, list, pages, watch. The half of the client that changes nothing.
+"""The reading verbs of the client: get, list, pages and watch, for objects of any kind.
 
     async with Client(config.load()) as client:
         machine = await client.get(Machine, "worker-0", namespace="openshift-cluster-api")
@@ -32,18 +32,18 @@ from windlass.kube.verbs import Listed
 PAGE_SIZE = 500
 """Objects in a page, as kubectl and client-go ask for."""
 RESTARTS = 3
-"""How often a list is begun again because it took longer than the server keeps its snapshot (5 min by default)."""
+"""How often a list is restarted because it took longer than the server keeps its snapshot (5 min by default)."""
 INACTIVITY = 75.0
 """Seconds of silence after which a watch with bookmarks is doubted: most servers send one about each minute."""
 _AT_ONCE = 100
-"""Objects taken in before other tasks get a turn: about 1.5 ms."""
+"""Objects parsed before other tasks get a turn: about 1.5 ms."""
 
 METADATA = f"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
 METADATA_LIST = f"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
 
 
 class Page(Struct, Generic[K], frozen=True):
-    """A part of a list. `first`: it starts the list, or starts it anew: forget the pages before it.
+    """A part of a list. `first`: it starts or restarts the list, so forget the pages before it.
 
     `resource_version` is the same in all pages of one list; a watch can go on from it. `remaining`: about how many
     objects follow, None if the server does not say.
@@ -70,7 +70,7 @@ _LIST = msgspec.json.Decoder(_List)
 
 
 class ReadingVerbs:
-    """The reading verbs over a transport. `accept`, `accept_list`: in which form objects and lists are asked for."""
+    """The reading verbs over a transport. `accept`, `accept_list`: the media types for objects and for lists."""
 
     def __init__(self, transport: Transport, *, accept: str = JSON, accept_list: str = JSON) -> None:
         self.transport = transport
@@ -111,8 +111,8 @@ class ReadingVerbs:
     ) -> AsyncGenerator[Page[K], None]:
         """All objects, as of one moment, page by page.
 
-        If the server forgets that moment while we read (410), the list begins anew, with a page that says `first`;
-        after three times the Gone is raised. An object whose metadata cannot be read is a DecodeError, or is passed to
+        If the server drops that snapshot while we read (410), the list restarts with a page that has `first`; after
+        three restarts Gone is raised. An object whose metadata cannot be read raises DecodeError, or is passed to
         `on_unreadable` and left out.
         """
         more, begun = "", 0
@@ -161,9 +161,9 @@ class ReadingVerbs:
         """Changes after `resource_version` as they happen, until the server ends the stream after `timeout_seconds`.
 
         `send_initial_events`: first everything that exists, as ADDED, then a bookmark that `ends_initial_events`
-        (WatchList; Invalid or BadRequest from servers without it). `inactivity`: after so many seconds without a word
-        the watch is Silent, an error. That proves nothing without bookmarks, and little with them: there is none for a
-        kind of which nothing is new since `resource_version`. `on_open` is called when the server has agreed to watch.
+        (WatchList; Invalid or BadRequest from servers without it). `inactivity`: after so many silent seconds the watch
+        raises Silent. Silence proves nothing without bookmarks, and little with them: the server sends none for a kind
+        that has not changed since `resource_version`. `on_open` is called when the server has accepted the watch.
 
         Raises Gone when `resource_version` is too old, at the start or later: list again. Leave it early only inside
         `contextlib.aclosing(...)`, which returns its connection at once.

@@ -1,9 +1,9 @@
-"""An HTTP answer that is not 2xx, read as the error it stands for, whoever wrote it.
+"""Turns an HTTP answer that is not 2xx into an error, also when a proxy wrote it.
 
 An API server refuses with a `metav1.Status`. Some of its filters, and every proxy and load balancer in front of it,
-write text or HTML instead. Such an answer keeps its code, but only a Status (or the API server's own words for a path
-that it does not serve) may say "not found", "conflict" or "gone": deciding that an object is absent because a load
-balancer was being reconfigured would delete its mirror.
+write text or HTML instead. Such an answer keeps its code, but only a Status (or the API server's own text for a path
+that it does not serve) may mean "not found", "conflict" or "gone". Otherwise a 404 from a load balancer that is being
+reconfigured would look like an absent object, and its mirror would be deleted.
 """
 
 from collections.abc import Mapping

@@ -1,21 +1,19 @@
-"""Which failed requests are sent once more inside the client, and when.
+"""Decides which failed requests the client sends again, and when.
 
-Repeating is the business of whoever knows whether it is safe. The client only knows a request, so it repeats only what
-cannot do harm, a few times, within the deadline that the caller gave; everything else is the caller's decision, who
-gets an error of `windlass.kube.errors` that says what it may do.
+The client does not know whether it is safe to repeat a write. It repeats only harmless requests, a few times, within
+the caller's deadline. Everything else is the caller's decision, by the error that it gets (`windlass.kube.errors`).
 
 | what happened | a read | a write |
 |---|---|---|
-| 429: throttled, never executed | again after Retry-After or `backoff` | the same |
+| 429: throttled, never executed | retry after Retry-After or `backoff` | the same |
 | 429 to an eviction: a PodDisruptionBudget forbids it | | `Unevictable` |
-| 503, or another 5xx with Retry-After | again after Retry-After or `backoff` | `Busy`: it may have been executed |
+| 503, or another 5xx with Retry-After | retry after Retry-After or `backoff` | `Busy`: it may have been executed |
 | other 5xx | `Busy` | `Busy` |
-| a pooled connection turned out to be closed | again at once, once | `OutcomeUnknown` |
+| a pooled connection turned out to be closed | retry at once, once | `OutcomeUnknown` |
 | no connection could be made | `TransportError` | `TransportError`: it was never sent |
 | no answer before the deadline, or half of one | `TransportError` | `OutcomeUnknown` |
 
-(401 is not about repeating: the client asks its credential source for a new credential and sends once more if there is
-one.)
+(401 has its own rule: the client asks its credential source for a new credential and sends once more if there is one.)
 
     from windlass.kube.client import Client
     from windlass.kube.client.retry import RetryPolicy
@@ -23,7 +21,7 @@ one.)
     Client(cluster, retry=RetryPolicy(attempts=1))          # never repeat
 
 Source for 429: API Priority and Fairness rejects before a request is dispatched; other 429 (etcd full) are
-refusals too. Nothing of the kind is promised for 503 and 504.
+refusals too. A 503 or 504 gives no such promise.
 """
 
 from random import Random
@@ -48,7 +46,7 @@ class RetryPolicy(Struct, frozen=True):
     spread: float = 0.5
 
     def wait(self, error: ApiError, *, attempt: int, is_write: bool, random: Random) -> float | None:
-        """Seconds to wait before sending again what failed with `error` at the `attempt`-th time; None: do not."""
+        """Seconds to wait before the next attempt, after the `attempt`-th failed with `error`; None: do not retry."""
         if attempt >= self.attempts or not self._harmless(error, is_write=is_write):
             return None
         if error.retry_after is None:

@@ -1,26 +1,26 @@
-"""HTTP to one API server: connections, credentials, deadlines, errors. Knows nothing of kinds.
+"""HTTP to one API server: connections, credentials, deadlines, errors. It does not know kinds.
 
-`Client` speaks through this; use it by itself for what is no Kubernetes object (`/readyz`, `/version`, `/openapi/v3`):
+`Client` uses it; use it directly for paths that are no Kubernetes objects (`/readyz`, `/version`, `/openapi/v3`):
 
     async with Transport(config.load()) as transport:
         print(await transport.exchange("GET", "/readyz?verbose"))
 
-What it promises:
+Its guarantees:
 
-* Every answer that is not 2xx becomes the leaf of `ApiError` its Status stands for, also when a proxy or load balancer
-  in between wrote it as HTML.
-* No answer to a read is a `TransportError`. No answer to a write is an `OutcomeUnknown`, unless it certainly was never
-  sent, which is a `TransportError`.
-* `timeout` bounds a request with all its repetitions (`windlass.kube.client.retry` says what is repeated). When it is
-  over the connection is reset, and nothing more of the request leaves this machine
-  (`windlass.kube.client.connections`). A server that was suspended with the request in its hands may still carry it
-  out: against that only preconditions help.
+* Every answer that is not 2xx becomes the matching leaf of `ApiError`, also when a proxy or load balancer wrote it as
+  HTML.
+* A read without an answer raises `TransportError`. A write without an answer raises `OutcomeUnknown`, or
+  `TransportError` if it certainly was never sent.
+* `timeout` bounds a request with all its retries (`windlass.kube.client.retry`). After it the connection is reset, and
+  nothing more of the request leaves this machine (`windlass.kube.client.connections`). A server that was suspended
+  after it received the request may still carry it out: only preconditions protect against that.
 * `fence.gate` is called immediately before each attempt of a write with the seconds it may take, and may raise
-  `Fenced`. No write takes longer than `fence.longest_write`, whatever time-out was asked for.
-* A stream has a connection of its own for as long as it lasts, so requests never wait for streams to end. `connections`
-  requests may be under way at a time; more wait for their turn.
-* `observer` is told of each attempt: method, kind (plural.group, or "" when unknown), code ("200", "<error>"), seconds.
-* `warned` is told what the API server warns of, for each answer anew (`windlass.kube.client.warnings`).
+  `Fenced`. No write takes longer than `fence.longest_write`, whatever its time-out.
+* Each stream has its own connection, so requests never wait for streams to end. At most `connections` requests are
+  under way at a time; more wait for their turn.
+* `observer` is called for each attempt: method, kind (plural.group, or "" when unknown), code ("200", "<error>"),
+  seconds.
+* `warned` is called with each warning of each answer (`windlass.kube.client.warnings`).
 
 It never logs and never puts a credential into an error.
 """
@@ -58,8 +58,8 @@ Observer = Callable[[str, str, str, float], None]
 CONNECT_SECONDS = 10.0
 """For a free connection or a new one, TLS included; never more than half of a request's time."""
 KEEPALIVE_SECONDS = 50.0
-"""How long an idle connection is kept: less than the 90 s after which an API server closes it, and than the 60 s that
-load balancers like to allow, so that a write rarely meets a connection that is just being closed."""
+"""How long an idle connection is kept: less than the 90 s of an API server and the usual 60 s of load balancers, so
+that a write rarely meets a connection that is just being closed."""
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _NO_ANSWER = "<error>"
@@ -70,7 +70,7 @@ class _Severed(Exception):
 
 
 class _Ask(Struct, frozen=True):
-    """One request, as all its attempts share it."""
+    """One request, shared by all its attempts."""
 
     method: str
     path: str
@@ -133,7 +133,7 @@ class Transport:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections, for good: whoever goes on asking is told so."""
+        """Close all connections for good: later requests raise RuntimeError."""
         self._closed = True
         sessions = list(self._sessions.values())
         self._sessions.clear()
@@ -166,9 +166,9 @@ class Transport:
     async def stream(
         self, path: str, *, accept: str = JSON, kind: str = "", inactivity: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a GET whose answer has no end, and read it in pieces of whatever size they arrive in.
+        """Open a GET whose answer has no end, and read it in pieces as they arrive.
 
-        An answer that breaks off is a TransportError; `inactivity` seconds without a piece of it are Silent.
+        An answer that breaks off raises TransportError; `inactivity` seconds without a piece raise Silent.
         """
         ask = _Ask("GET", path, None, accept, "", kind, endless=True)
         limits = aiohttp.ClientTimeout(
@@ -187,9 +187,7 @@ class Transport:
             self._reset_given_up()
 
     async def _persist(self, ask: _Ask, once: Callable[[_Ask, float], Awaitable[R]], limit: float) -> R:
-        """Try `once`, and again as far as `windlass.kube.client.retry` allows. `limit` does not count getting
-        credentials.
-        """
+        """Try `once`, and retry as `windlass.kube.client.retry` allows. `limit` excludes getting credentials."""
         credential = await self._authenticate()
         end = time.monotonic() + limit
         left = limit
@@ -241,7 +239,7 @@ class Transport:
         began = time.monotonic()
         code = _NO_ANSWER
         try:
-            # The stream itself has no total time, but its beginning must come in the time of any other request.
+            # The stream itself has no total time-out, but its beginning has that of any other request.
             async with asyncio.timeout(self.timeout):
                 response = await self._send(ask, limits)
                 code = str(response.status)
@@ -269,7 +267,7 @@ class Transport:
         session = self._sessions.get(ask.endless)
         if session is None:
             if self._closed:
-                # A defect of the caller, and no KubeError: those are tried again.
+                # A bug of the caller, and no KubeError: those are tried again.
                 raise RuntimeError(f"{self._named(ask)}: this transport was closed before: open another one")
             session = self._sessions[ask.endless] = self._connect(limit=0 if ask.endless else self._connections)
         response = await session.request(
@@ -313,7 +311,7 @@ class Transport:
         return headers
 
     async def _authenticate(self) -> Credential:
-        """Take on the current credential. A new certificate or CA means new connections: they are pooled by both."""
+        """Use the current credential. A new certificate or CA needs new connections: they are pooled by both."""
         credential = await self.config.credentials.current()
         before = self._credential
         if credential is not before:
@@ -378,14 +376,14 @@ _UNSENT = (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError, aiohttp.C
 
 
 def _limits(seconds: float) -> aiohttp.ClientTimeout:
-    # Above a threshold aiohttp rounds deadlines up to whole seconds; the gate counts on them being exact. Waiting for a
-    # connection is bounded apart, because a request that ran out of time there was certainly not sent.
+    # Above a threshold aiohttp rounds deadlines up to whole seconds; the gate needs them exact. Waiting for a free
+    # connection has its own limit, because a request that timed out there was certainly not sent.
     return aiohttp.ClientTimeout(total=seconds, connect=min(CONNECT_SECONDS, seconds / 2), ceil_threshold=math.inf)
 
 
 async def _tell_severed(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
     # aiohttp silently repeats GET, PUT and DELETE after these errors. A DELETE that was carried out would be sent
-    # again, past the gate, and be answered with NotFound. An error of our own keeps the decision here.
+    # again, past the gate, and get NotFound. With an error of our own, this transport decides.
     try:
         return await handler(request)
     except _UNSENT:

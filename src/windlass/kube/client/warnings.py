@@ -1,8 +1,8 @@
-"""What an API server warns of in its answers: deprecated APIs, admission policies that warn, fields it ignores.
+"""Reads the warnings in an API server's answers: deprecated APIs, admission policies that warn, ignored fields.
 
-They come in `Warning` headers (RFC 7234, section 5.5), one or several in a header, beside an answer that is as good as
-any. Only code 299 is an API server's; others are made by caches in between. The same text comes with each answer that
-it is true of, hence `once`.
+They come in `Warning` headers (RFC 7234, section 5.5), one or several in a header, of answers that are otherwise
+normal. An API server uses only code 299; the other codes come from caches in between. Each answer repeats the text,
+hence `once`.
 
 >>> list(texts(['299 - "widgets is deprecated", 110 - "Response is Stale"']))
 ['widgets is deprecated']
@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 Warned = Callable[[str], None]
-"""Is told the text of each warning, as often as it comes."""
+"""Called with the text of each warning, every time it comes."""
 
 _HEADER: Final = re.compile(r'(\d{3}) +[^ ",]+ +"((?:[^"\\]|\\.)*)"(?: +"[^"]*")?')
 _ESCAPED: Final = re.compile(r"\\(.)")
@@ -22,7 +22,7 @@ _MISCELLANEOUS_PERSISTENT: Final = "299"
 
 
 def texts(headers: Iterable[str]) -> Iterator[str]:
-    """The warnings in the values of `Warning` headers; what is malformed is passed over."""
+    """The warnings in the values of `Warning` headers; malformed ones are skipped."""
     for header in headers:
         for code, text in _HEADER.findall(header):
             if code == _MISCELLANEOUS_PERSISTENT:
@@ -30,7 +30,7 @@ def texts(headers: Iterable[str]) -> Iterator[str]:
 
 
 def once(tell: Warned, *, remembered: int = 1024) -> Warned:
-    """Passes on a text when it comes first; of many different ones, those `remembered` that came last are known.
+    """Passes on each text only the first time. It remembers the last `remembered` different texts.
 
     >>> tell = once(print)
     >>> for text in ("deprecated", "deprecated", "ignored"):

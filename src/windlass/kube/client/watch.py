@@ -1,15 +1,14 @@
-"""What a watch says, event by event, read from a stream of bytes that is cut wherever the network likes.
+"""Reads the events of a watch from a stream of bytes that arrives in arbitrary pieces.
 
 A watch line is one JSON document of any length: an object near the size limit and its managedFields make lines of
-more than a megabyte, so lines are put together here and not by an HTTP library with a limit of its own.
+more than a megabyte, so lines are assembled here and not by an HTTP library with a limit of its own.
 
     async with transport.stream(path, inactivity=75) as pieces:
         async for event in events(pieces, Machine, request=f"WATCH {path}"):
             print(event.type, event.object.name, event.object.resource_version)
 
-The stream ends normally when the server has had enough (its `timeoutSeconds`); go on from the last resource version.
-Every other end is an error: an ERROR event is the ApiError in it (410: `Gone`), an end in the middle of a line is a
-TransportError.
+The stream ends normally after the server's `timeoutSeconds`; continue from the last resource version. Every other end
+is an error: an ERROR event raises its ApiError (410: `Gone`), an end in the middle of a line raises TransportError.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -45,7 +44,7 @@ class Event(Struct, Generic[K], frozen=True):
 
     @property
     def ends_initial_events(self) -> bool:
-        """Whether this is the bookmark that says: all that existed at the start has been sent."""
+        """Whether this bookmark ends the initial events: all objects that existed at the start have been sent."""
         return self.type is EventType.BOOKMARK and self.object.metadata.annotations.get(INITIAL_EVENTS_END) == "true"
 
 
@@ -66,8 +65,8 @@ async def events(
 ) -> AsyncIterator[Event[K]]:
     """The events in `pieces`.
 
-    An object whose metadata cannot be read is a DecodeError, or is passed to `on_unreadable` and skipped. Event types
-    that are not known are skipped.
+    An object whose metadata cannot be read raises DecodeError, or is passed to `on_unreadable` and skipped. Unknown
+    event types are skipped.
     """
     async for line in _lines(pieces, request):
         try:
