@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,21 +43,22 @@ def obtain(
     parts: Sequence[Part] = CORE_PARTS,
     *,
     assets: str | os.PathLike[str] | None = None,
+    unneeded: Collection[str] = (),
     cache: Cache | None = None,
     report: Report = to_stderr,
 ) -> Assets:
     """The programs and CRDs of `parts`, built now if no source has them.
 
     `assets` is a folder that holds at least etcd and kube-apiserver; the default is KUBEBUILDER_ASSETS. Parts that it
-    lacks come from the cache. The first build takes about six minutes on two cores; it is reported line by line, and a
-    second process waits for the first instead of building too.
+    lacks come from the cache; nothing is built for those in `unneeded`. The first build takes about six minutes on two
+    cores; it is reported line by line, and a second process waits for the first instead of building too.
 
     Raises a BinariesError that names the remedy.
     """
     cache = cache or Cache()
     given = _given(assets)
     folders: dict[str, Path] = {}
-    wanting = [part for part in parts if not _satisfied(part, given)]
+    wanting = [part for part in parts if not _satisfied(part, {*given, *unneeded})]
     missing = []
     for part in wanting:
         folder = cache.find(part, Platform.here())
@@ -138,5 +139,5 @@ def _origin(assets: str | os.PathLike[str] | None) -> str:
     return "the assets folder" if assets else ASSETS_VARIABLE
 
 
-def _satisfied(part: Part, given: Mapping[str, Path]) -> bool:
+def _satisfied(part: Part, given: Collection[str]) -> bool:
     return not part.crds and bool(part.programs) and all(program.name in given for program in part.programs)

@@ -5,6 +5,7 @@
 | `facade` | `ControlPlane`, `PlaneAccess`: what tests use, for asyncio |
 | `pool` | planes by name, reused by one test module after the other |
 | `control_plane` | the life of a plane: start, stop, kill, compact |
+| `options` | what makes one plane different from another |
 | `access` | the use of a plane that another process owns: kubeconfigs, objects, CRDs |
 | `connection` | the address and tokens of a plane, as a value |
 | `commands` | the command lines |

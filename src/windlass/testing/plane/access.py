@@ -124,10 +124,17 @@ class BlockingAccess:
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": prefix}}
         rest = self.rest
         name: str = rest.request("POST", "/api/v1/namespaces", body)["metadata"]["name"]
+        if not self.connection.controller_manager:
+            self.create_default_service_account(name)
         account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
         if wait_for(lambda: found(rest, account), seconds=SETTLE_SECONDS) is None:
             raise PlaneError(f"namespace {name} got no ServiceAccount: is kube-controller-manager running?")
         return name
+
+    def create_default_service_account(self, namespace: str) -> None:
+        """What kube-controller-manager does in each namespace: without the account, no Pod can be created there."""
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+        self.rest.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", account)
 
     def delete_namespace(self, name: str) -> None:
         """Start the deletion of a namespace; kube-controller-manager empties it in the background."""

@@ -20,12 +20,14 @@ class Connection:
     """The address of a plane's API server, and its credentials.
 
     `tokens` maps user names to bearer tokens; `directory` holds `logs/`, `kubeconfigs/` and `pki/`.
+    `controller_manager` says whether kube-controller-manager runs.
     """
 
     url: str
     ca_file: Path
     tokens: Mapping[str, str]
     directory: Path
+    controller_manager: bool = True
 
     @property
     def logs(self) -> Path:
@@ -62,4 +64,5 @@ class Connection:
     def from_json(cls, text: str) -> "Connection":
         """The inverse of `to_json`."""
         content = json.loads(text)
-        return cls(content["url"], Path(content["ca_file"]), content["tokens"], Path(content["directory"]))
+        paths = {name: Path(content[name]) for name in ("ca_file", "directory")}
+        return cls(**(content | paths))

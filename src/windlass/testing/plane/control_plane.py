@@ -42,6 +42,9 @@ class BlockingControlPlane(BlockingAccess):
     """A control plane of our own, from `start` to `stop` or within a `with` block.
 
     cluster_api      also install the CRDs of Cluster API core and run its manager
+    controller_manager
+                     run kube-controller-manager. Without it nothing collects garbage, empties namespaces or fills
+                     aggregated ClusterRoles (`view`, `edit`, `admin`), and an assets folder need not hold it
     users            names and groups of users that get a token, beside `admin`; see `kubeconfig`
     apiserver_flags  appended to kube-apiserver's command line, for example `--feature-gates=...`
     core_flags       appended to that of the Cluster API core manager
@@ -55,6 +58,7 @@ class BlockingControlPlane(BlockingAccess):
         self,
         *,
         cluster_api: bool = False,
+        controller_manager: bool = True,
         users: Mapping[str, Sequence[str]] | None = None,
         apiserver_flags: Sequence[str] = (),
         core_flags: Sequence[str] = (),
@@ -65,6 +69,7 @@ class BlockingControlPlane(BlockingAccess):
     ) -> None:
         super().__init__(None)
         self._cluster_api = cluster_api
+        self._controller_manager = controller_manager
         self._users = {**(users or {}), **_SYSTEM_USERS}
         self._apiserver_flags = tuple(apiserver_flags)
         self._core_flags = tuple(core_flags)
@@ -92,7 +97,8 @@ class BlockingControlPlane(BlockingAccess):
         if self._processes is not None:
             raise PlaneError("the control plane is running already: make another ControlPlane for a second one")
         parts = [*CORE_PARTS, CLUSTER_API] if self._cluster_api else CORE_PARTS
-        assets = obtain(parts, assets=self._assets, report=self._report)
+        unneeded = () if self._controller_manager else (CONTROLLER_MANAGER,)
+        assets = obtain(parts, assets=self._assets, unneeded=unneeded, report=self._report)
         for attempt in range(1, _START_ATTEMPTS + 1):
             try:
                 return self._start(assets)
@@ -178,10 +184,17 @@ class BlockingControlPlane(BlockingAccess):
             self._write_apiserver_files(built, tokens)
             self._start_apiserver(built)
             self._connection = Connection(
-                f"https://127.0.0.1:{ports.apiserver}", built.ca_file, tokens, built.directory
+                f"https://127.0.0.1:{ports.apiserver}",
+                built.ca_file,
+                tokens,
+                built.directory,
+                controller_manager=self._controller_manager,
             )
             self._wait_until_api_ready(built)
-            self._start_controller_manager(built)
+            if self._controller_manager:
+                self._start_controller_manager(built)
+            else:
+                self._do_without_controller_manager()
             if self._cluster_api:
                 self._start_cluster_api(built)
         except BaseException as problem:
@@ -230,6 +243,13 @@ class BlockingControlPlane(BlockingAccess):
         # It reports healthy before its controllers work, so wait for an object that one of them creates.
         account, rest = "/api/v1/namespaces/default/serviceaccounts/default", self.rest
         self._wait_until_ready(CONTROLLER_MANAGER, lambda: found(rest, account) is not None, built)
+
+    def _do_without_controller_manager(self) -> None:
+        path, rest = "/api/v1/namespaces/default", self.rest
+        # The API server creates the namespace a moment after it is ready.
+        if wait_for(lambda: found(rest, path), seconds=START_SECONDS) is None:
+            raise StartFailed(f"{APISERVER} did not create the namespace `default` within {START_SECONDS:.0f} s")
+        self.create_default_service_account("default")
 
     def _start_cluster_api(self, built: Commands) -> None:
         self.install_foreign_crds(*commands.CLUSTER_API_GROUPS)

@@ -2,16 +2,16 @@
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from windlass.testing.binaries import Report, to_stderr
 from windlass.testing.plane.access import BlockingAccess, Document
 from windlass.testing.plane.audit import AuditLog
 from windlass.testing.plane.connection import ADMIN, Connection
 from windlass.testing.plane.control_plane import BlockingControlPlane
+from windlass.testing.plane.options import PlaneOptions
 
 
 class PlaneAccess:
@@ -90,40 +90,19 @@ class ControlPlane(PlaneAccess):
             await plane.apply_crds(Path("crds"))
             client = my_client(plane.kubeconfig())
 
-    cluster_api      also install the CRDs of Cluster API core and run its manager
-    users            names and groups of users that get a token, beside `admin`; see `kubeconfig`
-    apiserver_flags  appended to kube-apiserver's command line, for example `--feature-gates=...`
-    core_flags       appended to that of the Cluster API core manager
-    assets           a folder with etcd and kube-apiserver, instead of KUBEBUILDER_ASSETS or what we build
-    directory        where logs and kubeconfigs go, kept after the end; without it a temporary folder that is removed
-    keep             keep the temporary folder
-    report           takes the lines that tell of a first-time build
-
-    Code without an event loop uses `BlockingControlPlane`, which takes the same arguments.
+    `BlockingControlPlane` takes the same arguments, says what they mean, and is for code without an event loop.
     """
 
     def __init__(
         self,
         *,
-        cluster_api: bool = False,
-        users: Mapping[str, Sequence[str]] | None = None,
-        apiserver_flags: Sequence[str] = (),
-        core_flags: Sequence[str] = (),
         assets: str | os.PathLike[str] | None = None,
         directory: Path | None = None,
         keep: bool = False,
         report: Report = to_stderr,
+        **options: Unpack[PlaneOptions],
     ) -> None:
-        self._plane = BlockingControlPlane(
-            cluster_api=cluster_api,
-            users=users,
-            apiserver_flags=apiserver_flags,
-            core_flags=core_flags,
-            assets=assets,
-            directory=directory,
-            keep=keep,
-            report=report,
-        )
+        self._plane = BlockingControlPlane(assets=assets, directory=directory, keep=keep, report=report, **options)
         super().__init__(self._plane)
 
     @classmethod

@@ -4,13 +4,14 @@ A plane costs seven seconds of CPU to start with the CRDs of all sides, and some
 or write cluster-scoped objects cannot share it with concurrent tests, but they can reuse that of earlier tests.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from windlass.testing.plane.access import BlockingAccess
 from windlass.testing.plane.control_plane import BlockingControlPlane
 from windlass.testing.plane.facade import ControlPlane
+from windlass.testing.plane.options import PlaneOptions
 
 _CONFIGURATION = (
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
@@ -34,26 +35,16 @@ class PlanePool:
         self,
         name: str,
         *,
-        cluster_api: bool = False,
-        users: Mapping[str, Sequence[str]] | None = None,
-        apiserver_flags: Sequence[str] = (),
-        core_flags: Sequence[str] = (),
         crds: Sequence[str] = (),
+        **options: Unpack[PlaneOptions],
     ) -> ControlPlane:
         """The plane of this name, running and cleared (see `clear`).
 
-        The arguments of the first call decide how it is made. Missing groups of `crds` (see `install_foreign_crds`) are
+        The options of the first call decide how it is made. Missing groups of `crds` (see `install_foreign_crds`) are
         added in each call.
         """
         if (plane := self._planes.get(name)) is None:
-            plane = BlockingControlPlane(
-                cluster_api=cluster_api,
-                users=users,
-                apiserver_flags=apiserver_flags,
-                core_flags=core_flags,
-                assets=self._assets,
-                keep=self._keep,
-            )
+            plane = BlockingControlPlane(assets=self._assets, keep=self._keep, **options)
             plane.start()
             self._planes[name] = plane
         else:

@@ -1,0 +1,17 @@
+"""The options that make one plane different from another, as keyword arguments or as a dictionary."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+
+class PlaneOptions(TypedDict, total=False):
+    """What `ControlPlane`, `BlockingControlPlane` and `PlanePool.plane` take.
+
+    `BlockingControlPlane` says what each means.
+    """
+
+    cluster_api: bool
+    controller_manager: bool
+    users: Mapping[str, Sequence[str]]
+    apiserver_flags: Sequence[str]
+    core_flags: Sequence[str]
