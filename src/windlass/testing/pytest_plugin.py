@@ -1,6 +1,7 @@
 """The pytest plugin: a control plane for the whole run, shared by all xdist workers, and others that are not shared.
 
-Turn it on with `-p windlass.testing`. The plane starts when the first test asks for it. Under pytest-xdist it belongs
+Installing `windlass[testing]` turns it on. Each hook and fixture imports what it needs, so that a run that uses none of
+them pays nothing. The plane starts when the first test asks for it. Under pytest-xdist it belongs
 to the controller process, so it is started once and outlives any worker; workers ask for it over a Unix socket.
 
 Tests that use one of these fixtures get the marker `plane`, so that `-m "not plane"` starts no plane.
@@ -8,21 +9,23 @@ Tests that use one of these fixtures get the marker `plane`, so that `-m "not pl
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from windlass.testing.plane.access import BlockingAccess
-from windlass.testing.plane.connection import Connection
-from windlass.testing.plane.control_plane import BlockingControlPlane
-from windlass.testing.plane.facade import ControlPlane, PlaneAccess
-from windlass.testing.plane.pool import PlanePool
-from windlass.testing.plane.sharing import SharedPlane, ask
+if TYPE_CHECKING:
+    from windlass.testing.plane.connection import Connection
+    from windlass.testing.plane.control_plane import BlockingControlPlane
+    from windlass.testing.plane.facade import ControlPlane, PlaneAccess
+    from windlass.testing.plane.options import PlaneOptions
+    from windlass.testing.plane.pool import PlanePool
+    from windlass.testing.plane.sharing import SharedPlane
 
 _ADDRESS = "windlass_plane_address"
 _FIXTURES = {"windlass_plane", "windlass_planes", "windlass_fresh_plane"}
 """Those that others build on."""
-_shared = pytest.StashKey[SharedPlane]()
-_pool = pytest.StashKey[PlanePool]()
+_shared = pytest.StashKey["SharedPlane"]()
+_pool = pytest.StashKey["PlanePool"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,15 +45,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "plane: needs a real control plane (etcd, kube-apiserver)")
-    config.stash[_pool] = PlanePool(assets=config.getoption("windlass_assets"), keep=config.getoption("windlass_keep"))
-    if not _is_worker(config):
-        config.stash[_shared] = SharedPlane(_new_plane(config))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: object) -> None:
     """Tell a new xdist worker where to ask for the plane."""
-    node.workerinput[_ADDRESS] = node.config.stash[_shared].serve()  # type: ignore[attr-defined]
+    node.workerinput[_ADDRESS] = _shared_by(node.config).serve()  # type: ignore[attr-defined]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -72,22 +72,33 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session")
-def windlass_plane(request: pytest.FixtureRequest) -> PlaneAccess:
+def windlass_plane_options() -> "PlaneOptions":
+    """Options of `windlass_plane` and `windlass_fresh_plane`, see `PlaneOptions`; override it in your conftest.py."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def windlass_plane(request: pytest.FixtureRequest, windlass_plane_options: "PlaneOptions") -> "PlaneAccess":
     """The control plane of this test run. Do not kill it: others use it; take `windlass_fresh_plane` for that."""
+    from windlass.testing.plane.access import BlockingAccess
+    from windlass.testing.plane.facade import PlaneAccess
+    from windlass.testing.plane.sharing import ask
+
     config = request.config
     if _is_worker(config):
-        return PlaneAccess(BlockingAccess(ask(config.workerinput[_ADDRESS])))  # type: ignore[attr-defined]
-    return PlaneAccess(BlockingAccess(_start_aloud(config)))
+        address = config.workerinput[_ADDRESS]  # type: ignore[attr-defined]
+        return PlaneAccess(BlockingAccess(ask(address, windlass_plane_options)))
+    return PlaneAccess(BlockingAccess(_start_aloud(config, windlass_plane_options)))
 
 
 @pytest.fixture
-def windlass_kubeconfig(windlass_plane: PlaneAccess) -> Path:
+def windlass_kubeconfig(windlass_plane: "PlaneAccess") -> Path:
     """A kubeconfig file for the administrator of the shared plane."""
     return windlass_plane.kubeconfig()
 
 
 @pytest.fixture
-def windlass_namespace(windlass_plane: PlaneAccess) -> Iterator[str]:
+def windlass_namespace(windlass_plane: "PlaneAccess") -> Iterator[str]:
     """The name of a new, empty namespace on the shared plane; its deletion is started after the test."""
     name = windlass_plane.blocking.create_namespace()
     yield name
@@ -95,20 +106,24 @@ def windlass_namespace(windlass_plane: PlaneAccess) -> Iterator[str]:
 
 
 @pytest.fixture
-def windlass_fresh_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
+def windlass_fresh_plane(
+    request: pytest.FixtureRequest, windlass_plane_options: "PlaneOptions"
+) -> "Iterator[ControlPlane]":
     """A control plane for one test alone, which may kill and compact it. Costs about 4 s and 500 MB."""
-    with _new_plane(request.config) as plane:
+    from windlass.testing.plane.facade import ControlPlane
+
+    with _new_plane(request.config, windlass_plane_options) as plane:
         yield ControlPlane.around(plane)
 
 
 @pytest.fixture(scope="session")
-def windlass_planes(request: pytest.FixtureRequest) -> PlanePool:
+def windlass_planes(request: pytest.FixtureRequest) -> "PlanePool":
     """Planes by name, for this worker alone; they stop with it, or when they are told to."""
     return planes_of(request.config)
 
 
 @pytest.fixture(scope="module")
-def windlass_module_plane(windlass_planes: PlanePool) -> ControlPlane:
+def windlass_module_plane(windlass_planes: "PlanePool") -> "ControlPlane":
     """A control plane for the tests of one module, which may write cluster-scoped objects, kill it and compact it.
 
     Modules that run in the same worker have it one after the other: what they leave in namespaces and their CRDs stay,
@@ -117,23 +132,41 @@ def windlass_module_plane(windlass_planes: PlanePool) -> ControlPlane:
     return windlass_planes.plane("module")
 
 
-def planes_of(config: pytest.Config) -> PlanePool:
+def planes_of(config: pytest.Config) -> "PlanePool":
     """What `windlass_planes` is, for hooks: a suite that knows that a plane is not needed any more may stop it."""
+    if _pool not in config.stash:
+        from windlass.testing.plane.pool import PlanePool
+
+        config.stash[_pool] = PlanePool(
+            assets=config.getoption("windlass_assets"), keep=config.getoption("windlass_keep")
+        )
     return config.stash[_pool]
+
+
+def _shared_by(config: pytest.Config) -> "SharedPlane":
+    if _shared not in config.stash:
+        from windlass.testing.plane.sharing import SharedPlane
+
+        config.stash[_shared] = SharedPlane(lambda options: _new_plane(config, options))
+    return config.stash[_shared]
 
 
 def _is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
-def _new_plane(config: pytest.Config) -> BlockingControlPlane:
-    return BlockingControlPlane(assets=config.getoption("windlass_assets"), keep=config.getoption("windlass_keep"))
+def _new_plane(config: pytest.Config, options: "PlaneOptions") -> "BlockingControlPlane":
+    from windlass.testing.plane.control_plane import BlockingControlPlane
+
+    return BlockingControlPlane(
+        assets=config.getoption("windlass_assets"), keep=config.getoption("windlass_keep"), **options
+    )
 
 
-def _start_aloud(config: pytest.Config) -> Connection:
+def _start_aloud(config: pytest.Config, options: "PlaneOptions") -> "Connection":
     """Start the shared plane with output capture off: a first-time build talks for minutes."""
     capture = config.pluginmanager.getplugin("capturemanager")
     if capture is None:
-        return config.stash[_shared].start()
+        return _shared_by(config).start(options)
     with capture.global_and_fixture_disabled():
-        return config.stash[_shared].start()
+        return _shared_by(config).start(options)

@@ -31,6 +31,32 @@ def test_where(windlass_plane, windlass_namespace, windlass_kubeconfig, number):
     (HERE / f"seen-{number}").write_text(f"{windlass_plane.url} {os.getpid()} {windlass_namespace}")
     assert windlass_plane.url in windlass_kubeconfig.read_text()
 """
+OPTIONS = """
+import pytest
+
+@pytest.fixture(scope="session")
+def windlass_plane_options():
+    return {
+        "controller_manager": False,
+        "admission_plugins": ["AlwaysPullImages"],
+        "feature_gates": {"ComponentStatusz": True},
+        "apiserver_flags": ["--runtime-config=batch/v1=false"],
+    }
+"""
+CHOSEN = """
+def test_chosen(windlass_plane, windlass_namespace):
+    rest = windlass_plane.blocking.rest
+    assert "batch" not in [group["name"] for group in rest.request("GET", "/apis")["groups"]]
+    assert 'kubernetes_feature_enabled{name="ComponentStatusz",stage="BETA"} 1' in rest.text("GET", "/metrics") or (
+        'kubernetes_feature_enabled{name="ComponentStatusz",stage="ALPHA"} 1' in rest.text("GET", "/metrics")
+    )
+    container = {"name": "c", "image": "registry.example.com/x", "imagePullPolicy": "Never"}
+    metadata = {"name": "p", "namespace": windlass_namespace}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
+    [made] = windlass_plane.blocking.apply(pod)
+    assert made["spec"]["containers"][0]["imagePullPolicy"] == "Always"
+    assert not (windlass_plane.logs / "kube-controller-manager.log").exists()
+"""
 FOR_EVER = """
 import time
 from pathlib import Path
@@ -93,6 +119,14 @@ def test_a_plane_that_cannot_start_is_an_error_that_says_why(project: Path, work
     output = output_of(pytest_in(project, "--windlass-assets", "/no/such/folder", *workers))
     assert "2 errors" in output, output
     assert "/no/such/folder is not a folder: name one that holds etcd and kube-apiserver" in output
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "with a worker"])
+def test_a_project_chooses_the_options_of_its_plane(project: Path, workers: list[str]) -> None:
+    (project / "conftest.py").write_text(OPTIONS)
+    (project / "test_greeter.py").write_text(CHOSEN)
+    output = output_of(pytest_in(project, *workers))
+    assert "1 passed" in output, output
 
 
 def test_logs_are_kept_when_asked_for_and_the_summary_says_where(project: Path) -> None:

@@ -5,8 +5,8 @@ private key also signs service account tokens and serves the webhook port of Clu
 key for everything is acceptable on loopback, for some minutes.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from windlass.testing.binaries import Assets
@@ -15,6 +15,8 @@ ETCD = "etcd"
 APISERVER = "kube-apiserver"
 CONTROLLER_MANAGER = "kube-controller-manager"
 CLUSTER_API_CORE = "cluster-api-core"
+
+OPENSHIFT_ADMISSION = "OwnerReferencesPermissionEnforcement"
 
 CONTROLLERS = (
     "garbage-collector-controller",
@@ -59,6 +61,7 @@ class Commands:
     ports: Ports
     directory: Path
     data: Path
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def pki(self) -> Path:
@@ -95,7 +98,9 @@ class Commands:
             "--log-level=warn",
         ]
 
-    def apiserver(self, *, token_file: Path, audit_policy: Path, flags: Sequence[str]) -> list[str | Path]:
+    def apiserver(
+        self, *, token_file: Path, audit_policy: Path, admission_plugins: Sequence[str], flags: Sequence[str]
+    ) -> list[str | Path]:
         """kube-apiserver with RBAC and the admission plugin that OpenShift adds; `flags` come last and so win."""
         return [
             *_LESS_GARBAGE_COLLECTION,
@@ -108,7 +113,7 @@ class Commands:
             "--endpoint-reconciler-type=none",
             f"--cert-dir={self.pki}",
             "--authorization-mode=RBAC",
-            "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+            f"--enable-admission-plugins={','.join([OPENSHIFT_ADMISSION, *admission_plugins])}",
             f"--token-auth-file={token_file}",
             f"--service-account-key-file={self.ca_file}",
             f"--service-account-signing-key-file={self.key_file}",
@@ -118,6 +123,7 @@ class Commands:
             f"--audit-log-path={self.directory / 'logs' / 'audit.log'}",
             # In MB. At the default of 100 it would be rotated away under a reader.
             "--audit-log-maxsize=4096",
+            *self._gates(),
             *flags,
         ]
 
@@ -136,7 +142,12 @@ class Commands:
             f"--secure-port={self.ports.controller_manager}",
             f"--cert-dir={self.pki / 'controller-manager'}",
             f"--controllers={','.join(CONTROLLERS)}",
+            *self._gates(),
         ]
+
+    def _gates(self) -> list[str]:
+        gates = ",".join(f"{name}={'true' if on else 'false'}" for name, on in self.feature_gates.items())
+        return [f"--feature-gates={gates}"] if gates else []
 
     def cluster_api_core(
         self, *, kubeconfig: Path, webhook_certificates: Path, flags: Sequence[str]

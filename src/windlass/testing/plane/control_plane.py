@@ -45,8 +45,11 @@ class BlockingControlPlane(BlockingAccess):
     controller_manager
                      run kube-controller-manager. Without it nothing collects garbage, empties namespaces or fills
                      aggregated ClusterRoles (`view`, `edit`, `admin`), and an assets folder need not hold it
+    admission_plugins
+                     admission plugins to enable beside the API server's defaults
+    feature_gates    switched on or off in kube-apiserver and kube-controller-manager
     users            names and groups of users that get a token, beside `admin`; see `kubeconfig`
-    apiserver_flags  appended to kube-apiserver's command line, for example `--feature-gates=...`
+    apiserver_flags  appended to kube-apiserver's command line, for example `--runtime-config=...`
     core_flags       appended to that of the Cluster API core manager
     assets           a folder with etcd and kube-apiserver, instead of KUBEBUILDER_ASSETS or what we build
     directory        where logs and kubeconfigs go, kept after the end; without it a temporary folder that is removed
@@ -59,6 +62,8 @@ class BlockingControlPlane(BlockingAccess):
         *,
         cluster_api: bool = False,
         controller_manager: bool = True,
+        admission_plugins: Sequence[str] = (),
+        feature_gates: Mapping[str, bool] | None = None,
         users: Mapping[str, Sequence[str]] | None = None,
         apiserver_flags: Sequence[str] = (),
         core_flags: Sequence[str] = (),
@@ -70,6 +75,8 @@ class BlockingControlPlane(BlockingAccess):
         super().__init__(None)
         self._cluster_api = cluster_api
         self._controller_manager = controller_manager
+        self._admission_plugins = tuple(admission_plugins)
+        self._feature_gates = dict(feature_gates or {})
         self._users = {**(users or {}), **_SYSTEM_USERS}
         self._apiserver_flags = tuple(apiserver_flags)
         self._core_flags = tuple(core_flags)
@@ -177,7 +184,7 @@ class BlockingControlPlane(BlockingAccess):
             (directory / folder).mkdir(parents=True, exist_ok=True)
         self._processes = Processes(folders=temporary, log=directory / "logs" / "supervisor.log")
         ports = Ports(*free_ports(len(fields(Ports))))
-        built = self._commands = Commands(assets, ports, directory, data)
+        built = self._commands = Commands(assets, ports, directory, data, self._feature_gates)
         try:
             self._start_etcd(built)
             tokens = {user: secrets.token_urlsafe(24) for user in self._users}
@@ -222,6 +229,7 @@ class BlockingControlPlane(BlockingAccess):
         argv = built.apiserver(
             token_file=built.pki / "tokens.csv",
             audit_policy=built.pki / "audit-policy.json",
+            admission_plugins=self._admission_plugins,
             flags=self._apiserver_flags,
         )
         self._run(APISERVER, argv, built)

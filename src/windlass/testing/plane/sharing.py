@@ -6,34 +6,52 @@ import shutil
 import socket
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from windlass.testing.binaries import BinariesError
-from windlass.testing.plane.connection import Connection
-from windlass.testing.plane.control_plane import BlockingControlPlane
 from windlass.testing.plane.errors import PlaneError, StartFailed
+from windlass.testing.plane.options import PlaneOptions
+
+if TYPE_CHECKING:
+    # Every run under pytest-xdist imports this module, also one that starts no plane.
+    from windlass.testing.plane.connection import Connection
+    from windlass.testing.plane.control_plane import BlockingControlPlane
 
 
 class SharedPlane:
-    """A plane that starts at most once, when it is first wanted, and is stopped by `close`."""
+    """A plane that `make` makes when it is first wanted; it starts at most once and is stopped by `close`."""
 
-    def __init__(self, plane: BlockingControlPlane) -> None:
-        self._plane = plane
+    def __init__(self, make: "Callable[[PlaneOptions], BlockingControlPlane]") -> None:
+        self._make = make
+        self._plane: BlockingControlPlane | None = None
+        self._options: str | None = None
         self._lock = threading.Lock()
         self._failure: Exception | None = None
         self._listener: socket.socket | None = None
         self._folder: Path | None = None
         self.connection: Connection | None = None
 
-    def start(self) -> Connection:
-        """How to reach the plane, which is started if necessary. A failed start is not retried; it raises again."""
+    def start(self, options: PlaneOptions) -> "Connection":
+        """How to reach the plane, which is started with `options` if it does not run.
+
+        A failed start is not retried; it raises again. Raises PlaneError if the plane was started with other options.
+        """
+        asked = json.dumps(options, sort_keys=True)
         with self._lock:
+            if self._options is not None and asked != self._options:
+                raise PlaneError(
+                    f"the shared plane was started with the options {self._options}, and now {asked} is asked for: "
+                    "return one value from windlass_plane_options in all folders, or take windlass_planes"
+                )
+            self._options = asked
             if self._failure is not None:
                 raise self._failure
             if self.connection is None:
                 try:
+                    self._plane = self._make(options)
                     self._plane.start()
-                except (PlaneError, BinariesError) as problem:
+                except Exception as problem:
                     self._failure = problem
                     raise
                 self.connection = self._plane.connection
@@ -59,7 +77,8 @@ class SharedPlane:
             self._listener.close()
             shutil.rmtree(self._folder, ignore_errors=True)
         with self._lock:
-            self._plane.stop()
+            if self._plane is not None:
+                self._plane.stop()
 
     def _answer_all(self, listener: socket.socket) -> None:
         while True:
@@ -68,19 +87,25 @@ class SharedPlane:
             except OSError:
                 return
             with asker, contextlib.suppress(BrokenPipeError):
-                asker.sendall(self._answer())
+                with asker.makefile("rb") as question:
+                    options = json.loads(question.read())
+                asker.sendall(self._answer(options))
 
-    def _answer(self) -> bytes:
+    def _answer(self, options: PlaneOptions) -> bytes:
         try:
-            return json.dumps({"connection": self.start().to_json()}).encode()
-        except (PlaneError, BinariesError) as problem:
+            return json.dumps({"connection": self.start(options).to_json()}).encode()
+        except Exception as problem:  # Whatever it is, it must be told where the plane was asked for.
             return json.dumps({"failure": str(problem)}).encode()
 
 
-def ask(address: str) -> Connection:
+def ask(address: str, options: PlaneOptions) -> "Connection":
     """How to reach the plane that the owner of `address` shares; waits while it starts. Raises StartFailed."""
+    from windlass.testing.plane.connection import Connection
+
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(address)
+        line.sendall(json.dumps(options).encode())
+        line.shutdown(socket.SHUT_WR)
         with line.makefile("rb") as answer:
             content = json.loads(answer.read())
     if "failure" in content:

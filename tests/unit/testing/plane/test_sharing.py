@@ -6,26 +6,43 @@ import pytest
 
 from windlass.testing import BlockingControlPlane
 from windlass.testing.binaries import UnusableAssets
-from windlass.testing.plane.errors import StartFailed
+from windlass.testing.plane.errors import PlaneError, StartFailed
 from windlass.testing.plane.sharing import SharedPlane, ask
 
 
 def test_an_asker_is_told_why_the_plane_cannot_start(tmp_path: Path) -> None:
-    shared = SharedPlane(BlockingControlPlane(assets=tmp_path))
+    shared = SharedPlane(lambda options: BlockingControlPlane(assets=tmp_path, **options))
     try:
         address = shared.serve()
         for _ in range(2):
             with pytest.raises(StartFailed, match=f"{tmp_path} holds no executable etcd and no kube-apiserver"):
-                ask(address)
+                ask(address, {})
         with pytest.raises(UnusableAssets):
-            shared.start()
+            shared.start({})
     finally:
         shared.close()
 
 
 def test_a_plane_that_nobody_asked_for_is_never_started(tmp_path: Path) -> None:
-    shared = SharedPlane(BlockingControlPlane(directory=tmp_path / "plane"))
+    shared = SharedPlane(lambda options: BlockingControlPlane(directory=tmp_path / "plane", **options))
     address = shared.serve()
     shared.close()
     assert not Path(address).exists()
     assert not (tmp_path / "plane").exists()
+
+
+def test_who_asks_for_other_options_than_the_first_is_refused(tmp_path: Path) -> None:
+    shared = SharedPlane(lambda options: BlockingControlPlane(assets=tmp_path, **options))
+    with pytest.raises(UnusableAssets):
+        shared.start({"controller_manager": False})
+    with pytest.raises(PlaneError, match=r'started with the options \{"controller_manager": false\}.*one value'):
+        shared.start({})
+
+
+def test_an_option_that_does_not_exist_is_named_to_the_asker() -> None:
+    shared = SharedPlane(lambda options: BlockingControlPlane(**options))
+    try:
+        with pytest.raises(StartFailed, match="unexpected keyword argument 'kontroller'"):
+            ask(shared.serve(), {"kontroller": True})  # type: ignore[typeddict-unknown-key]
+    finally:
+        shared.close()
