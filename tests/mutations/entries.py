@@ -193,8 +193,8 @@ _IN_TURN = (
     *_in(
         "kube/control/poll.py",
         "kube/control/test_poll.py",
-        ("            self._soon.clear()\n            began", "            began"),
-        ("await asyncio.sleep(began + self._at_least - loop.time())", "await asyncio.sleep(0)"),
+        ("            self._soon.clear()\n            self._earliest", "            self._earliest"),
+        ("await asyncio.sleep(self._earliest - loop.time())", "await asyncio.sleep(0)"),
     ),
     *_in(
         "kube/control/controller.py",
