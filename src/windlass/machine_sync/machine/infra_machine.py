@@ -15,7 +15,7 @@ provider's, and whoever takes it over compares the whole spec once.
 
 Nothing is made anew that is not paused: its provider would take the deletion for the end of the instance. And what it
 owns does not go with it: OpenStack's provider keeps the instance in an OpenStackServer that the OpenStackMachine owns.
-Only if somebody deletes it in the foreground, the collector may be faster than we are.
+Only a deletion in the foreground, of it or of an owner, can be faster: the collector then deletes what it owns at once.
 """
 
 from collections.abc import Mapping
