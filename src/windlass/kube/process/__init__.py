@@ -1,6 +1,6 @@
-"""A process that runs controllers: it starts, leads, drains and ends, and says how it is.
+"""A process that runs controllers: it starts, leads, drains, ends and reports its health.
 
-`process` is the whole of it, with signals and the deadline of its end. It has a `manager` for each cluster, which puts
-caches and controllers together: `pool` shares caches among controllers, `lease` elects a leader. `probes`, `figures`
-by `scrape`, `lag` and `logs` are what others see of it.
+`process` handles signals and the drain deadline. It has a `manager` for each cluster, which joins caches and
+controllers: `pool` shares caches among controllers, `lease` elects a leader. `probes`, `figures` (served by `scrape`),
+`lag` and `logs` report its state to others.
 """

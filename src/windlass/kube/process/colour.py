@@ -1,4 +1,4 @@
-"""Whether colour is welcome where text goes."""
+"""Decides whether text for a stream may be coloured."""
 
 import os
 from collections.abc import Mapping
@@ -6,5 +6,5 @@ from typing import TextIO
 
 
 def colourful(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether colour is welcome: on a terminal, unless NO_COLOR (https://no-color.org) or TERM=dumb says otherwise."""
+    """Whether to use colour: on a terminal, unless NO_COLOR (https://no-color.org) or TERM=dumb forbids it."""
     return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"

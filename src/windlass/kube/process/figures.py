@@ -1,12 +1,12 @@
-"""The figures of a whole process: its own, and those of every cluster that it works on, in one scrape.
+"""Joins the metrics of a process with those of every cluster that it works on, in one scrape.
 
 | name | what |
 |---|---|
 | `process_*` | CPU, memory and files, as every Prometheus client names them |
 | `windlass_loop_lag_seconds` | how late the event loop ran a timer |
 
-Beside them stands what each cluster's `windlass.kube.control.metrics.Metrics` counts. Those of a cluster that was
-given a name have the label `cluster`; of a process for one cluster nothing needs it.
+The scrape also has the metrics of each cluster (`windlass.kube.control.metrics.Metrics`). Those of a named cluster have
+the label `cluster`; a process for one cluster does not need it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,7 +42,7 @@ class ProcessMetrics:
         self._lag.observe(seconds)
 
     def text(self) -> bytes:
-        """What a scrape gets, in the text format."""
+        """The answer to a scrape, in the text format."""
         return exposition(_Joined(self._parts))
 
 

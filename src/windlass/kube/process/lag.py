@@ -1,8 +1,8 @@
-"""How late is the event loop? Everything in a controller waits while one callback computes.
+"""Measures how late the event loop runs its timers: everything in a controller waits while one callback computes.
 
-A `LoopLag` sets itself a timer again and again and measures how late it comes. The figure is a metric; a loop that was
-late by more than `limit` seconds within the last `window` seconds fails liveness, so a kubelet that asks several times
-before it restarts the pod forgives a hiccup and ends a stall.
+A `LoopLag` sets timers one after the other and measures their delay, which is a metric. Liveness fails if the loop was
+late by more than `limit` seconds within the last `window` seconds. A kubelet that probes several times before it
+restarts the pod therefore tolerates one delay and ends a stall.
 
     lag = LoopLag(on_beat=metrics.lag)
     task = asyncio.create_task(lag.run())
@@ -18,7 +18,7 @@ from windlass.kube.clock import Clock, SystemClock
 
 
 class LoopLag:
-    """`period` seconds between beats; `on_beat` is told the lag of each, in seconds."""
+    """`period` seconds between beats; `on_beat` is called with the lag of each, in seconds."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class LoopLag:
             self.beat()
 
     def beat(self) -> None:
-        """The timer that was due came now."""
+        """Record that the timer that was due ran now."""
         now = self._clock.monotonic()
         lag = max(now - (self._due if self._due is not None else now), 0.0)
         if lag > self._limit:
@@ -59,7 +59,7 @@ class LoopLag:
         now = self._clock.monotonic()
         while self._late and self._late[0][0] < now - self._window:
             self._late.popleft()
-        # Not yet beaten: whoever asks got its turn before the beat that is overdue.
+        # The next beat may be overdue: the caller ran before it.
         overdue = now - self._due if self._due is not None else 0.0
         worst = max([lag for _, lag in self._late] + [overdue])
         return f"the event loop was {worst:.1f} s late (limit {self._limit:g} s)" if worst > self._limit else ""

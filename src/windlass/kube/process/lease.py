@@ -1,7 +1,7 @@
-"""Leader election by a Lease: one process writes, the others stand by, and nobody writes on borrowed time.
+"""Leader election by a Lease: one process writes, the others stand by, and no write outlasts the lease.
 
     times = LeaseTimes()                                            # 15 s lease, 10 s to renew, every 2 s
-    async with Client(config) as lease_client:                 # a client of its own: no write may stand in its way
+    async with Client(config) as lease_client:                 # a separate client: no other write may delay it
         election = Election(lease_client, "windlass", namespace="windlass", identity=own_identity(), times=times)
         async with Client(config, fence=election) as client:   # writes only while it leads
             while True:
@@ -11,24 +11,25 @@
                 stop(controllers, why)
         # on the way out, after the last write: await election.release()
 
-The record in the Lease is that of client-go, so either can take over from the other, and `kubectl get lease` shows it.
+The record in the Lease has client-go's format, so either can take over from the other, and `kubectl get lease` shows
+it.
 
-What keeps two leaders apart:
+The rules that prevent two leaders at a time:
 
 * *Our own lease* counts from when the renewing request was *sent*, on a monotonic clock that goes on while the machine
-  is suspended. The server stamped it later, so ours runs out before anybody else thinks so.
-* *The gate* stands before each write: `gate(timeout)` raises Fenced unless now + timeout < expiry - margin. A write
-  whose answer would be waited for beyond the lease is not sent. A client with this `fence` gives no write more than
-  `longest_write`, so that all pass when renewals go well. When they do not, a warning a minute says how many were held
-  back although this process leads.
+  is suspended. The server received it later, so our lease expires here before it expires for anybody else.
+* *The gate* checks each write: `gate(timeout)` raises Fenced unless now + timeout < expiry - margin. So a write whose
+  time-out ends after the lease is not sent. A client with this `fence` gives no write more than `longest_write`, so
+  all writes pass while renewals succeed. When renewals fail, a warning a minute gives the number of writes held back
+  although this process leads.
 * *The lease of another* counts from when *we* first saw its present record; its renewTime is only compared for
-  change, so clocks that disagree do no harm. A restarted process waits for its predecessor, which costs one
-  lease duration, unless that one released the lease.
+  change, so clocks that disagree do no harm. A restarted process waits one lease duration for its predecessor,
+  unless the predecessor released the lease.
 * *A leader that cannot renew* for `renew_deadline` seconds stops, keeps its caches, and competes again.
-* *Every write* of the record has the resourceVersion that was read: of two that take a free lease, one gets a conflict.
+* *Every write* of the record has the resourceVersion that was read: if two take a free lease, one gets a conflict.
 
-What it cannot exclude: a Lease deleted by hand (the holder notices at its next renewal; a standby may already lead),
-and a request that the API server carries out later than the client's time-out.
+Two cases remain: a Lease deleted by hand (the holder notices at its next renewal; a standby may already lead), and a
+request that the API server carries out after the client's time-out.
 
 Source of the record and the times: k8s.io/client-go/tools/leaderelection.
 """
@@ -102,17 +103,17 @@ class Election:
 
     @property
     def leading(self) -> bool:
-        """This process holds the lease, as far as it knows now."""
+        """This process believes that it holds the lease."""
         return self._leading and self._clock.monotonic() < self._expiry
 
     @property
     def holder(self) -> str:
-        """Who held the lease when it was last looked at; empty if nobody did."""
+        """The holder of the lease when it was last read; empty if there was none."""
         return self._rival.holder if not self._leading else self.identity
 
     @property
     def longest_write(self) -> float:
-        """The longest time that a write may take, for clients whose `fence` this is."""
+        """The longest time that a write may take, for clients that have this election as `fence`."""
         return self.times.longest_write
 
     def gate(self, seconds: float) -> None:
@@ -126,7 +127,7 @@ class Election:
             raise Fenced(f"lease {self.namespace}/{self.name} {why}")
 
     async def acquire(self) -> None:
-        """Return when the lease is ours. Faults of the API server are waited out."""
+        """Return when the lease is ours. Errors of the API server are retried."""
         trouble = ahead = ""
         while True:
             try:
@@ -148,7 +149,7 @@ class Election:
             await self._clock.sleep(pause)
 
     async def keep(self) -> str:
-        """Renew until leadership is lost; returns why. From then on the gate is shut."""
+        """Renew until leadership is lost; returns why. From then on the gate refuses all writes."""
         try:
             why = await self._renew_while_possible()
         finally:
@@ -157,9 +158,9 @@ class Election:
         return why
 
     async def release(self) -> None:
-        """Hand the lease back, so that a successor starts at once. Only after the last write has ended.
+        """Release the lease, so that a successor starts at once. Call it only after the last write has ended.
 
-        Best effort: if it fails, the lease runs out by itself.
+        Best effort: if it fails, the lease expires by itself.
         """
         self._leading = False
         self._expiry = 0.0
@@ -167,7 +168,7 @@ class Election:
         free = {"holderIdentity": "", "leaseDurationSeconds": 1, "acquireTime": now, "renewTime": now}
         try:
             async with asyncio.timeout(self._attempt_timeout):
-                # Read, not remembered: an attempt that was cut short may have taken it, and one may still arrive.
+                # Read the record again: an attempt that was cancelled may have taken it, and one may still arrive.
                 while (await self._read()).spec.holder_identity == self.identity:
                     with suppress(Conflict):
                         await self._patch(free)
@@ -182,7 +183,7 @@ class Election:
         """Log who holds the lease: called at each change while competing; empty when nobody does."""
         self._log.info("standing by", holder=holder)
 
-    # how it is done
+    # implementation
 
     def _hold_back(self, why: str) -> None:
         self._held_back += 1
@@ -252,7 +253,7 @@ class Election:
         try:
             await self._patch({"renewTime": rfc3339_micro(self._clock.now())})
         except Conflict:
-            # Somebody touched the object, perhaps only its labels: what counts is who holds it now.
+            # Somebody changed the object, perhaps only its labels: only the present holder counts.
             record = (await self._read()).spec
             if record.holder_identity != self.identity:
                 raise _Lost(f"taken by {record.holder_identity or 'nobody'}") from None
@@ -305,7 +306,7 @@ class Election:
 
 
 class Rival:
-    """What we know of a lease that is not ours, without trusting its clock."""
+    """Another process's lease, judged without trusting the other clock."""
 
     def __init__(self, clock: Clock, *, default_duration: float = 15.0) -> None:
         self._clock = clock
@@ -314,7 +315,7 @@ class Rival:
         self._since = 0.0
 
     def observe(self, lease: Lease) -> bool:
-        """Take note of the record; True if it changed since the last time."""
+        """Remember the record; True if it changed since the last time."""
         if lease.spec == self._record:
             return False
         self._record, self._since = lease.spec, self._clock.monotonic()
@@ -326,7 +327,7 @@ class Rival:
 
     @property
     def remaining(self) -> float:
-        """Seconds until the lease has surely run out if nothing changes; 0 if nobody holds it."""
+        """Seconds until the lease has certainly expired if nothing changes; 0 if nobody holds it."""
         if not self.holder or self._record is None:
             return 0.0
         duration = self._record.lease_duration_seconds or self._default
@@ -340,12 +341,12 @@ class Rival:
 async def held(
     api: Api, name: str, *, namespace: str, clock: Clock | None = None, patience: float = 150.0, poll: float = 2.0
 ) -> str:
-    """Who holds the Lease of another program, or "" if nobody does.
+    """The holder of another program's Lease, or "" if nobody holds it.
 
-    Absent and released leases are free at once. Any other is held if its record changes while we look, and free when
-    it has not changed for its duration (at most `patience` seconds: a longer one counts as held). So an answer
-    "held" comes within one renewal of the holder, and "free" after a crash takes one lease duration.
-    Raises KubeErrors of reading it, Forbidden included: a lease that cannot be read is not known to be free.
+    Absent and released leases are free at once. Any other is held if its record changes while we watch it, and free
+    when it has not changed for its duration (at most `patience` seconds: a longer one counts as held). So the answer
+    "held" takes one renewal of the holder, and "free" after a crash takes one lease duration.
+    Raises the KubeErrors of reading it, Forbidden included: a lease that cannot be read is not known to be free.
     """
     clock = clock or SystemClock()
     rival = Rival(clock)
@@ -381,7 +382,7 @@ def _describe(error: Exception) -> str:
 
 
 def lease_permissions(name: str, *, namespace: str) -> tuple[Permission, ...]:
-    """What an election needs to be allowed."""
+    """The permissions that an election needs."""
     return (
         permission(Lease, "create", namespace=namespace),
         permission(Lease, "get", "patch", namespace=namespace, names=(name,)),

@@ -1,17 +1,17 @@
-"""The times of a leader election, and what they leave for a write."""
+"""The times of a leader election, and the time that they leave for a write."""
 
 from msgspec import Struct
 
 SHORTEST_WRITE = 1.0
-"""Seconds that a write must be given to have a chance."""
+"""Seconds that a write needs at least."""
 
 
 class LeaseTimes(Struct, frozen=True):
     """The times of an election, in seconds.
 
     `duration`: how long others wait for a holder that went silent. `renew_deadline`: how long a holder tries to renew
-    before it gives up. `retry`: between attempts. `margin`: kept between the last possible write and the expiry, for
-    clocks that run at different speeds.
+    before it gives up. `retry`: time between attempts. `margin`: time between the last possible write and the expiry,
+    for clocks that run at different speeds.
     """
 
     duration: float = 15.0

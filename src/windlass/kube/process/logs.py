@@ -1,4 +1,4 @@
-"""Structured logs: one event a line, with where it belongs, and without secrets.
+"""Structured logs: one event a line, with its controller and object, and without secrets.
 
     from windlass.kube.process import logs
 
@@ -6,13 +6,13 @@
     log = structlog.stdlib.get_logger(__name__)
     log.info("mirrored", machine="worker-1")          # {"event": "mirrored", "machine": "worker-1", ...}
 
-During a reconcile every line carries `controller`, `object` and `reconcile_id`, whoever writes it (contextvars);
+During a reconcile every line has `controller`, `object` and `reconcile_id`, also lines of other modules (contextvars);
 lines of libraries that use `logging` look the same. In a pod lines are JSON, on a terminal they are for people, in
-colour unless NO_COLOR (https://no-color.org) or TERM=dumb says otherwise.
+colour unless NO_COLOR (https://no-color.org) or TERM=dumb forbids it.
 
-Whatever looks like a secret is replaced before a line is written: values under telling names (token, password,
-authorization, ...), `data` of Secrets, bearer tokens, JSON web tokens and private keys inside texts. That is the
-second line of defence: the first is not to log objects whole.
+Anything that looks like a secret is replaced before a line is written: values under suspicious names (token, password,
+authorization, ...), `data` of Secrets, bearer tokens, JSON web tokens and private keys inside texts. This is the
+second line of defence: the first is not to log whole objects.
 """
 
 import logging
@@ -48,7 +48,7 @@ _TEXTS = re.compile(
 def configure(*, level: str = "info", format: Format = "auto", stream: TextIO | None = None) -> None:  # noqa: A002
     """Set up logging for this process. `auto`: for people if `stream` (standard error) is a terminal, else JSON.
 
-    `console`: for people wherever it goes; colour is only for a terminal.
+    `console`: for people on any stream; colour only on a terminal.
     ValueError if there is no such level.
     """
     stream = stream or sys.stderr
@@ -82,21 +82,21 @@ def configure(*, level: str = "info", format: Format = "auto", stream: TextIO | 
 
 
 def redact(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """The structlog processor that replaces what looks like a secret."""
+    """The structlog processor that replaces anything that looks like a secret."""
     for name, value in event.items():
         event[name] = _clean(name, value)
     return event
 
 
 class _Lines:
-    """Writes finished lines; what structlog calls a logger."""
+    """Writes finished lines; structlog calls this a logger."""
 
     def __init__(self, stream: TextIO, name: str = "") -> None:
         self.name = name
         self._stream = stream
 
     def msg(self, line: str) -> None:
-        with suppress(OSError, ValueError):  # nobody reads any more: no reason to stop working
+        with suppress(OSError, ValueError):  # a closed log stream is no reason to stop working
             self._stream.write(line + "\n")
             self._stream.flush()
 

@@ -1,4 +1,4 @@
-"""Everything that controllers of one cluster need around them: caches, leadership, start and stop, and a clean end.
+"""Runs the controllers of one cluster: caches, leadership, start and stop, and a clean shutdown.
 
     from windlass.kube.process.manager import Manager
 
@@ -7,34 +7,34 @@
             await manager.start(machine_sync)            # caches fill at once, also while standing by
             await manager.run()                          # until `shut_down`; works whenever it leads
 
-Signals, a deadline for the end and probes are the process's (`windlass.kube.process.process`), which may have several
-managers, one for each cluster.
+`windlass.kube.process.process` handles signals, the drain deadline and probes. It may have several managers, one for
+each cluster.
 
-Without `election` the manager leads from the start. A client that is fenced by another election than the manager's, or
-by none, is refused. Controllers may be started and stopped at any time, before and
-during `run`, by whoever watches feature gates, platforms or CRDs:
+Without `election` the manager leads from the start. A client whose fence is not the manager's election is refused.
+Controllers may be started and stopped at any time, before and during `run`, for instance when a feature gate, the
+platform or a CRD changes:
 
     await manager.start(lambda reader: machine_controller(reader, platform=AWS))
     await manager.stop("machine-sync")
 
-What is started may be a controller, or a function that makes it from the reader it observes with: each has its own,
-over its own watches, and the caches behind are shared.
+`start` takes a controller, or a function that builds one from its reader. Each controller has its own reader over its
+own watches; the caches behind the readers are shared.
 
 | what happens | what the manager does |
 |---|---|
-| a controller is started | starts the caches nobody else had started; works once they are filled and while leading |
-| a controller is stopped | lets its keys in work come to their end, gives its caches back |
+| a controller is started | starts the caches that do not run yet; works once they are filled and while leading |
+| a controller is stopped | waits until its keys in work have ended, releases its caches |
 | a controller that needs no leadership is started | works once its caches are filled, from `run` on |
-| leadership is won | puts controllers to work on the caches that are ready: everything is looked at once |
+| leadership is won | starts the controllers whose caches are ready: every object is reconciled once |
 | leadership is lost | writes stop at once (the gate); workers end; caches go on; competes again |
 | `shut_down()` | no new keys; keys in work end while the lease is still renewed; then it is released |
-| a controller is started after that | nothing begins; it can be stopped |
+| a controller is started after that | it does not run; it can be stopped |
 | a cache or the election fails with a bug | `run` raises it |
 
-`report_ready` says why the manager is not ready (an unsynced cache, a dead watch, a poll that no
-answer came to yet). Standing by is ready.
+`report_ready` says why the manager is not ready (an unsynced cache, a dead watch, a poll without its first answer). A
+standby is ready.
 
-`owns` is asked for every key that is woken: the one place where several replicas could share the work.
+`owns` is called for every key that is woken: several replicas could share the work here.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ class Manager:
     """See the module.
 
     `linger_seconds`: how long keys in work may take to end after leadership was lost. `inactivity`: seconds of silence
-    after which a watch is dead. `systems`: what carries the Calls of controllers (`windlass.kube.control.effects`).
+    after which a watch is dead. `systems`: the carriers for Calls of controllers (`windlass.kube.control.effects`).
     `filled` is set when the caches of everything started so far have filled for the first time.
     """
 
@@ -122,20 +122,20 @@ class Manager:
 
     @property
     def pool(self) -> CachePool:
-        """The caches of everything that is started, for who watches things beside the controllers."""
+        """The shared caches, also for watches that belong to no controller."""
         return self._pool
 
     @property
     def leading(self) -> bool:
-        """Controllers that need leadership are at work, or would be if there were any."""
+        """Controllers that need leadership may work now."""
         return self._leads.on
 
     # controllers
 
     async def start(self, made: Controller[Any, Any] | Callable[[CacheReader], Controller[Any, Any]]) -> str:
-        """Begin with a controller: its caches now, its work as soon as they are filled and this process leads.
+        """Start a controller: its caches now, its work as soon as they are filled and this process leads.
 
-        A function is given the reader for it. Returns the controller's name.
+        A function is called with the controller's reader. Returns the controller's name.
         """
         reader = CacheReader(self._client)
         controller = made if isinstance(made, Controller) else made(reader)
@@ -158,18 +158,18 @@ class Manager:
         return controller.name
 
     async def stop(self, name: str) -> None:
-        """End with the controller `name`: returns when its last key in work is done and its caches are given back."""
+        """Stop the controller `name`: returns when its last key in work is done and its caches are released."""
         entry = self._entries.get(name)
         if entry is None:
             raise ValueError(f"no controller {name} is started; there is: {', '.join(self._entries) or 'none'}")
-        # It is among the entries to its end: a shutdown meanwhile waits for it before it gives the lease away.
+        # The entry stays until the controller has ended: a shutdown meanwhile waits for it before releasing the lease.
         await self._end(entry)
         await self._give_back(entry)
         self._entries.pop(name, None)
         self._log.info("controller stopped", controller=name)
 
     async def synced(self) -> None:
-        """Return when every cache of what is started so far is filled, or known to be of a kind that is not served."""
+        """Return when every cache started so far is filled, or its kind is known not to be served."""
         for entry in list(self._entries.values()):
             for cache in entry.caches:
                 await cache.wait_settled()
@@ -190,12 +190,12 @@ class Manager:
             await self._pool.close()
         finally:
             if self._crash.done():
-                self._crash.exception()  # `run` may never have been there to see it
+                self._crash.exception()  # `run` may never have been called to raise it
             else:
                 self._crash.cancel()
 
     async def run(self) -> None:
-        """Lead whenever possible, until `shut_down`. Raises a bug of the machinery, if one shows."""
+        """Lead whenever possible, until `shut_down`. Raises if a cache or the election fails with a bug."""
         lead = asyncio.create_task(self._lead(), name="leadership")
         stopping = asyncio.create_task(self._stopping.wait(), name="until shut down")
         self._runs.turn_on()
@@ -212,11 +212,11 @@ class Manager:
             self._runs.turn_off()
 
     def shut_down(self) -> None:
-        """Make `run` end in good order: it returns when the keys in work are done and the lease is released."""
+        """Make `run` shut down cleanly: it returns when the keys in work are done and the lease is released."""
         self._stopping.set()
 
     def report_ready(self) -> dict[str, str]:
-        """Name of each thing that must work, and why it does not (empty: it does)."""
+        """The name of each check, and why it fails (empty: it does not)."""
         unsynced = [name for name, entry in self._entries.items() if not entry.synced]
         waiting = f"waiting for the caches of {', '.join(unsynced)}" if unsynced else ""
         polls = {f"poll/{poll.name}": poll.trouble for poll in self._polls()}
@@ -227,7 +227,7 @@ class Manager:
         return [source for source in sources if isinstance(source, Poll | PollEach)]
 
     def in_work(self) -> dict[str, list[str]]:
-        """The keys that each controller works on now, as people read them; controllers without any are left out."""
+        """The keys that each controller works on now, as text for people; controllers without any are left out."""
         working = {name: entry.running.queue.working for name, entry in self._entries.items() if entry.running}
         return {
             name: [self._entries[name].controller.key_text(key) for key in keys]
@@ -303,7 +303,7 @@ class Manager:
                     work.result()
                     return  # drained
                 running.queue.close()
-                # What is in work cannot write any more; nothing may hold the next term up for long.
+                # Keys in work cannot write any more; they must not delay the next term for long.
                 await asyncio.wait([work], timeout=self._linger_seconds)
             finally:
                 await end(work, off)
@@ -311,7 +311,7 @@ class Manager:
                 entry.at_work.turn_off()
 
     async def _end(self, entry: _Entry) -> None:
-        """Let the keys in work of `entry` come to their end, then end its task."""
+        """Wait until the keys in work of `entry` have ended, then end its task."""
         task = entry.task
         if task is None:
             return

@@ -1,4 +1,4 @@
-"""Caches shared by controllers that come and go: one per (kind, namespace, selector), alive while somebody needs it.
+"""Shares caches among controllers: one per (kind, namespace, selector), which ends when its last user releases it.
 
     pool = CachePool(client)
     watch = Watch(Machine, lambda machine: [machine.name], namespace="openshift-machine-api")
@@ -7,11 +7,9 @@
     ...
     await pool.release(watch)       # the last one to release it ends it
 
-An index lives as long as a watch that declares it. Watches that call different functions by the same name get an index
-each.
+An index exists while a watch declares it. Watches that use one name for different functions get an index each.
 
-`pool.ledger` tells all caches what we wrote. `pool.report()` says for each cache why nobody should rely on it, if so,
-for probes.
+`pool.ledger` passes our own writes to all caches. `pool.report()` gives probes the reason why a cache is unreliable.
 """
 
 import asyncio
@@ -50,7 +48,7 @@ class _Shared(Struct):
 
 
 class Figures(Struct, frozen=True):
-    """What metrics show of one cache."""
+    """The metrics of one cache."""
 
     kind: str
     namespace: str
@@ -66,8 +64,8 @@ def _key(watch: Watch[Any]) -> CacheKey:
 class CachePool:
     """Caches over `client`.
 
-    `inactivity`: seconds of silence after which a watch is dead. `on_crash` is told when a cache ends by itself, which
-    is a bug.
+    `inactivity`: seconds of silence after which a watch is dead. `on_crash` is called when a cache ends by itself,
+    which is a bug.
     """
 
     def __init__(
@@ -87,7 +85,7 @@ class CachePool:
         self._log = structlog.stdlib.get_logger(__name__)
 
     def acquire(self, watch: Watch[Any]) -> Cache[Any]:
-        """The cache that `watch` needs, started if nobody had it. Release it once for each time it was acquired."""
+        """The cache for `watch`, started if it does not run yet. Release it once for each time it was acquired."""
         shared = self._shared.get(_key(watch))
         if shared is None:
             shared = self._shared[_key(watch)] = self._start(watch)
@@ -99,7 +97,7 @@ class CachePool:
         return shared.cache
 
     async def release(self, watch: Watch[Any]) -> None:
-        """Nobody reads any more what `watch` needed."""
+        """Release what `acquire(watch)` gave; the last release ends the cache."""
         shared = self._shared.get(_key(watch))
         if shared is None:
             raise ValueError(f"this pool has no cache of {watch}: it was released too often")
@@ -123,14 +121,14 @@ class CachePool:
         await end(*(shared.task for shared in ending))
 
     def report(self) -> dict[str, str]:
-        """Name of each cache, and why it cannot be relied on now (empty: it can)."""
+        """The name of each cache, and why it is unreliable now (empty: it is reliable)."""
         troubles: dict[str, list[str]] = {}
         for name, shared in self._named():
             troubles.setdefault(f"cache/{name}", []).append(shared.cache.health.trouble)
         return {name: "; ".join(filter(None, each)) for name, each in troubles.items()}
 
     def figures(self) -> Iterator[Figures]:
-        """For `Metrics.caches`. Several caches of a kind in a namespace count as one that is as bad as the worst."""
+        """For `Metrics.caches`. Several caches of a kind in a namespace are reported as one, by the worst of them."""
         together: dict[tuple[str, str], list[Health]] = {}
         for shared in self._shared.values():
             place = shared.cache.kind.RESOURCE.name, shared.cache.namespace or ""

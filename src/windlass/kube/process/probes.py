@@ -1,4 +1,4 @@
-"""Probes that tell the truth: not whether the process answers, but whether what it stands on works.
+"""HTTP probes that check what the process depends on, not only that it answers.
 
     from windlass.kube.process.probes import probe_routes
     from windlass.kube.process.serving import serve
@@ -8,18 +8,18 @@
     async with serve(app, host="0.0.0.0", port=8081):
         await process.run()
 
-A *report* is a function that names every check and says why it fails (empty: it does not), so that checks may come
-and go with the caches they are about. It must not wait.
+A *report* is a function that returns every check with the reason why it fails (empty: it does not). Checks may appear
+and disappear with their caches. A report must not wait.
 
 | path | answer |
 |---|---|
 | `/healthz`, `/livez` | 200 `ok` while the process need not be restarted, else 503 |
-| `/readyz` | 200 `ok` while everything it relies on works, else 503 |
+| `/readyz` | 200 `ok` while everything it depends on works, else 503 |
 | `.../<check>` | that check alone; 404 if there is none |
 | `?verbose` | every check on a line, also when all is well |
 | `?exclude=<check>` | without it; may be repeated |
 
-The lines are those of the API server's own probes, except that the reason is not withheld:
+The lines have the format of the API server's own probes, plus the reason:
 
     [+]controllers ok
     [-]cache/machines.cluster.x-k8s.io failed: nothing heard for 90 s: watching
@@ -32,7 +32,7 @@ from typing import TypeAlias
 from aiohttp import web
 
 Report: TypeAlias = Callable[[], Mapping[str, str]]
-"""Name of each check, and why it fails (empty: it does not)."""
+"""The name of each check, and why it fails (empty: it does not)."""
 
 
 def probe_routes(*, ready: Report, live: Report) -> list[web.RouteDef]:

@@ -1,4 +1,4 @@
-"""The operating-system process around managers: signals, one deadline for the drain, the loop's lag, the collector.
+"""Runs managers in one operating-system process: signals, the drain deadline, loop lag, garbage collection.
 
     from windlass.kube.process.manager import Manager
     from windlass.kube.process.process import Process
@@ -10,23 +10,23 @@
             ...                                        # start controllers, serve probes and metrics
             await process.run()                        # until SIGTERM; each manager works whenever it leads
 
-A process has one manager for each cluster that it works on. Clusters share nothing but the event loop: while one is
-out of reach, the manager of another goes on.
+A process has one manager for each cluster that it works on. Clusters share only the event loop: while one is
+unreachable, the managers of the others continue.
 
 | what happens | what the process does |
 |---|---|
 | SIGTERM, SIGINT, `shut_down()` | shuts all managers down at once, and returns from `run` when the last has drained |
 | the same before `run` | cancels the task that entered the process, and the `async with` ends quietly |
-| draining takes longer than `drain_seconds` | logs the keys in work and leaves by `os._exit(1)`; leases run out |
+| draining takes longer than `drain_seconds` | logs the keys in work and exits by `os._exit(1)`; leases expire |
 | the event loop is stuck while draining | the same a second later, from a thread |
-| a second signal | leaves at once |
-| a manager fails with a bug | shuts the others down, then `run` raises it: better restarted than half alive |
+| a second signal | exits at once |
+| a manager fails with a bug | shuts the others down, then `run` raises it, so that the process is restarted |
 
-`report_ready` and `report_live` are for `windlass.kube.process.probes`. With a cluster's name given, its checks are
-called `<cluster>/<check>`; so are its metrics labelled `cluster="<cluster>"`.
+`report_ready` and `report_live` are for `windlass.kube.process.probes`. The checks of a named cluster are called
+`<cluster>/<check>`; its metrics have the label `cluster="<cluster>"`.
 
-When the caches of a manager have filled for the first time, all that lives is taken out of the garbage collector's
-sight (`gc.freeze`): its pauses grow with the number of objects alive, of which caches have most.
+When the caches of a manager have filled for the first time, the garbage collector stops tracking all live objects
+(`gc.freeze`): its pauses grow with their number, and most of them belong to caches.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class Process:
         exit: Callable[[int], None] = os._exit,  # noqa: A002
     ) -> None:
         self.metrics = ProcessMetrics()
-        """What a scrape gets: figures of the process, and of each manager that has metrics."""
+        """The metrics for a scrape: of the process, and of each manager that has metrics."""
         self._managers: dict[str, Manager] = {}
         self._drain_seconds = drain_seconds
         self._tune_gc = tune_gc
@@ -77,13 +77,13 @@ class Process:
         self._handled: list[signal.Signals] = []
         self._deadline: asyncio.Timeout | None = None
         self._drained_by: float | None = None
-        # A thread, not a timer of the loop: a loop that is stuck must not outlive its deadline either.
+        # A thread, not a timer of the loop: the deadline must also end a loop that is stuck.
         self._guard = threading.Timer(drain_seconds + 1.0, exit, [FAILED])
         self._guard.daemon = True
         self._log = structlog.stdlib.get_logger(__name__)
 
     def add(self, manager: Manager, *, cluster: str = "") -> None:
-        """Run `manager` as well, whose checks and metrics name `cluster`. ValueError if that name is taken."""
+        """Add `manager`, whose checks and metrics name `cluster`. ValueError if that name is taken."""
         if cluster in self._managers:
             raise ValueError(f"this process has a manager of cluster {cluster!r} already: name each cluster once")
         self._managers[cluster] = manager
@@ -95,8 +95,8 @@ class Process:
     async def __aenter__(self) -> Self:
         if self._tune_gc:
             gc.set_threshold(50_000, 20, 100)
-            gc.collect()  # now, when there is little to look through, and not when everything is frozen
-        # Not only in `run`, which may be long in coming: PID 1 of a container ignores signals that it does not handle.
+            gc.collect()  # now, while there are few objects, and not when everything is frozen
+        # Before `run`, which may be called much later: PID 1 of a container ignores signals that it does not handle.
         self._entrant = asyncio.current_task()
         self._handled = [number for number in (signal.SIGTERM, signal.SIGINT) if self._handle(number)]
         return self
@@ -111,7 +111,7 @@ class Process:
         return self._interrupted and kind is asyncio.CancelledError and task is not None and task.uncancel() == 0
 
     async def run(self) -> None:
-        """Run the managers that were added, until all have ended. Raises a bug of the machinery, if one shows."""
+        """Run the managers that were added, until all have ended. Raises if one of them fails with a bug."""
         self._entrant = None
         managing = [
             asyncio.create_task(manager.run(), name=f"manager {cluster}".strip())
@@ -138,7 +138,7 @@ class Process:
                 task.result()
 
     def shut_down(self) -> None:
-        """Make `run` end in good order. A second time: leave at once."""
+        """Make `run` shut down cleanly. A second call exits at once."""
         if self._drained_by is not None:
             self._log.error("asked to stop twice: leaving at once")
             self._exit(FAILED)
@@ -146,7 +146,7 @@ class Process:
         self._begin_drain()
 
     def report_ready(self) -> dict[str, str]:
-        """Name of each thing that must work, and why it does not (empty: it does)."""
+        """The name of each check, and why it fails (empty: it does not)."""
         return {
             f"{cluster}/{check}" if cluster else check: why
             for cluster, manager in self._managers.items()
@@ -154,7 +154,7 @@ class Process:
         }
 
     def report_live(self) -> dict[str, str]:
-        """The same for what only a restart can fix."""
+        """The same for faults that only a restart can fix."""
         return {"event-loop": self._lag.trouble}
 
     def _begin_drain(self) -> None:
@@ -183,5 +183,5 @@ class Process:
         try:
             asyncio.get_running_loop().add_signal_handler(number, self._told_to_end)
         except (NotImplementedError, RuntimeError, ValueError):
-            return False  # not in the main thread: whoever runs us there calls `shut_down`
+            return False  # not in the main thread: the caller there uses `shut_down`
         return True

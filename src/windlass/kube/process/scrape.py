@@ -1,31 +1,31 @@
-"""`/metrics` for those who may read it: the API server says who asks, and whether they may.
+"""Serves `/metrics` to authorized scrapers: the API server authenticates and authorizes them.
 
-    guard = Guard(client)                              # of its own, without a fence: a standby is scraped too
+    guard = Guard(client)                              # a separate client without a fence: a standby is scraped too
     app = web.Application()
     app.add_routes(metrics_routes(metrics, guard=guard))
     async with serve(app, host="0.0.0.0", port=8443, tls=TlsFiles(certificate, key)):
         ...
 
-A scraper sends its ServiceAccount token. A TokenReview tells whose it is, a SubjectAccessReview whether that one may
+A scraper sends its ServiceAccount token. A TokenReview gives the user, a SubjectAccessReview says whether that user may
 `get` the path `/metrics`. Grant it with a ClusterRole rule `{nonResourceURLs: [/metrics], verbs: [get]}`. This process
 itself needs `create` on tokenreviews and subjectaccessreviews (`guard_permissions()`; ClusterRole
 system:auth-delegator).
 
-A permission is remembered for a minute, a refusal for ten seconds, by a hash of the token. Anybody may send tokens, as
-many as they like, so at most ten a second are reviewed and few wait for it; a token that was good before does not wait.
-Give the guard a client of its own: an API server that asks a webhook may take long over a review.
+A permission is cached for a minute, a refusal for ten seconds, by a hash of the token. Anybody may send any number of
+tokens, so at most ten a second are reviewed and only a few wait; a token that was accepted before does not wait. Give
+the guard a separate client: an API server that calls a webhook may take long to review a token.
 
 | answer | when |
 |---|---|
 | 200 | allowed |
-| 401 | no bearer token, or nobody's |
-| 403 | somebody's who may not |
+| 401 | no bearer token, or an invalid one |
+| 403 | a valid token whose user may not read metrics |
 | 429 | too many tokens wait for a review |
 | 500 | the API server could not be asked |
 
-Without a guard the figures are open to whoever can connect; `open_metrics` admits that only on a loopback address.
+Without a guard anybody who can connect reads the metrics; `open_metrics` allows that only on a loopback address.
 
-Send tokens over TLS only: give `serve` the files of a certificate. On OpenShift the service CA makes one for a Service
+Send tokens over TLS only: give `serve` the files of a certificate. On OpenShift the service CA issues one for a Service
 with the annotation `service.beta.openshift.io/serving-cert-secret-name`, elsewhere cert-manager does.
 
 Source: controller-runtime's `filters.WithAuthenticationAndAuthorization` does the same.
@@ -53,9 +53,9 @@ from windlass.kube.verbs import Api
 AT_ONCE = 2
 """Unknown tokens that are reviewed at the same time."""
 IN_LINE = 16
-"""Tokens that are reviewed or wait for it. More are turned away."""
+"""Tokens that are reviewed or wait for it. More are refused with 429."""
 PAUSE = 0.2
-"""Seconds for which a refused token keeps its turn, so that at most ten a second are reviewed."""
+"""Seconds for which a refused token occupies its slot, so that at most ten a second are reviewed."""
 _REMEMBERED = 256
 """Permissions, and as many refusals."""
 
@@ -64,7 +64,7 @@ _HEADERS = {401: {"WWW-Authenticate": 'Bearer realm="metrics"'}, 429: {"Retry-Af
 
 
 class Scraped(Protocol):
-    """What has figures: `windlass.kube.process.figures.ProcessMetrics`, or the `Metrics` of one cluster."""
+    """A source of metrics: `windlass.kube.process.figures.ProcessMetrics`, or the `Metrics` of one cluster."""
 
     def text(self) -> bytes: ...
 
@@ -85,7 +85,7 @@ class _Memory:
         self._rulings: OrderedDict[bytes, tuple[Ruling, float]] = OrderedDict()
 
     def __contains__(self, digest: bytes) -> bool:
-        """It was so once, perhaps longer ago than it holds."""
+        """There was such a ruling; it may have expired."""
         return digest in self._rulings
 
     def get(self, digest: bytes) -> Ruling | None:
@@ -103,9 +103,9 @@ class _Memory:
 
 
 class Guard:
-    """Asks the API server behind `api` who may read.
+    """Asks the API server behind `api` whether a token may read metrics.
 
-    `remember`, `refuse`: seconds for which a permission and a refusal hold.
+    `remember`, `refuse`: seconds for which a permission and a refusal are cached.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Guard:
                 return Ruling(429, "too many tokens at a time")
             review = self._reviews[digest] = asyncio.create_task(self._review(digest, token))
             review.add_done_callback(lambda _: self._reviews.pop(digest))
-        # Not its own: others may wait for the same.
+        # The review outlives this request: others may wait for the same one.
         return await asyncio.shield(review)
 
     async def _review(self, digest: bytes, token: str) -> Ruling:
@@ -181,7 +181,7 @@ class Guard:
 
 
 def metrics_routes(metrics: Scraped, *, guard: Guard) -> list[web.RouteDef]:
-    """The route `/metrics`, for those whom `guard` lets through."""
+    """The route `/metrics`, for the requests that `guard` allows."""
 
     async def handle(request: web.Request) -> web.Response:
         ruling = await guard.judge(request.headers.get("Authorization", ""))
@@ -206,7 +206,7 @@ def open_metrics(metrics: Scraped, *, host: str) -> list[web.RouteDef]:
 
 
 def guard_permissions() -> tuple[Permission, ...]:
-    """What asking needs."""
+    """The permissions that a guard needs."""
     return (permission(TokenReview, "create"), permission(SubjectAccessReview, "create"))
 
 

@@ -1,4 +1,4 @@
-"""Small HTTP servers beside the controllers: bound while a context is open, with TLS files that may be rotated.
+"""Serves HTTP beside the controllers while a context is open, with TLS files that may be rotated.
 
     async with serve(app, host="127.0.0.1", port=0) as url:
         print(url)                                     # http://127.0.0.1:43211
@@ -58,7 +58,7 @@ class TlsFiles(Struct, frozen=True):
 
 
 def is_loopback(host: str) -> bool:
-    """Only this machine can reach a server bound to `host`."""
+    """Whether only this machine can reach a server bound to `host`."""
     if host == "localhost":
         return True
     try:
@@ -71,7 +71,7 @@ def is_loopback(host: str) -> bool:
 async def serve(
     app: web.Application, *, host: str, port: int, tls: TlsFiles | None = None, clock: Clock | None = None
 ) -> AsyncIterator[str]:
-    """Serve `app` while the context is open; gives the URL. Port 0: any free one.
+    """Serve `app` while the context is open; yields the URL. Port 0: any free one.
 
     Raises ConfigError if the address cannot be bound or the TLS files cannot be used.
     """
@@ -104,7 +104,7 @@ async def _reload(tls: TlsFiles, context: ssl.SSLContext, clock: Clock) -> None:
         await clock.sleep(_LOOK_EVERY)
         if (now := tls.version) != known:
             try:
-                tls.context()  # what fails half-way would leave the other one without a key
+                tls.context()  # a trial: a failure half-way would leave the live context without a key
                 tls.load_into(context)
             except ConfigError as error:
                 log.warning("rotated TLS files cannot be used yet", error=str(error))

@@ -1,4 +1,4 @@
-"""Ending tasks for certain."""
+"""Cancels tasks until they have ended."""
 
 import asyncio
 from typing import Any
@@ -7,9 +7,9 @@ _ASK_AGAIN = 1.0
 
 
 async def end(*tasks: "asyncio.Task[Any]") -> None:
-    """Cancel `tasks` and return when all have ended. What they raise stays in them.
+    """Cancel `tasks` and return when all have ended. Their exceptions are not raised here.
 
-    Asked again and again, because a cancellation can get lost: `asyncio.wait_for` of Python 3.11 swallows one that
+    It cancels repeatedly, because a cancellation can get lost: `asyncio.wait_for` of Python 3.11 swallows one that
     arrives together with the result it waits for.
     """
     left = {task for task in tasks if not task.done()}

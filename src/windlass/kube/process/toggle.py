@@ -1,4 +1,4 @@
-"""On or off, and both can be waited for."""
+"""A switch: tasks can wait until it is on or off."""
 
 import asyncio
 
