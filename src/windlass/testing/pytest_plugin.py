@@ -98,11 +98,13 @@ def windlass_kubeconfig(windlass_plane: "PlaneAccess") -> Path:
 
 
 @pytest.fixture
-def windlass_namespace(windlass_plane: "PlaneAccess") -> Iterator[str]:
-    """The name of a new, empty namespace on the shared plane; its deletion is started after the test."""
-    name = windlass_plane.blocking.create_namespace()
-    yield name
-    windlass_plane.blocking.delete_namespace(name)
+def windlass_namespace(windlass_plane: "PlaneAccess") -> str:
+    """The name of a new, empty namespace on the shared plane. It stays when the test is over, and goes with the plane.
+
+    Deletion costs the API server more than the plane's end does, and for ever when a finalizer is left that nobody
+    removes. A test that is about deletion calls `delete_namespace` and `wait_until_namespace_is_gone`.
+    """
+    return windlass_plane.blocking.create_namespace()
 
 
 @pytest.fixture

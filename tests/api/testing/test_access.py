@@ -1,5 +1,6 @@
 """What a test does with the shared plane: objects, CRDs, identities, and the record of who did what."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,12 @@ import pytest
 import yaml
 
 from tests.authorizer import allowed
+from tests.patience import PATIENCE
 from windlass.testing import PlaneAccess
 from windlass.testing.plane.audit import Permission
 from windlass.testing.plane.errors import NotServed, PlaneError, Refused
 from windlass.testing.plane.rest import Rest
+from windlass.testing.plane.waiting import wait_for
 
 pytestmark = pytest.mark.plane
 
@@ -163,6 +166,26 @@ def test_a_namespace_has_a_service_account_that_can_be_used_at_once(
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     answer = client.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", review)
     assert answer["status"]["userInfo"]["username"] == f"system:serviceaccount:{windlass_namespace}:default"
+
+
+async def test_a_namespace_that_does_not_go_is_an_error_that_says_what_keeps_it(windlass_plane: PlaneAccess) -> None:
+    namespace = await windlass_plane.create_namespace()
+    kept = config_map(namespace)
+    kept["metadata"]["finalizers"] = ["example.com/kept"]
+    await windlass_plane.apply(kept)
+    await windlass_plane.delete_namespace(namespace)
+    path = f"/api/v1/namespaces/{namespace}"
+    rest = windlass_plane.blocking.rest
+
+    def noticed() -> bool | None:
+        return True if rest.request("GET", path)["status"].get("conditions") else None
+
+    assert await asyncio.to_thread(wait_for, noticed, seconds=PATIENCE)
+    with pytest.raises(PlaneError, match=r"still exists after 0\.1 s: .*example\.com/kept in 1 resource"):
+        await windlass_plane.wait_until_namespace_is_gone(namespace, seconds=0.1)
+    kept["metadata"]["finalizers"] = []
+    await windlass_plane.apply(kept)
+    await windlass_plane.wait_until_namespace_is_gone(namespace, seconds=PATIENCE)
 
 
 async def test_foreign_crds_are_installed_by_group_and_serve_the_one_version_that_they_store(

@@ -108,7 +108,8 @@ def test_owner_references_are_collected_and_namespaces_emptied(plane: BlockingCo
     rest.request("DELETE", f"{base}/configmaps/owner")
     assert wait_for(lambda: gone(rest, f"{base}/configmaps/owned"), seconds=PATIENCE)
     plane.delete_namespace(namespace)
-    assert wait_for(lambda: gone(rest, base), seconds=PATIENCE)
+    plane.wait_until_namespace_is_gone(namespace, seconds=PATIENCE)
+    assert refused_status(rest, base) == 404
 
 
 def test_the_api_server_says_which_kubernetes_it_is(plane: BlockingControlPlane) -> None:

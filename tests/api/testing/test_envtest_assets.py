@@ -7,6 +7,7 @@ import pytest
 
 from windlass.testing import ControlPlane
 from windlass.testing.binaries import obtain
+from windlass.testing.plane.errors import PlaneError
 
 pytestmark = pytest.mark.plane
 
@@ -44,4 +45,6 @@ async def test_an_envtest_folder_runs_a_plane_and_nothing_is_built(tmp_path: Pat
         [made] = await plane.apply(pod)
         assert made["spec"]["serviceAccountName"] == "default"
         assert not (plane.logs / "kube-controller-manager.log").exists()
+        with pytest.raises(PlaneError, match="cannot be deleted: this plane runs no kube-controller-manager"):
+            await plane.delete_namespace(namespaces[1])
     assert not await asyncio.to_thread((tmp_path / "cache").exists)

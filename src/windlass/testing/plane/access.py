@@ -137,8 +137,41 @@ class BlockingAccess:
         self.rest.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", account)
 
     def delete_namespace(self, name: str) -> None:
-        """Start the deletion of a namespace; kube-controller-manager empties it in the background."""
+        """Start the deletion of a namespace; kube-controller-manager empties it in the background.
+
+        Raises PlaneError on a plane without kube-controller-manager, where the namespace would stay Terminating.
+        """
+        if not self.connection.controller_manager:
+            raise PlaneError(
+                f"namespace {name} cannot be deleted: this plane runs no kube-controller-manager, which empties "
+                "namespaces. Leave it, it goes with the plane, or make the plane with controller_manager=True"
+            )
         self.rest.request("DELETE", f"/api/v1/namespaces/{name}")
+
+    def wait_until_namespace_is_gone(self, name: str, *, seconds: float = SETTLE_SECONDS) -> None:
+        """Return when a namespace whose deletion was started does not exist any more.
+
+        Raises PlaneError after `seconds`, with what the namespace still holds.
+        """
+        path = f"/api/v1/namespaces/{name}"
+        last: dict[str, Any] = {}
+
+        def look() -> bool | None:
+            try:
+                last.update(self.rest.request("GET", path))
+            except Refused as refused:
+                if refused.status == 404:
+                    return True
+                raise
+            return None
+
+        if wait_for(look, seconds=seconds) is None:
+            conditions = (last.get("status") or {}).get("conditions") or ()
+            remaining = "; ".join(one["message"] for one in conditions if one["status"] == "True")
+            raise PlaneError(
+                f"namespace {name} still exists after {seconds:g} s: "
+                f"{remaining or 'was delete_namespace called, and does kube-controller-manager run?'}"
+            )
 
     def _apply(self, document: Document) -> dict[str, Any]:
         metadata = document["metadata"]

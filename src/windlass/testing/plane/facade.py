@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from windlass.testing.binaries import Report, to_stderr
-from windlass.testing.plane.access import BlockingAccess, Document
+from windlass.testing.plane.access import SETTLE_SECONDS, BlockingAccess, Document
 from windlass.testing.plane.audit import AuditLog
 from windlass.testing.plane.connection import ADMIN, Connection
 from windlass.testing.plane.control_plane import BlockingControlPlane
@@ -81,6 +81,10 @@ class PlaneAccess:
     async def delete_namespace(self, name: str) -> None:
         """Start the deletion of a namespace."""
         await asyncio.to_thread(self._access.delete_namespace, name)
+
+    async def wait_until_namespace_is_gone(self, name: str, *, seconds: float = SETTLE_SECONDS) -> None:
+        """Return when a namespace does not exist any more. Raises PlaneError with what it holds after `seconds`."""
+        await asyncio.to_thread(self._access.wait_until_namespace_is_gone, name, seconds=seconds)
 
 
 class ControlPlane(PlaneAccess):
