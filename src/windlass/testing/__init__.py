@@ -6,8 +6,8 @@
         await plane.apply_crds(Path("crds"))
         run_my_controller(plane.kubeconfig())
 
-As a pytest plugin (`pytest -p windlass.testing`) it brings the fixtures `windlass_plane`, `windlass_namespace`,
-`windlass_kubeconfig`, `windlass_fresh_plane`, `windlass_module_plane` and `windlass_planes`.
+Installing `windlass[testing]` gives pytest the fixtures `windlass_plane`, `windlass_plane_options`,
+`windlass_namespace`, `windlass_kubeconfig`, `windlass_fresh_plane`, `windlass_module_plane` and `windlass_planes`.
 
 | package | what it holds |
 |---|---|
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BlockingAccess", "BlockingControlPlane", "Connection", "ControlPlane", "PlaneAccess"]
 
-# Makes `-p windlass.testing` bring the fixtures without this module having to import pytest.
+# For `-p windlass.testing` where the package is on the path and not installed: then it has no entry point.
 pytest_plugins = ("windlass.testing.pytest_plugin",)
 
 _HOMES = {
