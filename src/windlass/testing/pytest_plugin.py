@@ -37,6 +37,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="folder with etcd and kube-apiserver (default: $KUBEBUILDER_ASSETS, else cached or built)",
     )
     group.addoption(
+        "--windlass-kubernetes",
+        metavar="VERSION",
+        default=None,
+        help="Kubernetes version that planes must be of, for example 1.35 (default: the setting windlass_kubernetes)",
+    )
+    parser.addini("windlass_kubernetes", "Kubernetes version that planes must be of, for example 1.35", default="")
+    group.addoption(
         "--windlass-keep",
         action="store_true",
         help="keep the logs and kubeconfigs of control planes after the run and say where they are",
@@ -140,7 +147,9 @@ def planes_of(config: pytest.Config) -> "PlanePool":
         from windlass.testing.plane.pool import PlanePool
 
         config.stash[_pool] = PlanePool(
-            assets=config.getoption("windlass_assets"), keep=config.getoption("windlass_keep")
+            assets=config.getoption("windlass_assets"),
+            kubernetes=_kubernetes(config),
+            keep=config.getoption("windlass_keep"),
         )
     return config.stash[_pool]
 
@@ -161,8 +170,15 @@ def _new_plane(config: pytest.Config, options: "PlaneOptions") -> "BlockingContr
     from windlass.testing.plane.control_plane import BlockingControlPlane
 
     return BlockingControlPlane(
-        assets=config.getoption("windlass_assets"), keep=config.getoption("windlass_keep"), **options
+        assets=config.getoption("windlass_assets"),
+        kubernetes=_kubernetes(config),
+        keep=config.getoption("windlass_keep"),
+        **options,
     )
+
+
+def _kubernetes(config: pytest.Config) -> str | None:
+    return config.getoption("windlass_kubernetes") or config.getini("windlass_kubernetes") or None
 
 
 def _start_aloud(config: pytest.Config, options: "PlaneOptions") -> "Connection":

@@ -120,6 +120,14 @@ def test_a_plane_that_cannot_start_is_an_error_that_says_why(project: Path, work
     assert "/no/such/folder is not a folder: name one that holds etcd and kube-apiserver" in output
 
 
+def test_a_version_of_kubernetes_that_is_not_there_is_an_error_that_says_what_to_do(project: Path) -> None:
+    output = output_of(pytest_in(project, "-o", "windlass_kubernetes=1.30"))
+    assert "2 errors" in output, output
+    assert "Kubernetes 1.30 cannot be built here, only v1.36.3, which is pinned: have setup-envtest" in output
+    output = output_of(pytest_in(project, "-o", "windlass_kubernetes=1.30", "--windlass-kubernetes", "1.36"))
+    assert "2 passed" in output, output
+
+
 @pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "with a worker"])
 def test_a_project_chooses_the_options_of_its_plane(project: Path, workers: list[str]) -> None:
     (project / "conftest.py").write_text(OPTIONS)

@@ -8,6 +8,7 @@
 |---|---|
 | `obtain` | the search: the user's folder, the cache, an archive, a build |
 | `parts` | the pins: modules, versions, what is built and what is copied |
+| `versions` | the Kubernetes version that the user asks for |
 | `cache` | the folder of results, written atomically under a lock |
 | `archives` | prebuilt programs whose digest is pinned |
 | `compile` | the build from Go modules |

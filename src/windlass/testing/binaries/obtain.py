@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from windlass.testing.binaries import archives, room
+from windlass.testing.binaries import archives, room, versions
 from windlass.testing.binaries.cache import Cache
 from windlass.testing.binaries.compile import Compiler
 from windlass.testing.binaries.errors import UnusableAssets
@@ -43,6 +43,7 @@ def obtain(
     parts: Sequence[Part] = CORE_PARTS,
     *,
     assets: str | os.PathLike[str] | None = None,
+    kubernetes: str | None = None,
     unneeded: Collection[str] = (),
     cache: Cache | None = None,
     report: Report = to_stderr,
@@ -53,10 +54,14 @@ def obtain(
     lacks come from the cache; nothing is built for those in `unneeded`. The first build takes about six minutes on two
     cores; it is reported line by line, and a second process waits for the first instead of building too.
 
+    `kubernetes` is the version that the API server must be of, for example `1.35`; see `versions`.
+
     Raises a BinariesError that names the remedy.
     """
     cache = cache or Cache()
     given = _given(assets)
+    if kubernetes is not None:
+        versions.check(kubernetes, given, controller_manager="kube-controller-manager" not in unneeded)
     folders: dict[str, Path] = {}
     wanting = [part for part in parts if not _satisfied(part, {*given, *unneeded})]
     missing = []

@@ -52,6 +52,7 @@ class BlockingControlPlane(BlockingAccess):
     apiserver_flags  appended to kube-apiserver's command line, for example `--runtime-config=...`
     core_flags       appended to that of the Cluster API core manager
     assets           a folder with etcd and kube-apiserver, instead of KUBEBUILDER_ASSETS or what we build
+    kubernetes       the version that is wanted, for example `1.35`; an error names the remedy where it is not there
     directory        where logs and kubeconfigs go, kept after the end; without it a temporary folder that is removed
     keep             keep the temporary folder
     report           takes the lines that tell of a first-time build
@@ -68,6 +69,7 @@ class BlockingControlPlane(BlockingAccess):
         apiserver_flags: Sequence[str] = (),
         core_flags: Sequence[str] = (),
         assets: str | os.PathLike[str] | None = None,
+        kubernetes: str | None = None,
         directory: Path | None = None,
         keep: bool = False,
         report: Report = to_stderr,
@@ -81,6 +83,7 @@ class BlockingControlPlane(BlockingAccess):
         self._apiserver_flags = tuple(apiserver_flags)
         self._core_flags = tuple(core_flags)
         self._assets = assets
+        self._kubernetes = kubernetes
         self._directory = directory
         self._keep = keep
         self._report = report
@@ -105,7 +108,7 @@ class BlockingControlPlane(BlockingAccess):
             raise PlaneError("the control plane is running already: make another ControlPlane for a second one")
         parts = [*CORE_PARTS, CLUSTER_API] if self._cluster_api else CORE_PARTS
         unneeded = () if self._controller_manager else (CONTROLLER_MANAGER,)
-        assets = obtain(parts, assets=self._assets, unneeded=unneeded, report=self._report)
+        assets = obtain(parts, assets=self._assets, kubernetes=self._kubernetes, unneeded=unneeded, report=self._report)
         for attempt in range(1, _START_ATTEMPTS + 1):
             try:
                 return self._start(assets)

@@ -101,12 +101,15 @@ class ControlPlane(PlaneAccess):
         self,
         *,
         assets: str | os.PathLike[str] | None = None,
+        kubernetes: str | None = None,
         directory: Path | None = None,
         keep: bool = False,
         report: Report = to_stderr,
         **options: Unpack[PlaneOptions],
     ) -> None:
-        self._plane = BlockingControlPlane(assets=assets, directory=directory, keep=keep, report=report, **options)
+        self._plane = BlockingControlPlane(
+            assets=assets, kubernetes=kubernetes, directory=directory, keep=keep, report=report, **options
+        )
         super().__init__(self._plane)
 
     @classmethod

@@ -23,10 +23,11 @@ _CONFIGURATION = (
 
 
 class PlanePool:
-    """The planes of one process. `assets` and `keep` are those of `ControlPlane`."""
+    """The planes of one process. `assets`, `kubernetes` and `keep` are those of `ControlPlane`."""
 
-    def __init__(self, *, assets: str | Path | None = None, keep: bool = False) -> None:
+    def __init__(self, *, assets: str | Path | None = None, kubernetes: str | None = None, keep: bool = False) -> None:
         self._assets = assets
+        self._kubernetes = kubernetes
         self._keep = keep
         self._planes: dict[str, BlockingControlPlane] = {}
         self._crds: dict[str, set[str]] = {}
@@ -44,7 +45,7 @@ class PlanePool:
         added in each call.
         """
         if (plane := self._planes.get(name)) is None:
-            plane = BlockingControlPlane(assets=self._assets, keep=self._keep, **options)
+            plane = BlockingControlPlane(assets=self._assets, kubernetes=self._kubernetes, keep=self._keep, **options)
             plane.start()
             self._planes[name] = plane
         else:
