@@ -29,8 +29,17 @@ if TYPE_CHECKING:
     from windlass.testing.plane.connection import Connection
     from windlass.testing.plane.control_plane import BlockingControlPlane
     from windlass.testing.plane.facade import ControlPlane, PlaneAccess
+    from windlass.testing.plane.webhooks import ServingCertificate, at_loopback
 
-__all__ = ["BlockingAccess", "BlockingControlPlane", "Connection", "ControlPlane", "PlaneAccess"]
+__all__ = [
+    "BlockingAccess",
+    "BlockingControlPlane",
+    "Connection",
+    "ControlPlane",
+    "PlaneAccess",
+    "ServingCertificate",
+    "at_loopback",
+]
 
 # For `-p windlass.testing` where the package is on the path and not installed: then it has no entry point.
 pytest_plugins = ("windlass.testing.pytest_plugin",)
@@ -41,6 +50,8 @@ _HOMES = {
     "Connection": "windlass.testing.plane.connection",
     "ControlPlane": "windlass.testing.plane.facade",
     "PlaneAccess": "windlass.testing.plane.facade",
+    "ServingCertificate": "windlass.testing.plane.webhooks",
+    "at_loopback": "windlass.testing.plane.webhooks",
 }
 
 

@@ -14,8 +14,6 @@ The cloud's instances are those of `windlass.testing.simulators.instances`, so a
 take them over and hand them back. An instance runs, and its Node is ready, as soon as it is created.
 """
 
-import base64
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +49,7 @@ class MachineApi:
         self._plane = plane
         self.log = folder / f"{NAME}.log"
         (self._port,) = free_ports(1)
-        certificates = folder / f"{NAME}-certificates"
-        certificates.mkdir()
-        # The API server's own certificate: it is valid for 127.0.0.1, and there is no openssl here to make another.
-        pki = plane.connection.directory / "pki"
-        self._certificate = shutil.copyfile(plane.connection.ca_file, certificates / "tls.crt")
-        shutil.copyfile(pki / "apiserver.key", certificates / "tls.key")
+        self._certificate = plane.serving_certificate(folder / f"{NAME}-certificates")
         self._argv: list[str | Path] = [
             obtain([MACHINE_API]).program(NAME),
             f"--kubeconfig={kubeconfig or plane.kubeconfig()}",
@@ -64,7 +57,7 @@ class MachineApi:
             f"--cloud={cloud}",
             f"--platform={platform}",
             f"--webhook-port={self._port}",
-            f"--webhook-cert-dir={certificates}",
+            f"--webhook-cert-dir={self._certificate.folder}",
             "-v=3",
         ]
         self._processes = Processes(folders=[], log=folder / f"{NAME}.supervisor.log")
@@ -92,7 +85,6 @@ class MachineApi:
             raise StartFailed(f"the webhooks of the Machine API did not answer: see {self.log}")
 
     def _configuration(self, kind: str, verb: str, operations: list[str], namespace: str) -> dict[str, Any]:
-        bundle = base64.b64encode(self._certificate.read_bytes()).decode()
         return {
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": f"{kind}WebhookConfiguration",
@@ -106,7 +98,7 @@ class MachineApi:
                     "failurePolicy": "Fail",
                     "clientConfig": {
                         "url": f"https://127.0.0.1:{self._port}/{verb}-machine-openshift-io-v1beta1-{one.lower()}",
-                        "caBundle": bundle,
+                        "caBundle": self._certificate.ca_bundle,
                     },
                     "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
                     "rules": [

@@ -10,6 +10,7 @@
 | `connection` | the address and tokens of a plane, as a value |
 | `commands` | the command lines |
 | `processes`, `_supervisor` | child processes that do not outlive us |
+| `webhooks` | webhook configurations that call a process on loopback |
 | `audit` | the permissions that each user used |
 | `foreign` | the CRDs of Cluster API, its providers and OpenShift |
 | `rest`, `manifests`, `ports`, `scratch`, `waiting` | small tools, one idea each |

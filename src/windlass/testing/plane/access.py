@@ -15,6 +15,7 @@ from windlass.testing.plane.errors import NotRunning, NotServed, PlaneError, Ref
 from windlass.testing.plane.manifests import read_manifests
 from windlass.testing.plane.rest import APPLY_PATCH, Rest
 from windlass.testing.plane.waiting import wait_for
+from windlass.testing.plane.webhooks import ServingCertificate, copy_certificate
 
 FIELD_MANAGER = "windlass-testing"
 KNOWN_SECONDS = 30.0
@@ -76,6 +77,14 @@ class BlockingAccess:
         }
         token: str = self.rest.request("POST", path, body)["status"]["token"]
         return self.connection.write_kubeconfig(f"system:serviceaccount:{namespace}:{name}", token=token)
+
+    def serving_certificate(self, folder: Path) -> ServingCertificate:
+        """A certificate for 127.0.0.1, put into `folder`, for webhooks that the API server calls; see `at_loopback`.
+
+        It is the API server's own: tests with it say nothing about how the webhook's certificate is managed.
+        """
+        pki = self.connection.directory / "pki"
+        return copy_certificate(self.connection.ca_file, pki / "apiserver.key", folder)
 
     @property
     def rest(self) -> Rest:

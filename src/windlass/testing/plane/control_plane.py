@@ -264,10 +264,7 @@ class BlockingControlPlane(BlockingAccess):
 
     def _start_cluster_api(self, built: Commands) -> None:
         self.install_foreign_crds(*commands.CLUSTER_API_GROUPS)
-        certificates = built.pki / "webhook"
-        certificates.mkdir(exist_ok=True)
-        shutil.copyfile(built.ca_file, certificates / "tls.crt")
-        shutil.copyfile(built.key_file, certificates / "tls.key")
+        certificates = self.serving_certificate(built.pki / "webhook").folder
         argv = built.cluster_api_core(
             kubeconfig=self.kubeconfig(CLUSTER_API_CORE), webhook_certificates=certificates, flags=self._core_flags
         )

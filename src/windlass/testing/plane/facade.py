@@ -12,6 +12,7 @@ from windlass.testing.plane.audit import AuditLog
 from windlass.testing.plane.connection import ADMIN, Connection
 from windlass.testing.plane.control_plane import BlockingControlPlane
 from windlass.testing.plane.options import PlaneOptions
+from windlass.testing.plane.webhooks import ServingCertificate
 
 
 class PlaneAccess:
@@ -57,6 +58,10 @@ class PlaneAccess:
         return await asyncio.to_thread(
             self._access.service_account_kubeconfig, namespace, name, seconds=seconds
         )  # fmt: skip
+
+    def serving_certificate(self, folder: Path) -> ServingCertificate:
+        """A certificate for 127.0.0.1, put into `folder`, for webhooks that the API server calls; see `at_loopback`."""
+        return self._access.serving_certificate(folder)
 
     async def apply(self, *documents: Document) -> list[dict[str, Any]]:
         """Server-side apply documents in order, waiting for their kinds to be served; returns the objects."""
