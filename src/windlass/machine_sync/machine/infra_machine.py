@@ -18,7 +18,7 @@ owns does not go with it: OpenStack's provider keeps the instance in an OpenStac
 Only a deletion in the foreground, of it or of an owner, can be faster: the collector then deletes what it owns at once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -57,15 +57,20 @@ class Ensured(Struct, frozen=True):
 
 
 def ensure(
-    seen: MachineSnapshot, converted: Any, *, labels: Mapping[str, str], source: Present[mapi.Machine]
+    seen: MachineSnapshot,
+    converted: Any,
+    *,
+    labels: Mapping[str, str],
+    owners: Iterable[OwnerReference],
+    source: Present[mapi.Machine],
 ) -> Ensured:
-    """Make the infra machine of a paused mirror what conversion says. The Cluster API Machine exists."""
+    """Make the infra machine of a paused mirror what conversion says. The Cluster API Machine exists, with `owners`."""
     owner = _owner(seen)
     found = seen.infra_machine
     if not isinstance(found, Present):
         return Ensured((create(seen, converted, owner, labels=labels, why="mirror of the Machine API Machine"),))
     observed, annotations = found.tree["metadata"], converted.metadata.annotations
-    claimed = claimed_metadata(seen.cluster_api_set)
+    claimed = claimed_metadata(seen.cluster_api_set, owners)
     made: dict[str, Any] = tree(converted.spec)
     wanted = metadata.mirrored(
         observed, labels=labels, annotations=annotations, owners=[owner], marks=_marks(seen, made), claimed=claimed

@@ -83,7 +83,7 @@ def create_or_update(seen: MachineSnapshot, source: Present[mapi.Machine], *, no
         create = Create(target=_aim(seen), body=body, why="mirror of the Machine API Machine")
         return with_warnings(source, made.warnings, *finalizers, create)
     content = _update(seen, seen.cluster_api, made)
-    infra = infra_machine.ensure(seen, made.infra_machine, labels=made.labels, source=source)
+    infra = infra_machine.ensure(seen, made.infra_machine, labels=made.labels, owners=made.owners, source=source)
     if infra.recreating is not None:
         verdict = verdict_write(source, infra.recreating, now=now)
         return with_warnings(source, made.warnings, *finalizers, content, *infra.actions, verdict)
@@ -201,7 +201,8 @@ def _body(seen: MachineSnapshot, made: _Made, *, marks: Mapping[str, str]) -> di
 
 def _update(seen: MachineSnapshot, mirror: Present[capi.Machine], made: _Made) -> Merge:
     observed, spec = mirror.tree["metadata"], mirror.tree.get("spec") or {}
-    owned, claimed = owned_spec(seen.cluster_api_set), claimed_metadata(seen.cluster_api_set)
+    owned = owned_spec(seen.cluster_api_set, made.owners)
+    claimed = claimed_metadata(seen.cluster_api_set, made.owners)
     return Merge(
         target=target(mirror),
         observed={"metadata": metadata.compared(observed), "spec": extent(spec, owned)},

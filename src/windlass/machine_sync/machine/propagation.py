@@ -8,13 +8,15 @@ set does not look at the pause of a machine: each change of its template goes to
 | Machine and infra machine | labels and annotations of the template |
 | Machine | `minReadySeconds`, `readinessGates`, `taints`, `deletion`, `bootstrap.dataSecretName` |
 
-So these are left as they are found while that set acts. Else the two would overwrite each other without end.
+So these are left as they are found while that set acts and owns the machine. Else the two would overwrite each other
+without end.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from windlass.api import capi
+from windlass.api.meta import OwnerReference
 from windlass.kube.control.seen import Present, Seen
 from windlass.machine_sync.constants import BOOKKEEPING, PAUSED_ANNOTATION
 from windlass.machine_sync.mirroring.metadata import NOTHING_CLAIMED, Claimed
@@ -35,24 +37,26 @@ _PROPAGATED: Final = ("bootstrap.dataSecretName", "deletion.nodeDeletionTimeoutS
 """Those of them that the set writes, too."""
 
 
-def owned_spec(of_set: Seen[capi.MachineSet]) -> Mapping[str, Any]:
-    """What of the spec of an existing mirror is ours, if its machine belongs to `of_set`."""
-    if _acting(of_set) is None:
+def owned_spec(of_set: Seen[capi.MachineSet], owners: Iterable[OwnerReference]) -> Mapping[str, Any]:
+    """What of the spec of an existing mirror with these owners is ours. `of_set`: the set of its machine."""
+    if _acting(of_set, owners) is None:
         return OWNED
     return {path: default for path, default in OWNED.items() if path not in _PROPAGATED}
 
 
-def claimed_metadata(of_set: Seen[capi.MachineSet]) -> Claimed:
-    """The labels and annotations of a mirror that are not ours, if its machine belongs to `of_set`."""
-    acting = _acting(of_set)
+def claimed_metadata(of_set: Seen[capi.MachineSet], owners: Iterable[OwnerReference]) -> Claimed:
+    """The labels and annotations of a mirror with these owners that are not ours. `of_set`: the set of its machine."""
+    acting = _acting(of_set, owners)
     if acting is None:
         return NOTHING_CLAIMED
     template = acting.spec.template.metadata
     return Claimed(frozenset(template.labels), frozenset(template.annotations).difference(BOOKKEEPING))
 
 
-def _acting(of_set: Seen[capi.MachineSet]) -> capi.MachineSet | None:
-    """The set, unless it is not there or paused."""
+def _acting(of_set: Seen[capi.MachineSet], owners: Iterable[OwnerReference]) -> capi.MachineSet | None:
+    """The set, unless it is not there, is paused or is not among the owners."""
     if not isinstance(of_set, Present) or PAUSED_ANNOTATION in of_set.metadata.annotations:
+        return None
+    if all(owner.uid != of_set.metadata.uid for owner in owners):
         return None
     return of_set.object

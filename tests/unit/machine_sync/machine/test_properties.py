@@ -148,6 +148,16 @@ def test_every_machine_comes_to_rest_and_stays_there(case: dict[str, Any]) -> No
         "cluster_api_set": CAPI_SET,
     }
 )  # the mirror of a set that acts, from whose template it has no spec.deletion
+@example(
+    {
+        "cluster_api": changed(CAPI_MACHINE, metadata__ownerReferences=None),
+        "machine_api": MAPI_MACHINE,
+        "infra_machine": None,
+        "infra_cluster": INFRA_CLUSTER,
+        "machine_api_set": None,
+        "cluster_api_set": changed(CAPI_SET, metadata={**CAPI_SET["metadata"], **GONE}),
+    }
+)  # the set acts and goes, and the mirror is none of its machines
 @examples(100)
 def test_synchronized_is_true_only_if_the_mirror_is_what_conversion_says(case: dict[str, Any]) -> None:
     async def scenario() -> None:
@@ -296,13 +306,15 @@ def differences_of_cluster_api(api: MemoryApi) -> list[str]:
     assert infra is not None
     differ = differing(OPENSTACK, infra["spec"], plain(converted.infra_machine.spec))
     acting = tree_of(api, capi.MachineSet, "ms", THEIRS)
-    followed = FOLLOWED if in_a_set(mirror) and acting and not paused(acting) else FOLLOWED + FOLLOWED_WITHOUT_A_SET
+    acts = acting and not paused(acting) and belongs_to(mirror, acting)
+    followed = FOLLOWED if acts else FOLLOWED + FOLLOWED_WITHOUT_A_SET
     pairs = [(path, value_at(mirror["spec"], path), value_at(wanted, path)) for path in followed]
     return [*(str(change) for path, one, other in pairs for change in changes(one, other, path=path)), *differ]
 
 
-def in_a_set(mirror: Tree) -> bool:
-    return any(owner["kind"] == "MachineSet" for owner in mirror["metadata"].get("ownerReferences", []))
+def belongs_to(mirror: Tree, machine_set: Tree) -> bool:
+    uid = machine_set["metadata"]["uid"]
+    return any(owner["uid"] == uid for owner in mirror["metadata"].get("ownerReferences", []))
 
 
 def paused(tree: Tree) -> bool:
