@@ -1,12 +1,12 @@
-"""Observe, decide, apply: what a controller is and how it runs.
+"""Defines and runs controllers: observe, decide, apply.
 
 | in reading order | |
 |---|---|
-| `seen` | what is referred to: Present, Absent, Unreadable, or of a kind that is not served |
-| `plan`, `merge` | what a decision may ask for, as values that print themselves |
+| `seen` | the result of reading an object: Present, Absent, Unreadable, or its kind is not served |
+| `plan`, `merge` | the actions that a decision may plan, as values that print themselves |
 | `rounds`, `executor` | how a plan is carried out, and what its outcome is |
 | `controller`, `permissions` | a controller as a value; its rights follow from what it declares |
-| `source`, `queue` | what wakes a key, and when its turn comes |
-| `reader` | what one controller may read, from caches or live |
-| `worker` | one key after the other, with metrics and time budgets |
+| `source`, `queue` | the events that wake a key, and the order in which keys are taken |
+| `reader` | reads for one controller, from caches or live |
+| `worker` | reconciles one key after the other, with metrics and time budgets |
 """

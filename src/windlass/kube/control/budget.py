@@ -1,7 +1,7 @@
-"""Does a pure function keep to its time? Told only when one call in a hundred does not.
+"""Checks the p99 of a function's running time against a limit.
 
-Decisions run on the event loop, where everybody waits while one thinks. A single slow call is an accident; a p99
-beyond the budget is work that belongs in a thread, memoised by content.
+Decisions run on the event loop and block it. A single slow call is an accident; if the p99 exceeds the budget, the
+work belongs in a thread, memoised by content.
 
     budget = Budget("machine-sync", limit=0.005)
     if exceeded := budget.spend(seconds):
@@ -20,7 +20,7 @@ class Budget:
         self._slow: list[float] = []
 
     def spend(self, seconds: float) -> dict[str, float | int] | None:
-        """Count one call. Returns the figures once the window's hundredth part was slow, then starts a new window."""
+        """Count one call. Returns the figures once 1% of the window was slow, then starts a new window."""
         self._calls += 1
         if seconds > self.limit:
             self._slow.append(seconds)

@@ -1,4 +1,4 @@
-"""Controllers as declarations: what they watch, what they may write, how they observe and how they decide.
+"""Declares controllers: their watches, their permissions, how they observe and how they decide.
 
 A controller is a value. It owns no task and no connection, so it can be read, tested, explained and turned into RBAC
 without running it:
@@ -19,17 +19,17 @@ without running it:
     )
     await manager.start(controller)
 
-Who observes needs a reader over what is watched. A manager makes one for each controller:
+`observe` needs a reader over the watched kinds. A manager creates one for each controller:
 
     await manager.start(lambda reader: widget_controller(reader, namespace="shop"))
 
-A *key* is whatever the decisions are about, not necessarily one object: `str` and `(namespace, name)` are usual.
-Every watch maps its objects, in their old and in their new state, to the keys they concern. For objects that a watched
-kind owns, `windlass.kube.control.source.owned_by` is that map.
+A *key* names what a decision is about, not necessarily one object: `str` and `(namespace, name)` are usual. Every watch
+maps its objects, in their old and in their new state, to the keys they concern. For owned objects,
+`windlass.kube.control.source.owned_by` is that map.
 
-How a key comes back, by what its reconcile came to:
+The result of a reconcile decides when its key comes back:
 
-| it came to | the key comes back | logged | result in metrics |
+| result | the key comes back | logged | result in metrics |
 |---|---|---|---|
 | `Done` | when something changes | info | success |
 | `RequeueAfter(seconds)` | then at the latest | info | requeue_after |
@@ -40,12 +40,12 @@ How a key comes back, by what its reconcile came to:
 | `timeout` seconds passed | after `backoff` | warning | error |
 | any other exception | after `backoff`: a bug, with its traceback | error | error |
 
-A controller with `needs_leadership=False` works on every replica, from the moment when its caches are filled: one that
-serves data from caches, or asks something outside for all to see. It may declare no right to write, Events included,
-so two replicas cannot write against each other.
+A controller with `needs_leadership=False` works on every replica as soon as its caches are filled. It may serve data
+from caches or query other systems, but it may declare no permission to write, Events included, so replicas cannot write
+against each other.
 
-A failing key delays only itself. Reads of the watched kinds are declared by watching them; everything else that is
-read or written stands in `permissions`, and reader and executor refuse what does not.
+A failing key delays only itself. A watch also declares the reads of its kind. All other reads and writes must be
+declared in `permissions`: the reader and the executor refuse the rest.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -64,22 +64,22 @@ Key = TypeVar("Key", bound=Hashable)
 Snapshot = TypeVar("Snapshot")
 
 Index: TypeAlias = Callable[[Object[Any]], Iterable[str]]
-"""The values under which an object is to be found."""
+"""The index values of an object."""
 
 
 class Watch(Struct, Generic[Key], frozen=True):
     """Objects of `kind` concern the keys that `map` finds for each of them.
 
-    `namespace` None means all namespaces. `indexes` are kept by the cache for `observe` to look things up by.
-    Watches of equal (kind, namespace, label_selector) share one cache, whichever controllers they belong to.
+    `namespace` None means all namespaces. The cache keeps `indexes`, by which `observe` looks objects up. Watches of
+    equal (kind, namespace, label_selector) share one cache, also between controllers.
 
-    `when(old, new)`: which changes of an object wake at all; for objects that change often in ways that concern nobody.
+    `when(old, new)`: whether a change wakes a key; for objects that often change in irrelevant ways.
 
-    `metadata_only`: wake by objects whose content must not be held, such as Secrets. The cache then has only their
-    metadata, `map` and `indexes` see no more, and `observe` reads an object by name from the server itself.
+    `metadata_only`: for objects whose content must not be cached, such as Secrets. The cache, `map` and `indexes` then
+    have only the metadata, and `observe` reads an object by name from the server itself.
 
-    `cache_only`: nobody ever asks the server for one of them (`see` with neither `confirm` nor `live`), so that the
-    right to is not declared. With a selector every `see` may ask: what it leaves out is not absent.
+    `cache_only`: only the cache is read (`see` with neither `confirm` nor `live`), so the `get` permission is not
+    declared. With a selector, `see` may still ask the server about an object outside the selection.
     """
 
     kind: type[KubernetesObject]
@@ -101,7 +101,7 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
     """A controller; see the module.
 
     `workers` keys are in work at a time. `timeout` bounds one reconcile, all its rounds, in seconds. Every `resync`
-    seconds (0: never) everything watched is looked at again. Two reconciles of one key start at least `min_interval`
+    seconds (0: never) all watched objects are reconciled again. Two reconciles of one key start at least `min_interval`
     seconds apart. `key_text` writes a key for people. `needs_leadership` False: it works while standing by too, and may
     only read.
     """
@@ -156,7 +156,7 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
 
     @property
     def declared(self) -> tuple[Declaration, ...]:
-        """All it may do: what it states, and reading what it watches."""
+        """All its permissions: the declared ones, and reading the kinds that it watches."""
         return (*self.permissions, *map(_reading, self.watches))
 
 

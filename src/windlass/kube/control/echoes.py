@@ -1,7 +1,8 @@
-"""What a watch brings back of our own writes: no news to the key that wrote it, news to everybody else.
+"""Recognises the watch events of our own writes, so that they do not wake the key that wrote them.
 
-A reconcile goes on until a look at its own writes finds nothing more to do, or it fails and its key comes back by
-itself. So the event that tells of such a write cannot teach its key anything, and would cost a reconcile for each.
+A reconcile ends when an observation of its own writes finds nothing more to do, or when it fails and its key is
+retried. So the event of such a write brings nothing new to that key, and would cost one more reconcile. Other keys are
+woken by it.
 
     echoes: Echoes[str] = Echoes()
     echoes.begin("worker-1")                     # the key is in work from now on
@@ -9,8 +10,8 @@ itself. So the event that tells of such a write cannot teach its key anything, a
     echoes.holds("worker-1", change.new)         # True: no reason to wake the key, or not yet
     echoes.end("worker-1")                       # True: there was news meanwhile, so wake it now
 
-An echo may come before the answer that it echoes. Therefore nothing wakes a key in work: what it is told of is kept
-until its end, when every answer is there to compare with.
+An echo may arrive before the answer to its write. Therefore nothing wakes a key in work: events for it are kept until
+it is done, and then compared with all answers.
 """
 
 from collections import OrderedDict
@@ -25,11 +26,11 @@ Version: TypeAlias = tuple[str, str]
 """(uid, resourceVersion): one state of one object."""
 
 REMEMBERED = 2048
-"""Writes: far more than can be on their way back at a time."""
+"""Writes remembered: far more than can await their echo at a time."""
 
 
 class Echoes(Generic[Key]):
-    """The last writes of a controller with the key that wrote each, and what keys in work were told of."""
+    """The last writes of a controller with the key that wrote each, and the events for keys in work."""
 
     def __init__(self) -> None:
         self._writers: OrderedDict[Version, Key] = OrderedDict()
@@ -59,7 +60,7 @@ class Echoes(Generic[Key]):
         return True
 
     def end(self, key: Key) -> bool:
-        """`key` is out of work. Whether it was told meanwhile of something that it has not written itself."""
+        """`key` is done. Returns whether an event that is not its own write came meanwhile."""
         return any(self._writers.get(version) != key for version in self._told.pop(key, ()))
 
 

@@ -1,4 +1,4 @@
-"""Effects outside Kubernetes: how a plan asks a cloud, an image builder or a registry for something.
+"""Carries out effects outside Kubernetes: the requests of a plan to a cloud, an image builder or a registry.
 
     class CreateBucket(Request, frozen=True):      # the vocabulary of a system: frozen values that print themselves
         SYSTEM = "buckets"
@@ -9,33 +9,31 @@
     Plan.of(Call(target=target(widget), request=CreateBucket(name, mark), why="spec.bucket asks for one"))
     Executor(api, systems={"buckets": carrier}, fence=election)
 
-A `Carrier` speaks to one system. `Effects` stands before it: it refuses what was not declared, asks the fence, cuts off
-what takes longer than its request allows, and tells the carrier to doubt what it remembers when an outcome is unknown.
+A `Carrier` sends requests to one system. `Effects` wraps it: it refuses undeclared requests, asks the fence, cuts off
+requests that take too long, and tells the carrier to `doubt` its memory when an outcome is unknown.
 
 # What a controller must do
 
-No transaction spans two systems: between any two lines of a program its process may die, and a request that was sent
-may be carried out although no answer comes. So at every moment what exists must be findable from what is persisted:
+No transaction spans two systems: the process may die between any two lines, and a request may be carried out although
+no answer comes. So everything that exists in the other system must always be findable from the persisted state:
 
-1. **Persist the intent first.** The first plan adds the finalizer and writes down what will be asked for: every choice
-   that is not a function of the object (a resolved image, a mark). Only a later round, which has seen it persisted,
-   plans a Call.
-2. **Mark what is created, from its first request on.** The mark names the owner and is stored by the other system with
-   the thing itself: a tag, a unique name. It is persisted under 1. Names that people can give to other things are no
-   marks. Use the object's uid only if the object never moves to another cluster.
+1. **Persist the intent first.** The first plan adds the finalizer and stores every choice that is not a function of the
+   object (a resolved image, a mark). Only a later round, which has seen it persisted, plans a Call.
+2. **Mark what is created, from its first request on.** The mark names the owner, and the other system stores it with
+   the resource itself: a tag, a unique name. Step 1 persists it. A name that people can give to other resources is no
+   mark. Use the object's uid only if the object never moves to another cluster.
 3. **Look before a create.** `observe` looks for the mark whenever the intent is persisted and a result is not: in the
-   first attempt of a process, and after every Call. Such a look asks the system: an absence that leads to a create is
-   never taken from memory. This is also the answer to leadership. A Call may outlast the Lease, so what an earlier
-   leader intended is of unknown outcome until somebody has looked.
-4. **Persist the result before the next step,** and persist a deletion (the finalizer goes) only when a look has
-   confirmed that nothing with the mark is left.
-5. **Expect a late arrival.** A system that carries a request out after we stopped waiting can make a second one, unless
-   it refuses a second mark by itself. Where it does not, `decide` keeps the oldest that has the mark and deletes the
-   others.
+   first attempt of a process, and after every Call. It must ask the system: an absence that leads to a create is never
+   taken from memory. This also covers a change of leader. A Call may outlast the Lease, so the outcome of an earlier
+   leader's Call is unknown until the system is asked.
+4. **Persist the result before the next step,** and remove the finalizer only when a look has confirmed that nothing
+   with the mark is left.
+5. **Expect a late arrival.** A system that carries out a request after our time-out can create a duplicate, unless it
+   refuses a second mark by itself. Otherwise `decide` keeps the oldest resource with the mark and deletes the others.
 
 # What the runtime does
 
-| what happens | what becomes of it |
+| what happens | result |
 |---|---|
 | the request is not declared | `Undeclared`, like a write |
 | no carrier for the system, as in a dry run | `Withheld`: nothing is sent, and the attempt ends |
@@ -44,8 +42,9 @@ may be carried out although no answer comes. So at every moment what exists must
 | the carrier raises a `Failure` | it is the result; `doubt` if its outcome is unknown |
 | the carrier is cancelled, or raises anything else | `doubt`; it is raised, as a time-out or a bug |
 
-The fence is asked for `SECONDS`, or for its longest write if that is less: what is longer than a Lease allows is sent
-only while leading, and 3 covers the rest. `windlass.kube.control.rounds` says how failures reach `decide`.
+The fence is asked for `SECONDS`, or for its longest write if that is less: a request that is longer than the Lease
+allows is still sent only while leading, and step 3 covers the rest. `windlass.kube.control.rounds` says how failures
+reach `decide`.
 """
 
 import asyncio
@@ -64,7 +63,7 @@ class Carrier(Protocol[RequestT]):
     """Carries requests to one system. It is shared by all workers, and outlives terms of leadership."""
 
     async def send(self, request: RequestT, /) -> Any:
-        """Send it once, and return the answer. Raises leaves of `Failure`; `SECONDS` later it is cancelled.
+        """Send it once, and return the answer. Raises leaves of `Failure`; it is cancelled after `SECONDS`.
 
         Many sends may be under way at a time; the carrier bounds how many reach the system. Blocking libraries run in
         threads of the carrier's own, and may not repeat a request by themselves: aiohttp, for one, repeats a DELETE. A
@@ -73,7 +72,7 @@ class Carrier(Protocol[RequestT]):
         ...
 
     def doubt(self, request: RequestT, /) -> None:
-        """Nobody knows what became of `request`: forget what a look would otherwise be answered with from memory."""
+        """The outcome of `request` is unknown: drop cached data about it, so that the next look asks the system."""
         ...
 
 
@@ -88,7 +87,7 @@ class Effects:
         self._fence = fence
 
     async def make(self, call: Call) -> Result:
-        """What became of it. Never raises a Failure: it is in the result."""
+        """Make the Call. Never raises a Failure: it is in the result."""
         try:
             carrier = self._admit(call)
         except Failure as error:

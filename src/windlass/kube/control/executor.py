@@ -1,23 +1,23 @@
-"""Carry out plans: the only code that writes.
+"""Carries out plans; no other code writes.
 
 The executor sends the actions of a plan in order and stops at the first error. Finalizers to be added to several
-objects are sent at the same time, and so are neighbouring Calls: none of them depends on another, one that fails does
-not cut off the others, and what follows waits for all. It
+objects are sent at the same time, and so are neighbouring Calls: they do not depend on each other, one that fails does
+not cancel the others, and the next action waits for all. It
 
-* drops what is not needed (every desired value is there, nothing of ours is left over) and Events already sent;
+* drops actions that would change nothing, and Events already sent;
 * refuses what the controller did not declare, so that RBAC generated from the declaration cannot drift from code;
 * refuses a change or a deletion that does not say which object it was decided on (uid, resourceVersion);
 * chains resourceVersions: a second write to an object in the same plan is conditional on the *first* one's result,
   which is safe because that one was itself conditional on what was observed;
 * reports every answer to the `Ledger`, so that the next observation sees our own writes before the watch does;
-* after a conflict reads the object once, so that the next attempt decides on what is really there;
-* takes a deletion as done when the object is not found, and as failed when its kind is not served: nobody could look;
-* never repeats a write of unknown outcome: it reports doubt, and the next observation looks;
+* after a conflict reads the object once, so that the next attempt decides on its present state;
+* takes a deletion as done when the object is not found, but as failed when its kind is not served;
+* never repeats a write of unknown outcome: it reports doubt, and the next observation reads the object live;
 * makes Calls through the carriers of `systems` (`windlass.kube.control.effects`); one without carriers is a dry run.
 
-Events are best effort: a refused one never stops a plan. It is a warning in the log, once for each namespace and
-class of error until Events arrive there again. Their name is a hash of (uid, reason, note), so that a repeat is
-answered AlreadyExists, by this process or by its successor.
+Events are best effort: a refused one never stops a plan. It is logged as a warning, once for each namespace and class
+of error until Events succeed there again. The name of an Event is a hash of (uid, reason, note), so a repeat by this
+process or its successor gets AlreadyExists.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class Ledger(Protocol):
-    """Who is told what became of writes: the caches, so that own writes are visible at once."""
+    """Receives the results of writes: the caches, so that own writes are visible at once."""
 
     def wrote(self, written: Object[Any]) -> None:
         """The API server answered a write, or a read after a conflict, with this object."""
@@ -75,14 +75,14 @@ class Ledger(Protocol):
         """The object is gone: deleted by us without finalizers in the way, or found missing."""
 
     def doubt(self, target: Target) -> None:
-        """A write of unknown outcome: do not trust the cache about this object before looking."""
+        """A write of unknown outcome: do not trust the cache about this object before a live read."""
 
 
 class Executor:
     """Writes plans to `api` as field manager `manager`.
 
     `permits` None allows everything (scripts, tests). `now` is the clock of Event timestamps. `systems`: a carrier for
-    each other system by name, and `fence` stands before Calls as that of the client stands before writes.
+    each other system by name. `fence` guards Calls as the client's fence guards writes.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Executor:
     async def _carry_out(
         self, action: Action, versions: dict[str, str], wrote: Callable[[Object[Any]], None] | None
     ) -> Result | None:
-        """None: an Event that was refused, which never matters."""
+        """None: an Event that was refused, which is ignored."""
         try:
             _require_identity(action)
             if isinstance(action, Call):
@@ -151,7 +151,7 @@ class Executor:
             return Result(action, error=error)
         if isinstance(action, Evict):
             if self._ledger is not None:
-                self._ledger.doubt(action.target)  # it goes when its grace period ends: only a look can tell
+                self._ledger.doubt(action.target)  # it exists until its grace period ends: only a live read can tell
             return Result(action)
         if answer is not None and is_gone(answer):
             answer = None
@@ -332,7 +332,7 @@ def _go_together(one: Action, other: Action) -> bool:
 
 
 async def _all(carried: Iterable[Coroutine[Any, Any, Result | None]]) -> list[Result | None]:
-    """All of them to their end; then the first exception, if there is one, is raised."""
+    """Wait for all of them; then raise the first exception, if there is one."""
     done = await asyncio.gather(*carried, return_exceptions=True)
     for each in done:
         if isinstance(each, BaseException):
@@ -341,7 +341,7 @@ async def _all(carried: Iterable[Coroutine[Any, Any, Result | None]]) -> list[Re
 
 
 def _require_identity(action: Action) -> None:
-    """Without uid and resourceVersion the server would write to whatever has the name by now."""
+    """Raise Unconditional if the target lacks uid or resourceVersion: the name may belong to another object by now."""
     match action:
         case Create() | Emit():
             return

@@ -1,8 +1,8 @@
-"""What objects came to when they were decoded, for as long as somebody else holds them.
+"""Memoises the results of decoding objects, as long as the objects are referenced elsewhere.
 
-Every machine's round looks at the same few objects (its cluster, its MachineSets), and at its own more than once, so
-what was decoded last is kept. It goes with the object: what no cache holds (an answer to one GET) is forgotten as soon
-as whoever asked has done with it. Of confidential kinds (Secrets) nothing is kept at all.
+Every machine's round reads the same few objects (its cluster, its MachineSets), and its own more than once, so the last
+results are kept. A result is dropped with its object: that of a single GET goes as soon as the caller drops the object.
+Nothing is kept of confidential kinds (Secrets).
 
     memo = Memo(decode, objects=256, size=2**22)
     memo(found) is memo(found)          # as long as `found` lives, and 256 others or 4 MB have not come since

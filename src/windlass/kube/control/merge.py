@@ -1,4 +1,4 @@
-"""JSON merge patches (RFC 7386) between plain trees: what to send so that `observed` becomes `desired`.
+"""Computes the JSON merge patch (RFC 7386) that turns the plain tree `observed` into `desired`.
 
 Maps are merged key by key and a key that is no longer desired is sent as null; everything else, lists included, is
 replaced whole. A null in either tree means the same as an absent key, as it does for the API server.
@@ -15,7 +15,7 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 _LEAVES = (str, int, float, type(None))
 _NO_MAPS = (*_LEAVES, list)
-"""Asked for first: most values are of these types, and asking whether one is a Mapping costs ten times as much."""
+"""Checked first: most values have these types, and a check for Mapping costs ten times as much."""
 
 
 def merge_patch(observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def _identical(left: Any, right: Any) -> bool:
-    """Whether both are the same JSON text but for the order of keys: a quick yes for most of what is in sync.
+    """Whether both are the same JSON but for the order of keys: a quick yes for most objects in sync.
 
     Python's own `==` would be quicker still, and takes `1` for `True`.
     """
@@ -103,7 +103,7 @@ def changes(observed: Any, desired: Any, *, path: str = "") -> Iterator[FieldCha
             yield from changes(observed.get(key), desired.get(key), path=f"{path}.{key}" if path else key)
     elif isinstance(observed, list) and isinstance(desired, list):
         inner = [*_item_changes(observed, desired, path)]
-        # Nulls at the end of a list are items too, and cannot be told from no item by what is at their index.
+        # Nulls at the end of a list are items too, but look like a missing item at their index.
         yield from inner if inner or len(observed) == len(desired) else [FieldChange(path, observed, desired)]
     elif (observed is None) != (desired is None) or not same(observed, desired):
         yield FieldChange(path, observed, desired)

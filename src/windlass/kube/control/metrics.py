@@ -1,7 +1,7 @@
-"""What the runtime counts, under the names that controller-runtime made common, so that existing dashboards work.
+"""The runtime's metrics, under controller-runtime's names, so that existing dashboards work.
 
-One `Metrics` for each cluster, made by whoever starts its manager and handed down; there is no global registry.
-`windlass.kube.process.figures` joins them to one scrape.
+Each cluster has one `Metrics`, created beside its manager and passed down; there is no global registry.
+`windlass.kube.process.figures` joins them in one scrape.
 
     from windlass.kube.control.metrics import Metrics
 
@@ -31,7 +31,7 @@ One `Metrics` for each cluster, made by whoever starts its manager and handed do
 | `leader_election_master_status` | name | 1 while this process leads |
 | `windlass_decide_seconds` | controller | one decision; the budget is 5 ms at p99 |
 | `windlass_reconcile_writes_total` | controller | actions carried out |
-| `windlass_cache_synced`, `windlass_cache_objects` | kind, namespace | is it complete, and how large |
+| `windlass_cache_synced`, `windlass_cache_objects` | kind, namespace | 1 if the cache is complete; its objects |
 | `windlass_watch_age_seconds` | kind, namespace | time since the watch last gave a sign of life |
 | `windlass_poll_age_seconds` | poll | time since the outside last answered |
 | `windlass_poll_failures_total` | poll | questions that failed |
@@ -63,7 +63,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class CacheFigures(Protocol):
-    """What is shown of one cache."""
+    """The metrics of one cache."""
 
     @property
     def kind(self) -> str: ...
@@ -78,7 +78,7 @@ class CacheFigures(Protocol):
 
 
 class Metrics:
-    """What is counted about one cluster, in one registry. `host` is its API server, for the label of requests."""
+    """The metrics of one cluster, in one registry. `host` is its API server, for the label of requests."""
 
     def __init__(self, registry: CollectorRegistry | None = None, *, host: str = "") -> None:
         self.registry = registry if registry is not None else CollectorRegistry()
@@ -203,7 +203,7 @@ class ControllerMetrics:
         self._decide_seconds.observe(seconds)
 
     def close(self) -> None:
-        """The controller is gone: so are its gauges. Counters stay, as Prometheus expects of a process."""
+        """Remove the gauges of the controller. Its counters stay, as Prometheus expects."""
         self._metrics._live.queues.pop(self._name, None)
         self._active.set(0)
         self._metrics._workers.labels(self._name).set(0)
@@ -279,7 +279,7 @@ class _Live(Collector):
 
 
 def exposition(collected: Collector) -> bytes:
-    """What is `collected` now, in the text format."""
+    """The present samples of `collected`, in the text format."""
     return generate_latest(_WithoutCreated(collected))
 
 

@@ -1,8 +1,8 @@
-"""What a controller may read and write, declared once: checked at each request and turned into RBAC.
+"""Declares the permissions of a controller once: they are checked at each request and turned into RBAC.
 
-A controller lists `Permission`s. The executor and the reader refuse what is not among them (`Declared` is their
-`Permits`), by verb, kind, namespace and name as RBAC does, and `rules` turns the same list into the rules of Roles and
-a ClusterRole, so code and RBAC cannot drift apart.
+A controller lists `Permission`s. The executor and the reader refuse everything else (`Declared` is their `Permits`), by
+verb, kind, namespace and name as RBAC does. `rules` turns the same list into the rules of Roles and a ClusterRole, so
+code and RBAC cannot drift apart.
 
     from windlass.kube.control.permissions import Declared, emits_events, reads, rules, writes
 
@@ -17,15 +17,14 @@ a ClusterRole, so code and RBAC cannot drift apart.
     rules(declared)["openshift-machine-api"]      # the rules of a Role in that namespace
     rules(declared).get(None, [])                 # the rules of a ClusterRole
 
-Which verb a write form needs: Create `create`; Merge and the finalizers `patch` (of `status` when they write
-that); Delete `delete`; Evict `create` on pods/eviction; Emit `create` on events. None is a wildcard, and none can be.
-A Call needs its class of request among `calls(CreateBucket, DeleteBucket)`; the other system has rights of its own, so
-no RBAC comes of it.
+Each action needs a verb: Create `create`; Merge and the finalizers `patch` (of `status` when they write that); Delete
+`delete`; Evict `create` on pods/eviction; Emit `create` on events. Wildcards are refused. A Call needs its class of
+request among `calls(CreateBucket, DeleteBucket)`; the other system has its own permissions, so it adds no RBAC.
 
-OwnerReferencesPermissionEnforcement, which OpenShift turns on, asks for two more, which no request names:
+OpenShift turns on OwnerReferencesPermissionEnforcement. It requires two more permissions, which no request names:
 
-* who sets `blockOwnerDeletion` must be allowed to update `<owner>/finalizers`: `blocks_deletion_of(owner)`;
-* who changes the ownerReferences of an existing object must be allowed to delete it: `changes_owners_of(kind)`.
+* setting `blockOwnerDeletion` requires update of `<owner>/finalizers`: `blocks_deletion_of(owner)`;
+* changing the ownerReferences of an existing object requires delete of that object: `changes_owners_of(kind)`.
 
 Source: the admission plugin of that name in kube-apiserver (creating an object with owners needs only the first).
 """
@@ -94,7 +93,7 @@ def permission(
     namespace: str | None = None,
     names: tuple[str, ...] = (),
 ) -> Permission:
-    """`verbs` on `kind`. Of a cluster-scoped kind `namespace` must be None."""
+    """`verbs` on `kind`. For a cluster-scoped kind `namespace` must be None."""
     resource = kind.RESOURCE
     if namespace is not None and not resource.namespaced:
         raise ValueError(f"{resource.kind} is cluster-scoped: a permission on it cannot be limited to {namespace!r}")
@@ -152,8 +151,8 @@ def calls(*requests: type[Request]) -> CallPermission:
 class Permits(Protocol):
     """Does a declaration cover this request? `may_call`: of another system.
 
-    `namespace` None is that of a cluster-scoped object or of a list of all namespaces. `name` is empty where the
-    request has none: create, list and watch.
+    `namespace` is None for a cluster-scoped object or a list of all namespaces. `name` is empty for requests that have
+    none: create, list and watch.
     """
 
     def __call__(
@@ -164,7 +163,7 @@ class Permits(Protocol):
 
 
 class Declared:
-    """The `Permits` of these permissions: what RBAC would say of a process that has been granted them."""
+    """The `Permits` of these permissions: it decides as RBAC would for a process that has them."""
 
     def __init__(self, permissions: Iterable[Declaration]) -> None:
         self._granted: dict[tuple[str, str, str, str], list[Permission]] = defaultdict(list)
@@ -218,7 +217,7 @@ def require_call(permits: Permits | None, request: Request, *, what: object) -> 
 def rules(permissions: Iterable[Declaration]) -> dict[str | None, list[dict[str, Any]]]:
     """RBAC rules by namespace (None: cluster-wide), each verb granted once, in a stable order.
 
-    What is granted cluster-wide is not granted again in a namespace.
+    A verb that is granted cluster-wide is not granted again in a namespace.
     """
     verbs: dict[tuple[str | None, str, str, tuple[str, ...]], set[str]] = defaultdict(set)
     for each in permissions:

@@ -1,32 +1,32 @@
-"""Plans: what a controller wants done, as values that can be printed, compared and carried out.
+"""Plans: the actions that a controller wants, as values that can be printed, compared and carried out.
 
     observe(key, last outcome) -> Snapshot      reads
-    decide(Snapshot, now)      -> Plan          thinks: this page is its vocabulary
+    decide(Snapshot, now)      -> Plan          decides, in the terms of this module
     apply(Plan)                -> Outcome       writes (`windlass.kube.control.executor`)
 
 A `Plan` is a tuple of actions, carried out in order, and what comes next:
 
 | next | meaning |
 |---|---|
-| `Done()` | after the actions, look again at once; without actions, rest until something changes |
-| `RequeueAfter(seconds, why)` | the same, but look again after `seconds` even if nothing changes |
-| `WaitFor(what, safety)` | the same, saying what is awaited; `safety` seconds guard against a missed event |
+| `Done()` | after the actions, observe again at once; without actions, rest until something changes |
+| `RequeueAfter(seconds, why)` | the same, but observe again after `seconds` even if nothing changes |
+| `WaitFor(what, safety)` | the same, naming the awaited change; `safety` seconds guard against a missed event |
 | `Retry(error)` | after the actions, stop; come back with growing delays until the error is gone |
 
-Actions name their target by identity as it was observed (uid, resourceVersion), because a decision is only good for
-what it looked at:
+Actions name their target by the observed identity (uid, resourceVersion), because a decision is valid only for the
+state that it saw:
 
 | action | rule |
 |---|---|
-| `Create` | a new object; when no answer comes, the next round looks before anything is created again |
-| `Merge` | JSON merge patch from what was observed to what is desired, null for what goes, with resourceVersion |
+| `Create` | a new object; when no answer comes, the next round looks for it before it is created again |
+| `Merge` | JSON merge patch from the observed to the desired tree, null for removed keys, with resourceVersion |
 | `AddFinalizer`, `RemoveFinalizers` | merge patch of the list with resourceVersion |
 | `Delete` | with the uid, and the resourceVersion when the content was the reason |
 | `Evict` | a Pod, with the uid, unless a PodDisruptionBudget forbids: then `Unevictable` is the error |
 | `Emit` | an Event; best effort, the same Event is not sent twice |
-| `Call` | an effect in another system, such as a cloud; `windlass.kube.control.effects` is its page |
+| `Call` | an effect in another system, such as a cloud; see `windlass.kube.control.effects` |
 
-Each action says why it is there (`why`), which is what `windlass plan` and the logs show.
+Each action has a reason (`why`), which `windlass plan` and the logs show.
 """
 
 import re
@@ -80,7 +80,7 @@ class Action(Struct, frozen=True, kw_only=True):
 
     @property
     def verb(self) -> str:
-        """What is done, in one word for people."""
+        """The verb of the action, for people."""
         return type(self).__name__.lower()
 
     @property
@@ -89,7 +89,7 @@ class Action(Struct, frozen=True, kw_only=True):
 
     @property
     def needed(self) -> bool:
-        """False if everything desired is already so, and nothing of ours is left that is no longer desired."""
+        """False if the object already has everything desired, and nothing of ours that is no longer desired."""
         return True
 
     def diff(self) -> tuple[FieldChange, ...]:
@@ -115,7 +115,7 @@ class Merge(Action, frozen=True, kw_only=True, dict=True):
     """Change the observed object into the desired one.
 
     `observed` and `desired` are trees of the same extent: the whole object, or only the parts that this controller
-    decides (`{"spec": ..., "metadata": {"labels": ...}}`). What stands in neither is left alone.
+    decides (`{"spec": ..., "metadata": {"labels": ...}}`). Fields that are in neither are left alone.
     """
 
     observed: Tree
@@ -128,7 +128,7 @@ class Merge(Action, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def patch(self) -> Tree:
-        """The merge patch, without the resourceVersion that the executor adds. Computed once: it is asked for often."""
+        """The merge patch, without the resourceVersion that the executor adds. Computed once and kept."""
         return merge_patch(self.observed, self.desired)
 
     @property
@@ -186,7 +186,7 @@ class RemoveFinalizers(Action, frozen=True, kw_only=True):
 class Delete(Action, frozen=True, kw_only=True):
     """Delete the object with the uid of the target; `pin` also its resourceVersion (the content was the reason).
 
-    `propagation` is what the garbage collector does about the objects that it owns; empty: what is usual for its kind.
+    `propagation` says how the garbage collector treats its dependents; empty: the default of its kind.
     """
 
     pin: bool = False
@@ -207,7 +207,7 @@ class Delete(Action, frozen=True, kw_only=True):
 class Evict(Action, frozen=True, kw_only=True):
     """Evict the Pod with the uid of the target. `grace_seconds` None: as its spec says.
 
-    Its result has no object: the Pod goes when its containers have ended, which the next observation looks for.
+    Its result has no object: the Pod is deleted when its containers have ended, and a later observation shows that.
     """
 
     grace_seconds: int | None = None
@@ -220,9 +220,9 @@ class Evict(Action, frozen=True, kw_only=True):
 
 
 class Emit(Action, frozen=True, kw_only=True):
-    """Tell people: an Event about the target. `note` is cut to what the API admits.
+    """Emit an Event about the target, for people. `note` is cut to the length that the API admits.
 
-    The same reason and note are told once about a target; `occasion` tells apart what happens again.
+    The same reason and note are sent once about a target; a different `occasion` sends them again.
     """
 
     type: Literal["Normal", "Warning"]
@@ -240,7 +240,7 @@ class Emit(Action, frozen=True, kw_only=True):
 
 
 class Request(Struct, frozen=True):
-    """One effect that another system is asked for, in the words of that system.
+    """One request to another system, in the terms of that system.
 
         class CreateBucket(Request, frozen=True):
             SYSTEM = "buckets"
@@ -249,7 +249,7 @@ class Request(Struct, frozen=True):
             owner: str
 
     `SYSTEM` names the system. `SECONDS`: how long it may take; then it is cut off and its outcome is unknown. The
-    values of the fields in `SECRET` are never shown. What changes something that exists overrides `diff`.
+    values of the fields in `SECRET` are never shown. A request that changes something existing overrides `diff`.
     """
 
     SYSTEM: ClassVar[str]
@@ -258,7 +258,7 @@ class Request(Struct, frozen=True):
 
     @property
     def verb(self) -> str:
-        """What is asked for, for people: `create bucket`."""
+        """The verb of the request, for people: `create bucket`."""
         return re.sub(r"(?<!^)(?=[A-Z])", " ", type(self).__name__).lower()
 
     def diff(self) -> tuple[FieldChange, ...]:
@@ -270,7 +270,7 @@ class Request(Struct, frozen=True):
 class Call(Action, frozen=True, kw_only=True):
     """Ask another system for `request`, on behalf of the target; the answer is `Result.answer`.
 
-    Calls that stand next to each other go out together, and what follows waits for all of them.
+    Neighbouring Calls are sent at the same time, and the next action waits for all of them.
     """
 
     request: Request
@@ -307,7 +307,7 @@ class RequeueAfter(Struct, frozen=True):
 
 
 class WaitFor(Struct, frozen=True):
-    """A change is expected, by whom and which stands in `what`; `safety` seconds later we look anyway."""
+    """`what` names the expected change and who makes it; after `safety` seconds we observe anyway."""
 
     what: str
     safety: float = 600.0
@@ -352,11 +352,11 @@ class Plan(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """What became of one action.
+    """The result of one action.
 
-    `error` None means it was carried out, and `object` is what the server answered (None if the object is gone), or
-    `answer` what the other system answered to a Call. `error.unknown_outcome` means nobody knows: the next observation
-    looks. `changed` False: the server took the write and the object is as it was, because a default or a pruned field
+    `error` None means it was carried out. Then `object` is the server's answer (None if the object is gone), and
+    `answer` is the other system's answer to a Call. `error.unknown_outcome` means that it may have been carried out:
+    the next observation finds out. `changed` False: the server accepted the write, but a default or a pruned field
     undid it.
     """
 
@@ -368,10 +368,10 @@ class Result(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What became of the plan of one round: a result per action that was tried; it ends at the first error.
+    """The outcome of one round's plan: a result for each action that was tried, up to the first error.
 
-    What `observe` gets also has the Calls that failed in earlier rounds of the attempt, first, and in `unread` why
-    another system could not be looked at: both stay in sight until the attempt ends.
+    The outcome that `observe` gets begins with the Calls that failed in earlier rounds of the attempt; `unread` says
+    why another system could not be read. Both stay until the attempt ends.
     """
 
     results: tuple[Result, ...] = ()
@@ -389,11 +389,11 @@ class Outcome(Struct, frozen=True):
 
     @property
     def failures(self) -> tuple[Result, ...]:
-        """All that failed; of what goes out together that may be more than one."""
+        """All failed results; of actions that are sent together more than one may fail."""
         return tuple(result for result in self.results if result.error is not None)
 
     def of(self, request: type[Request]) -> tuple[Result, ...]:
-        """What became of the Calls with a request of this class."""
+        """The results of the Calls with a request of this class."""
         return tuple(
             result
             for result in self.results

@@ -1,4 +1,4 @@
-"""Waking keys by asking something outside that cannot be watched: a cloud, a builder, a registry.
+"""Polls systems that cannot be watched (a cloud, a builder, a registry) and wakes the keys that they report.
 
     async def look() -> Polled[str]:
         builds = await registry.changed_builds()
@@ -15,14 +15,13 @@
 | an error, or no answer within `timeout` seconds | after growing delays with jitter; `soon()` still means now |
 | a `Failure` with `retry_after` | not before that, whatever `soon()` says |
 
-Two questions begin at least `at_least` seconds apart, whoever wants them. An error is logged once, and the stream goes
-on whatever is raised: what the outside does is weather.
+Two polls begin at least `at_least` seconds apart. An error is logged once, and polling continues whatever is raised.
 
-`Poll` asks one question about everything, `PollEach` one for each key that is followed, each with its own period.
+`Poll` asks one question about everything, `PollEach` one for each followed key, each with its own period.
 
-A poll asks only while it is attached, which is while its controller works: a standby asks nothing. `trouble` says that
-no answer has come yet, for readiness, and is empty from the first answer on: keys are woken late while the outside is
-away, and a restart would not help. The manager collects it, and `age` and `failures` for metrics.
+A poll runs only while it is attached, that is, while its controller works: a standby does not poll. `trouble`, for
+readiness, says that no answer has come yet. After the first answer it stays empty: if the other system fails later,
+keys are woken late, but a restart would not help. The manager collects it, and `age` and `failures` for metrics.
 """
 
 import asyncio
@@ -42,7 +41,7 @@ from windlass.kube.errors import Failure
 Key = TypeVar("Key", bound=Hashable)
 
 UNREACHABLE = Exponential(1.0).at_most(300.0).jittered(0.5)
-"""Between questions to an outside that does not answer: from 1 s, doubling, to 5 min."""
+"""Between polls of a system that does not answer: from 1 s, doubling, to 5 min."""
 
 
 class Polled(Struct, Generic[Key], frozen=True):
@@ -53,13 +52,13 @@ class Polled(Struct, Generic[Key], frozen=True):
 
 
 class Polling(Protocol):
-    """What readiness and metrics show of a poll."""
+    """The state of a poll, for readiness and metrics."""
 
     @property
     def name(self) -> str: ...
     @property
     def trouble(self) -> str:
-        """Why what it wakes cannot be relied on: no answer has come yet. Empty otherwise, and while not attached."""
+        """Says that no answer has come yet, so its wake-ups may be missing. Empty otherwise, and while not attached."""
         ...
 
     @property
@@ -115,7 +114,7 @@ class Poll(Generic[Key]):
             self._answered_at, self._failed_in_a_row, self._error = None, 0, ""
             self._task = asyncio.create_task(self._run(), name=f"poll {self.name}")
         else:
-            self.soon()  # earlier answers were not told to this one
+            self.soon()  # this listener has not had the earlier answers
 
         def detach() -> None:
             self._wakes.pop(ticket, None)
@@ -187,7 +186,7 @@ class Poll(Generic[Key]):
 class PollEach(Generic[Key]):
     """Asks `look(key)` about every key that is followed, each at its own period; `how` is as for `Poll`.
 
-    `trouble` goes with the first answer about any of them: what is outside can be asked.
+    `trouble` is empty from the first answer about any key: the other system is reachable.
     """
 
     def __init__(
@@ -212,26 +211,26 @@ class PollEach(Generic[Key]):
         self._failures_of_others = 0
 
     def follow(self, key: Key) -> None:
-        """Ask about `key` from now on. Again: nothing happens."""
+        """Ask about `key` from now on. Does nothing if it is followed already."""
         if key not in self._followed:
             self._followed[key] = self._poll(look=partial(self._look, key))
             if self._wakes:
                 self._detach[key] = self._followed[key].attach(self._wake)
 
     def unfollow(self, key: Key) -> None:
-        """Ask about `key` no more. Not followed: nothing happens."""
+        """Stop asking about `key`. Does nothing if it is not followed."""
         if detach := self._detach.pop(key, None):
             detach()
         if poll := self._followed.pop(key, None):
             self._failures_of_others += poll.failures
 
     def soon(self, key: Key) -> None:
-        """Ask about `key` now. Not followed: nothing happens."""
+        """Ask about `key` now. Does nothing if it is not followed."""
         if poll := self._followed.get(key):
             poll.soon()
 
     def attach(self, wake: Wake[Key]) -> Detach:
-        """Ask about what is followed from now on."""
+        """Ask about the followed keys from now on."""
         ticket = object()
         self._wakes[ticket] = wake
         for key, poll in self._followed.items():
@@ -255,7 +254,7 @@ class PollEach(Generic[Key]):
 
     @property
     def age(self) -> float | None:
-        """That of the key about which no answer has come for the longest time."""
+        """The age of the oldest answer among the followed keys."""
         return max((age for poll in self._followed.values() if (age := poll.age) is not None), default=None)
 
     @property

@@ -5,13 +5,13 @@
     for node in nodes.readable: ...                 # typed, decoded when reached
     for broken in nodes.unreadable: ...             # metadata, and why
 
-A population does not change when its cache does, so it may stand in a snapshot. It is ordered by namespace and name:
-equal clusters give equal plans.
+A population does not change when its cache does, so it may be part of a snapshot. It is ordered by namespace and name,
+so equal clusters give equal plans.
 
-Cost: taking a population copies and sorts references (4 ms for 5,000 objects). Decoding happens when an object is
-reached, and once for each version of it (13 us for 1 KB): what was decoded is kept while its cache holds the object,
-for at most 8,192 objects with 32 MB of JSON together, so that a later look costs 1 us. A controller that looks at
-everything should coalesce its wake-ups (`Controller.min_interval`).
+Cost: taking a population copies and sorts references (4 ms for 5,000 objects). Each version of an object is decoded
+once, when it is reached (13 us for 1 KB). The result is kept while the cache holds the object, for at most 8,192
+objects with 32 MB of JSON together; reading it again costs 1 us. A controller that reads everything should coalesce
+its wake-ups (`Controller.min_interval`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,7 +41,7 @@ class Population(Sequence[Present[K] | Unreadable], Generic[K]):
 
     @property
     def unreadable(self) -> Iterator[Unreadable]:
-        """The other ones."""
+        """The objects that do not have the shape of their type."""
         return (each for each in self if isinstance(each, Unreadable))
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
-"""A keyed queue: what has changed and who looks after it, never one key in two hands, never a change forgotten.
+"""Deduplicates, delays and orders keys: no two workers have the same key, and no change is lost.
 
-Producers say *that* something about a key changed, not what. Workers take a key, look at the world as it is by then,
-and hand the key back:
+Producers say *that* something about a key changed, not what. Workers take a key, observe the present state, and hand
+the key back:
 
     from windlass.kube.control.queue import Closed, Queue
 
@@ -19,26 +19,25 @@ and hand the key back:
             finally:
                 queue.done(key)
 
-What is promised:
+Guarantees:
 
-1. *One hand.* Between `take` and `done` nobody else gets the key.
+1. *One worker.* Between `take` and `done` nobody else gets the key.
 2. *Nothing is lost.* After every `add(key)` a `take` that starts later returns the key. A key that is added while in
    work is kept back and becomes ready when it is `done`.
-3. *Once is enough.* A key that waits is not added twice, however often it is asked for.
+3. *Deduplication.* A key that waits is not added twice.
 4. *The earliest wins.* `add_after(key, 5)` and `add_after(key, 60)` are one wake-up in 5 s; `add(key)` makes both
-   unnecessary. So a delay is a promise to come back by then at the latest, and whoever is woken earlier asks again.
+   unnecessary. So a delay means "at the latest", and a key that is woken earlier must be delayed again.
 5. *Changes before lists.* Keys of priority LOW (the initial list, a resync) wait behind those that changed, but not
-   for ever: one of every `LOW_SHARE` + 1 takes is theirs. Waiting there does not break a promise: when its delay ends,
-   a key moves up.
+   for ever: one of every `LOW_SHARE` + 1 takes is theirs. When a delay of such a key ends, the key moves up.
 6. *In turn.* Within a priority keys leave in the order in which they came; a key that is added again and again
    goes to the end of the line each time.
 7. *Growing delays.* `retry` waits as its `Backoff` says for the number of failures in a row, jitter included.
 8. *Not too often.* With `min_interval` two takes of a key lie at least that many seconds apart; what happens between
    is coalesced.
 
-Cancelling a waiting `take` loses nothing. All methods belong to one event loop and, `take` and `idle` apart, never
-wait. The clock is the loop's, so `windlass.testing.clock.VirtualLoop` controls it.
-`tests/unit/kube/control/test_queue.py` holds the promises as a hypothesis state machine.
+Cancelling a waiting `take` loses nothing. All methods belong to one event loop; only `take` and `idle` wait. The clock
+is the loop's, so `windlass.testing.clock.VirtualLoop` controls it. `tests/unit/kube/control/test_queue.py` checks the
+guarantees with a hypothesis state machine.
 """
 
 import asyncio
@@ -58,7 +57,7 @@ from windlass.kube.backoff import RECONCILE, Backoff
 Key = TypeVar("Key", bound=Hashable)
 
 LOW_SHARE = 8
-"""So many keys of normal priority may be taken in a row while one of low priority waits."""
+"""Keys of normal priority that may be taken in a row while one of low priority waits."""
 
 
 class Priority(IntEnum):
@@ -73,7 +72,7 @@ class Closed(Exception):
 
 
 class Timings(Protocol):
-    """Who wants to know how long keys wait and how long they are worked on (`windlass.kube.control.metrics` does)."""
+    """Receives the times that keys wait and are worked on; `windlass.kube.control.metrics` implements it."""
 
     def waited(self, seconds: float) -> None: ...
 
@@ -94,7 +93,7 @@ class _Waiting(Struct):
 class Queue(Generic[Key]):
     """See the module.
 
-    `adds` (entries into a line) and `retries` count since the start; `timings`, if set, is told each duration.
+    `adds` (entries into a line) and `retries` count since the start; `timings`, if set, is called with each duration.
     """
 
     def __init__(
@@ -126,7 +125,7 @@ class Queue(Generic[Key]):
         self.adds = 0
         self.retries = 0
 
-    # What producers say
+    # for producers
 
     def add(self, key: Key, *, priority: Priority = Priority.NORMAL) -> None:
         """Something about `key` changed (or, at low priority, may have): look at it as soon as possible."""
@@ -148,7 +147,7 @@ class Queue(Generic[Key]):
         elif not self._closed and not self._comes_soon(key, priority):
             self._schedule(key, max(self._loop.time() + seconds, self._not_before.get(key, 0.0)), priority)
 
-    # What workers say
+    # for workers
 
     async def take(self) -> Key:
         """The next key, once there is one. Hand it back with `done`. Raises Closed."""
@@ -164,7 +163,7 @@ class Queue(Generic[Key]):
             except asyncio.CancelledError:
                 if taker in self._takers:
                     self._takers.remove(taker)
-                elif self.ready:  # it had been told of a key, which somebody else must hear of now
+                elif self.ready:  # this waiter was woken for a key, so another one must be woken instead
                     self._wake_one()
                 raise
 
@@ -186,7 +185,7 @@ class Queue(Generic[Key]):
             self._wake_idle()
 
     def retry(self, key: Key, *, backoff: Backoff | None = None, at_least: float = 0.0) -> float:
-        """It failed (once more): come back after the delay that `backoff` gives, and not before `at_least` seconds.
+        """`key` failed: it comes back after the delay of `backoff`, and not before `at_least` seconds.
 
         Returns the delay in seconds. `backoff` defaults to the queue's; failures are counted together until `forget`.
         """
@@ -197,17 +196,17 @@ class Queue(Generic[Key]):
         return delay
 
     def forget(self, key: Key) -> None:
-        """It succeeded: the next failure is a first one."""
+        """`key` succeeded: its next failure counts as the first."""
         self._failures.pop(key, None)
 
     def failures(self, key: Key) -> int:
         """How often `key` failed in a row."""
         return self._failures.get(key, 0)
 
-    # What those who run it say
+    # for the owner of the queue
 
     def close(self) -> None:
-        """Hand out no more keys and take none in. Keys in work may still be handed back."""
+        """Hand out and accept no more keys. Keys in work may still be handed back."""
         self._closed = True
         if self._timer:
             self._timer.cancel()
@@ -255,7 +254,7 @@ class Queue(Generic[Key]):
         now = self._loop.time()
         return [now - began for began in self._working.values()]
 
-    # How it is done
+    # implementation
 
     def _pop(self) -> Key:
         low, normal = self._lines
@@ -272,7 +271,7 @@ class Queue(Generic[Key]):
         return key
 
     def _comes_soon(self, key: Key, priority: Priority) -> bool:
-        """It waits in a line of at least this priority, or will when it is handed back."""
+        """Whether `key` waits in a line of at least this priority, or will when it is handed back."""
         again = self._again.get(key)
         if again is not None and again.priority >= priority:
             return True
@@ -293,7 +292,7 @@ class Queue(Generic[Key]):
         low, normal = self._lines
         if key in normal or (key in low and waiting.priority is Priority.LOW):
             return
-        since = low.pop(key, None)  # promoted: what it waited so far counts
+        since = low.pop(key, None)  # promoted: its waiting time so far counts
         if since is None:
             since = waiting.since
             self.adds += 1
@@ -315,7 +314,7 @@ class Queue(Generic[Key]):
         self._set_timer()
 
     def _drop_outdated(self) -> None:
-        """Entries stay in the heap when their key comes earlier after all; they must not pile up."""
+        """Remove stale entries: they stay in the heap when their key comes earlier, and must not pile up."""
         self._heap = [entry for entry in self._heap if self._is_current(entry)]
         heapq.heapify(self._heap)
 

@@ -1,13 +1,13 @@
-"""How `observe` looks at objects: from the caches where there are caches, from the server where there are none.
+"""Reads objects for `observe`: from the caches where there are caches, otherwise from the server.
 
-Each controller has a reader of its own, over what its watches declare. Others may have caches of the same kinds, with
-other selectors and other indexes: that is none of its business.
+Each controller has its own reader, over the caches and indexes that its watches declare. It does not use caches of the
+same kinds that other controllers declare with other selectors.
 
     manager.start(lambda reader: widget_controller(reader, namespace="shop"))
 
-Caches of different kinds lag each other, so "not in the cache" and "not there" are two things. A decision that relies
-on an absence asks for it to be confirmed, which costs one live GET, and one that relies on a presence as well looks
-live; everything else costs nothing:
+Caches of different kinds lag each other, so an object that is not in the cache may exist. A decision that relies on an
+absence must confirm it, which costs one live GET. A decision that also relies on a presence must read live. All other
+reads cost nothing:
 
     machine = await reader.see(Machine, "worker-1", namespace="openshift-machine-api")
     mirror = await reader.see(MapiMachine, "worker-1", namespace="openshift-machine-api", confirm=True)
@@ -20,12 +20,12 @@ live; everything else costs nothing:
 | has only a cache with a selector | the same; the server for what is not in the selection | always |
 | has a cache, not synced yet | the server | always |
 | has no cache (Secrets) | the server | always |
-| is not served, since its cache was told so until it has listed it again | nothing: `NotServedKind` | |
+| is not served now, as far as its cache knows | nothing: `NotServedKind` | |
 
-A decision about everything looks at a whole kind at once (`see_all`).
+A decision about all objects reads a whole kind at once (`see_all`).
 
-Without a manager a reader is given its caches by hand, `CacheReader(client, [machines, infrastructures])`. It is also
-a `Ledger` for the executor: what became of our writes reaches every cache of it that may show the object.
+Without a manager, pass the caches yourself: `CacheReader(client, [machines, infrastructures])`. A reader is also a
+`Ledger` for the executor: it passes the results of our writes to each of its caches that may show the object.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -54,9 +54,9 @@ class _Part(Struct):
 
 
 class CacheReader:
-    """Reads through `caches`, and through `api` what they do not hold. Caches may come and go.
+    """Reads through `caches`, and through `api` what they do not hold. Caches may be added and removed.
 
-    `permits`: what the server may be asked for; None for everything.
+    `permits`: the requests that are allowed; None for all.
     """
 
     def __init__(self, api: Api, caches: Iterable[Cache[Any]] = (), *, permits: Permits | None = None) -> None:
@@ -68,7 +68,7 @@ class CacheReader:
             self.add(cache)
 
     def only(self, controller: Controller[Any, Any]) -> None:
-        """Read for `controller` from now on: the server is asked for nothing that it does not declare."""
+        """Read for `controller` from now on: requests that it does not declare are refused."""
         self._controller = controller.name
         self._permits = Declared(controller.declared)
 
@@ -92,9 +92,9 @@ class CacheReader:
     async def see(
         self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
     ) -> Seen[K]:
-        """What there is under this name.
+        """The object of this name, or why there is none.
 
-        Raises KubeErrors when the server had to be asked and did not answer, and Undeclared when it may not be asked.
+        Raises KubeErrors when a live read was needed and failed, and Undeclared when it is not permitted.
         """
         cache = self._cache(kind, namespace)
         if cache is not None and not cache.served:
@@ -119,10 +119,10 @@ class CacheReader:
     async def see_all(self, kind: type[K], *, namespace: str | None = None) -> Population[K] | NotServedKind:
         """All objects of a kind that is watched, or those in `namespace`, as they are at one moment.
 
-        Waits until the caches of the kind are filled, and asks the server about each object of it that a write of
-        unknown outcome concerns; otherwise it returns without a turn of the event loop, so that the populations of
-        several kinds, taken one after the other, are of one moment too. Of a kind that is watched with a selector, it
-        is the selection. Raises Undeclared if the kind is not watched, and KubeErrors if the server did not answer.
+        Waits until the caches of the kind are filled, and reads each object live that a write of unknown outcome
+        concerns. Otherwise it does not yield to the event loop, so populations of several kinds that are taken one
+        after the other show one moment too. For a kind that is watched with a selector, it returns the selected
+        objects. Raises Undeclared if the kind is not watched, and KubeErrors if the server did not answer.
         """
         caches: list[Cache[K]] = [part.cache for part in self._whole(kind)]
         if not caches:
@@ -146,9 +146,9 @@ class CacheReader:
         yield from {item.key: item for part in self._whole(kind) for item in part.cache.items()}.values()
 
     def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """The objects for which `index` gives `value`, to decide by. Undeclared if no watch of the kind has the index.
+        """The objects for which `index` gives `value`, for decisions. Undeclared if no watch of the kind has the index.
 
-        Raises NotServed while the kind is not served: nobody can tell then.
+        Raises NotServed while the kind is not served: its objects are unknown then.
         """
         for part in self._parts.get(kind, ()):
             if not part.cache.served:
@@ -157,7 +157,7 @@ class CacheReader:
         return self.known(kind, index, value)
 
     def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """The same, to wake keys by: while the kind is not served, those that were known before."""
+        """The same, for waking keys: while the kind is not served, it returns the last known objects."""
         found: dict[Any, Object[K]] = {}
         declared = False
         for part in self._parts.get(kind, ()):

@@ -1,38 +1,38 @@
-"""One key from any state to rest: rounds of observe, decide, apply.
+"""Reconciles one key in rounds of observe, decide and apply, until nothing is left to do.
 
     while the plan has something to do:  observe -> decide -> apply
 
 The outcome of a round is part of the next observation, so `decide` sees what the API server refused and can turn it
-into a condition or an Event. Four kinds of outcome never reach it, because there is nothing to decide about them:
-a conflict (somebody wrote or created first: observe again, later), an observed object that is gone by now (observe
-again, at once), a transient failure of a write (try again, later) and what was fenced or withheld.
+into a condition or an Event. Four kinds of outcome never reach it, because it could not decide anything about them:
+a conflict (another writer was first: observe again, later), an observed object that is gone by now (observe again, at
+once), a transient failure of a write (retry later), and a fenced or withheld action.
 
-Every other refusal is put to `decide` once. If the next round ends with the same action refused in the same words,
-`decide` has no answer to it: the attempt ends with that error, and the key comes back with growing delays.
+Every other refusal is passed to `decide` once. If the next round ends with the same action refused with the same
+message, the attempt ends with that error, and the key comes back with growing delays.
 
-Other systems fail more often and for longer than the API server, so what they do is a fact for `decide`, transient or
-not, and people read it in a condition:
+Other systems fail more often and for longer than the API server. So `decide` gets all their failures, transient or not,
+and can report them in a condition:
 
 | what happened | the rest of the attempt |
 |---|---|
 | a Call failed | every later `last` has it; the same request is not sent again |
-| its failure is transient, or its outcome unknown | no Call at all is sent any more: first a pause |
-| `observe` raised a Failure that is no KubeError | it is called again, with that in `last.unread`; and the same |
-| a Call was made, and is planned again | not sent: either `observe` does not show what it made, or `decide` must wait |
+| its failure is transient, or its outcome unknown | no other Call is sent before a pause |
+| `observe` raised a Failure that is no KubeError | called again, with it in `last.unread`; no Call before a pause |
+| a Call was made, and is planned again | not sent: either `observe` does not show its result, or `decide` must wait |
 
-So a request is sent once in an attempt. A plan that has a Call which may not be sent is carried out up to there; then
-the attempt ends as a `Retry`. The pause is what `decide` said or the backoff, and never shorter than the `retry_after`
-of what failed. A snapshot has room for a failed look:
+So a request is sent once in an attempt. A plan with a Call that may not be sent is carried out up to that Call; then
+the attempt ends as a `Retry`. The pause is that of `decide` or the backoff, and never shorter than the `retry_after`
+of the failure. A snapshot can hold a failed look:
 
     async def observe(key: str, last: Outcome) -> Snapshot:
         ...
         bucket = last.unread or await buckets.marked(mark)      # Bucket | None | Failure
 
-The first round of an attempt knows of no failure: `decide` leaves a condition as it is until it knows better.
+The first round of an attempt has no failure in `last`: `decide` must leave a failure condition as it is until then.
 
-A plan whose writes the server takes without anything changing (it puts a default back, it prunes a field) would be
-made again for ever, so it counts as rest. A plan that still changes something after `max_rounds` rounds is not
-converging; the error shows the last two plans and the last refusal.
+If the server accepts the writes of a plan and nothing changes (it restores a default, it prunes a field), the plan
+would be repeated for ever, so it counts as rest. A plan that still changes something after `max_rounds` rounds does not
+converge; the error shows the last two plans and the last refusal.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -68,8 +68,8 @@ class Decide(Protocol[SnapshotT]):  # type: ignore[misc]
 class Ending(Struct, frozen=True):
     """How a reconcile ended.
 
-    `next` is what the last plan said, or Retry for what stopped it. `error` is what stopped it, or the transient
-    failure of another system that `decide` took into account. `rounds` and `writes` count what it took.
+    `next` is that of the last plan, or Retry if an error stopped it. `error` is that error, or the transient failure
+    of another system that `decide` took into account. `rounds` and `writes` are counts.
     """
 
     next: Next
@@ -92,9 +92,9 @@ async def reconcile(
     wrote: Callable[[Object[Any]], None] | None = None,
     max_rounds: int = MAX_ROUNDS,
 ) -> Ending:
-    """Take `key` to rest. Exceptions of `observe` and `decide` pass through: they are bugs, or Failures of reads.
+    """Reconcile `key` until it rests. Raises exceptions of `observe` and `decide`: bugs, or Failures of reads.
 
-    `wrote` is told of each write that was answered.
+    `wrote` is called for each write that was answered.
     """
     attempt = _Attempt()
     last = refused = Outcome()
@@ -131,7 +131,7 @@ async def reconcile(
 async def look(
     observe: Callable[[KeyT, Outcome], Awaitable[SnapshotT]], key: KeyT, last: Outcome
 ) -> tuple[SnapshotT, Failure | None]:
-    """Observe; if another system cannot be looked at, once more without it. The second value is that failure."""
+    """Observe; if another system cannot be read, again without it. The second value is that failure."""
     try:
         return await observe(key, last), last.unread
     except KubeError:
@@ -143,26 +143,26 @@ async def look(
 
 
 class _Attempt(Struct):
-    """What one attempt has asked other systems for, and the failure after which it asks for nothing more."""
+    """The Calls of one attempt, and the failure after which it makes no more."""
 
     calls: list[tuple[Call, Result]] = field(default_factory=list)
     unread: Failure | None = None
     stop: Failure | None = None
 
     def shown(self, last: Outcome) -> Outcome:
-        """What `observe` gets: the round before, with everything that other systems have failed at."""
+        """The outcome for `observe`: the round before, with all failures of other systems in this attempt."""
         failed = [result for _, result in self.calls if result.error is not None]
         others = [result for result in last.results if result.error is None or not _is_call(result)]
         return Outcome((*failed, *others), self.unread)
 
     def keep(self, unread: Failure | None) -> None:
-        """Another system could not be looked at."""
+        """Record that another system could not be read."""
         if unread is not None and self.unread is None:
             self.unread = unread
             self._pause_for(unread)
 
     def take_note(self, outcome: Outcome) -> None:
-        """Of the Calls among these results."""
+        """Record the Calls among these results."""
         for result in outcome.results:
             if isinstance(result.action, Call):
                 self.calls.append((result.action, result))
@@ -182,13 +182,13 @@ class _Attempt(Struct):
         return plan, None
 
     def _pause_for(self, error: Failure) -> None:
-        """Of several failures the one that asks for the longest pause counts."""
+        """Keep the failure with the longest pause."""
         if self.stop is None or (error.retry_after or 0.0) > (self.stop.retry_after or 0.0):
             self.stop = error
 
 
 def _undecidable(outcome: Outcome) -> Failure | None:
-    """The failure that `decide` is not asked about."""
+    """The failure that `decide` does not get, if there is one."""
     if _is_call(outcome.failed):
         return next((each.error for each in outcome.failures if isinstance(each.error, Fenced | Withheld)), None)
     error = outcome.error
@@ -200,7 +200,7 @@ def _is_call(result: Result | None) -> bool:
 
 
 def _vanished(outcome: Outcome) -> bool:
-    """Somebody deleted, a moment before our write, the object that it was about."""
+    """Somebody deleted the object just before our write."""
     failed = outcome.failed
     if failed is None or _is_call(failed) or not failed.action.target.uid:
         return False
@@ -208,5 +208,5 @@ def _vanished(outcome: Outcome) -> bool:
 
 
 def what_failed(outcome: Outcome) -> str:
-    """What stopped a plan, for logs: actions and errors."""
+    """The actions and errors that stopped a plan, for logs."""
     return "\n".join(f"{failed.action}: {failed.error}" for failed in outcome.failures)

@@ -1,6 +1,6 @@
-"""What a look at one object found: it is there, it is not, it cannot be read, or its kind is not served.
+"""The result of reading one object: it is present, absent, unreadable, or its kind is not served.
 
-A decision that treats "not there" and "could not tell" alike loses data, so a snapshot never holds a bare None.
+A decision that treats "absent" and "unknown" alike loses data, so a snapshot never holds a bare None.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ class Present(Struct, Generic[K], frozen=True, dict=True):
     """The object is there and readable.
 
     `object` is the typed view that rules read. `tree` is everything the server sent (without managedFields),
-    from which writes are computed. Neither may be changed: whoever looks next may get the same.
+    from which writes are computed. Neither may be changed: the next reader may get the same values.
     """
 
     object: K
@@ -52,7 +52,7 @@ class Unreadable(Struct, frozen=True):
 
 
 class NotServedKind(Struct, frozen=True):
-    """The API server does not know the kind, now: its CRD is not installed, or being replaced. Nobody can tell."""
+    """The API server does not serve the kind now: its CRD is missing or being replaced. The object may exist."""
 
     why: str
 
@@ -61,7 +61,7 @@ Seen: TypeAlias = Present[K] | Absent | Unreadable | NotServedKind
 
 
 def metadata_of(found: Seen[Any]) -> ObjectMeta | None:
-    """The metadata of what is there, readable or not; None if it is not there."""
+    """The metadata of a present object, readable or not; None if it is absent."""
     return found.metadata if isinstance(found, Present | Unreadable) else None
 
 
@@ -71,7 +71,7 @@ def seen(found: Object[K] | None, *, confirmed: bool = False) -> Seen[K]:
 
 
 def read(found: Object[K]) -> Present[K] | Unreadable:
-    """Decode what is there, and keep nothing."""
+    """Decode the object without keeping the result."""
     try:
         return Present(found.decode(), found.raw)
     except DecodeError as error:
@@ -82,13 +82,13 @@ _READ: Memo[Present[Any] | Unreadable] = Memo(read, objects=256, size=2**22)
 
 
 class Reader(Protocol):
-    """Who looks: the caches with an eye on the API server (`windlass.kube.control.reader`), or a model of one."""
+    """Reads objects: from caches and the API server (`windlass.kube.control.reader`), or from a model of one."""
 
     async def see(
         self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
     ) -> Seen[K]:
         """Look at one object.
 
-        `confirm`: an absence decides something, so have the API server itself say so. `live`: a presence does too.
+        `confirm`: the decision relies on an absence, so ask the API server. `live`: it relies on a presence too.
         """
         ...

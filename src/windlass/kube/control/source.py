@@ -1,12 +1,12 @@
-"""What wakes keys: caches, timers, pollers, mailboxes.
+"""Sources that wake keys: caches, timers, pollers, mailboxes.
 
-A `Source` is attached to a `wake` function and calls it with the keys that somebody should look at, until it is
-detached. Any number of sources may feed one key: a controller that mirrors a machine listens to the machine, to its
-mirror, to its infrastructure and to its owner, and all of them wake the same name.
+A `Source` is attached to a `wake` function and calls it with the keys to reconcile, until it is detached. Several
+sources may wake one key: a controller that mirrors a machine watches the machine, its mirror, its infrastructure and
+its owner, and all of them wake the same name.
 
 | source | wakes |
 |---|---|
-| `FromCache(cache, map)` | what `map` finds for an object that appeared, changed or went, in its old and in its new \
+| `FromCache(cache, map)` | the keys of `map` for an object that was added, changed or deleted, in its old and new \
 state; at first, at low priority, the same for everything that is there |
 | `Every(seconds, keys)` | all of `keys()`, at low priority, every so often with jitter: a resync |
 | `Poll(name, look)`, `PollEach` | what asking outside finds, at a period that varies: `windlass.kube.control.poll` |
@@ -23,8 +23,8 @@ state; at first, at low priority, the same for everything that is there |
     for each in detach:
         each()
 
-`map` is called with objects that nobody has validated. What it raises is logged with the name of the object, and the
-other objects go on: one poisoned object must not silence a controller.
+`map` is called with unvalidated objects. Its exceptions are logged with the name of the object, and the other objects
+are still mapped: one malformed object must not silence a controller.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ Detach: TypeAlias = Callable[[], None]
 
 
 Difference: TypeAlias = Callable[[Object[Any] | None, Object[Any] | None], bool]
-"""Does it matter that an object was `old` and is `new`? None: it was not, or is not, there."""
+"""Whether the change from `old` to `new` matters. None: the object did not exist, or does not exist any more."""
 
 
 def any_difference(_: Object[Any] | None, __: Object[Any] | None) -> bool:
@@ -60,7 +60,7 @@ def any_difference(_: Object[Any] | None, __: Object[Any] | None) -> bool:
 
 
 def identity_differs(old: Object[Any] | None, new: Object[Any] | None) -> bool:
-    """It came, went, was made anew, or is being deleted now."""
+    """The object was added, deleted or recreated, or its deletion began."""
     return old is None or new is None or (old.uid, old.deleting) != (new.uid, new.deleting)
 
 
@@ -74,8 +74,8 @@ def owned_by(kind: type[KubernetesObject]) -> Callable[[Object[Any]], tuple[Name
 
         Watch(Pod, owned_by(Job), namespace="builds")
 
-    What counts is the one owner reference with `controller: true`. Its version does not: an owner may have been
-    written in an older one. The key is (namespace, name), with the namespace None if `kind` is cluster-scoped.
+    Only the owner reference with `controller: true` counts. Its API version is ignored, since it may be an older one.
+    The key is (namespace, name), with the namespace None if `kind` is cluster-scoped.
     """
     resource = kind.RESOURCE
 
@@ -90,19 +90,19 @@ def owned_by(kind: type[KubernetesObject]) -> Callable[[Object[Any]], tuple[Name
 
 
 def _group(api_version: str) -> str:
-    """The group in `group/version`; of the core group only the version is written."""
+    """The group in `group/version`; empty for the core group, which has only a version."""
     return api_version.rpartition("/")[0]
 
 
 class Wake(Protocol[KeyIn]):
-    """Somebody should look at `key`. `Queue.add` is one."""
+    """Asks for a reconcile of `key`. `Queue.add` is one."""
 
     def __call__(self, key: KeyIn, /, *, priority: Priority = Priority.NORMAL) -> None: ...
 
 
 class Source(Protocol[KeyOut]):
     def attach(self, wake: Wake[KeyOut]) -> Detach:
-        """Wake keys from now on. Needs a running loop; returns how to stop."""
+        """Wake keys from now on. Needs a running loop; returns a function that detaches the source."""
         ...
 
 
@@ -126,9 +126,9 @@ class Subscribable(Protocol[K]):
 
 
 class FromCache(Generic[K, Key]):
-    """Wakes what `map` finds for objects of a cache, whose old and new state both count.
+    """Wakes the keys that `map` gives for the old and the new state of a changed object of a cache.
 
-    `when(old, new)`: which changes count. `holds(key, new)`: this state of an object is no reason to wake the key
+    `when(old, new)`: whether the change counts. `holds(key, new)`: whether this state is no reason to wake the key
     (`windlass.kube.control.echoes`).
     """
 
@@ -166,13 +166,13 @@ class FromCache(Generic[K, Key]):
             attached = False
             unsubscribe()
 
-        # Subscribed first: what changes while the present state is read is then announced, at worst twice.
+        # Subscribe first: a change while the present state is read is then announced, at worst twice.
         unsubscribe = self._cache.subscribe(on_change, returned=lambda: self.resync(wake_attached))
         self.resync(wake_attached)
         return detach
 
     def resync(self, wake: Wake[Key]) -> None:
-        """Wake the keys of everything that is there, at low priority: of some objects now, of others in later turns."""
+        """Wake the keys of all present objects, at low priority: some in this turn of the loop, some in later ones."""
         left = self._cache.items()
 
         def go_on() -> None:
@@ -186,7 +186,7 @@ class FromCache(Generic[K, Key]):
         go_on()
 
     def keys(self, found: Object[K] | None) -> tuple[Key, ...]:
-        """What `map` finds for `found`; nothing, and a log line, if it cannot deal with the object."""
+        """The keys of `map` for `found`; none, and a log line, if `map` raises."""
         if found is None:
             return ()
         try:
@@ -199,7 +199,7 @@ class FromCache(Generic[K, Key]):
 
 
 class Every(Generic[Key]):
-    """Wakes all of `keys()` every `seconds`, stretched by up to `jitter` so that replicas do not march in step."""
+    """Wakes all of `keys()` every `seconds`, plus up to the fraction `jitter`, so that replicas are not in step."""
 
     def __init__(
         self, seconds: float, keys: Callable[[], Iterable[Key]], *, jitter: float = 0.1, random: Random | None = None
@@ -240,7 +240,7 @@ class Mailbox(Generic[Key]):
         self._kept: dict[Key, Priority] = {}
 
     def post(self, key: Key, *, priority: Priority = Priority.NORMAL) -> None:
-        """Somebody should look at `key`. Belongs to the loop's thread; others use `loop.call_soon_threadsafe`."""
+        """Ask for a reconcile of `key`. Only from the loop's thread; others use `loop.call_soon_threadsafe`."""
         if not self._wakes:
             self._kept[key] = max(priority, self._kept.get(key, priority))
         for wake in list(self._wakes.values()):

@@ -1,4 +1,4 @@
-"""A controller at work: its queue, its workers, and what becomes of each key.
+"""Runs a controller: its queue, its workers, and the handling of each result.
 
 `Running` joins a `Controller` (a declaration) to the things it needs (caches, an executor, metrics) and runs it:
 
@@ -8,12 +8,11 @@
     await running.drain()                         # no new keys; keys in work come to their end
     await task
 
-Cancelling `run` instead of draining ends the keys in work where they stand, which is harmless by design (see
-`windlass.kube.control.rounds`) but leaves writes of unknown outcome behind; it is what happens when a drain takes too
-long.
+Cancelling `run` interrupts the keys in work, which is safe by design (see `windlass.kube.control.rounds`) but leaves
+writes of unknown outcome. It happens when a drain takes too long.
 
-The table in `windlass.kube.control.controller` says how a key comes back. What its own writes bring back through the
-watches does not wake a key (`windlass.kube.control.echoes`).
+The table in `windlass.kube.control.controller` says when a key comes back. The watch events of its own writes do not
+wake a key (`windlass.kube.control.echoes`).
 """
 
 import asyncio
@@ -42,9 +41,9 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Running(Generic[Key]):
-    """One run of `controller`, from start to drain. `caches` stand in the order of its watches.
+    """One run of `controller`, from start to drain. `caches` are in the order of its watches.
 
-    `owns` says whether a key is this process's business; it is asked when a key is woken.
+    `owns` says whether this process handles a key; it is called when a key is woken.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class Running(Generic[Key]):
         self._budget = Budget(controller.name)
 
     async def run(self) -> None:
-        """Work until `drain`. Raises only what cancels it."""
+        """Work until `drain`. Raises only CancelledError."""
         detach = [source.attach(self._wake) for source in self._sources()]
         try:
             async with asyncio.TaskGroup() as group:
@@ -105,7 +104,7 @@ class Running(Generic[Key]):
         return sources
 
     def _everything(self, watched: Sequence[FromCache[Any, Key]]) -> Sequence[Key]:
-        """Wakes by itself: all at once would take too long."""
+        """Spreads its wake-ups over turns of the loop itself: all at once would take too long."""
         for source in watched:
             source.resync(self._wake)
         return ()
@@ -127,11 +126,11 @@ class Running(Generic[Key]):
                 if self._echoes.end(key):
                     self._wake(key)
                 self.queue.done(key)
-            # A reconcile that finds nothing to do waits for nothing. A fleet of them would stop everybody else.
+            # A reconcile that finds nothing to do never yields. Thousands in a row would block other tasks.
             await asyncio.sleep(0)
 
     async def reconcile(self, key: Key) -> None:
-        """One reconcile of `key`: to rest or to an error; then the queue, the log and the metrics hear of it."""
+        """Reconcile `key` until it rests or fails; then update the queue, the log and the metrics."""
         controller = self.controller
         began = time.perf_counter()
         if self._counts:
@@ -149,7 +148,7 @@ class Running(Generic[Key]):
                 self._counts.ended()
 
     async def _to_rest(self, key: Key) -> tuple[Ending, BaseException | None]:
-        """Never raises but when cancelled from outside. The second value is what was raised that nobody expected."""
+        """Raises only when cancelled from outside. The second value is an unexpected exception."""
         controller = self.controller
         try:
             async with asyncio.timeout(controller.timeout) as deadline:
@@ -197,7 +196,7 @@ class Running(Generic[Key]):
         elif result == "error":
             level = "warning"
         elif isinstance(rest.error, Fenced) or (result == "success" and not rest.writes):
-            # Nothing was to be done: at every start and resync that is so for the whole fleet.
+            # Nothing to do: at every start and resync that is true for most keys.
             level = "debug"
         else:
             level = "info"
@@ -211,7 +210,7 @@ class Running(Generic[Key]):
         )
 
     def _send_back(self, key: Key, rest: Ending) -> tuple[str, dict[str, Any]]:
-        """Tell the queue; returns the result for metrics and the facts for the log."""
+        """Update the queue; returns the result for metrics and the facts for the log."""
         match rest:
             case Ending(error=Fenced()):
                 delay = self.queue.retry(key, backoff=self.controller.conflict)
@@ -246,7 +245,7 @@ class TimedOut(KubeError):
 
 
 def _retry_after(error: Failure | None) -> float:
-    """Seconds for which the other side wants to hear nothing more."""
+    """Seconds that the other side asked us to wait."""
     return (error.retry_after or 0.0) if error else 0.0
 
 
