@@ -1,10 +1,10 @@
-"""What every capability of Windlass stands on, between the controller runtime and the capabilities themselves.
+"""The parts that all capabilities share, between the controller runtime and the capabilities themselves.
 
 | room | holds |
 |---|---|
 | `service` | the process of a capability, from credentials to a clean end |
-| `planning` | what its controllers would do, on a cluster or from files |
+| `planning` | the plans of its controllers, on a cluster or from files, without carrying them out |
 | `documents` | Kubernetes objects in files: YAML, JSON, directories, must-gathers |
-| `manifests` | what a capability is on a cluster: generated CRDs |
+| `manifests` | the Kubernetes manifests of a capability: rights, admission policies, CRDs |
 | `together` | several requests at once |
 """

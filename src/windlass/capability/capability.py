@@ -1,10 +1,10 @@
-"""A capability as a value: what the command line can run, plan for and print manifests of.
+"""Declares a capability as a value, which the command line runs, plans for and prints manifests of.
 
     capability = machine_sync.capability.capability(home="windlass-system")
     rights.documents(capability.permissions(), service_account=capability.service_account)
 
-Each part is a function, so that a command pays for the imports of its part alone. A capability whose controllers are
-the same on every cluster is made by `steady`.
+Each part is a function, so that a command imports only the part that it uses. `steady` makes a capability whose
+controllers are the same on every cluster.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from windlass.capability.service import Frame, Make
 
 HOME: Final = "windlass-system"
-"""The namespace of ServiceAccounts and Deployments, unless somebody chooses another one."""
+"""The default namespace of ServiceAccounts and Deployments."""
 
 Policies = Callable[[ServiceAccount, Sequence[str]], "Sequence[Policy]"]
-"""Admission policies, given the account in whose name the capability acts, and users whom a person exempts."""
+"""Makes admission policies from the account that the capability acts as, and the users to exempt."""
 
 
 class Capability(Struct, frozen=True, kw_only=True):
-    """One capability, with what somebody chose for it (its home, namespaces, platforms).
+    """One capability with its settings (home, namespaces, platforms).
 
     name             as on the command line: `machine-sync`
-    service_account  who it is on a cluster
-    permissions      everything that its process declares
-    frame            what it brings to its process
-    planner          how it is planned for
-    owned            the kinds whose CRDs come with it
-    policies         what the API server refuses while it is there
-    policies_follow  from what in the code the policies follow, for the head of the file
-    theirs           namespaces that belong to the cluster: our manifests never create, and so never delete them
+    service_account  its identity on a cluster
+    permissions      all permissions that its process declares
+    frame            its election and its work, for the process
+    planner          how its plans are made
+    owned            the kinds whose CRDs are installed with it
+    policies         its admission policies
+    policies_follow  the code that the policies are derived from, for the head of the file
+    theirs           namespaces that belong to the cluster: our manifests never create them, and so never delete them
     """
 
     name: str
@@ -55,7 +55,7 @@ class Capability(Struct, frozen=True, kw_only=True):
 
 
 def account(name: str, home: str) -> ServiceAccount:
-    """Who the capability `name` is on a cluster."""
+    """The ServiceAccount of the capability `name`."""
     return ServiceAccount(home, f"windlass-{name}")
 
 
@@ -70,8 +70,8 @@ def steady(
 ) -> Capability:
     """A capability whose controllers, one for each of `makers`, are the same on every cluster.
 
-    It is elected by a Lease of its own in `home`. Plans are about what each controller watches first. `reads`: kinds
-    that controllers read or write and do not watch, for plans from files.
+    It has its own Lease in `home`. Plans are about the kind that each controller watches first. `reads`: kinds that
+    controllers read or write and do not watch, for plans from files.
     """
     lease = f"windlass-{name}"
 

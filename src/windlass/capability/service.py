@@ -1,4 +1,4 @@
-"""The process `windlass run CAPABILITY`: everything put together, from credentials to a clean end.
+"""Runs the process `windlass run CAPABILITY`, from credentials to a clean shutdown.
 
     config ── lease client ── election ──┐
         └──── client (fenced by it) ─────┴── manager ── controllers
@@ -64,24 +64,24 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
 
 
 class Work(Protocol):
-    """What a capability does while its process lives."""
+    """The work of a capability while its process lives."""
 
     async def run(self) -> None:
-        """Until cancelled; it never ends but by a bug, which is raised."""
+        """Work until cancelled. It ends by itself only through a bug, which is raised."""
         ...
 
     def report(self) -> dict[str, str]:
-        """For readiness: each thing that must work, and why it does not (empty: it does)."""
+        """For readiness: the name of each check, and why it fails (empty: it does not)."""
         ...
 
 
 class Frame(Struct, frozen=True, kw_only=True):
-    """What a capability brings to its process.
+    """The parts of a process that a capability provides.
 
-    elect       its candidate, given a client that no election fences
-    work        its work, given the manager whose controllers it starts and the candidate (None without an election)
+    elect       makes its candidate from a client without a fence
+    work        makes its work from the manager whose controllers it starts and the candidate (None without an election)
     requests    how many requests to the API server one worker may have under way
-    is_noise    which warnings of the API server nobody who reads the log can do anything about
+    is_noise    whether a warning of the API server is useless to readers of the log
     """
 
     elect: Callable[[Client, LeaseTimes], Election]
@@ -114,7 +114,7 @@ async def run(config: ClusterConfig, settings: ProcessSettings, frame: Frame) ->
         def ready() -> dict[str, str]:
             return {**work.report(), **process.report_ready()}
 
-        # Before anything that may take time, so that a slow start is not taken for a dead process.
+        # Before anything that may take time, so that a slow start does not look like a dead process.
         await stack.enter_async_context(_probes(settings, process, ready))
         await stack.enter_async_context(_metrics(settings, process, metrics, config))
         working = asyncio.create_task(work.run(), name="work")
@@ -161,7 +161,7 @@ async def _metrics(
         yield
         return
     app = web.Application()
-    # Who scrapes must not stand in the way of anything else: no fence, no shared connection, no patience.
+    # Scrapes must not delay other requests: the guard's client has no fence, no shared connection and a short time-out.
     reviews = Client(config, observer=metrics.request, connections=4, timeout=5.0, retry=RetryPolicy(attempts=1))
     if settings.metrics_open:
         app.add_routes(open_metrics(process.metrics, host=where.host))
@@ -173,7 +173,7 @@ async def _metrics(
 
 
 async def _first_to_end(process: Process, working: "asyncio.Task[None]") -> None:
-    """Until the process is told to stop; `working` never ends but by a bug, which is raised."""
+    """Run until the process is told to stop. `working` ends by itself only through a bug, which is raised."""
     managing = asyncio.create_task(process.run(), name="process")
     try:
         await asyncio.wait([managing, working], return_when=asyncio.FIRST_COMPLETED)
@@ -185,7 +185,7 @@ async def _first_to_end(process: Process, working: "asyncio.Task[None]") -> None
 
 
 Make = Callable[[Any], Controller[Any, Any]]
-"""A controller, given the reader that it observes with."""
+"""Makes a controller from its reader."""
 
 
 class Steady:

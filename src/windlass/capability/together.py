@@ -1,10 +1,10 @@
-"""Several requests at once, none of which is left behind when one of them fails.
+"""Awaits several requests at once, and cancels the others when one of them fails.
 
     listed = await together(client.list(Machine, namespace=name) for name in namespaces)
     machine, machine_set = await both(client.get(Machine, "x"), client.get(MachineSet, "x"))
 
-`asyncio.gather` raises the first error and lets the others go on: they come to their end unheard, some time after
-whoever asked has closed the client. Here they are cancelled and have ended before the error is raised.
+`asyncio.gather` raises the first error and leaves the others running, perhaps until after the caller has closed the
+client. Here they are cancelled and have ended before the error is raised.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ U = TypeVar("U")
 
 
 async def together(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """What all of them return, in their order. Raises the first error, as it is, when the others have ended."""
+    """Their results, in order. Raises the first error, unwrapped, when the others have ended."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(coroutine) for coroutine in coroutines]
@@ -28,6 +28,6 @@ async def together(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
-    """The same for two that return different things."""
+    """The same for two requests with different result types."""
     found: list[Any] = await together([one, other])
     return found[0], found[1]

@@ -1,4 +1,4 @@
-"""Kubernetes objects in files: read without a cluster, whatever wrote them.
+"""Reads Kubernetes objects from files, without a cluster.
 
     documents, problems = read_inputs(["backup.yaml", "must-gather/", "-"], stdin=sys.stdin.buffer, interest=MACHINES)
     machine = documents[0].decode(capi.Machine)
@@ -7,7 +7,7 @@
 |---|---|
 | `reading` | files and streams, read into documents |
 | `inputs` | several of them, of which a later one overrides an earlier one |
-| `gathered` | which files of a must-gather a capability wants |
+| `gathered` | selects the files of a must-gather that a capability needs |
 | `unknown` | fields that a kind does not have |
 | `yaml_dialect`, `yaml_composer` | the YAML of kubectl; and within limits of depth and size |
 """

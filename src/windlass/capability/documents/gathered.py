@@ -1,14 +1,14 @@
-"""Which files of a directory are read: all, but of a must-gather those of interest, and what was added to it.
+"""Selects the files of a directory to read: all, but of a must-gather only those of interest and added manifests.
 
-`oc adm must-gather` writes thousands of files, logs and metrics among them, below directories of its own making. What
-is of a cluster stands in one of two layouts:
+`oc adm must-gather` writes thousands of files, including logs and metrics. The objects of the cluster have one of two
+layouts:
 
     **/cluster-scoped-resources/<group>/<plural>/<name>.yaml
     **/namespaces/<namespace>/<group>/<plural>/<name>.yaml
 
 `oc adm inspect` writes lists too, as `<plural>.yaml` in the directory of the group. Beside the two directories there
-are texts, logs, pages, and what the API server serves (`aggregated-discovery-api.yaml`). A manifest that lies there was
-put there by somebody who wants it to be read with the rest, such as the Infrastructure that a gathering lacks.
+are texts, logs, pages, and the discovery data of the API server (`aggregated-discovery-api.yaml`). Any other manifest
+there was added by the user, such as the Infrastructure that a gathering lacks, and is read with the rest.
 """
 
 import re
@@ -32,10 +32,10 @@ _NAMESPACES: Final = "namespaces"
 
 
 class Interest(Struct, frozen=True):
-    """What a reader wants of a must-gather.
+    """The objects of a must-gather that a reader needs.
 
-    `groups`: API groups, of which all namespaced objects are read. `cluster_scoped`: kinds. Groups that a gathering has
-    also tell it from a directory that only has the name `namespaces` in common.
+    `groups`: API groups whose namespaced objects are all read. `cluster_scoped`: kinds. The groups also distinguish a
+    gathering from another directory that is called `namespaces`.
     """
 
     groups: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
-"""Several inputs in layers: what a later one holds overrides what an earlier one does.
+"""Reads several inputs in layers: a later input overrides an earlier one.
 
-Whoever names a directory and then a file with a change wants the change, as with the files of other tools. Within one
-input, as in a must-gather that has an object twice, no order was meant by anybody.
+A user who names a directory and then a file with a change wants the change, as with other tools. Within one input,
+such as a must-gather that has an object twice, the order means nothing.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ STDIN = "-"
 
 
 def read_inputs(inputs: Sequence[str], *, stdin: BinaryIO, interest: Interest) -> tuple[list[Document], list[str]]:
-    """The documents of files, directories and (`-`) standard input, and what is wrong with those that are unreadable.
+    """The documents of files, directories and (`-`) standard input, and the problems of unreadable ones.
 
-    `layer` of a document counts the inputs from 0. `interest`: what is read of a must-gather.
+    `layer` of a document counts the inputs from 0. `interest`: the part of a must-gather that is read.
     """
     documents: list[Document] = []
     problems: list[str] = []

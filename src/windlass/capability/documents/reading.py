@@ -1,7 +1,7 @@
-"""Files and streams of Kubernetes objects, read into documents: YAML or JSON, many in one, lists unpacked.
+"""Reads files and streams of Kubernetes objects into documents: YAML or JSON, several in a file, lists unpacked.
 
-A `Document` knows its kind, name and place, and is decoded only when somebody needs it. JSON is never turned into
-Python objects before that; YAML is, in the dialect of kubectl.
+A `Document` has its kind, name and place, and is decoded on demand. Until then JSON stays text; YAML is parsed at once,
+in the dialect of kubectl.
 
 An object that is nested too deeply (`windlass.kube.nesting`) or whose aliases explode (`yaml_composer`) is a
 document that cannot be decoded; those beside it can. An input of more than `LARGEST_INPUT` bytes is not read.
@@ -31,7 +31,7 @@ LARGEST_INPUT: Final = 256 * 2**20
 
 
 class UnreadableInput(Exception):
-    """Input that is no YAML or JSON, or not there: `source:line: problem`."""
+    """Input that is missing, or neither YAML nor JSON: `source:line: problem`."""
 
     def __init__(self, source: str, line: int, problem: str) -> None:
         super().__init__(f"{source}:{line}: {problem}" if line else f"{source}: {problem}")
@@ -44,8 +44,8 @@ class Undecodable(Exception):
 class Document(Struct, frozen=True, eq=False):
     """One object. `body` is JSON text, or a tree of dicts and lists; `line` counts from 1 in `source`.
 
-    `layer`: with which of several inputs it came (`inputs`). `excess`: the limit that it exceeds, if it does; then
-    `body` lacks what is beyond.
+    `layer`: the number of its input (`inputs`). `excess`: the limit that it exceeds, if any; then `body` lacks the
+    excess.
     """
 
     source: str
@@ -60,7 +60,7 @@ class Document(Struct, frozen=True, eq=False):
 
     @property
     def title(self) -> str:
-        """What errors and warnings call it: `Machine/worker-0`."""
+        """Its name in errors and warnings: `Machine/worker-0`."""
         return f"{self.kind}/{self.name}"
 
     @property
@@ -101,7 +101,7 @@ class _Meta(Struct, frozen=True, gc=False):
 
 
 class _Envelope(Struct, rename="camel", frozen=True, gc=False):
-    """As much of an object as says what it is."""
+    """The fields that identify an object."""
 
     kind: str = ""
     api_version: str = ""
@@ -129,7 +129,7 @@ _ENVELOPE = msgspec.json.Decoder(_Envelope)
 def read_path(path: Path, *, interest: Interest) -> Iterator[Document]:
     """The documents of a file, or of the files of a directory and those below it, in the order of their names.
 
-    Of what `oc adm must-gather` wrote, only files of `interest` are read, and manifests added beside them.
+    Of the output of `oc adm must-gather`, only files of `interest` and manifests added beside them are read.
     """
     try:
         for file in files(path, interest) if path.is_dir() else (path,):
@@ -189,7 +189,7 @@ def _unpacked(
 
 
 def _items_of(kind: str, api_version: str) -> _Identity:
-    """What the items of a list are that do not say it themselves: those of a MachineList are Machines."""
+    """The kind of list items that do not state theirs: the items of a MachineList are Machines."""
     return (api_version, kind.removesuffix("List")) if kind != "List" else _NOTHING_SAID
 
 

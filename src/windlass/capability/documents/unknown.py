@@ -1,7 +1,7 @@
-"""Fields of a document that its kind does not have: misspelt ones, or those of a later version.
+"""Finds fields of a document that its kind does not have: misspelt ones, or those of a later version.
 
-An API server would refuse them or leave them out. Reading is tolerant, since a field that nobody needs shall not keep a
-machine from being converted; but whoever wrote it is told.
+An API server would refuse or drop them. Reading is tolerant, since an unneeded field must not prevent a conversion, but
+the user gets a warning.
 """
 
 from collections.abc import Iterator

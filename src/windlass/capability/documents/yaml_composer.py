@@ -1,14 +1,13 @@
-"""YAML documents composed within limits: one that nests too deeply or whose aliases explode costs no more than others.
+"""Composes YAML documents within limits of depth and size, so that a hostile one is cheap to refuse.
 
-PyYAML composes documents by recursion, in C: 100,000 brackets end the process. Aliases are shared nodes to it, and
-become copies later: nine lines are 10^9 values then. Here nodes are composed in a loop over events. A branch that goes
-beyond a limit becomes a `Cut`, which says what is wrong; the rest of the document, and the documents after it, are as
-they were written.
+PyYAML composes documents by recursion, in C: 100,000 brackets crash the process. It shares the nodes of aliases, which
+become copies later: nine lines can become 10^9 values. Here nodes are composed in a loop over events. A branch beyond a
+limit becomes a `Cut`, which names the limit; the rest of the document and the documents after it are read as written.
 
 | limit | for what |
 |---|---|
 | `DEEPEST` levels | maps and lists in one another, those behind aliases included |
-| `LARGEST` bytes | what the aliases of one document add to it, as JSON; an API server takes 3 MiB for an object |
+| `LARGEST` bytes | the JSON that aliases add to one document; an API server accepts 3 MiB for an object |
 | `HOPELESS` levels | an error for the whole stream: libyaml looks at every open bracket again for each token |
 """
 
@@ -34,7 +33,7 @@ _ENDLESS: Final = "an alias stands inside of what it names"
 
 
 class Cut(str):
-    """Stands in a tree for a branch beyond a limit; its text says which."""
+    """Replaces a branch beyond a limit; its text names the limit."""
 
 
 class _Open(Struct, eq=False):

@@ -1,8 +1,8 @@
-"""The YAML of kubectl, read and written.
+"""Reads and writes YAML as kubectl does.
 
-kubectl turns YAML into JSON by YAML 1.1, but with numbers as Go reads them and with times left alone. PyYAML differs in
-the two: `2024-01-01T00:00:00Z` is a date to it, `1:30` is ninety and `1e3` a string. Its dumper leaves plain what it
-would not misread itself; ours quotes what kubectl would misread.
+kubectl turns YAML into JSON by YAML 1.1, but with Go's numbers and without dates. PyYAML differs in both: it reads
+`2024-01-01T00:00:00Z` as a date, `1:30` as ninety and `1e3` as a string. Its dumper quotes only what PyYAML itself
+would misread; ours also quotes what kubectl would misread.
 """
 
 import json

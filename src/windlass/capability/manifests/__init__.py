@@ -1,9 +1,9 @@
-"""What a capability is on a cluster, as Kubernetes documents made from its declarations: `windlass manifests`.
+"""Makes the Kubernetes manifests of a capability from its declarations: `windlass manifests`.
 
 | module | holds |
 |---|---|
 | `rights` | ServiceAccount, roles and bindings, from declared permissions |
-| `policy`, `cel` | admission policies as values, and pieces of their language |
+| `policy`, `cel` | admission policies as values, and fragments of CEL |
 | `crd`, `structural` | CustomResourceDefinitions of the kinds that a capability owns, from their types |
 """
 

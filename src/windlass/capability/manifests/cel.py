@@ -1,7 +1,7 @@
-"""Pieces of CEL, the language of admission policies: text in, text out.
+"""Generates fragments of CEL, the language of admission policies.
 
-Rules must hold of any object that a CRD admits, so what may be absent is read as an optional (`oldObject.?status`),
-never bare: an expression that fails refuses the request with a message that nobody understands.
+Rules must work for any object that a CRD admits, so a field that may be absent is read as an optional
+(`oldObject.?status`): an expression that fails refuses the request with an unclear message.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,10 @@
-"""CustomResourceDefinitions from Structs: the type that we decode with is the schema that the API server enforces.
+"""Generates CustomResourceDefinitions from Structs, so that the API server enforces the types that we decode with.
 
     custom_resource_definition(Widget, columns=[Column("Phase", ".status.phase"), AGE], short_names=["wd"])
 
-gives a dict that is ready to apply, the same for the same type every time, so that what is checked in can be compared.
-`structural` says what each Python type becomes, `windlass.api.schema` has the words for what Python types cannot say
-(CEL rules, list types, defaults). Nothing here does I/O.
+returns a dict that is ready to apply. The result is deterministic, so a checked-in CRD can be compared. `structural`
+translates each Python type; `windlass.api.schema` adds what Python types cannot express (CEL rules, list types,
+defaults). Nothing here does I/O.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -139,7 +139,7 @@ def _scale(scale: Scale, kind: type[KubernetesObject], *, schema: Schema) -> dic
 
 
 def _require_path(path: str, kind: type[KubernetesObject], *, schema: Schema, wanted_by: str) -> None:
-    """The API server takes any path and then shows nothing: find out here whether the field exists."""
+    """Check that the field exists: the API server accepts any path and then shows nothing."""
     if not path.startswith("."):
         raise SchemaError(f"{kind.__name__}: the path of {wanted_by} is {path!r}; it must begin with a dot")
     at = schema

@@ -1,11 +1,10 @@
-"""An admission policy as a value, and the two Kubernetes objects that it becomes.
+"""Describes an admission policy as a value, and makes its two Kubernetes objects.
 
-A `Policy` says what a row of a table says: on which objects, for whom not, when, and what must hold. `documents` writes
-it down as a ValidatingAdmissionPolicy and its binding. The policy is the rule, the binding is the place: namespaces
-stand in bindings alone.
+A `Policy` has the objects that it applies to, the exempt users, the conditions and the rules. `documents` turns it into
+a ValidatingAdmissionPolicy and its binding. The policy has the rules; only the binding has namespaces.
 
-The API server asks in this order, and stops at the first no: operation and kind; namespace and label (`skip_label`);
-then, for each parameter object, conditions (`when`) and rules. So a label keeps the cost of parameters away, and a
+The API server checks in this order, and stops at the first no: operation and kind; namespace and label (`skip_label`);
+then, for each parameter object, conditions (`when`) and rules. So a label avoids the cost of parameters, and a
 condition does not.
 
 Source: https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
@@ -21,7 +20,7 @@ from windlass.capability.manifests import Manifest
 from windlass.capability.manifests.cel import literal
 
 PREFIX: Final = "windlass-"
-"""OpenShift's own policies may be on the same cluster; theirs are reconciled, and would be overwritten back."""
+"""The prefix avoids the names of OpenShift's own policies, whose operator would overwrite ours."""
 
 CREATE: Final = "CREATE"
 UPDATE: Final = "UPDATE"
@@ -42,7 +41,7 @@ class Rule(Struct, frozen=True):
 
 
 class Twins(Struct, frozen=True):
-    """Objects to compare with: all of `kind` in `namespace`, of which that with the object's own name counts."""
+    """The objects of `kind` in `namespace`; the one with the object's own name is compared with it."""
 
     kind: type[KubernetesObject]
     namespace: str
@@ -52,15 +51,14 @@ class Policy(Struct, frozen=True, kw_only=True):
     """One policy.
 
     name        without PREFIX: where the rule is OpenShift's, OpenShift's name
-    kinds       what it looks at, on `operations`
-    namespace   where; empty for cluster-scoped kinds
-    exempt      user names for whom it does not hold
-    when        CEL by name: all must be true for the rules to be asked
+    kinds       the kinds that it applies to, on `operations`
+    namespace   the namespace of the objects; empty for cluster-scoped kinds
+    exempt      users to whom it does not apply
+    when        CEL by name: the rules apply only if all are true
     variables   CEL by name, for the rules; computed at most once, when first used
-    twins       what a rule must know and the object does not say; expensive: the API server runs the policy once for
-                each of them
-    skip_label  objects with this label are not looked at
-    warns       users are told and may go on, also when the rule itself fails
+    twins       other objects that a rule needs; expensive: the API server runs the policy once for each of them
+    skip_label  objects with this label are skipped
+    warns       users get a warning and may continue, also when the rule itself fails
     """
 
     name: str

@@ -1,10 +1,10 @@
-"""Who a capability is on a cluster and what it may do there, made from the permissions that it declares.
+"""Makes the ServiceAccount, roles and bindings of a capability from its declared permissions.
 
     for document in rights.documents(permissions, service_account=ServiceAccount("windlass-system", "windlass-x")):
         print(yaml.safe_dump(document))
 
-One Role in each namespace that has namespaced objects, one ClusterRole for what is cluster-scoped, each bound to the
-one ServiceAccount. `windlass-metrics-reader` is bound to nobody: bind it to whoever scrapes.
+There is one Role in each namespace with namespaced permissions, and one ClusterRole for the cluster-scoped ones, all
+bound to one ServiceAccount. `windlass-metrics-reader` is not bound: bind it to the scraper's account.
 """
 
 from collections.abc import Collection, Iterable
@@ -48,7 +48,7 @@ def documents(
 
     `theirs`: namespaces that belong to the cluster. They are never among the documents, because deleting our manifests
     must never delete them. `acts_as`: the account that `windlass run --as` names. It gets the rights then, and
-    `service_account` may act in its name.
+    `service_account` may impersonate it.
     """
     name = service_account.name
     result: list[Manifest] = []
@@ -112,7 +112,7 @@ def _metadata(name: str, namespace: str | None) -> Manifest:
 
 
 class Unread:
-    """A reader that is never asked, for controllers that are turned into RBAC and not run."""
+    """A reader that is never used, for controllers that are only turned into RBAC."""
 
     async def see(
         self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False

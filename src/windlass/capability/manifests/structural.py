@@ -1,4 +1,4 @@
-"""The structural schema of a type: what a Python type means to the API server.
+"""Translates a Python type into the structural schema of a CRD.
 
 | Python | structural schema |
 |---|---|
@@ -12,10 +12,10 @@
 | `dict[str, T]` | object with additionalProperties |
 | `dict[str, Any]`; `Any`, `Raw` | object that keeps everything; anything at all |
 
-Constraints and the words of `windlass.api.schema` ride in `Annotated`. Python defaults do not become server-side
-defaults (`server_default` does that): those would be stored for good. Structural schemas know no recursion, no unions
-of objects and no fixed-length tuples; such types are refused with `SchemaError`, which names the path of the field and
-what to write instead. Nothing here does I/O.
+Constraints and the terms of `windlass.api.schema` are given in `Annotated`. Python defaults do not become server-side
+defaults, which would be stored for good (`server_default` sets those). Structural schemas have no recursion, no unions
+of objects and no fixed-length tuples; such types raise `SchemaError`, which names the path of the field and the
+remedy. Nothing here does I/O.
 """
 
 import copy
@@ -82,7 +82,7 @@ class SchemaError(TypeError):
 
 
 def structural_schema(declared: Any, *, path: str = "") -> Schema:
-    """The structural schema of any type that msgspec can decode; `path` is where errors say it stands.
+    """The structural schema of any type that msgspec can decode; `path` is its place in error messages.
 
     >>> structural_schema(list[int])
     {'type': 'array', 'items': {'type': 'integer', 'format': 'int64'}}

@@ -1,4 +1,4 @@
-"""What controllers would do, found out without doing it: `windlass plan`, for every capability.
+"""Computes what controllers would do, without doing it: `windlass plan`, for every capability.
 
     survey = Survey(client)
     ground = await planner.ground(survey)                    # which controllers run on this cluster, and whether any do
@@ -7,18 +7,18 @@
     for plan in await plans(select(deciding, survey).asked, survey, now=now):
         print(plan.kind, plan.name, *plan.actions, plan.next)
 
-The controllers themselves are asked: the same observe, the same decide, the same mapping from objects to keys. Only
-`apply` is missing, so nothing can be written, and a plan cannot differ from what a running controller does next.
+It runs the controllers themselves: the same observe, the same decide, the same mapping from objects to keys. Only
+`apply` is missing, so nothing can be written, and a plan shows what a running controller does next.
 
 | module | holds |
 |---|---|
-| `planner` | what a capability declares to be planned for |
-| `decider` | a controller that is asked, what its keys stand for, and which of them |
-| `survey` | a cluster, listed once: the reader that takes the place of caches |
+| `planner` | the declaration that makes a capability plannable |
+| `decider` | a controller to plan with, the meaning of its keys, and the selection of keys |
+| `survey` | a cluster, listed once: the reader that replaces caches |
 | `plans` | the plan of each key |
-| `fields` | what an action changes, field by field |
+| `fields` | the changes of an action, field by field |
 | `given` | documents as an API server would hold them, for a model of one |
-| `following` | plan after plan carried out, until nothing is left to do; for a model, never for a cluster |
+| `following` | carries out plans until nothing is left to do; on a model, never on a cluster |
 """
 
 from windlass.capability.planning.decider import Decider, Inventory, Name, Selected, select

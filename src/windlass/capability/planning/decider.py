@@ -1,4 +1,4 @@
-"""A controller that is asked what it would do, what its keys stand for, and which of them are asked about."""
+"""Selects the controllers and keys to plan, and names the objects that keys stand for."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -12,7 +12,7 @@ from windlass.kube.object import Object
 
 
 class Inventory(Reader, Protocol):
-    """A reader that can also say what there is: a `Survey` of a cluster, or the reader of a model."""
+    """A reader that can also list objects: a `Survey` of a cluster, or the reader of a model."""
 
     def listing(self, kind: type[K], namespace: str | None = None) -> list[Object[K]]:
         """All objects of a kind, in one namespace or (None) everywhere."""
@@ -27,19 +27,19 @@ class Inventory(Reader, Protocol):
         ...
 
     def add_index(self, kind: type[KubernetesObject], name: str, values: Index) -> None:
-        """Make objects findable by what `values` gives for them."""
+        """Index objects by the values that `values` gives for them."""
         ...
 
 
 class Decider(Struct, frozen=True):
-    """A controller, the `kind` of thing that its keys stand for, and those of its keys that exist as such things."""
+    """A controller, the `kind` that its keys stand for, and the keys whose objects exist."""
 
     controller: Controller[Any, Any]
     kind: str
     existing: Callable[[Inventory], set[Any]]
 
     def keys(self, inventory: Inventory) -> set[Any]:
-        """Every key that what is there concerns: what a controller that starts now would look at."""
+        """Every key that an existing object concerns: a controller that starts now would reconcile these."""
         return {
             key
             for watch in self.controller.watches
@@ -63,7 +63,7 @@ def about_first_watch(controller: Controller[Any, Any]) -> Decider:
 
 
 def add_indexes(deciders: Iterable[Decider], inventory: Inventory) -> None:
-    """Give `inventory` the indexes that the controllers look things up by."""
+    """Add the indexes of the controllers to `inventory`."""
     for decider in deciders:
         for watch in decider.controller.watches:
             for name, values in watch.indexes.items():
@@ -71,7 +71,7 @@ def add_indexes(deciders: Iterable[Decider], inventory: Inventory) -> None:
 
 
 class Name(NamedTuple):
-    """What somebody wants to see the plan of. `kind` empty: whatever has that name."""
+    """The name of an object to plan. `kind` empty: any object of that name."""
 
     name: str
     kind: str = ""
@@ -90,9 +90,9 @@ class Selected(NamedTuple):
 
 
 def select(deciders: Iterable[Decider], inventory: Inventory, *, wanted: Sequence[Name] = ()) -> Selected:
-    """Every key that a controller would look at, or those that are `wanted`.
+    """Every key that a controller would reconcile, or those that are `wanted`.
 
-    What is left of something that is gone is a key too, since something may be left to do about it.
+    A deleted object whose remains exist has a key too, since the remains may need work.
     """
     asked, existing, missing = [], set(), set(wanted)
     for decider in deciders:

@@ -1,7 +1,7 @@
-"""What an action changes, field by field down to the leaves: `spec.replicas` from 2 to 3, never a map as a whole.
+"""Lists the changes of an action, field by field: `spec.replicas` from 2 to 3, never a whole map.
 
-Items of a list that all have a type, or all have a name, are told apart by it and not by their place, as people read
-them: `status.conditions[Ready].reason`. Lists of plain values are one field.
+Items of a list that all have a type, or all have a name, are identified by it and not by their index:
+`status.conditions[Ready].reason`. A list of plain values is one field.
 """
 
 from collections.abc import Iterator, Mapping

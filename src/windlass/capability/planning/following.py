@@ -1,7 +1,6 @@
-"""Plan after plan carried out, until nothing is left to do. For a model of a cluster; never for a cluster.
+"""Carries out plans on a model of a cluster until nothing is left to do; never on a cluster.
 
-Everybody else is absent: what other controllers or people would do in between does not happen. Where a plan waits for
-one of them, following it ends.
+The model has no other controllers and no people. Where a plan waits for one of them, following it ends.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from windlass.kube.object import Object
 from windlass.kube.verbs import Api
 
 MAX_ROUNDS = 8
-"""Rounds in which a key must come to rest, and how often the keys may wake each other."""
+"""Rounds in which a key must come to rest, and turns in which keys may wake each other."""
 
 
 class Course(Struct):
@@ -30,7 +29,7 @@ class Course(Struct):
     next: Next = Done()
     rounds: list[tuple[Result, ...]] = field(default_factory=list)
     restless: bool = False
-    """It was given up: it was still changing something."""
+    """The key did not converge: its last round still changed something."""
 
     @property
     def writes(self) -> int:
@@ -46,9 +45,9 @@ class Course(Struct):
 
 
 async def follow(asked: Sequence[tuple[Decider, Any]], *, api: Api, ledger: Ledger, now: datetime) -> list[Course]:
-    """Take every key to rest, one after the other, and again as long as one wrote what another may read.
+    """Reconcile every key until it rests, one after the other, and again while a key writes what another may read.
 
-    `api` is what is written to, `ledger` who reads it. Time stands still at `now`.
+    Writes go to `api` and are reported to `ledger`. The time is always `now`.
     """
     courses = [Course(decider.kind, decider.name(key)) for decider, key in asked]
     executors = {
@@ -73,7 +72,7 @@ async def follow(asked: Sequence[tuple[Decider, Any]], *, api: Api, ledger: Ledg
             wrote += rest.writes
         if not wrote:
             return courses
-    # Every key comes to rest, and wakes another one that undoes it.
+    # Every key comes to rest, but wakes another one that undoes its changes.
     for course in courses:
         if course.rounds:
             course.restless = True

@@ -1,11 +1,11 @@
-"""Documents as an API server would hold them, for a model of one.
+"""Completes documents as an API server would store them, for a model of one.
 
-What a cluster stored has a uid, a resourceVersion and a status, and keeps them: plans depend on them. What somebody
-wrote by hand has none, and gets what an API server would give to a new object.
+An object from a cluster keeps its uid, resourceVersion and status, because plans depend on them. An object written by
+hand has none, and gets those that an API server gives to a new object.
 
-Of an object that is given more than once, the later input counts, for that is how somebody asks what a change would do;
-within one input, as in a must-gather, the newer version. An API server would keep the identity and the status of what
-somebody changes, and count the change, and so it is here.
+If an object is given more than once, the later input counts, so that a user can ask for the effect of a change. Within
+one input, such as a must-gather, the newer version counts. As on an API server, a changed object keeps its identity
+and status, and its generation counts the change.
 """
 
 from collections import Counter
@@ -21,19 +21,19 @@ Tree = dict[str, Any]
 
 
 Default = tuple[Sequence[str], str, Any]
-"""Below the fields of a path, a field and the value that it has if nobody gave it one."""
+"""The path of a map, a field in it, and the default value of that field."""
 
 
 class Scope(Struct, frozen=True, kw_only=True):
-    """What the controllers of a capability look at.
+    """The objects that the controllers of a capability read.
 
-    kinds       everything that they may look at or write, on any cluster
-    subjects    of these, the kinds that plans are about
-    filled      of these, the kinds whose status is theirs to fill: without one, only the first step can be planned
-    namespaces  where they look; empty for everywhere
+    kinds       all kinds that they may read or write, on any cluster
+    subjects    the kinds that plans are about
+    filled      the kinds whose status they set: without a status, only the first step can be planned
+    namespaces  the namespaces that they read; empty for all
     home        the namespace of a kind, for a document that has none
-    defaults    what CRDs say of fields that decisions depend on
-    elsewhere   what to tell about a subject in another namespace: why it is left out, and what to do
+    defaults    the CRDs' defaults of fields that decisions depend on
+    elsewhere   the note about a subject in another namespace: why it is left out, and what to do
     """
 
     kinds: tuple[type[KubernetesObject], ...]
@@ -46,9 +46,9 @@ class Scope(Struct, frozen=True, kw_only=True):
 
 
 class Given(Struct, frozen=True):
-    """The objects, and what there is to say about them: `notes` about what was left out or put right, and `errors`.
+    """The objects, `notes` about omissions and corrections, and `errors`.
 
-    With errors nothing can be planned: an object that is missing in a plan looks like one that does not exist.
+    With errors nothing can be planned: an object that could not be read looks like one that does not exist.
     """
 
     trees: tuple[Tree, ...]
@@ -56,7 +56,7 @@ class Given(Struct, frozen=True):
     errors: tuple[str, ...]
 
     def count(self, kinds: Iterable[type[KubernetesObject]], *, without_status: bool = False) -> int:
-        """How many of them are of `kinds`; `without_status`: that nobody has looked at yet."""
+        """How many of the objects are of `kinds`; `without_status`: only those without a status."""
         wanted = {(kind.RESOURCE.api_version, kind.RESOURCE.kind) for kind in kinds}
         return sum(
             (tree["apiVersion"], tree["kind"]) in wanted and not (without_status and tree.get("status"))
@@ -65,7 +65,7 @@ class Given(Struct, frozen=True):
 
 
 def take_in(documents: Iterable[Document], scope: Scope) -> Given:
-    """The objects that controllers look at, each once; of other kinds and in other namespaces there may be any."""
+    """The objects that controllers read, each once. Other kinds and namespaces are allowed and left out."""
     known = {(kind.RESOURCE.group, kind.RESOURCE.kind): kind for kind in scope.kinds}
     kept: dict[tuple[Any, ...], _Placed] = {}
     notes: list[str] = []
@@ -132,7 +132,7 @@ def _filled(tree: Any, path: Sequence[str], field: str, value: Any) -> Any:
 
 
 class _Identified(Struct):
-    """What must be readable of any object; the rest may be wrong, and controllers say so."""
+    """The part of an object that must be readable; controllers report errors in the rest."""
 
     metadata: ObjectMeta
 
@@ -141,7 +141,7 @@ _Placed = tuple[Document, Tree]
 
 
 def _that_counts(earlier: _Placed, later: _Placed) -> tuple[_Placed, _Placed]:
-    """Of two that are given for one object the one that counts, and the other."""
+    """The one of two documents for an object that counts, then the other."""
     if later[0].layer == earlier[0].layer and _version(later[1]) < _version(earlier[1]):
         return earlier, later
     return later, earlier
@@ -154,11 +154,11 @@ def _twice(counts: _Placed, other: _Placed) -> str:
 
 
 _STORED = ("uid", "resourceVersion", "creationTimestamp")
-"""What an API server gives to an object and nobody can change."""
+"""The metadata that an API server sets and nobody can change."""
 
 
 def _changed(before: Tree, after: Tree) -> Tree:
-    """`after`, as an API server would hold it if it had held `before`; two with uids of their own are two objects."""
+    """`after`, as an API server would store it over `before`; two different uids are two objects."""
     stored, metadata = before["metadata"], dict(after["metadata"])
     if stored.get("uid") != metadata.get("uid", stored.get("uid")):
         return after

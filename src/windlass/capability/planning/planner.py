@@ -1,4 +1,4 @@
-"""What a capability declares so that it can be planned for, on a cluster and from files."""
+"""Declares how a capability is planned, on a cluster and from files."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
@@ -13,11 +13,11 @@ from windlass.kube.control.seen import Reader
 
 
 class NoGround(Exception):
-    """It cannot be said what would be done on this cluster, or nothing is ever done there. The text has the remedy."""
+    """No plan can be made for this cluster, or nothing is ever done there. The text has the remedy."""
 
 
 class Ground(Struct, frozen=True):
-    """What plans stand on: the controllers for this cluster; `warnings` and `notes` about who carries the plans out."""
+    """The basis of plans: the controllers for this cluster; `warnings` and `notes` about who carries the plans out."""
 
     deciders: Callable[[Inventory], list[Decider]]
     warnings: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class Ground(Struct, frozen=True):
 class Look(Protocol):
     """Finds the ground. Raises NoGround, and KubeErrors of reading what it needs.
 
-    `whole`: `reader` has everything that a cluster has. In files, the lack of an object says nothing.
+    `whole`: `reader` has all objects of a cluster. In files, a missing object may still exist.
     """
 
     def __call__(self, reader: Reader, *, whole: bool) -> Awaitable[Ground]: ...
@@ -48,8 +48,8 @@ class Planner(Struct, frozen=True, kw_only=True):
 
 
 def plain_planner(controllers: Callable[[Any], tuple[Controller[Any, Any], ...]], *, scope: Scope) -> Planner:
-    """For a capability whose controllers are the same on every cluster, with keys that stand for what each of them
-    watches first."""
+    """The planner of a capability whose controllers are the same on every cluster, with keys that stand for the kind
+    that each of them watches first."""
 
     def deciders(inventory: Inventory) -> list[Decider]:
         found = [about_first_watch(controller) for controller in controllers(inventory)]

@@ -1,4 +1,4 @@
-"""The plan of each key: what a controller would do about it now, and what would come next."""
+"""Makes the plan of each key: what a controller would do about it now, and what comes next."""
 
 import asyncio
 from collections.abc import Iterable
@@ -17,14 +17,14 @@ from windlass.kube.control.seen import Present, Reader, Unreadable
 from windlass.kube.errors import Failure, KubeError
 
 AT_ONCE = 16
-"""Keys that are looked at at the same time, as a running controller does."""
+"""Keys that are planned at the same time, as a running controller does."""
 
 
 class KeyPlan(Struct, frozen=True):
-    """What would be done about one key, which stands for the `kind` called `name`.
+    """The plan of one key, which stands for the `kind` called `name`.
 
-    `actions` are those that would be sent: needed ones, without Events that have been told already. `error` is why
-    there is no plan, if looking failed.
+    `actions` are those that would be sent: needed ones, without Events that exist already. `error` says why there is no
+    plan, if reading failed.
     """
 
     kind: str
@@ -35,7 +35,7 @@ class KeyPlan(Struct, frozen=True):
 
     @property
     def writes(self) -> int:
-        """How many objects would be written; Events are about what is so, and change nothing."""
+        """How many objects would be written, Events not counted."""
         return sum(not isinstance(action, Emit) for action in self.actions)
 
     @property
@@ -56,7 +56,7 @@ async def plans(asked: Iterable[tuple[Decider, Any]], reader: Inventory, *, now:
 
 
 async def plan_of(decider: Decider, key: Any, reader: Reader, *, now: datetime) -> KeyPlan:
-    """The plan of one key. A Failure of looking is in it; any other exception is a defect, and raised."""
+    """The plan of one key. It holds a Failure of reading; any other exception is a bug, and raised."""
     try:
         snapshot, _ = await look(decider.controller.observe, key, Outcome())
     except Failure as error:
@@ -67,13 +67,13 @@ async def plan_of(decider: Decider, key: Any, reader: Reader, *, now: datetime) 
 
 
 async def _told(action: Action, reader: Reader) -> bool:
-    """Whether this is an Event that exists: the executor would take AlreadyExists for success."""
+    """Whether this Event exists already: the executor would count AlreadyExists as success."""
     if not isinstance(action, Emit):
         return False
     namespace = action.target.namespace or "default"
     try:
         found = await reader.see(Event, event_name(action), namespace=namespace)
     except KubeError:
-        # Not worth failing for: at worst an Event is shown that would not be told again.
+        # Not worth failing for: at worst the plan shows an Event that would not be sent again.
         return False
     return isinstance(found, Present | Unreadable)

@@ -1,10 +1,10 @@
-"""A cluster as it was at one moment, listed once: what controllers read when nobody runs them.
+"""Lists a cluster once, as the reader for plans.
 
-It takes the place of the caches of a running controller and needs less: the right to list what is watched and to get
-what a decision has to be sure of, but not to watch. Nothing is written through it, because it cannot write.
+It replaces the caches of a running controller and needs fewer permissions: list of the watched kinds and get of the
+objects that a decision must confirm, but not watch. It cannot write.
 
-Lists of different kinds are taken one after the other, as caches are filled. A change in between can make a plan that
-the next look would not make; a controller would find out in the same way, by looking again.
+Lists of different kinds are read one after the other, as for caches. A change in between can lead to a plan that the
+next observation would not make; a running controller would notice it the same way, by observing again.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from windlass.kube.verbs import Api
 
 
 class Survey:
-    """What `api` said. An `Inventory`."""
+    """The lists and objects that `api` returned. An `Inventory`."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -33,18 +33,18 @@ class Survey:
 
     @property
     def not_served(self) -> list[str]:
-        """A sentence for each kind that the API server does not know."""
+        """A sentence for each kind that the API server does not serve."""
         return list(self._not_served.values())
 
     async def take(self, deciders: Iterable[Decider]) -> None:
-        """List all that the controllers watch. Raises KubeErrors, but a kind that is not served is an answer."""
+        """List all kinds that the controllers watch. Raises KubeErrors, but accepts a kind that is not served."""
         wanted = {(watch.kind, watch.namespace) for decider in deciders for watch in decider.controller.watches}
         await together(self._list(kind, namespace) for kind, namespace in wanted)
 
     async def see(
         self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
     ) -> Seen[K]:
-        """What there is under this name: from the list, if there is one and it will do, else asked for once."""
+        """The object of this name: from the list if that is enough, else by one GET that is kept."""
         if kind in self._not_served:
             return NotServedKind(self._not_served[kind])
         listed = self._listed.get((kind, namespace), self._listed.get((kind, None)))
