@@ -5,15 +5,14 @@ and shell completion must not wait for an HTTP stack.
 
 | room | what it holds |
 |---|---|
-| `program` | which commands there are, and how one is run |
-| `conventions` | what every command does in the same way: options, connection, output, errors, exit codes |
+| `program` | the list of commands, and how one is run |
+| `conventions` | the behaviour that all commands share: options, connection, output, errors, exit codes |
 | `machine_sync` | the commands of one capability; imports `conventions` and `windlass.machine_sync` |
 | `plan`, `run`, `manifests`, `demo`, `dev`, `completion`, `version` | the commands of all capabilities, and of none |
 
 Another capability's commands are a room like `machine_sync`, and a line for each in `program.COMMANDS`.
 
-Nothing is imported here that takes time: Ctrl-C may come at any moment, and before `main` runs it is a traceback of
-Python's.
+Nothing slow is imported here: a Ctrl-C before `main` runs would print a Python traceback.
 """
 
 import sys

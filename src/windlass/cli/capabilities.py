@@ -1,4 +1,4 @@
-"""Which capabilities there are. Each is imported when it is asked for, and no other with it."""
+"""Lists the capabilities. Each is imported only when it is used."""
 
 import importlib
 from collections.abc import Callable, Sequence

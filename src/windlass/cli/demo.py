@@ -1,4 +1,4 @@
-"""`windlass demo`: the main job on real parts, shown as it happens; the demos are in `windlass.demo`."""
+"""`windlass demo`: shows Windlass at work on a real control plane; the demos are in `windlass.demo`."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,6 @@
 """`windlass dev up|down|status`: a real control plane on this computer, without a cluster, containers or root.
 
-It works on the plane that it starts itself and on no other: options that name an API server are refused.
+It works only on the plane that it starts itself: options that name an API server are refused.
 """
 
 import json

@@ -1,7 +1,7 @@
 """`windlass manifests`: Kubernetes manifests that follow from the code, for `kubectl apply` and for `deploy/`.
 
-Each command prints those of the capabilities that are named, or of all. Their options are those of all capabilities;
-each capability is told of its own.
+Each command prints the manifests of the named capabilities, or of all. It accepts the options of all capabilities and
+passes each capability its own.
 """
 
 import re

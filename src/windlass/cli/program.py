@@ -1,4 +1,4 @@
-"""Which commands there are, and how one is run: found by its name, its errors told in one line, its exit code."""
+"""Lists the commands and runs one: finds it by name, prints its errors in one line, sets its exit code."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""`windlass run`: controllers, until they are told to stop."""
+"""`windlass run`: runs controllers until they are told to stop."""
 
 from typing import TYPE_CHECKING, Any
 

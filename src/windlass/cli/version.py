@@ -1,4 +1,4 @@
-"""`windlass version`: which Windlass this is, on which Python and platform; for a bug report and for scripts."""
+"""`windlass version`: the versions of Windlass, Python and the platform, for bug reports and scripts."""
 
 import json
 import platform

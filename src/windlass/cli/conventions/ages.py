@@ -1,4 +1,4 @@
-"""How long ago, as short as kubectl writes it: `45s`, `5m30s`, `3h12m`, `26h`, `12d`, `2y30d`."""
+"""Writes ages as kubectl does: `45s`, `5m30s`, `3h12m`, `26h`, `12d`, `2y30d`."""
 
 from datetime import datetime
 

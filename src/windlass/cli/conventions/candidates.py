@@ -1,7 +1,6 @@
-"""What the shell offers when somebody presses Tab.
+"""Completes values in the shell.
 
-Completion must never be in the way: when something fails, or takes more than `PATIENCE`, nothing is offered and nothing
-is said.
+Completion must never disturb the user: if it fails or takes longer than `PATIENCE`, it offers and prints nothing.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,10 +1,10 @@
-"""What went wrong, as one line on standard error: `error: WHAT: REMEDY`. Tracebacks are for `--log-level debug`.
+"""Prints errors as one line on standard error: `error: WHAT: REMEDY`. Tracebacks need `--log-level debug`.
 
 | error | exit code |
 |---|---|
 | kubeconfig or credentials cannot be used, or the API server refuses them (401) | 2 |
-| anything else the API server, the network or the disk said | 1 |
-| anything else | 70: a defect of Windlass |
+| any other error of the API server, the network or the disk | 1 |
+| anything else | 70: a bug of Windlass |
 """
 
 import sys

@@ -1,10 +1,10 @@
-"""From the common options to a client of the API server.
+"""Makes a client of the API server from the common options.
 
     async with connect(settings) as client:
         ...
 
-Nothing is asked of the server before the first request; a kubeconfig that cannot work is a ConfigError here. What the
-server warns of is shown to people, as kubectl does.
+It does not contact the server; an unusable kubeconfig raises ConfigError here. The server's warnings are printed, as
+kubectl does.
 """
 
 import os

@@ -1,14 +1,14 @@
 """The options that every command has, before its name or after it: `windlass -n x machines`, `windlass machines -n x`.
 
 A command declares none of them. `adopt` gives them to a command (and, for a group, to all below it) when it is loaded,
-so no command can forget them, and every command reads them from one `Settings`. Commands that ask no cluster get only
-those of every program (`--log-level`, `--version`, `--help`):
+so no command can forget them, and every command reads them from one `Settings`. Commands that need no cluster get only
+the general ones (`--log-level`, `--version`, `--help`):
 
     @click.command()
     @settings_of
     def command(settings: Settings) -> int: ...
 
-Said twice, the later one wins. A command that has an option of the same name keeps its own.
+If an option is given twice, the later one wins. A command that has an option of the same name keeps its own.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Plans for programs: one JSON object with a key per thing that somebody may ask for. Its keys stay."""
+"""Prints plans as one JSON object, for programs. Its keys are stable."""
 
 import json
 from collections.abc import Sequence

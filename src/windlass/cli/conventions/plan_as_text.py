@@ -1,4 +1,4 @@
-"""Plans for people: what would be done, why, and field by field, as `git diff` shows it.
+"""Prints plans for people: each action, its reason and its fields, in the form of `git diff`.
 
 machine/worker-0
   merge Machine.machine.openshift.io openshift-machine-api/worker-0: the Cluster API Machine changed

@@ -1,7 +1,7 @@
-"""A capability on the command line: its own words and options beside those that every capability has.
+"""Declares a capability's own texts and options on the command line.
 
-The room of a capability in `windlass.cli` has one as `ROOM`, and `windlass.cli.capabilities` has a line with its
-module. Nothing that takes time may be imported there: it is read to print help.
+The room of a capability in `windlass.cli` declares `ROOM`, and `windlass.cli.capabilities` has a line with its module.
+That module must not import anything slow: it is loaded to print help.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What the common options said, as a value that every command may ask for.
+"""The values of the common options, which every command can read.
 
 @click.command()
 @settings_of

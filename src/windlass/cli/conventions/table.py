@@ -1,6 +1,6 @@
-"""Columns of text, aligned as kubectl aligns them: readable for people, and for `awk`, since no cell is ever empty.
+"""Prints aligned columns of text as kubectl does. No cell is empty, so `awk` can read them too.
 
-What objects say is anybody's text: no cell can do anything to a terminal.
+Texts of objects are not trusted: control characters are made harmless, so that no cell can affect the terminal.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Who is at the other end: a person at a terminal, or a program."""
+"""Detects whether a person at a terminal or a program reads the output."""
 
 import select
 import signal

@@ -1,4 +1,4 @@
-"""A command that is a group as well: `windlass machines [NAME]...` does one thing, `windlass machines VERB` another.
+"""Makes a command that is also a group: `windlass machines [NAME]...` and `windlass machines VERB`.
 
     @click.command(cls=Itself)
     @click.argument("names", nargs=-1)
@@ -6,9 +6,8 @@
 
     command = WithVerbs(show, {"describe": "Show one machine in full."}, package="windlass.cli.machine_sync.machines")
 
-The first word decides: if it is a verb, the module of that name in `package`, which has a click command named
-`command`, is imported and does the rest; all else is for the command itself. An object that has the name of a verb is
-meant after `--`.
+If the first word is a verb, the module of that name in `package` is imported, and its click command `command` runs.
+Everything else goes to the command itself. After `--` a word is an object's name, also if a verb has the same name.
 """
 
 import importlib

@@ -7,6 +7,6 @@
 | `migrate` | `windlass migrate`: move authority from one API to the other |
 | `release` | `windlass release`: remove what Machine sync has put on objects, before an uninstall |
 
-They share `selection` and `names` (which objects a command line asks for), `sides` (the two APIs and their namespaces)
-and `actors` (who does the work on this cluster).
+They share `selection` and `names` (the objects that a command line names), `sides` (the two APIs and their namespaces)
+and `actors` (whether Machine sync or OpenShift's operator works on this cluster).
 """

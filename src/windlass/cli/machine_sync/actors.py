@@ -1,4 +1,4 @@
-"""Who does the work, Machine sync or OpenShift's own operator: told by the holder of the Lease they compete for."""
+"""Tells by a Lease's holder whether Machine sync or OpenShift's own operator works on a cluster."""
 
 from datetime import datetime
 from typing import NamedTuple

@@ -1,7 +1,7 @@
-"""`windlass convert`: Machines and MachineSets in files, as the other API has them.
+"""`windlass convert`: converts Machines and MachineSets in files to the other API.
 
-Offline: nothing is asked of a cluster, so it can be tried on what `kubectl get -o yaml`, a backup or a must-gather
-gives. What a Machine or MachineSet refers to is found among the documents that were given.
+It works offline, on the output of `kubectl get -o yaml`, a backup or a must-gather. Objects that a Machine or
+MachineSet refers to must be among the given documents.
 
 | exit code | meaning |
 |---|---|

@@ -1,4 +1,4 @@
-"""Names of Machines and MachineSets, offered when somebody presses Tab."""
+"""Completes names of Machines and MachineSets in the shell."""
 
 from typing import TYPE_CHECKING
 

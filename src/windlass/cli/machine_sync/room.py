@@ -1,4 +1,4 @@
-"""Machine sync on the command line, beside what every capability has there."""
+"""Declares Machine sync's own texts and options on the command line."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
-"""Which machines and MachineSets a command line asks for: `worker-0`, `machine/worker-0`, `machineset/workers`.
+"""Parses the names of machines and MachineSets: `worker-0`, `machine/worker-0`, `machineset/workers`.
 
-What `-o name` and kubectl print is taken too: `machineset.machine.openshift.io/workers` and
+It also accepts the output of `-o name` and kubectl: `machineset.machine.openshift.io/workers` and
 `machineset.cluster.x-k8s.io/workers` are the same row.
 """
 

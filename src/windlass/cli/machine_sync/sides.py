@@ -1,4 +1,4 @@
-"""The two sides of a machine: what people call them, and where they are; options that machine commands share."""
+"""The two sides of a machine: their names and namespaces, and the options that machine commands share."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

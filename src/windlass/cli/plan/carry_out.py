@@ -1,4 +1,4 @@
-"""Find out what there is, on a cluster or in files; ask the controllers; print what they say.
+"""Reads a cluster or files, computes the plans of the controllers, and prints them.
 
 Notes, warnings and errors are on standard error, each plan on standard output.
 """

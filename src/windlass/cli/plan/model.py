@@ -1,4 +1,4 @@
-"""A model of a cluster with the objects of files in it."""
+"""Builds a model of a cluster from objects in files."""
 
 import sys
 from collections.abc import Callable, Sequence

@@ -2,9 +2,9 @@
 
 | module | what it does |
 |---|---|
-| `read` | looks at both sides once |
-| `live_rows` | follows both sides from there |
-| `view` | says how rows look |
+| `read` | reads both sides once |
+| `live_rows` | watches both sides |
+| `view` | formats rows |
 | `show`, `follow` | the command, without and with `--watch` |
 """
 

@@ -1,4 +1,4 @@
-"""`windlass machines --watch`: what there is now, and whatever changes, until it is interrupted."""
+"""`windlass machines --watch`: prints the present rows, then every change, until it is interrupted."""
 
 import asyncio
 import contextlib

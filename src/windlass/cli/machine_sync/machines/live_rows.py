@@ -1,8 +1,7 @@
-"""Both sides, followed: an object that always has the present rows and knows which ones changed.
+"""Watches both sides: an object that always has the present rows and knows which ones changed.
 
 Each kind on each side is kept by a `windlass.kube.cache.reflector`, which survives restarts of the API server, expired
-versions and CRDs that come and go. It announces only rows whose content differs; lists and echoes that change
-nothing say nothing.
+versions and CRDs that are removed and installed again. It announces only rows whose content differs.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""One look at each side: what is there of a kind, or why it cannot be listed."""
+"""Lists a kind once on each side, or says why it cannot be listed."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

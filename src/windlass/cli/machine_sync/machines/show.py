@@ -1,6 +1,7 @@
-"""Read both sides, join them, print them.
+"""Reads both sides, joins them and prints them.
 
-A side that cannot be listed (its CRD is not installed, or we may not) is a warning and exit code 1; the other is shown.
+If one side cannot be listed (its CRD is missing, or access is forbidden), it prints a warning and the other side, and
+the exit code is 1.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""How rows of the overview look: tables, wide tables, JSON, YAML, names."""
+"""Formats the rows of the overview: tables, wide tables, JSON, YAML, names."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence

@@ -1,17 +1,17 @@
-"""`windlass migrate`: move authority over Machines and MachineSets from one API to the other.
+"""`windlass migrate`: moves authority over Machines and MachineSets from one API to the other.
 
-A request is one field, spec.authoritativeAPI; Machine sync does the rest. The command looks first whether that can
-succeed, asks for a few objects at a time, and waits until each is at rest on the other side.
+A request is one field, spec.authoritativeAPI; Machine sync does the rest. The command first checks whether that can
+succeed, requests a few objects at a time, and waits until each is at rest on the other side.
 
-| module | what it settles |
+| module | what it does |
 |---|---|
-| `selection` | which objects are meant |
-| `look` | everything that `windlass.machine_sync.preflight` wants to know of them |
-| `moving` | the command from beginning to end |
-| `waves` | a few at a time; what a failure and Ctrl-C stop |
-| `migrator` | one object: asked for, followed, there |
-| `last_seen`, `stage` | the objects as they are now, and how far that is |
-| `progress`, `view` | what people see meanwhile, and what the command prints |
+| `selection` | selects the objects |
+| `look` | reads everything that `windlass.machine_sync.preflight` needs |
+| `moving` | runs the command from beginning to end |
+| `waves` | starts a few objects at a time; stops after a failure or Ctrl-C |
+| `migrator` | requests and follows the migration of one object |
+| `last_seen`, `stage` | the present objects, and how far each has migrated |
+| `progress`, `view` | shows progress, and formats the output |
 """
 
 import click

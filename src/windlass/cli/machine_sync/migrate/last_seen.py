@@ -1,7 +1,7 @@
-"""The Machines and MachineSets as they are now, and a bell for each that rings when it changes.
+"""Keeps Machines and MachineSets up to date, and lets a caller wait until one of them changes.
 
-Filled by `windlass.kube.cache.reflector`, which survives restarts of the API server; a wait is for a change, never for
-a moment to look again. An own write is known to whoever made it: older states than that are not shown.
+`windlass.kube.cache.reflector` fills it, and survives restarts of the API server; nothing is polled. After an own
+write, older states of the object are not shown to its writer.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""Look at everything that a pre-flight wants to know: both sides, what they refer to, and a dry run of the change.
+"""Reads everything that a pre-flight check needs: both sides, the objects they refer to, and a dry run of the change.
 
-What we may not read is `Hidden`, and the report says so; other errors are raised.
+An object that we may not read is `Hidden`, and the report says so; other errors are raised.
 """
 
 import asyncio

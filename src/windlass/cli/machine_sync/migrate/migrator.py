@@ -1,13 +1,13 @@
-"""One object from one authority to the other: looked at once more, asked for, followed until it is at rest.
+"""Migrates one object: checks it once more, requests the change, and follows it until it is at rest.
 
 | what happens | what is done |
 |---|---|
-| somebody else wrote it between look and request | looked at again |
-| no answer, or a busy server | looked at again: whether the request was carried out shows |
-| the look says no by now | waited for a moment, then failed |
-| the API server refuses | failed, with its message |
-| the controller says that it fails | waited for a moment, since that heals often; then failed |
-| it does not get there within the time | timed out, with what it waits for |
+| another writer was first, after our check | checks again |
+| no answer, or a busy server | checks again, and sees whether the request was carried out |
+| the check refuses by now | waits for a moment, then fails |
+| the API server refuses | fails, with its message |
+| the controller reports a failure | waits for a moment, since it often recovers; then fails |
+| it does not finish within the time | times out, and names what it waits for |
 """
 
 import asyncio

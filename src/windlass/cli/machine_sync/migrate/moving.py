@@ -1,4 +1,4 @@
-"""`windlass migrate` from beginning to end: select, look, say what speaks against it, move, say what became of it."""
+"""`windlass migrate` from beginning to end: select, check, report obstacles, migrate, report results."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What people see while objects move: a bar on a terminal, lines everywhere else. All on standard error."""
+"""Shows progress while objects migrate: a bar on a terminal, lines everywhere else. All on standard error."""
 
 import os
 import sys

@@ -1,13 +1,13 @@
-"""Which Machines and MachineSets are meant: names as kubectl writes them, or all there are.
+"""Selects Machines and MachineSets: by names as kubectl writes them, or all.
 
-| written | meant |
+| argument | selects |
 |---|---|
 | `machine/x`, `machines/x`, `machine.machine.openshift.io/x` | the Machine x |
 | `machineset/x`, `machinesets/x`, `machineset.machine.openshift.io/x` | the MachineSet x |
-| the same with `cluster.x-k8s.io` | likewise: both sides of an object have one name, and move together |
+| the same with `cluster.x-k8s.io` | the same: both sides of an object have one name, and migrate together |
 | `x` | the Machine x; the MachineSet x if there is no such Machine; an error if there are both |
 
-MachineSets come first: machines that they make meanwhile then have the new authority already.
+MachineSets come first, so that machines which they create meanwhile have the new authority already.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How far the migration of one object is, by what the object says. Pure."""
+"""Tells from an object how far its migration is. Pure functions."""
 
 from enum import StrEnum
 from typing import Any

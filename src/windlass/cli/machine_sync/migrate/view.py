@@ -1,4 +1,4 @@
-"""How pre-flights and results look: tables, JSON, and what is said about them on standard error."""
+"""Formats pre-flight checks and results: tables, JSON, and messages on standard error."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A few objects at a time: a wave starts when the one before is at rest.
+"""Migrates a few objects at a time: a wave starts when the one before is at rest.
 
 | what happens | the wave under way | the next ones |
 |---|---|---|

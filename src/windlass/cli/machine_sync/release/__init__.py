@@ -1,4 +1,4 @@
-"""`windlass release`: take off what Machine sync has put on Machines and MachineSets, before an uninstall."""
+"""`windlass release`: removes what Machine sync has put on Machines and MachineSets, before an uninstall."""
 
 import click
 

@@ -1,7 +1,7 @@
-"""Read what is held, make sure nobody will hold it again, let it go, say what stays paused.
+"""Releases the objects that Machine sync holds, once nobody will hold them again, and reports what stays paused.
 
-What to write is decided by `windlass.machine_sync.release`; here it is read, written and told. Writes are conditional
-on what was read; whoever else wrote in between is no error: the object is read again.
+`windlass.machine_sync.release` decides the writes; this module reads, writes and reports. Writes are conditional on
+what was read; after a conflict the object is read again.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""`windlass machines describe`: all there is to know about one machine or MachineSet, on one page."""
+"""`windlass machines describe`: shows all details of one machine or MachineSet on one page."""
 
 import click
 

@@ -1,7 +1,6 @@
-"""What is worth knowing of an object that is mirrored, of its twin and of its infrastructure; as plain values.
+"""Extracts the facts to show about a mirrored object, its twin and its infrastructure, as plain values.
 
-Read from the objects as the API server sent them, so that one which does not have the shape of its kind can be looked
-at too: that is when people look.
+It reads the untyped objects, so that it also describes a malformed object: that is when people need it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

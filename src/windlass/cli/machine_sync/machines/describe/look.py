@@ -1,4 +1,4 @@
-"""Look at one name on a cluster: both sides, the infrastructure, the Events, and the plan."""
+"""Reads everything about one name on a cluster: both sides, the infrastructure, the Events, and the plan."""
 
 from collections.abc import Sequence
 from datetime import datetime

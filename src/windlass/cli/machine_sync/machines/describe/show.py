@@ -1,4 +1,4 @@
-"""Look, and print: the page on standard output, what could not be read on standard error."""
+"""Prints the page on standard output, and read errors on standard error."""
 
 import sys
 from datetime import UTC, datetime

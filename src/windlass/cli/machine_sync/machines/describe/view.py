@@ -1,4 +1,4 @@
-"""How a description looks: as a page for people, as one JSON object for programs."""
+"""Formats a description: as a page for people, as one JSON object for programs."""
 
 import json
 from collections.abc import Iterator, Sequence
