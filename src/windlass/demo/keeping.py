@@ -1,7 +1,7 @@
-"""`--keep`: the stage belongs to a process that stays, as that of `windlass dev up` does.
+"""`--keep`: runs the demo in a process that stays afterwards, as that of `windlass dev up` does.
 
-The command starts that process, lets it play the story on the same terminal, and ends with its exit code when the story
-is over. `windlass dev status` tells of what was left, `windlass dev down` ends it.
+The command starts that process, which plays the story on the same terminal, and ends with its exit code when the story
+is over. `windlass dev status` shows the kept stage, `windlass dev down` ends it.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Play a story: each step is done, then looked at until it has come true or its time is up."""
+"""Plays a story: carries out each step, then waits until its expectation holds or its time is up."""
 
 import time
 from collections.abc import Callable, Sequence

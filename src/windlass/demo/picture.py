@@ -1,6 +1,6 @@
-"""A few steps of a demo as an SVG that can be read in a README: at most 25 lines, 800 pixels wide, light and dark.
+"""Draws a few steps of a demo as an SVG for a README: at most 25 lines, 800 pixels wide, light and dark.
 
-The text is what the demo prints. Of the objects it has those that the step has changed.
+The text is the demo's output, with only those objects that the step has changed.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""From an empty directory to the last line of the summary: the parts of a demo put together."""
+"""Runs a whole demo, from an empty directory to the last line of the summary."""
 
 import asyncio
 import sys

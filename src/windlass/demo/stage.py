@@ -1,4 +1,4 @@
-"""Where a story plays: a control plane of its own, the processes beside it, and what any user does there.
+"""The stage of a story: its own control plane, the processes beside it, and the actions of a user.
 
 Everything that is started here ends with this process, however that ends.
 """

@@ -1,6 +1,6 @@
-"""What a demo is made of: steps that a user could type, and what must then be seen.
+"""The parts of a demo: steps that a user could type, and their expected results.
 
-`T` is the stage on which the steps act, `S` the scene: what is seen on it at one moment.
+`T` is the stage on which the steps act, `S` the scene: a snapshot of the stage.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""How the demo looks: every step with its command and what happened, the objects while they change, a summary.
+"""Prints the demo: every step with its command and result, the objects while they change, a summary.
 
 On a terminal the objects are a live table; elsewhere each change is a line, so that a log tells the whole story.
 """

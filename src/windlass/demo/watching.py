@@ -1,4 +1,4 @@
-"""Watch what a story is about: caches of its kinds, and an event that is set when anything changes."""
+"""Watches the objects of a story: caches of its kinds, and an event that is set when anything changes."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,12 +1,12 @@
-"""The demo of Machine sync: machines that Cluster API makes, mirrored; machines of the Machine API, handed over.
+"""The demo of Machine sync: mirrors Cluster API machines, and hands over Machine API machines.
 
 | module | what it holds |
 |---|---|
 | `story` | the steps; read it as the documentation of what Windlass does |
-| `expectations`, `hand_over` | when a step of the first act, and of the second, has come true |
-| `scene` | what is seen at one moment |
+| `expectations`, `hand_over` | the expected results of the steps, of the first act and of the second |
+| `scene` | a snapshot of the cluster |
 | `stage` | the cluster of the story, the simulators and `windlass run` |
-| `columns` | how machines and MachineSets look as rows |
+| `columns` | machines and MachineSets as rows |
 | `manifests/` | the cluster of the story |
 """
 

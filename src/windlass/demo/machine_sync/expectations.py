@@ -1,6 +1,6 @@
-"""What the steps of the story wait for: pure functions from what is seen to whether it has come true.
+"""The expectations of the story's steps: pure functions that check a scene.
 
-Each takes the scene and the step's beginning, and says either what happened or what is still missing.
+Each takes the scene and the step's beginning, and returns either what happened or what is still missing.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What the second act waits for: machines that run under one API, and then under the other, on the same instances.
+"""The expectations of the second act: machines move from one API to the other and keep their instances.
 
 Pure functions, as in `expectations`.
 """

@@ -1,4 +1,4 @@
-"""What there is to see at one moment: an immutable picture of the cluster, which the expectations look at."""
+"""An immutable snapshot of the cluster, which the expectations check."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,8 +1,8 @@
-"""The story of the demo, step by step: what a user types, what is done, and what must then be seen.
+"""The steps of the demo: each has a command, an action, and an expected result.
 
-In the first act Cluster API's own manager makes the machines. What Windlass does is to keep the Machine API in step: a
-mirror for each machine, its spec converted, its status current, and a condition that says truthfully whether the two
-agree. In the second act machines of the Machine API are handed over to Cluster API, and back.
+In the first act Cluster API's own manager creates the machines. Windlass keeps the Machine API in sync: each machine
+has a mirror with a converted spec, a current status, and a condition that says whether the two agree. In the second
+act machines of the Machine API are handed over to Cluster API, and back.
 """
 
 import json
