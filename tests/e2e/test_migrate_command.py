@@ -98,7 +98,7 @@ async def test_what_was_left_halfway_is_taken_up_again(ground: Ground, actors: A
         what="a wave of two that is asked for",
     )
     command.process.send_signal(signal.SIGINT)
-    await command.says("interrupted: no more are begun, 2 under way are waited for")
+    await command.says("interrupted: no more objects are started; waiting for 2 in progress")
     command.process.send_signal(signal.SIGINT)
     code, report, _ = await command.ends()
     assert code == 130

@@ -69,7 +69,9 @@ async def test_foreground_under_the_machine_api_takes_all_machines_along(
         await case.delete(deleted, "Foreground")
         await ground.gone(*case.before.here)
         await case.sets_gone()
-    assert len(await case.instances()) == FLEET
+    # The collector may have deleted machines of Cluster API before the deletion reached the set of the Machine API,
+    # which replaces them; the replacements go with it.
+    assert not [instance for instance in await case.instances() if instance.alive]
     await assert_instances(case, MACHINE_API, moved=moved, alive=set())
 
 
