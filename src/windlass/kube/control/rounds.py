@@ -35,7 +35,7 @@ would be repeated for ever, so it counts as rest. A plan that still changes some
 converge; the error shows the last two plans and the last refusal.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
@@ -104,8 +104,8 @@ async def reconcile(
         snapshot, unread = await look(observe, key, attempt.shown(Outcome() if _vanished(last) else last))
         attempt.keep(unread)
         before, plan = plan, decide(snapshot, now=now())
-        plan, held = attempt.admitted(plan, executor.pending(plan))
-        if not executor.pending(plan):
+        plan, pending, held = attempt.admitted(plan, executor.pending(plan))
+        if not pending:
             return Ending(plan.next, number, writes, held or attempt.stop)
         earlier, last = last, await executor.apply(plan, wrote=wrote)
         writes += sum(result.error is None and not isinstance(result.action, Emit) for result in last.results)
@@ -169,8 +169,9 @@ class _Attempt(Struct):
                 if result.error is not None and (result.error.transient or result.error.unknown_outcome):
                     self._pause_for(result.error)
 
-    def admitted(self, plan: Plan, pending: Sequence[Action]) -> tuple[Plan, Failure | None]:
-        """The plan up to the first Call that may not be sent, and the failure that is the reason, if one is."""
+    def admitted(self, plan: Plan, pending: tuple[Action, ...]) -> tuple[Plan, tuple[Action, ...], Failure | None]:
+        """The plan up to the first Call that may not be sent, what of it is pending, and the failure that is the
+        reason, if one is."""
         for place, action in enumerate(pending):
             if not isinstance(action, Call):
                 continue
@@ -178,8 +179,8 @@ class _Attempt(Struct):
             if before is not None or self.stop is not None:
                 error = self.stop or (before.error if before else None)
                 why = error or "this was done a moment ago, and the look after it does not show it"
-                return Plan(tuple(pending[:place]), Retry(f"{action}: {why}")), error
-        return plan, None
+                return Plan(pending[:place], Retry(f"{action}: {why}")), pending[:place], error
+        return plan, pending, None
 
     def _pause_for(self, error: Failure) -> None:
         """Keep the failure with the longest pause."""
