@@ -33,14 +33,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from windlass.api.meta import K, KubernetesObject, ObjectMeta
+from windlass.api.meta import K, KubernetesObject
 from windlass.kube.cache import Cache
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Declared, Permits, require
 from windlass.kube.control.plan import Target
 from windlass.kube.control.population import Population
-from windlass.kube.control.seen import Absent, NotServedKind, Seen, Unreadable, seen
-from windlass.kube.errors import DecodeError, NotFound, NotServed, Status, Undeclared
+from windlass.kube.control.seen import NotServedKind, Seen, answered, seen
+from windlass.kube.errors import NotServed, Status, Undeclared
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api
 
@@ -105,16 +105,9 @@ class CacheReader:
             if found is not None or not (confirm or cache.selected):
                 return seen(found)
         require(self._permits, kind, "get", namespace=namespace, name=name)
-        try:
-            if cache is None:
-                return seen(await self._api.get(kind, name, namespace=namespace))
-            return seen(await cache.ask(name, namespace=namespace), confirmed=True)
-        except NotServed as error:
-            return NotServedKind(f"{kind.RESOURCE} is not served: {error}")
-        except NotFound:
-            return Absent(confirmed=True)
-        except DecodeError as error:
-            return Unreadable(ObjectMeta(name=name, namespace=namespace or ""), str(error))
+        if cache is None:
+            return await answered(self._api.get(kind, name, namespace=namespace), kind, name, namespace=namespace)
+        return await answered(cache.ask(name, namespace=namespace), kind, name, namespace=namespace)
 
     async def see_all(self, kind: type[K], *, namespace: str | None = None) -> Population[K] | NotServedKind:
         """All objects of a kind that is watched, or those in `namespace`, as they are at one moment.

@@ -3,7 +3,7 @@
 A decision that treats "absent" and "unknown" alike loses data, so a snapshot never holds a bare None.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeAlias
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from windlass.api.meta import K, ObjectMeta
 from windlass.kube.control.memo import Memo
-from windlass.kube.errors import DecodeError
+from windlass.kube.errors import DecodeError, NotFound, NotServed
 from windlass.kube.object import Object, plain
 
 
@@ -68,6 +68,18 @@ def metadata_of(found: Seen[Any]) -> ObjectMeta | None:
 def seen(found: Object[K] | None, *, confirmed: bool = False) -> Seen[K]:
     """Decode what a cache or a GET returned."""
     return Absent(confirmed=confirmed) if found is None else _READ(found)
+
+
+async def answered(answer: Awaitable[Object[K] | None], kind: type[K], name: str, *, namespace: str | None) -> Seen[K]:
+    """Decode the `answer` of the API server to one GET. Raises the KubeErrors that say nothing about the object."""
+    try:
+        return seen(await answer, confirmed=True)
+    except NotServed as error:
+        return NotServedKind(f"{kind.RESOURCE} is not served: {error}")
+    except NotFound:
+        return Absent(confirmed=True)
+    except DecodeError as error:
+        return Unreadable(ObjectMeta(name=name, namespace=namespace or ""), str(error))
 
 
 def read(found: Object[K]) -> Present[K] | Unreadable:
