@@ -1,12 +1,13 @@
 """Selects the controllers and keys to plan, and names the objects that keys stand for."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
 from windlass.api.meta import K, KubernetesObject
-from windlass.kube.control.controller import Controller, Index
+from windlass.kube.control.controller import Controller, Index, Watch
 from windlass.kube.control.seen import Reader
 from windlass.kube.object import Object
 
@@ -40,12 +41,7 @@ class Decider(Struct, frozen=True):
 
     def keys(self, inventory: Inventory) -> set[Any]:
         """Every key that an existing object concerns: a controller that starts now would reconcile these."""
-        return {
-            key
-            for watch in self.controller.watches
-            for found in inventory.listing(watch.kind, watch.namespace)
-            for key in watch.map(found)
-        }
+        return {key for watch in self.controller.watches for key in _keys_of(watch, inventory)}
 
     def name(self, key: Any) -> str:
         """What people call `key`."""
@@ -56,10 +52,11 @@ def about_first_watch(controller: Controller[Any, Any]) -> Decider:
     """A controller whose keys stand for the objects that it watches first."""
     watch = controller.watches[0]
 
-    def existing(inventory: Inventory) -> set[Any]:
-        return {key for found in inventory.listing(watch.kind, watch.namespace) for key in watch.map(found)}
+    return Decider(controller, watch.kind.RESOURCE.kind, partial(_keys_of, watch))
 
-    return Decider(controller, watch.kind.RESOURCE.kind, existing)
+
+def _keys_of(watch: Watch[Any], inventory: Inventory) -> set[Any]:
+    return {key for found in inventory.listing(watch.kind, watch.namespace) for key in watch.map(found)}
 
 
 def add_indexes(deciders: Iterable[Decider], inventory: Inventory) -> None:

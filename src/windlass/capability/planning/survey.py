@@ -10,12 +10,12 @@ next observation would not make; a running controller would notice it the same w
 from collections.abc import Iterable
 from typing import Any
 
-from windlass.api.meta import K, KubernetesObject, ObjectMeta
+from windlass.api.meta import K, KubernetesObject
 from windlass.capability.planning.decider import Decider
 from windlass.capability.together import together
 from windlass.kube.control.controller import Index
-from windlass.kube.control.seen import Absent, NotServedKind, Seen, Unreadable, seen
-from windlass.kube.errors import DecodeError, NotFound, NotServed
+from windlass.kube.control.seen import NotServedKind, Seen, answered, seen
+from windlass.kube.errors import NotServed
 from windlass.kube.object import NamespacedName, Object
 from windlass.kube.verbs import Api
 
@@ -52,7 +52,8 @@ class Survey:
         if listed is not None and not live and (key in listed or not confirm):
             return seen(listed.get(key))
         if (kind, key) not in self._asked:
-            self._asked[kind, key] = await self._ask(kind, name, namespace)
+            answer = self._api.get(kind, name, namespace=namespace)
+            self._asked[kind, key] = await answered(answer, kind, name, namespace=namespace)
         return self._asked[kind, key]
 
     def listing(self, kind: type[K], namespace: str | None = None) -> list[Object[K]]:
@@ -86,13 +87,3 @@ class Survey:
             self._not_served[kind] = f"{kind.RESOURCE} is not served: {error}"
             return
         self._listed[kind, namespace] = {found.key: found for found in answer.items}
-
-    async def _ask(self, kind: type[K], name: str, namespace: str | None) -> Seen[K]:
-        try:
-            return seen(await self._api.get(kind, name, namespace=namespace))
-        except NotServed as error:
-            return NotServedKind(f"{kind.RESOURCE} is not served: {error}")
-        except NotFound:
-            return Absent(confirmed=True)
-        except DecodeError as error:
-            return Unreadable(ObjectMeta(name=name, namespace=namespace or ""), str(error))

@@ -75,15 +75,12 @@ async def plan_cluster(settings: Settings, questions: Sequence[Question], form: 
 
 async def _ask_cluster(client: Api, question: Question) -> Answer[KeyPlan] | None:
     """None if there is no ground for plans, which has been said then."""
-    survey = Survey(client)
-    ground = await _ground(question.planner, survey, whole=True)
-    if ground is None:
+    surveyed = await _survey(client, question, whole=True)
+    if surveyed is None:
         return None
-    deciding = ground.deciders(survey)
-    await survey.take(deciding)
+    _, survey, selected = surveyed
     for text in survey.not_served:
         complaints.warn(text)
-    selected = select(deciding, survey, wanted=question.wanted)
     planned = await plans(selected.asked, survey, now=datetime.now(UTC))
     if not selected.existing and not selected.missing:
         click.echo(f"No {question.planner.many} found in {question.planner.where}.", err=True)
@@ -181,14 +178,21 @@ def _say_none(planner: Planner, given: Given) -> None:
 async def _modelled(question: Question, given: Given, now: datetime) -> _Modelled | None:
     scope = question.planner.scope
     api = model.model(given, scope, clock=lambda: now)
+    surveyed = await _survey(api, question, whole=False)
+    if surveyed is None:
+        return None
+    return _Modelled(question, api, *surveyed, given.count(scope.filled, without_status=True))
+
+
+async def _survey(api: Api, question: Question, *, whole: bool) -> tuple[Ground, Survey, Selected] | None:
+    """The cluster or model `api`, and what to plan there. None if there is no ground, which has been said then."""
     survey = Survey(api)
-    ground = await _ground(question.planner, survey, whole=False)
+    ground = await _ground(question.planner, survey, whole=whole)
     if ground is None:
         return None
     deciding = ground.deciders(survey)
     await survey.take(deciding)
-    selected = select(deciding, survey, wanted=question.wanted)
-    return _Modelled(question, api, ground, survey, selected, given.count(scope.filled, without_status=True))
+    return ground, survey, select(deciding, survey, wanted=question.wanted)
 
 
 async def _ground(planner: Planner, reader: Reader, *, whole: bool) -> Ground | None:
