@@ -19,6 +19,7 @@ from bench.machines import Place
 from bench.requests import Request
 from bench.tables import Cell, Table, against
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
+from windlass.testing.machines import crds
 from windlass.testing.plane.errors import PlaneError
 from windlass.testing.plane.ports import free_ports
 from windlass.testing.plane.rest import Rest
@@ -48,7 +49,7 @@ async def measure(directory: Path, *, objects: int, rounds: int, sets: int) -> l
     each = max(1, objects // sets)
     count = each * sets
     async with Arena(directory) as arena:
-        await arena.plane.install_foreign_crds(*machines.CRD_GROUPS)
+        await arena.plane.apply_crds(*crds.documents(*crds.MACHINES))
         await machines.configure_cluster(arena.seed)
         place = await in_sync.make(arena, "fleet", authorities=authorities, machines_each=each)
         await _restart(arena, place, machines_count=count, sets=sets)

@@ -27,12 +27,6 @@ from windlass.machine_sync.platforms import AWS
 
 CLUSTER = "bench-x7k2p"
 SET = f"{CLUSTER}-worker-us-east-1a"
-CRD_GROUPS = (
-    "cluster.x-k8s.io",
-    "infrastructure.cluster.x-k8s.io",
-    "machine.openshift.io",
-    "config.openshift.io",
-)
 
 _CLUSTER_LABEL = {"cluster.x-k8s.io/cluster-name": CLUSTER}
 Tree = dict[str, Any]

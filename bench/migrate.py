@@ -29,6 +29,7 @@ from windlass.kube.verbs import PatchType
 from windlass.machine_sync import policies
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, Namespaces
 from windlass.testing.binaries import to_stderr
+from windlass.testing.machines import crds
 from windlass.testing.plane.ports import free_ports
 
 TARGET_RAW, TARGET_WRITES = 0.8, 8
@@ -82,7 +83,7 @@ Moves = dict[tuple[str, str], list[Move]]
 async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
     """There and back, contestants in turn."""
     async with Arena(directory) as arena:
-        await arena.plane.install_foreign_crds(*machines.CRD_GROUPS)
+        await arena.plane.apply_crds(*crds.documents(*crds.MACHINES))
         await machines.configure_cluster(arena.seed)
         recorded = await _place(arena, RECORDED, objects)
         recordings = {

@@ -17,6 +17,7 @@ from bench.recording import Recording
 from bench.requests import Request
 from bench.tables import Cell, Table, against
 from windlass.api import mapi
+from windlass.testing.machines import crds
 
 TARGET_RAW, TARGET_WRITES, TARGET_CPU, TARGET_PEAK = 0.85, 6, 12, 110
 
@@ -33,7 +34,7 @@ _UPSTREAM: dict[str, Cell] = {
 async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
     """The runs from cold, contestants in turn; then steady state and scale-up in the namespaces of the last."""
     async with Arena(directory) as arena:
-        await arena.plane.install_foreign_crds(*machines.CRD_GROUPS)
+        await arena.plane.apply_crds(*crds.documents(*crds.MACHINES))
         await machines.configure_cluster(arena.seed)
         recorded = await _place(arena, RECORDED, objects=objects)
         first = await _windlass(arena, recorded, objects=objects)

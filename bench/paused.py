@@ -28,7 +28,7 @@ from windlass.kube.errors import Conflict, NotFound
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import PAUSED_ANNOTATION
-from windlass.testing.simulators.authority import paused_condition
+from windlass.testing.machines.simulators.authority import paused_condition
 
 _HANDS = 16
 

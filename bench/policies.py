@@ -35,6 +35,7 @@ from windlass.machine_sync import policies
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MACHINE_SET_LABEL, SET_NAME_LABEL, Namespaces
 from windlass.machine_sync.conversion import to_machine_api
 from windlass.testing.binaries import to_stderr
+from windlass.testing.machines import crds
 
 TARGET_MS = 10.0
 TARGET_GROWTH = 1.5
@@ -71,7 +72,7 @@ class Fleet:
 async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
     """With 10 and with `objects` machines on each side; designs in turn, `rounds` times over."""
     async with Arena(directory) as arena, AsyncExitStack() as stack:
-        await arena.plane.install_foreign_crds(*machines.CRD_GROUPS)
+        await arena.plane.apply_crds(*crds.documents(*crds.MACHINES))
         exempt = await stack.enter_async_context(_acting(arena, _EXEMPT))
         fleets = [await _fleet(arena, count) for count in (FEW, objects)]
         for number, fleet in itertools.product(range(rounds), fleets):

@@ -2,17 +2,17 @@
 
 import copy
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from tests.patience import PATIENCE
-from windlass.testing.crds import foreign, lax
+from windlass.testing.machines.crds import documents, lax
+from windlass.testing.machines.crds.ours import foreign
 from windlass.testing.plane.access import BlockingAccess, found
 from windlass.testing.plane.errors import Refused
 from windlass.testing.plane.facade import PlaneAccess
-from windlass.testing.plane.foreign import documents
 from windlass.testing.plane.waiting import wait_for
 
 pytestmark = pytest.mark.plane
@@ -111,9 +111,9 @@ def test_defaults_of_the_rules_show_in_objects_that_were_stored_before(late_rule
     assert late_rules.get("old")["spec"] == {"authoritativeAPI": "MachineAPI", "lifecycleHooks": [1, 2]}
 
 
-def _in_a_group_of_its_own(crd: dict[str, Any], group: str) -> dict[str, Any]:
+def _in_a_group_of_its_own(crd: Mapping[str, Any], group: str) -> dict[str, Any]:
     """The plane is shared with other tests: whoever changes a CRD changes a copy under another group."""
-    mine = copy.deepcopy(crd)
+    mine = copy.deepcopy(dict(crd))
     mine["spec"]["group"] = group
     mine["metadata"] = {"name": f"{crd['spec']['names']['plural']}.{group}"}
     return mine

@@ -3,7 +3,7 @@
 And what `windlass plan -f` takes for the defaults of the Machine API, its real CRDs give.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import pytest
@@ -11,8 +11,8 @@ import pytest
 from windlass.api import authentication, authorization, capa, capi, config, coordination, core, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.machine_sync.planning.deciders import DEFAULTS
-from windlass.testing.crds.drift import differences
-from windlass.testing.plane import foreign
+from windlass.testing.machines import crds
+from windlass.testing.machines.crds.drift import differences
 from windlass.testing.plane.facade import PlaneAccess
 
 pytestmark = pytest.mark.plane
@@ -43,21 +43,21 @@ BUILT_IN: list[type[KubernetesObject]] = [
 
 
 @pytest.fixture(scope="module")
-def published() -> dict[str, dict[str, Any]]:
+def published() -> dict[str, Mapping[str, Any]]:
     """CRDs by name, as the projects publish them in their Go modules."""
-    return {crd["metadata"]["name"]: crd for crd in foreign.documents()}
+    return {crd["metadata"]["name"]: crd for crd in crds.documents()}
 
 
 @pytest.mark.parametrize("kind", CUSTOM, ids=lambda kind: kind.RESOURCE.name)
 def test_the_published_crd_has_each_field_that_we_declare(
-    published: dict[str, dict[str, Any]], kind: type[KubernetesObject]
+    published: dict[str, Mapping[str, Any]], kind: type[KubernetesObject]
 ) -> None:
     assert differences(kind, published[kind.RESOURCE.name]) == []
 
 
 @pytest.mark.parametrize("kind", DEFAULTS, ids=lambda kind: kind.RESOURCE.name)
 def test_documents_get_the_defaults_of_the_published_crd_and_no_others(
-    published: dict[str, dict[str, Any]], kind: type[KubernetesObject]
+    published: dict[str, Mapping[str, Any]], kind: type[KubernetesObject]
 ) -> None:
     (version,) = published[kind.RESOURCE.name]["spec"]["versions"]
     theirs = dict(_defaults(version["schema"]["openAPIV3Schema"]))

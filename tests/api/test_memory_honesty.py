@@ -24,11 +24,11 @@ from windlass.kube.errors import ApiError, NotFound
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api, PatchType
 from windlass.testing import memory
+from windlass.testing.machines import crds
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.checks import EVENT, MACHINE_AUTHORITY
 from windlass.testing.memory.garbage import collect_garbage
 from windlass.testing.memory.schema import Rules, rules_of_crd
-from windlass.testing.plane import foreign
 from windlass.testing.plane.facade import PlaneAccess
 
 pytestmark = pytest.mark.plane
@@ -124,9 +124,9 @@ def crd_of(kind: type[KubernetesObject], *, status: bool) -> dict[str, Any]:
 WIDGETS, PLAINS = crd_of(Widget, status=True), crd_of(Plain, status=False)
 
 
-def machines() -> dict[str, Any]:
+def machines() -> Mapping[str, Any]:
     return next(
-        crd for crd in foreign.documents("machine.openshift.io") if crd["metadata"]["name"] == Machine.RESOURCE.name
+        crd for crd in crds.documents("machine.openshift.io") if crd["metadata"]["name"] == Machine.RESOURCE.name
     )
 
 
@@ -508,7 +508,7 @@ async def garbage(play: Play) -> None:
 @pytest.fixture
 async def client(windlass_plane: PlaneAccess, windlass_kubeconfig: Path) -> AsyncIterator[Client]:
     await windlass_plane.apply_crds(WIDGETS, PLAINS)
-    await windlass_plane.install_foreign_crds("machine.openshift.io")
+    await windlass_plane.apply_crds(*crds.documents("machine.openshift.io"))
     async with Client(config.load(kubeconfig=windlass_kubeconfig)) as client:
         yield client
 

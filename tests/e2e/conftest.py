@@ -11,6 +11,7 @@ from windlass.machine_sync import policies
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing import ControlPlane
+from windlass.testing.machines import crds
 from windlass.testing.plane.commands import CLUSTER_API_CORE
 from windlass.testing.plane.pool import PlanePool
 
@@ -32,7 +33,7 @@ def migration_plane(windlass_planes: PlanePool) -> ControlPlane:
         cluster_api=True,
         users={SIMULATORS: ["system:masters"]},
         core_flags=CORE_FLAGS,
-        crds=["machine.openshift.io", "infrastructure.cluster.x-k8s.io", "config.openshift.io"],
+        crds=crds.documents(*crds.MACHINES),
     )
 
 

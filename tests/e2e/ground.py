@@ -32,9 +32,9 @@ from windlass.machine_sync.constants import (
     MACHINE_API,
     PAUSED_ANNOTATION,
 )
-from windlass.testing.machine_api import MachineApi
+from windlass.testing.machines.machine_api import MachineApi
+from windlass.testing.machines.simulators.instances import Instance, instances
 from windlass.testing.plane.processes import Processes
-from windlass.testing.simulators.instances import Instance, instances
 
 from ..api.machine_sync.examples import EXAMPLES, Tree
 from ..api.machine_sync.stage import CLUSTER, Stage, describe_cluster, eventually
@@ -307,7 +307,7 @@ class Actors:
         kubeconfig = stage.plane.kubeconfig(SIMULATORS)
         self.log = folder / "simulators.log"
         self._argv = [
-            *(sys.executable, "-m", "windlass.testing.simulators", f"--platform={stage.example.name}"),
+            *(sys.executable, "-m", "windlass.testing.machines.simulators", f"--platform={stage.example.name}"),
             *(f"--kubeconfig={kubeconfig}", f"--workload-kubeconfig={kubeconfig}"),
             *(f"--machine-api-namespace={stage.namespaces.machine_api}",),
             *(f"--cluster-api-namespace={stage.namespaces.cluster_api}",),

@@ -11,7 +11,7 @@ from msgspec import Struct
 from tests.patience import FLEET
 from windlass.api import capi, mapi
 from windlass.machine_sync.constants import CLUSTER_API
-from windlass.testing.simulators.instances import Instance
+from windlass.testing.machines.simulators.instances import Instance
 
 from ..api.machine_sync.examples import Tree
 from ..api.machine_sync.stage import condition, eventually, identity

@@ -15,6 +15,7 @@ from windlass.api import config, mapi
 from windlass.api.coordination import Lease
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
 from windlass.testing import BlockingControlPlane
+from windlass.testing.machines import crds
 from windlass.testing.plane.errors import Refused
 from windlass.testing.plane.manifests import read_manifests
 from windlass.testing.plane.processes import Processes
@@ -65,9 +66,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster with CRDs, namespaces, the feature gate on, and our RBAC as it is shipped."""
     flags = ["--feature-gates=WatchList=false"]
     with BlockingControlPlane(apiserver_flags=flags, assets=request.config.getoption("windlass_assets")) as plane:
-        plane.install_foreign_crds(
-            "machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "config.openshift.io"
-        )
+        plane.apply_crds(*crds.documents(*crds.MACHINES))
         for name in (MACHINE_API_NAMESPACE, CLUSTER_API_NAMESPACE):
             plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         plane.apply_files(DEPLOY / "base" / "rbac.yaml")

@@ -16,8 +16,8 @@ from windlass.kube.client import Client
 from windlass.kube.conditions import is_true
 from windlass.kube.verbs import PatchType
 from windlass.testing import ControlPlane
+from windlass.testing.machines.simulators.instances import instances
 from windlass.testing.plane.processes import Processes
-from windlass.testing.simulators.instances import instances
 
 MACHINE_API, CLUSTER_API = "openshift-machine-api", "openshift-cluster-api"
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
@@ -33,7 +33,7 @@ def kubeconfig(migration_plane: ControlPlane, tmp_path_factory: pytest.TempPathF
     kubeconfig = migration_plane.kubeconfig()
     processes = Processes(folders=[], log=folder / "supervisor.log")
     argv = [
-        *(sys.executable, "-m", "windlass.testing.simulators", "--platform=AWS", "--boot-seconds=1"),
+        *(sys.executable, "-m", "windlass.testing.machines.simulators", "--platform=AWS", "--boot-seconds=1"),
         *(f"--kubeconfig={kubeconfig}", f"--workload-kubeconfig={kubeconfig}"),
     ]
     try:

@@ -15,8 +15,7 @@ Installing `windlass[testing]` gives pytest the fixtures `windlass_plane`, `wind
 | `windlass.testing.binaries` | where these programs come from |
 | `windlass.testing.pytest_plugin` | the fixtures |
 | `windlass.testing.memory` | an in-memory model of the API server for plans |
-| `windlass.testing.simulators` | small stand-ins for absent actors |
-| `windlass.testing.machine_api` | the Machine API's own controllers and webhooks, over a cloud that is played |
+| `windlass.testing.machines` | what concerns machines: CRDs, simulators, the Machine API's own controllers |
 
 Importing this package costs nothing; names are loaded when they are used.
 """

@@ -24,6 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from windlass.testing.binaries import CLUSTER_API, CORE_PARTS, PARTS, BinariesError, obtain
+from windlass.testing.machines import crds
 from windlass.testing.plane.control_plane import BlockingControlPlane
 from windlass.testing.plane.errors import PlaneError, StartFailed
 from windlass.testing.plane.waiting import wait_for
@@ -109,7 +110,7 @@ class Background:
             BlockingControlPlane(cluster_api=cluster_api, assets=assets, directory=directory) as plane,
         ):
             if foreign_crds:
-                plane.install_foreign_crds()
+                plane.apply_crds(*crds.documents())
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: stopping.set())
             self.publish(plane, cluster_api=cluster_api)

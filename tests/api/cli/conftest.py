@@ -12,6 +12,7 @@ import pytest
 from tests.patience import PATIENCE
 from windlass.machine_sync.constants import SYNC_FINALIZER
 from windlass.testing import BlockingAccess, PlaneAccess
+from windlass.testing.machines import crds
 from windlass.testing.plane.rest import MERGE_PATCH
 
 DECIDED_BY_TESTS = {"NO_COLOR", "KUBECONFIG", "TERM", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
@@ -204,7 +205,7 @@ def condition(status: str, reason: str, message: str, *, since: str = "2026-01-0
 def machine_plane(windlass_plane: PlaneAccess) -> BlockingAccess:
     """The shared plane, with the CRDs of both sides."""
     plane = windlass_plane.blocking
-    plane.install_foreign_crds("machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io")
+    plane.apply_crds(*crds.documents(*crds.MACHINES))
     return plane
 
 

@@ -18,13 +18,13 @@ from windlass.api import capi, config, mapi
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE
 from windlass.machine_sync.platforms import OPENSTACK
 from windlass.testing import BlockingAccess
+from windlass.testing.machines import crds
 from windlass.testing.plane.access import found
 from windlass.testing.plane.rest import MERGE_PATCH
 from windlass.testing.plane.waiting import wait_for
 
 Tree = dict[str, Any]
 
-GROUPS = ("machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "config.openshift.io")
 HOME, VIEWER = "default", "viewer"
 USER = f"system:serviceaccount:{HOME}:{VIEWER}"
 DOCS = Path(__file__).parents[3] / "docs" / "plan.md"
@@ -37,7 +37,7 @@ class PlanCluster:
         self.plane = plane
         self.rest = plane.rest
         self.home = home
-        plane.install_foreign_crds(*GROUPS)
+        plane.apply_crds(*crds.documents(*crds.MACHINES))
         for name in (MACHINE_API_NAMESPACE, CLUSTER_API_NAMESPACE):
             plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         self._remove_what_others_left()

@@ -14,6 +14,7 @@ from tests.api.cli.ptys import read_to_the_end
 from tests.patience import PATIENCE
 from windlass.kube.process.colour import colourful
 from windlass.testing import ControlPlane
+from windlass.testing.machines import crds
 
 pytestmark = pytest.mark.plane
 
@@ -174,7 +175,7 @@ def test_a_kind_that_is_not_served_is_a_warning_that_names_it(
     windlass_fresh_plane: ControlPlane, windlass: Windlass
 ) -> None:
     plane = windlass_fresh_plane.blocking
-    plane.install_foreign_crds("machine.openshift.io")
+    plane.apply_crds(*crds.documents("machine.openshift.io"))
     sides = Sides(plane)
     sides.mapi_machine("worker-0", status={"phase": "Running"})
 

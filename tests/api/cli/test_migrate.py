@@ -27,6 +27,7 @@ from tests.unit.machine_sync import preflight_cases as cases
 from windlass.cli.machine_sync.migrate import moving
 from windlass.machine_sync.constants import LEASE_NAME, MACHINE_API_NAMESPACE
 from windlass.testing import BlockingAccess, ControlPlane
+from windlass.testing.machines import crds
 from windlass.testing.plane.errors import PlaneError, Refused
 from windlass.testing.plane.rest import MERGE_PATCH
 
@@ -171,9 +172,7 @@ class PlayedControllers:
 def openshift(windlass_module_plane: ControlPlane) -> BlockingAccess:
     """An OpenStack cluster."""
     plane = windlass_module_plane.blocking
-    plane.install_foreign_crds(
-        "machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "config.openshift.io"
-    )
+    plane.apply_crds(*crds.documents(*crds.MACHINES))
     plane.apply({"apiVersion": "config.openshift.io/v1", "kind": "Infrastructure", **cases.INFRASTRUCTURE, "spec": {}})
     path = "/apis/config.openshift.io/v1/infrastructures/cluster/status"
     plane.rest.request("PATCH", path, {"status": cases.INFRASTRUCTURE["status"]}, content_type=MERGE_PATCH)

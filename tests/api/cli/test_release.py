@@ -26,6 +26,7 @@ from windlass.machine_sync.constants import (
 )
 from windlass.machine_sync.release import Holder
 from windlass.testing import BlockingAccess, ControlPlane
+from windlass.testing.machines import crds
 from windlass.testing.plane.rest import MERGE_PATCH
 
 pytestmark = pytest.mark.plane
@@ -262,7 +263,7 @@ def test_nothing_is_released_while_a_controller_renews_its_lease_and_never_what_
     windlass_module_plane: ControlPlane, windlass: Windlass
 ) -> None:
     plane = windlass_module_plane.blocking
-    plane.install_foreign_crds("machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io")
+    plane.apply_crds(*crds.documents(*crds.MACHINES))
     sides = Sides(plane)
     sides.mirrored("worker-0")
     sides.mirrored("worker-1")

@@ -17,6 +17,7 @@ from tests.api.cli.conftest import Sides, condition
 from tests.api.cli.ptys import see
 from tests.patience import PATIENCE
 from windlass.testing import ControlPlane
+from windlass.testing.machines import crds
 from windlass.testing.plane.rest import MERGE_PATCH
 
 pytestmark = pytest.mark.plane
@@ -201,7 +202,7 @@ async def test_a_restart_of_the_api_server_is_survived_and_said(
     windlass_module_plane: ControlPlane, watch: Watch
 ) -> None:
     plane = windlass_module_plane
-    await plane.install_foreign_crds("machine.openshift.io", "cluster.x-k8s.io")
+    await plane.apply_crds(*crds.documents("machine.openshift.io", "cluster.x-k8s.io"))
     sides = Sides(plane.blocking)
     sides.capi_machine("worker-0")
     process = watch(sides, "-o", "name", env={"KUBECONFIG": str(plane.kubeconfig())})

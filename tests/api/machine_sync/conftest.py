@@ -9,18 +9,17 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.machine_sync.constants import Namespaces
 from windlass.testing import ControlPlane
+from windlass.testing.machines import crds
 from windlass.testing.plane.pool import PlanePool
 
 from .examples import EXAMPLES
 from .stage import Stage
 
-CRDS = ("machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "config.openshift.io")
-
 
 @pytest.fixture(scope="module")
 def machine_sync_plane(windlass_planes: PlanePool) -> ControlPlane:
     """The plane of this worker for modules, with the CRDs of all sides."""
-    return windlass_planes.plane("module", crds=CRDS)
+    return windlass_planes.plane("module", crds=crds.documents(*crds.MACHINES))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from windlass.machine_sync.platforms import PLATFORMS, Platform
-from windlass.testing.simulators.platforms import AWS, OPENSTACK, SimulatedPlatform
+from windlass.testing.machines.simulators.platforms import AWS, OPENSTACK, SimulatedPlatform
 
 from ...unit.machine_sync.trees import PROVIDER_SPEC
 

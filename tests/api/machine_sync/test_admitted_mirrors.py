@@ -24,7 +24,7 @@ from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API_NAMESPACE
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine_set.decide import decide as decide_set
 from windlass.testing import ControlPlane
-from windlass.testing.machine_api import MachineApi
+from windlass.testing.machines.machine_api import MachineApi
 
 from ...unit.machine_sync.conversion.vectors import TO_MACHINE_API, platform_of, row_id, rows
 from ...unit.machine_sync.machine import cases

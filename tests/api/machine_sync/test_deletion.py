@@ -12,7 +12,7 @@ import pytest
 from windlass.api import capi, mapi
 from windlass.kube.errors import NotFound
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, MACHINE_API_FINALIZER, SYNC_FINALIZER
-from windlass.testing.simulators.instances import InstanceRecord
+from windlass.testing.machines.simulators.instances import InstanceRecord
 
 from .stage import SET, Stage, eventually, finalizers, held_by_us
 

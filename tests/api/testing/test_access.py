@@ -10,6 +10,7 @@ import yaml
 from tests.authorizer import allowed
 from tests.patience import PATIENCE
 from windlass.testing import PlaneAccess
+from windlass.testing.machines import crds
 from windlass.testing.plane.audit import Permission
 from windlass.testing.plane.errors import NotServed, PlaneError, Refused
 from windlass.testing.plane.rest import Rest
@@ -191,7 +192,7 @@ async def test_a_namespace_that_does_not_go_is_an_error_that_says_what_keeps_it(
 async def test_foreign_crds_are_installed_by_group_and_serve_the_one_version_that_they_store(
     windlass_plane: PlaneAccess,
 ) -> None:
-    applied = await windlass_plane.install_foreign_crds("cluster.x-k8s.io", "machine.openshift.io")
+    applied = await windlass_plane.apply_crds(*crds.documents("cluster.x-k8s.io", "machine.openshift.io"))
     assert {"machines.cluster.x-k8s.io", "machines.machine.openshift.io", "machinesets.cluster.x-k8s.io"} <= {
         crd["metadata"]["name"] for crd in applied
     }
@@ -202,4 +203,4 @@ async def test_foreign_crds_are_installed_by_group_and_serve_the_one_version_tha
 
 async def test_a_group_without_crds_is_refused_by_name(windlass_plane: PlaneAccess) -> None:
     with pytest.raises(ValueError, match=r"no CRDs here for nobody\.example\.com: apply your own"):
-        await windlass_plane.install_foreign_crds("nobody.example.com")
+        await windlass_plane.apply_crds(*crds.documents("nobody.example.com"))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from windlass.testing.machines import crds
 from windlass.testing.plane.access import found
 from windlass.testing.plane.pool import PlanePool
 
@@ -15,7 +16,7 @@ INFRASTRUCTURE: dict[str, Any] = {
 
 
 def test_the_next_one_finds_the_same_plane_without_cluster_scoped_leftovers(windlass_planes: PlanePool) -> None:
-    plane = windlass_planes.plane("module", crds=["config.openshift.io"])
+    plane = windlass_planes.plane("module", crds=crds.documents("config.openshift.io"))
     plane.blocking.apply(NODE, INFRASTRUCTURE)
     namespace = plane.blocking.create_namespace()
 

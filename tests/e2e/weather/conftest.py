@@ -9,9 +9,9 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.machine_sync.constants import Namespaces
 from windlass.testing import ControlPlane
+from windlass.testing.machines import crds
 from windlass.testing.plane.pool import PlanePool
 
-from ...api.machine_sync.conftest import CRDS
 from ...api.machine_sync.examples import EXAMPLES
 from ...api.machine_sync.stage import Stage
 
@@ -19,7 +19,7 @@ from ...api.machine_sync.stage import Stage
 @pytest.fixture(scope="module")
 def weather_plane(windlass_planes: PlanePool) -> ControlPlane:
     """A plane with the CRDs of all sides, on which anything may happen."""
-    return windlass_planes.plane("module", crds=CRDS)
+    return windlass_planes.plane("module", crds=crds.documents(*crds.MACHINES))
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from windlass.machine_sync.constants import (
     MIRRORED_LABELS_ANNOTATION,
 )
 from windlass.testing import ControlPlane
-from windlass.testing.simulators.instances import Instance
+from windlass.testing.machines.simulators.instances import Instance
 
 from ...api.machine_sync.examples import Tree
 from ...api.machine_sync.stage import eventually

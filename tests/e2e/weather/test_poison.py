@@ -13,8 +13,7 @@ from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.errors import ApiError
 from windlass.testing import ControlPlane
-from windlass.testing.crds import lax
-from windlass.testing.plane import foreign
+from windlass.testing.machines import crds
 
 from ...api.machine_sync.stage import CLUSTER, Stage, eventually
 
@@ -27,8 +26,8 @@ CAREFREE = ("early", "w-0", "w-1", "of-a-poisoned-set")
 @asynccontextmanager
 async def without_rules(stage: Stage, plane: ControlPlane) -> AsyncIterator[None]:
     """Anything may be stored meanwhile; the rules are in force again afterwards."""
-    strict = foreign.documents(*GROUPS)
-    await plane.apply_crds(*map(lax, strict))
+    strict = crds.documents(*GROUPS)
+    await plane.apply_crds(*map(crds.lax, strict))
     await eventually(lambda: _takes_anything(stage), bool, what="lax CRDs in force")
     try:
         yield

@@ -25,8 +25,8 @@ from windlass.demo.view import LinesView, summarise
 from windlass.kube.control.seen import Present, seen
 from windlass.kube.errors import TransportError
 from windlass.kube.object import Object
+from windlass.testing.machines.simulators.instances import Entry, Instance
 from windlass.testing.plane.errors import PlaneError
-from windlass.testing.simulators.instances import Entry, Instance
 
 TRUE = {"type": "Synchronized", "status": "True", "reason": "ResourceSynchronized", "message": "ok"}
 

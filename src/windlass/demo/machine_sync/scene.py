@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from windlass.api import capi, mapi
 from windlass.kube.control.seen import Present
 from windlass.machine_sync.overview import MACHINE_SETS, MACHINES, MachineRow, MachineSetRow
-from windlass.testing.simulators.instances import Instance
+from windlass.testing.machines.simulators.instances import Instance
 
 
 class Scene(Struct, frozen=True):

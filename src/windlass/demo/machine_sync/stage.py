@@ -13,10 +13,11 @@ from windlass.demo.machine_sync.scene import Scene
 from windlass.kube.errors import NotFound
 from windlass.machine_sync import rbac
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
+from windlass.testing.machines import crds
+from windlass.testing.machines.simulators.instances import SELECTOR, Instance, InstanceRecord, instance_of
 from windlass.testing.plane.errors import PlaneError
 from windlass.testing.plane.ports import free_ports
 from windlass.testing.plane.rest import Rest
-from windlass.testing.simulators.instances import SELECTOR, Instance, InstanceRecord, instance_of
 
 FOREIGN_GROUPS: Final = ("machine.openshift.io", "config.openshift.io", "infrastructure.cluster.x-k8s.io")
 """API groups whose CRDs a user's cluster has already. Those of Cluster API core come with its manager."""
@@ -51,7 +52,7 @@ class Stage(stage.Stage[Scene]):
 
     async def install(self) -> None:
         """The CRDs of other projects that a user's cluster has already, and what Windlass ships."""
-        await self.plane.install_foreign_crds(*FOREIGN_GROUPS)
+        await self.plane.apply_crds(*await asyncio.to_thread(crds.documents, *FOREIGN_GROUPS))
         await self.apply("namespaces.yaml")
         account = rbac.DEFAULT_SERVICE_ACCOUNT
         await self.plane.apply(*rbac.documents(service_account=account))
@@ -64,7 +65,7 @@ class Stage(stage.Stage[Scene]):
         """Stand-ins for the infrastructure provider, the Machine API operator and the installer."""
         await self.start(
             "simulators",
-            "windlass.testing.simulators",
+            "windlass.testing.machines.simulators",
             f"--kubeconfig={self.plane.kubeconfig(stage.SIMULATORS)}",
             f"--workload-kubeconfig={self.plane.kubeconfig()}",
             "--platform=OpenStack",

@@ -94,7 +94,7 @@ STORY = (
         "Describe a cluster on OpenStack; simulators play its infrastructure provider and the Machine API operator",
         (
             "kubectl apply -f openshift.yaml -f cluster.yaml",
-            "python -m windlass.testing.simulators --platform OpenStack",
+            "python -m windlass.testing.machines.simulators --platform OpenStack",
         ),
         act=_set_up_cluster,
         expect=expect.cluster_is_provisioned,

@@ -3,12 +3,11 @@
 Blocking; `windlass.testing.ControlPlane` offers the same to asyncio.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from windlass.testing.plane import foreign
 from windlass.testing.plane.audit import AuditLog
 from windlass.testing.plane.connection import ADMIN, Connection
 from windlass.testing.plane.errors import NotRunning, NotServed, PlaneError, Refused
@@ -110,23 +109,12 @@ class BlockingAccess:
 
     def apply_crds(self, *crds: Path | Document) -> list[dict[str, Any]]:
         """Apply CRDs, given as documents, files or folders, and wait until each is established and served."""
-        documents: list[Document] = []
-        for crd in crds:
-            documents.extend(read_manifests([crd]) if isinstance(crd, Path) else [crd])
-        applied = self.apply(*documents)
+        applied = self.apply(*read_crds(crds))
         for crd_object in applied:
             self._wait_until_established(crd_object["metadata"]["name"])
         for crd_object in applied:
             self._wait_until_served(crd_object)
         return applied
-
-    def install_foreign_crds(self, *groups: str) -> list[dict[str, Any]]:
-        """Apply CRDs that Windlass works with but does not own: Cluster API, its providers, OpenShift.
-
-        `groups` limits them to API groups, for example `machine.openshift.io`. Builds or loads the parts of Cluster
-        API on first use. See `foreign.documents` for where they come from and what is changed.
-        """
-        return self.apply_crds(*foreign.documents(*groups))
 
     def create_namespace(self, prefix: str = "test-") -> str:
         """Make a namespace with a generated name; returns the name once its default ServiceAccount exists."""
@@ -237,6 +225,12 @@ class BlockingAccess:
             if wait_for(partial(found, self.rest, path), seconds=SETTLE_SECONDS) is None:
                 raise NotServed(f"CRD {crd['metadata']['name']} is established, but GET {path} says 404")
             self._collection(f"{spec['group']}/{version}", spec["names"]["kind"], seconds=SETTLE_SECONDS)
+
+
+def read_crds(crds: Iterable[Path | Document]) -> Iterator[Document]:
+    """The CRDs that are given as documents, files or folders, all as documents."""
+    for crd in crds:
+        yield from read_manifests([crd]) if isinstance(crd, Path) else [crd]
 
 
 def found(rest: Rest, path: str) -> dict[str, Any] | None:

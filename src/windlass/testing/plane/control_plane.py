@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from windlass.testing.binaries import CLUSTER_API, CORE_PARTS, Assets, Report, obtain, to_stderr
+from windlass.testing.machines import crds
 from windlass.testing.plane import audit, commands, scratch
 from windlass.testing.plane.access import BlockingAccess, found
 from windlass.testing.plane.commands import APISERVER, CLUSTER_API_CORE, CONTROLLER_MANAGER, ETCD, Commands, Ports
@@ -263,7 +264,7 @@ class BlockingControlPlane(BlockingAccess):
         self.create_default_service_account("default")
 
     def _start_cluster_api(self, built: Commands) -> None:
-        self.install_foreign_crds(*commands.CLUSTER_API_GROUPS)
+        self.apply_crds(*crds.documents(*commands.CLUSTER_API_GROUPS))
         certificates = self.serving_certificate(built.pki / "webhook").folder
         argv = built.cluster_api_core(
             kubeconfig=self.kubeconfig(CLUSTER_API_CORE), webhook_certificates=certificates, flags=self._core_flags

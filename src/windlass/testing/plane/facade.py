@@ -75,10 +75,6 @@ class PlaneAccess:
         """Apply CRDs, given as documents, files or folders, and wait until each is established and served."""
         return await asyncio.to_thread(self._access.apply_crds, *crds)
 
-    async def install_foreign_crds(self, *groups: str) -> list[dict[str, Any]]:
-        """Apply the CRDs of Cluster API, its providers and OpenShift; `groups` limits them to API groups."""
-        return await asyncio.to_thread(self._access.install_foreign_crds, *groups)
-
     async def create_namespace(self, prefix: str = "test-") -> str:
         """Make a namespace with a generated name; returns the name once its default ServiceAccount exists."""
         return await asyncio.to_thread(self._access.create_namespace, prefix)

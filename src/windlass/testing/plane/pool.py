@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from windlass.testing.plane.access import BlockingAccess
+from windlass.testing.plane.access import BlockingAccess, Document, read_crds
 from windlass.testing.plane.control_plane import BlockingControlPlane
 from windlass.testing.plane.facade import ControlPlane
 from windlass.testing.plane.options import PlaneOptions
@@ -36,13 +36,13 @@ class PlanePool:
         self,
         name: str,
         *,
-        crds: Sequence[str] = (),
+        crds: Sequence[Path | Document] = (),
         **options: Unpack[PlaneOptions],
     ) -> ControlPlane:
         """The plane of this name, running and cleared (see `clear`).
 
-        The options of the first call decide how it is made. Missing groups of `crds` (see `install_foreign_crds`) are
-        added in each call.
+        The options of the first call decide how it is made. Each call adds those of `crds` that the plane lacks; a CRD
+        that was added is not compared again.
         """
         if (plane := self._planes.get(name)) is None:
             plane = BlockingControlPlane(assets=self._assets, kubernetes=self._kubernetes, keep=self._keep, **options)
@@ -51,10 +51,9 @@ class PlanePool:
         else:
             plane.revive_apiserver()
             clear(plane)
-        installed = self._crds.setdefault(name, set())
-        if missing := [group for group in crds if group not in installed]:
-            plane.install_foreign_crds(*missing)
-            installed.update(missing)
+        applied = self._crds.setdefault(name, set())
+        missing = [crd for crd in read_crds(crds) if crd["metadata"]["name"] not in applied]
+        applied.update(crd["metadata"]["name"] for crd in plane.apply_crds(*missing))
         return ControlPlane.around(plane)
 
     def stop(self, name: str) -> None:

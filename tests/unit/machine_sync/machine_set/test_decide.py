@@ -29,7 +29,7 @@ from windlass.kube.control.seen import NotServedKind
 from windlass.kube.errors import Forbidden, Status
 from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
-from windlass.testing.simulators.authority import paused_condition
+from windlass.testing.machines.simulators.authority import paused_condition
 
 from .cases import (
     AUTHORITY,

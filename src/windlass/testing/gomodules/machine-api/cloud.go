@@ -28,8 +28,8 @@ const (
 	patience = 20 * time.Second
 )
 
-// cloud is the actuator. Its instances are those of windlass.testing.simulators.instances and have the IDs and addresses
-// of windlass.testing.simulators.platforms, so that a simulated infrastructure provider can take them over and back.
+// cloud is the actuator. Its instances are those of windlass.testing.machines.simulators.instances and have the IDs and addresses
+// of windlass.testing.machines.simulators.platforms, so that a simulated infrastructure provider can take them over and back.
 // An instance runs, and has a Node that is ready, as soon as it is made.
 type cloud struct {
 	client    client.Client

@@ -8,15 +8,15 @@ from windlass.api import capa, capi, capo, core, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.controller import Controller
 from windlass.kube.verbs import PatchType
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
-from windlass.testing.simulators import (
+from windlass.testing.machines.simulators import (
     infrastructure_machine_simulator,
     machine_api_simulator,
 )
-from windlass.testing.simulators.instances import Instance, InstanceRecord, instances
-from windlass.testing.simulators.platforms import AWS, OPENSTACK, SimulatedPlatform
-from windlass.testing.simulators.stepping import actor
+from windlass.testing.machines.simulators.instances import Instance, InstanceRecord, instances
+from windlass.testing.machines.simulators.platforms import AWS, OPENSTACK, SimulatedPlatform
+from windlass.testing.machines.simulators.stepping import actor
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import MemoryReader
 
 BIRTH = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MACHINE_API, CLUSTER_API = "openshift-machine-api", "openshift-cluster-api"

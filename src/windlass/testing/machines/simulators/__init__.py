@@ -12,11 +12,10 @@ controllers would write. They create no machines, and must never run on a cluste
 | `cluster_bootstrap_simulator` | installer | kubeconfig Secret, ControlPlaneInitialized |
 
 Nothing drains. The two simulators that create instances take over an instance that a machine already names. They record
-each instance (`windlass.testing.simulators.instances`), so a test can see whether one was lost, doubled, or used by
-both sides at once.
+each instance (module `instances`), so a test can see whether one was lost, doubled, or used by both sides at once.
 
-    from windlass.testing.simulators import infrastructure_machine_simulator
-    from windlass.testing.simulators.platforms import OPENSTACK
+    from windlass.testing.machines.simulators import infrastructure_machine_simulator
+    from windlass.testing.machines.simulators.platforms import OPENSTACK
 
     async with Manager(client, field_manager="simulators") as manager:
         await manager.start(
@@ -28,16 +27,16 @@ both sides at once.
 
 All of them as one process, against the plane of a test:
 
-    python -m windlass.testing.simulators --kubeconfig admin.yaml --workload-kubeconfig admin.yaml --platform OpenStack
+    python -m windlass.testing.machines.simulators --kubeconfig k.yaml --workload-kubeconfig k.yaml --platform OpenStack
 
-On the in-memory model, where nothing runs by itself, `windlass.testing.simulators.stepping.step` lets one of them act.
+On the in-memory model, where nothing runs by itself, `stepping.step` lets one of them act.
 """
 
-from windlass.testing.simulators.cluster_bootstrap import cluster_bootstrap_simulator
-from windlass.testing.simulators.infrastructure_clusters import infrastructure_cluster_simulator
-from windlass.testing.simulators.infrastructure_machines import infrastructure_machine_simulator
-from windlass.testing.simulators.machine_api import machine_api_simulator
-from windlass.testing.simulators.machine_api_sets import machine_api_set_simulator
+from windlass.testing.machines.simulators.cluster_bootstrap import cluster_bootstrap_simulator
+from windlass.testing.machines.simulators.infrastructure_clusters import infrastructure_cluster_simulator
+from windlass.testing.machines.simulators.infrastructure_machines import infrastructure_machine_simulator
+from windlass.testing.machines.simulators.machine_api import machine_api_simulator
+from windlass.testing.machines.simulators.machine_api_sets import machine_api_set_simulator
 
 __all__ = [
     "cluster_bootstrap_simulator",

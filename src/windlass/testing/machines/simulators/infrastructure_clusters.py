@@ -16,8 +16,8 @@ from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import writes
 from windlass.kube.control.plan import AddFinalizer, Merge, Outcome, Plan, RemoveFinalizers, target
 from windlass.kube.control.seen import Present, Reader, Seen
-from windlass.testing.simulators.infrastructure_machines import NAMESPACE, PAUSED
-from windlass.testing.simulators.platforms import SimulatedPlatform
+from windlass.testing.machines.simulators.infrastructure_machines import NAMESPACE, PAUSED
+from windlass.testing.machines.simulators.platforms import SimulatedPlatform
 
 
 class Endpoint(NamedTuple):

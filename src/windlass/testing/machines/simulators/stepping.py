@@ -1,6 +1,6 @@
 """Steps a controller on the in-memory model, where nothing runs by itself: processes everything that it watches once.
 
-from windlass.testing.simulators.stepping import actor
+from windlass.testing.machines.simulators.stepping import actor
 
 provision = actor(lambda reader: infrastructure_machine_simulator(reader, platform=OPENSTACK), now=clock.now)
 Scenario(world, settle=run_controllers, actors=(provision,))          # windlass.testing.crash

@@ -27,10 +27,10 @@ from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import permission, writes
 from windlass.kube.control.plan import AddFinalizer, Merge, Outcome, Plan, RemoveFinalizers, RequeueAfter, Retry, target
 from windlass.kube.control.seen import Absent, Present, Reader, Seen
-from windlass.testing.simulators import instances, kubelet
-from windlass.testing.simulators.ages import seconds_left
-from windlass.testing.simulators.instances import InstanceRecord, Side
-from windlass.testing.simulators.platforms import SimulatedPlatform, instance_named_by
+from windlass.testing.machines.simulators import instances, kubelet
+from windlass.testing.machines.simulators.ages import seconds_left
+from windlass.testing.machines.simulators.instances import InstanceRecord, Side
+from windlass.testing.machines.simulators.platforms import SimulatedPlatform, instance_named_by
 
 NAMESPACE: Final = "openshift-cluster-api"
 PAUSED: Final = "cluster.x-k8s.io/paused"

@@ -25,11 +25,11 @@ from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import writes
 from windlass.kube.control.plan import AddFinalizer, Merge, Outcome, Plan, RemoveFinalizers, RequeueAfter, Retry, target
 from windlass.kube.control.seen import Absent, Present, Reader, Seen
-from windlass.testing.simulators import instances, kubelet
-from windlass.testing.simulators.ages import seconds_left
-from windlass.testing.simulators.authority import NAMESPACE, in_charge, standing_still, status
-from windlass.testing.simulators.instances import InstanceRecord, Side
-from windlass.testing.simulators.platforms import SimulatedPlatform, instance_named_by
+from windlass.testing.machines.simulators import instances, kubelet
+from windlass.testing.machines.simulators.ages import seconds_left
+from windlass.testing.machines.simulators.authority import NAMESPACE, in_charge, standing_still, status
+from windlass.testing.machines.simulators.instances import InstanceRecord, Side
+from windlass.testing.machines.simulators.platforms import SimulatedPlatform, instance_named_by
 
 FINALIZER: Final = "machine.machine.openshift.io"
 INSTANCE_STATE: Final = "machine.openshift.io/instance-state"

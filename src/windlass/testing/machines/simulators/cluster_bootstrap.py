@@ -19,7 +19,7 @@ from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import permission, writes
 from windlass.kube.control.plan import Create, Merge, Outcome, Plan, Target, target
 from windlass.kube.control.seen import Absent, Present, Reader, Seen
-from windlass.testing.simulators.infrastructure_machines import NAMESPACE
+from windlass.testing.machines.simulators.infrastructure_machines import NAMESPACE
 
 CONDITION = "ControlPlaneInitialized"
 

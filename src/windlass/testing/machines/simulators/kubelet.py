@@ -9,7 +9,7 @@ from windlass.kube.clock import rfc3339
 from windlass.kube.control.permissions import Permission, writes
 from windlass.kube.control.plan import Action, Create, Delete, Merge, Target, target
 from windlass.kube.control.seen import Absent, Present, Seen
-from windlass.testing.simulators.platforms import address
+from windlass.testing.machines.simulators.platforms import address
 
 _CONDITIONS: Final = {
     "Ready": ("True", "SimulatedKubeletReady"),

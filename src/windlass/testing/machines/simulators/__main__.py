@@ -1,4 +1,4 @@
-"""All simulators as one process: `python -m windlass.testing.simulators --help`."""
+"""All simulators as one process: `python -m windlass.testing.machines.simulators --help`."""
 
 import argparse
 import asyncio
@@ -16,17 +16,17 @@ from windlass.kube.control.reader import CacheReader
 from windlass.kube.process import logs
 from windlass.kube.process.manager import Manager
 from windlass.kube.process.process import Process
-from windlass.testing.simulators import (
+from windlass.testing.machines.simulators import (
     cluster_bootstrap_simulator,
     infrastructure_cluster_simulator,
     infrastructure_machine_simulator,
     machine_api_set_simulator,
     machine_api_simulator,
 )
-from windlass.testing.simulators.authority import NAMESPACE as MACHINE_API_NAMESPACE
-from windlass.testing.simulators.infrastructure_clusters import Endpoint
-from windlass.testing.simulators.infrastructure_machines import NAMESPACE as CLUSTER_API_NAMESPACE
-from windlass.testing.simulators.platforms import PLATFORMS
+from windlass.testing.machines.simulators.authority import NAMESPACE as MACHINE_API_NAMESPACE
+from windlass.testing.machines.simulators.infrastructure_clusters import Endpoint
+from windlass.testing.machines.simulators.infrastructure_machines import NAMESPACE as CLUSTER_API_NAMESPACE
+from windlass.testing.machines.simulators.platforms import PLATFORMS
 
 FIELD_MANAGER = "simulators"
 
@@ -63,7 +63,7 @@ async def simulate(settings: argparse.Namespace) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """The program; returns its exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m windlass.testing.simulators",
+        prog="python -m windlass.testing.machines.simulators",
         description="Play the Machine API operator, an infrastructure provider and an installer. For tests only: it "
         "claims machines that do not exist, so it must never see a cluster that people use.",
     )
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--no-machine-api",
         dest="machine_api",
         action="store_false",
-        help="leave the Machine API's machines to others, such as windlass.testing.machine_api",
+        help="leave the Machine API's machines to others, such as windlass.testing.machines.machine_api",
     )
     parser.add_argument("--machine-api-namespace", default=MACHINE_API_NAMESPACE)
     parser.add_argument("--cluster-api-namespace", default=CLUSTER_API_NAMESPACE)

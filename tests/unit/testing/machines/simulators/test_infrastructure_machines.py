@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from windlass.api import capi, capo, core
 from windlass.kube.verbs import PatchType
-from windlass.testing.simulators.instances import InstanceRecord
-from windlass.testing.simulators.platforms import AWS
-from windlass.testing.simulators.stepping import actor
+from windlass.testing.machines.simulators.instances import InstanceRecord
+from windlass.testing.machines.simulators.platforms import AWS
+from windlass.testing.machines.simulators.stepping import actor
 
 from .world import BIRTH, CLUSTER_API, acts, aws, conditions, infra_machine, openstack
 

@@ -1,26 +1,36 @@
 """The CRDs of kinds that Windlass uses but does not own, adapted to a plane without conversion webhooks.
 
+    from windlass.testing.machines import crds
+
+    await plane.apply_crds(*crds.documents(*crds.MACHINES))
+
 | group | from |
 |---|---|
 | cluster.x-k8s.io and the other groups of Cluster API core | the module `sigs.k8s.io/cluster-api` |
 | infrastructure.cluster.x-k8s.io, AWS kinds | the module `sigs.k8s.io/cluster-api-provider-aws/v2` |
-| infrastructure.cluster.x-k8s.io, other providers | `windlass/testing/crds/*.yaml`, our own |
+| infrastructure.cluster.x-k8s.io, other providers | `windlass.testing.machines.crds.ours` |
 | machine.openshift.io, config.openshift.io | the module `github.com/openshift/api`, all feature gates on |
 
 CRDs from modules are the projects' real ones, so that tests do not check our code against our own schemas. A module is
 loaded when one of its groups is first requested.
+
+`windlass.testing.machines.crds.drift` compares Structs with any of them.
 """
 
+import copy
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from windlass.testing.binaries import CLUSTER_API, CLUSTER_API_AWS, OPENSHIFT_API, Part, obtain
-from windlass.testing.crds import foreign as our_own
+from windlass.testing.machines.crds import ours
 from windlass.testing.plane.commands import CLUSTER_API_GROUPS
 from windlass.testing.plane.manifests import read_manifests
 
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
+MACHINES = ("machine.openshift.io", "cluster.x-k8s.io", INFRASTRUCTURE, "config.openshift.io")
+"""The API groups of machines in both APIs, and of the configuration that says what the cluster runs on."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +54,33 @@ _MODULES = (
 _GROUPS = frozenset([INFRASTRUCTURE, *(group for module in _MODULES for group in module.groups)])
 
 
-def documents(*groups: str) -> list[dict[str, Any]]:
-    """The CRDs of `groups`, or of all groups if none is named; raises ValueError for an unknown group."""
+@functools.cache
+def documents(*groups: str) -> tuple[Mapping[str, Any], ...]:
+    """The CRDs of these API groups, or of all groups if none is named. Raises ValueError for an unknown group.
+
+    The same objects each time: copy one to change it.
+    """
     if absent := set(groups) - _GROUPS:
         raise ValueError(f"no CRDs here for {', '.join(sorted(absent))}: apply your own with apply_crds()")
     wanted = frozenset(groups) or _GROUPS
-    return [crd for crd in _from(wanted) if crd["spec"]["group"] in wanted]
+    return tuple(crd for crd in _from(wanted) if crd["spec"]["group"] in wanted)
+
+
+def lax(crd: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of `crd` in which every version takes, and keeps, any object at all.
+
+    Applied first, it lets objects in that the strict one would refuse; they stay stored when the strict one follows.
+    Names, scope, subresources and columns are unchanged.
+    """
+    relaxed: dict[str, Any] = copy.deepcopy(dict(crd))
+    for version in relaxed["spec"]["versions"]:
+        version["schema"] = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return relaxed
 
 
 def _from(wanted: frozenset[str]) -> Iterator[dict[str, Any]]:
     if INFRASTRUCTURE in wanted:
-        yield from (_fit(crd, {}) for crd in our_own())
+        yield from (_fit(crd, {}) for crd in ours.foreign())
     modules = [module for module in _MODULES if not wanted.isdisjoint(module.groups)]
     crds = obtain([module.part for module in modules]).crds
     for module in modules:

@@ -6,7 +6,7 @@ import pytest
 
 from windlass.api import mapi
 from windlass.kube.verbs import PatchType
-from windlass.testing.simulators import (
+from windlass.testing.machines.simulators import (
     machine_api_set_simulator,
 )
 

@@ -6,7 +6,7 @@ import pytest
 
 from windlass.api import capa, capi
 from windlass.kube.verbs import PatchType
-from windlass.testing.simulators.platforms import AWS, OPENSTACK, SimulatedPlatform
+from windlass.testing.machines.simulators.platforms import AWS, OPENSTACK, SimulatedPlatform
 
 from .world import CLUSTER_API, World, aws, machine_api, machine_api_on_openstack, mapi_machine, openstack
 

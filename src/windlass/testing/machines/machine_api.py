@@ -10,8 +10,8 @@ and the real webhooks, from the module github.com/openshift/machine-api-operator
     ...
     judge.close()
 
-The cloud's instances are those of `windlass.testing.simulators.instances`, so a simulated infrastructure provider can
-take them over and hand them back. An instance runs, and its Node is ready, as soon as it is created.
+The cloud's instances are those of `simulators.instances`, so a simulated infrastructure provider can take them over
+and hand them back. An instance runs, and its Node is ready, as soon as it is created.
 """
 
 from pathlib import Path

@@ -28,7 +28,7 @@ from windlass.kube.control.permissions import blocks_deletion_of, writes
 from windlass.kube.control.plan import Action, Create, Delete, Outcome, Plan, Target, target
 from windlass.kube.control.seen import Present, Reader, Seen, seen
 from windlass.kube.object import Object
-from windlass.testing.simulators.authority import NAMESPACE, in_charge, standing_still, status
+from windlass.testing.machines.simulators.authority import NAMESPACE, in_charge, standing_still, status
 
 DELETE_FIRST: Final = "machine.openshift.io/delete-machine"
 
