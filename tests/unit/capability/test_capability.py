@@ -12,7 +12,7 @@ import yaml
 from windlass.cli import main
 from windlass.cli.capabilities import CAPABILITIES
 
-from ..cli.plan_documents import AT_REST
+from ..machine_sync.planning.documents import AT_REST
 
 GREETING = """
 apiVersion: toys.example.com/v1

@@ -5,7 +5,7 @@ from windlass.kube.control.plan import Plan
 from windlass.machine_sync.overview import MACHINE_SETS
 from windlass.testing.memory.reader import MemoryReader
 
-from ...cli.plan_documents import UNMIRRORED
+from .documents import UNMIRRORED
 from .world import deciding, machine, machine_controllers, model, world
 
 

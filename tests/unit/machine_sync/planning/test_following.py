@@ -22,7 +22,7 @@ from windlass.machine_sync.planning import deciders
 from windlass.machine_sync.platforms import PLATFORMS
 from windlass.testing.memory.reader import MemoryReader
 
-from ...cli.plan_documents import AT_REST
+from .documents import AT_REST
 from .world import HERE, NOW, PLACES, Tree, deciding, machine, machine_controllers, model, renamed, towards, world
 
 RECORDED = Path(__file__).parents[3] / "data" / "machine_sync" / "controllers.jsonl.gz"

@@ -12,7 +12,7 @@ from windlass.kube.control.seen import Present
 from windlass.kube.errors import Failure
 from windlass.testing.memory.reader import MemoryReader
 
-from ...cli.plan_documents import UNMIRRORED
+from .documents import UNMIRRORED
 from .world import NO_ANSWER, NOW, deciding, machine, machine_controllers, model, renamed, world
 
 

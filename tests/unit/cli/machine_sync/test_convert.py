@@ -10,18 +10,17 @@ from typing import Any
 import pytest
 import yaml
 
-from windlass.cli import main
-
-from ..machine_sync.conversion.vectors import (
+from tests.unit.machine_sync.conversion.vectors import (
     TO_CLUSTER_API,
     TO_MACHINE_API,
     platform_of,
     row_id,
     rows,
 )
-from ..machine_sync.conversion.vectors import (
+from tests.unit.machine_sync.conversion.vectors import (
     convert as convert_directly,
 )
+from windlass.cli import main
 
 MACHINE = """
 apiVersion: cluster.x-k8s.io/v1beta2

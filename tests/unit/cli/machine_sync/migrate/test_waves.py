@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.unit.cli.migrate_world import NAMESPACE, PlayedMachineSync, World, key, machine, synchronized
+from tests.unit.cli.machine_sync.migrate.world import NAMESPACE, PlayedMachineSync, World, key, machine, synchronized
 from windlass.api import mapi
 from windlass.cli.machine_sync.migrate.migrator import MigrationOutcome
 from windlass.kube.errors import Busy, Invalid, Status, TransportError

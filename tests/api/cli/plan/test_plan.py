@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.cli.plan_cluster import PlanCluster, synchronized
+from tests.api.cli.plan.cluster import PlanCluster, synchronized
 from windlass.api import capi, config, mapi
 from windlass.testing import ControlPlane
 

@@ -10,14 +10,13 @@ from typing import Any, ClassVar
 import pytest
 import yaml
 
+from tests.unit.machine_sync.planning.documents import ALONE, AT_REST, INFRASTRUCTURE, MACHINE, UNMIRRORED
 from windlass.api import mapi
 from windlass.capability.planning import KeyPlan
 from windlass.cli import main
 from windlass.cli.conventions import plan_as_text
 from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import Call, Emit, Merge, Request, RequeueAfter, Retry, Target, WaitFor
-
-from .plan_documents import ALONE, AT_REST, INFRASTRUCTURE, MACHINE, UNMIRRORED
 
 NEW_SET = {
     "apiVersion": "machine.openshift.io/v1beta1",

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.api.cli.plan_cluster import PlanCluster, synchronized
+from tests.api.cli.plan.cluster import PlanCluster, synchronized
 from windlass.testing import ControlPlane
 
 pytestmark = pytest.mark.plane

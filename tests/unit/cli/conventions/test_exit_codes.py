@@ -5,7 +5,7 @@ from pathlib import Path
 
 from windlass.cli.conventions.exit_codes import MEANING, Exit
 
-DOCS = Path(__file__).parents[3] / "docs" / "cli.md"
+DOCS = Path(__file__).parents[4] / "docs" / "cli.md"
 
 
 def test_the_documented_table_is_the_programs() -> None:

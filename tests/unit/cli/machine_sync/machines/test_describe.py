@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.machine_sync.planning.documents import UNMIRRORED
 from windlass.api import capi, mapi
 from windlass.api.core import Event
 from windlass.capability.documents import read
@@ -20,8 +21,6 @@ from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import MACHINE_SETS, MACHINES
 from windlass.machine_sync.planning.deciders import kinds, scope
 from windlass.testing.memory import MemoryApi
-
-from .plan_documents import UNMIRRORED
 
 Tree = dict[str, Any]
 

@@ -13,7 +13,7 @@ import yaml
 from tests.api.cli.conftest import DECIDED_BY_TESTS
 from tests.authorizer import until_allowed
 from tests.patience import PATIENCE
-from tests.unit.cli.plan_documents import UNMIRRORED
+from tests.unit.machine_sync.planning.documents import UNMIRRORED
 from windlass.api import capi, config, mapi
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE
 from windlass.machine_sync.platforms import OPENSTACK
@@ -27,7 +27,7 @@ Tree = dict[str, Any]
 
 HOME, VIEWER = "default", "viewer"
 USER = f"system:serviceaccount:{HOME}:{VIEWER}"
-DOCS = Path(__file__).parents[3] / "docs" / "plan.md"
+DOCS = Path(__file__).parents[4] / "docs" / "plan.md"
 
 
 class PlanCluster:
