@@ -10,7 +10,6 @@ import yaml
 from tests.authorizer import allowed
 from tests.patience import PATIENCE
 from windlass.testing import PlaneAccess
-from windlass.testing.machines import crds
 from windlass.testing.plane.audit import Permission
 from windlass.testing.plane.errors import NotServed, PlaneError, Refused
 from windlass.testing.plane.rest import Rest
@@ -187,20 +186,3 @@ async def test_a_namespace_that_does_not_go_is_an_error_that_says_what_keeps_it(
     kept["metadata"]["finalizers"] = []
     await windlass_plane.apply(kept)
     await windlass_plane.wait_until_namespace_is_gone(namespace, seconds=PATIENCE)
-
-
-async def test_foreign_crds_are_installed_by_group_and_serve_the_one_version_that_they_store(
-    windlass_plane: PlaneAccess,
-) -> None:
-    applied = await windlass_plane.apply_crds(*crds.documents("cluster.x-k8s.io", "machine.openshift.io"))
-    assert {"machines.cluster.x-k8s.io", "machines.machine.openshift.io", "machinesets.cluster.x-k8s.io"} <= {
-        crd["metadata"]["name"] for crd in applied
-    }
-    for crd in applied:
-        assert [version["storage"] for version in crd["spec"]["versions"] if version["served"]] == [True]
-        assert crd["spec"]["conversion"]["strategy"] == "None"
-
-
-async def test_a_group_without_crds_is_refused_by_name(windlass_plane: PlaneAccess) -> None:
-    with pytest.raises(ValueError, match=r"no CRDs here for nobody\.example\.com: apply your own"):
-        await windlass_plane.apply_crds(*crds.documents("nobody.example.com"))
