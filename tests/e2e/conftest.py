@@ -11,8 +11,7 @@ from windlass.machine_sync import policies
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing import ControlPlane
-from windlass.testing.machines import crds
-from windlass.testing.plane.commands import CLUSTER_API_CORE
+from windlass.testing.machines import cluster_api, crds
 from windlass.testing.plane.pool import PlanePool
 
 from ..api.machine_sync.examples import EXAMPLES
@@ -28,13 +27,14 @@ CORE_FLAGS = ["--feature-gates=ReconcilerRateLimiting=false"]
 @pytest.fixture(scope="module")
 def migration_plane(windlass_planes: PlanePool) -> ControlPlane:
     """A plane with Cluster API core and the CRDs of all sides."""
-    return windlass_planes.plane(
+    plane = windlass_planes.plane(
         CLUSTER_API_PLANE,
-        cluster_api=True,
-        users={SIMULATORS: ["system:masters"]},
-        core_flags=CORE_FLAGS,
+        users={SIMULATORS: ["system:masters"], cluster_api.NAME: ["system:masters"]},
         crds=crds.documents(*crds.MACHINES),
     )
+    if not cluster_api.runs(plane.blocking):
+        cluster_api.start(plane.blocking, kubeconfig=plane.kubeconfig(cluster_api.NAME), flags=CORE_FLAGS)
+    return plane
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ async def policed(ground: Ground, actors: Actors) -> AsyncIterator[Ground]:
         namespaces=stage.namespaces,
         service_account=DEFAULT_SERVICE_ACCOUNT.within(stage.namespaces.cluster_api),
         platforms=[stage.example.name],
-        exempt=[SIMULATORS, CLUSTER_API_CORE],
+        exempt=[SIMULATORS, cluster_api.NAME],
     )
     await stage.plane.apply(*documents)
     yield ground

@@ -46,7 +46,7 @@ def up(settings: Settings, *, cluster_api: bool, crds: bool, assets: str | None)
         click.echo(f"running already, since {running.since}", err=True)
     else:
         try:
-            running = background.up(cluster_api=cluster_api, foreign_crds=crds, assets=assets)
+            running = background.up(with_cluster_api=cluster_api, foreign_crds=crds, assets=assets)
         except (PlaneError, BinariesError) as problem:
             # Not through say(): the message carries the end of a log, whose lines matter.
             click.echo(f"error: {problem}", err=True)

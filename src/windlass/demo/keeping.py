@@ -65,7 +65,7 @@ def play(demo: Demo[T, S], tells: int, *, svg: Path | None) -> bool:
 def _stay(background: Background, tells: int) -> "Encore[Any]":
     async def encore(stage: Stage[Any], console: Console, passed: bool) -> None:
         try:
-            background.publish(stage.plane.blocking, cluster_api=True)
+            background.publish(stage.plane.blocking)
         except NotRunning:
             return
         stopping = asyncio.Event()

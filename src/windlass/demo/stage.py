@@ -47,7 +47,6 @@ class Stage(Generic[S]):
     def __init__(self, directory: Path, *, temporary: bool = True) -> None:
         self.directory = directory
         self.plane = ControlPlane(
-            cluster_api=True,
             users={USER: [_ADMINISTRATORS], SIMULATORS: [_ADMINISTRATORS]},
             directory=directory,
         )
@@ -94,7 +93,7 @@ class Stage(Generic[S]):
     # what is brought on
 
     async def start_control_plane(self) -> None:
-        """etcd, kube-apiserver, kube-controller-manager and the Cluster API core manager."""
+        """etcd, kube-apiserver and kube-controller-manager, and what else the story needs from its beginning."""
         await self.plane.start()
         self._client = Client(kubeconfig.load(kubeconfig=str(self.plane.kubeconfig(USER))), field_manager="kubectl")
 

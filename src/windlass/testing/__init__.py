@@ -11,11 +11,11 @@ Installing `windlass[testing]` gives pytest the fixtures `windlass_plane`, `wind
 
 | package | what it holds |
 |---|---|
-| `windlass.testing.plane` | etcd, kube-apiserver, kube-controller-manager, Cluster API core: start, disturb, stop |
+| `windlass.testing.plane` | etcd, kube-apiserver, kube-controller-manager: start, disturb, stop |
 | `windlass.testing.binaries` | where these programs come from |
 | `windlass.testing.pytest_plugin` | the fixtures |
 | `windlass.testing.memory` | an in-memory model of the API server for plans |
-| `windlass.testing.machines` | what concerns machines: CRDs, simulators, the Machine API's own controllers |
+| `windlass.testing.machines` | what concerns machines: CRDs, simulators, the real controllers of both APIs |
 
 Importing this package costs nothing; names are loaded when they are used.
 """

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from windlass.testing.binaries import CLUSTER_API, CORE_PARTS, PARTS, BinariesError, obtain
-from windlass.testing.machines import crds
+from windlass.testing.machines import cluster_api, crds
 from windlass.testing.plane.control_plane import BlockingControlPlane
 from windlass.testing.plane.errors import PlaneError, StartFailed
 from windlass.testing.plane.waiting import wait_for
@@ -66,14 +66,14 @@ class Background:
             # Its owner lives and is still starting it.
             return None
 
-    def up(self, *, cluster_api: bool = False, foreign_crds: bool = False, assets: str | None = None) -> Running:
+    def up(self, *, with_cluster_api: bool = False, foreign_crds: bool = False, assets: str | None = None) -> Running:
         """Start the plane and return when it is ready. Raises PlaneError if there is one already."""
         if self._locked():
             raise PlaneError("a control plane is running or starting already: look at it with `windlass dev status`")
         # Here and not in the background, so that a first-time build is seen.
-        wanted = [*CORE_PARTS, CLUSTER_API] if cluster_api else CORE_PARTS
+        wanted = [*CORE_PARTS, CLUSTER_API] if with_cluster_api else CORE_PARTS
         obtain(PARTS if foreign_crds else wanted, assets=assets)
-        options = json.dumps({"cluster_api": cluster_api, "foreign_crds": foreign_crds, "assets": assets})
+        options = json.dumps({"with_cluster_api": with_cluster_api, "foreign_crds": foreign_crds, "assets": assets})
         with subprocess.Popen(
             [sys.executable, "-m", "windlass.testing.background", self._state, options],
             stdin=subprocess.DEVNULL,
@@ -102,18 +102,20 @@ class Background:
         self._forget()
         return running
 
-    def own(self, *, cluster_api: bool, foreign_crds: bool, assets: str | None) -> None:
+    def own(self, *, with_cluster_api: bool, foreign_crds: bool, assets: str | None) -> None:
         """Be the owner: run the plane until SIGTERM. For the background process itself."""
         stopping = threading.Event()
         with (
             self.claim() as directory,
-            BlockingControlPlane(cluster_api=cluster_api, assets=assets, directory=directory) as plane,
+            BlockingControlPlane(assets=assets, directory=directory) as plane,
         ):
+            if with_cluster_api:
+                cluster_api.start(plane)
             if foreign_crds:
                 plane.apply_crds(*crds.documents())
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: stopping.set())
-            self.publish(plane, cluster_api=cluster_api)
+            self.publish(plane)
             let_go_of_output()
             stopping.wait()
 
@@ -137,7 +139,7 @@ class Background:
         (self._state / "plane.json").unlink(missing_ok=True)
         shutil.rmtree(self._state / "plane", ignore_errors=True)
 
-    def publish(self, plane: BlockingControlPlane, *, cluster_api: bool) -> None:
+    def publish(self, plane: BlockingControlPlane) -> None:
         """Say that `plane` is ready, and how to use it."""
         running = Running(
             pid=os.getpid(),
@@ -145,7 +147,7 @@ class Background:
             kubeconfig=str(plane.kubeconfig()),
             logs=str(plane.connection.logs),
             since=datetime.now(UTC).isoformat(timespec="seconds"),
-            cluster_api=cluster_api,
+            cluster_api=cluster_api.runs(plane),
         )
         incoming = self._state / "plane.json.incoming"
         incoming.write_text(json.dumps(asdict(running)), encoding="utf-8")

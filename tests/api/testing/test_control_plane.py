@@ -1,6 +1,5 @@
 """The life of a plane: started, disturbed, stopped, and gone when its owner is killed."""
 
-import asyncio
 import json
 import signal
 import socket
@@ -141,18 +140,20 @@ async def test_two_planes_run_side_by_side_and_know_nothing_of_each_other(plane:
     assert plane.rest.text("GET", "/readyz/ping") == "ok"
 
 
-async def test_the_core_manager_of_cluster_api_runs_on_the_plane(tmp_path: Path) -> None:
-    async with ControlPlane(cluster_api=True, directory=tmp_path) as plane:
-        cluster = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": "c"}}
-        await plane.apply(cluster | {"spec": {"infrastructureRef": {"apiGroup": "x.io", "kind": "X", "name": "x"}}})
-        path = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters/c"
+def test_another_program_runs_until_the_plane_ends(tmp_path: Path) -> None:
+    with BlockingControlPlane(directory=tmp_path) as plane:
+        said = tmp_path / "logs" / "guest.log"
+        plane.run("guest", ["/bin/sh", "-c", "echo here; exec sleep 1000"], ready=lambda: said.read_text() == "here\n")
+        assert plane.runs("guest")
+    assert not plane.runs("guest")
+    assert processes_of(tmp_path) == []
+    assert said.exists(), "a directory that the caller names is kept"
 
-        def phase() -> str | None:
-            status: dict[str, Any] = plane.blocking.rest.request("GET", path).get("status", {})
-            return status.get("phase")
 
-        assert await asyncio.to_thread(wait_for, phase, seconds=PATIENCE) == "Provisioning"
-    assert (tmp_path / "logs" / "cluster-api-core.log").exists(), "a directory that the caller names is kept"
+def test_another_program_that_ends_before_it_is_ready_shows_the_end_of_its_log(plane: BlockingControlPlane) -> None:
+    with pytest.raises(StartFailed, match=r"(?s)guest ended with code 3 before it was ready.*no cake"):
+        plane.run("guest", ["/bin/sh", "-c", "echo no cake; exit 3"], ready=lambda: False)
+    assert not plane.runs("guest")
 
 
 def test_a_process_that_cannot_start_shows_the_end_of_its_log_and_where_the_rest_is(tmp_path: Path) -> None:

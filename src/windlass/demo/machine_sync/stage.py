@@ -13,7 +13,7 @@ from windlass.demo.machine_sync.scene import Scene
 from windlass.kube.errors import NotFound
 from windlass.machine_sync import rbac
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
-from windlass.testing.machines import crds
+from windlass.testing.machines import cluster_api, crds
 from windlass.testing.machines.simulators.instances import SELECTOR, Instance, InstanceRecord, instance_of
 from windlass.testing.plane.errors import PlaneError
 from windlass.testing.plane.ports import free_ports
@@ -49,6 +49,10 @@ class Stage(stage.Stage[Scene]):
         self._probes: Rest | None = None
 
     # what is brought on
+
+    async def start_control_plane(self) -> None:
+        await super().start_control_plane()
+        await asyncio.to_thread(cluster_api.start, self.plane.blocking)
 
     async def install(self) -> None:
         """The CRDs of other projects that a user's cluster has already, and what Windlass ships."""

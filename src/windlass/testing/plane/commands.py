@@ -1,8 +1,8 @@
 """Builds the command lines of the plane's processes.
 
 The API server makes its own serving certificate in `pki/` (there is no openssl and no cryptography library here). Its
-private key also signs service account tokens and serves the webhook port of Cluster API core, which nothing calls. One
-key for everything is acceptable on loopback, for some minutes.
+private key also signs service account tokens, and serves webhooks that are given a certificate. One key for everything
+is acceptable on loopback, for some minutes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,6 @@ from windlass.testing.binaries import Assets
 ETCD = "etcd"
 APISERVER = "kube-apiserver"
 CONTROLLER_MANAGER = "kube-controller-manager"
-CLUSTER_API_CORE = "cluster-api-core"
 
 OPENSHIFT_ADMISSION = "OwnerReferencesPermissionEnforcement"
 
@@ -26,15 +25,6 @@ CONTROLLERS = (
     "clusterrole-aggregation-controller",
 )
 """The controllers that run: without them the API server would seem broken to a user. None runs workloads."""
-
-CLUSTER_API_GROUPS = (
-    "addons.cluster.x-k8s.io",
-    "cluster.x-k8s.io",
-    "ipam.cluster.x-k8s.io",
-    "runtime.cluster.x-k8s.io",
-)
-"""The API groups whose kinds the core manager watches; it does not start without them."""
-
 
 _LESS_GARBAGE_COLLECTION = ("/usr/bin/env", "GOGC=300")
 """With Go's default of 100, a fifth of the API server's CPU is garbage collection, on a heap of 100 MB."""
@@ -48,9 +38,6 @@ class Ports:
     etcd_peer: int
     apiserver: int
     controller_manager: int
-    core_health: int
-    core_diagnostics: int
-    core_webhook: int
 
 
 @dataclass(frozen=True)
@@ -148,18 +135,3 @@ class Commands:
     def _gates(self) -> list[str]:
         gates = ",".join(f"{name}={'true' if on else 'false'}" for name, on in self.feature_gates.items())
         return [f"--feature-gates={gates}"] if gates else []
-
-    def cluster_api_core(
-        self, *, kubeconfig: Path, webhook_certificates: Path, flags: Sequence[str]
-    ) -> list[str | Path]:
-        """The Cluster API core manager; it serves its admission webhooks, but none is registered."""
-        return [
-            self.assets.program(CLUSTER_API_CORE),
-            f"--kubeconfig={kubeconfig}",
-            "--insecure-diagnostics",
-            f"--diagnostics-address=127.0.0.1:{self.ports.core_diagnostics}",
-            f"--health-addr=127.0.0.1:{self.ports.core_health}",
-            f"--webhook-port={self.ports.core_webhook}",
-            f"--webhook-cert-dir={webhook_certificates}",
-            *flags,
-        ]

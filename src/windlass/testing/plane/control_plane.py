@@ -1,4 +1,4 @@
-"""Starts, disturbs and stops a real etcd, kube-apiserver, kube-controller-manager and, if wanted, Cluster API core.
+"""Starts, disturbs and stops a real etcd, kube-apiserver and kube-controller-manager.
 
 Blocking; `windlass.testing.ControlPlane` offers the same to asyncio.
 """
@@ -14,16 +14,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from windlass.testing.binaries import CLUSTER_API, CORE_PARTS, Assets, Report, obtain, to_stderr
-from windlass.testing.machines import crds
-from windlass.testing.plane import audit, commands, scratch
+from windlass.testing.binaries import CORE_PARTS, Assets, Report, obtain, to_stderr
+from windlass.testing.plane import audit, scratch
 from windlass.testing.plane.access import BlockingAccess, found
-from windlass.testing.plane.commands import APISERVER, CLUSTER_API_CORE, CONTROLLER_MANAGER, ETCD, Commands, Ports
+from windlass.testing.plane.commands import APISERVER, CONTROLLER_MANAGER, ETCD, Commands, Ports
 from windlass.testing.plane.connection import ADMIN, Connection
 from windlass.testing.plane.errors import NotRunning, PlaneError, StartFailed
 from windlass.testing.plane.ports import free_ports
 from windlass.testing.plane.processes import Processes
-from windlass.testing.plane.rest import Rest
+from windlass.testing.plane.rest import Rest, answers
 from windlass.testing.plane.waiting import wait_for
 
 START_SECONDS = 180.0
@@ -35,14 +34,12 @@ _SYSTEM_USERS: Mapping[str, Sequence[str]] = {
     ADMIN: [_MASTERS],
     # The name that the API server's built-in roles are bound to.
     "system:kube-controller-manager": [],
-    CLUSTER_API_CORE: [_MASTERS],
 }
 
 
 class BlockingControlPlane(BlockingAccess):
     """A control plane of our own, from `start` to `stop` or within a `with` block.
 
-    cluster_api      also install the CRDs of Cluster API core and run its manager
     controller_manager
                      run kube-controller-manager. Without it nothing collects garbage, empties namespaces or fills
                      aggregated ClusterRoles (`view`, `edit`, `admin`), and an assets folder need not hold it
@@ -51,7 +48,6 @@ class BlockingControlPlane(BlockingAccess):
     feature_gates    switched on or off in kube-apiserver and kube-controller-manager
     users            names and groups of users that get a token, beside `admin`; see `kubeconfig`
     apiserver_flags  appended to kube-apiserver's command line, for example `--runtime-config=...`
-    core_flags       appended to that of the Cluster API core manager
     assets           a folder with etcd and kube-apiserver, instead of KUBEBUILDER_ASSETS or what we build
     kubernetes       the version that is wanted, for example `1.35`; an error names the remedy where it is not there
     directory        where logs and kubeconfigs go, kept after the end; without it a temporary folder that is removed
@@ -62,13 +58,11 @@ class BlockingControlPlane(BlockingAccess):
     def __init__(
         self,
         *,
-        cluster_api: bool = False,
         controller_manager: bool = True,
         admission_plugins: Sequence[str] = (),
         feature_gates: Mapping[str, bool] | None = None,
         users: Mapping[str, Sequence[str]] | None = None,
         apiserver_flags: Sequence[str] = (),
-        core_flags: Sequence[str] = (),
         assets: str | os.PathLike[str] | None = None,
         kubernetes: str | None = None,
         directory: Path | None = None,
@@ -76,19 +70,18 @@ class BlockingControlPlane(BlockingAccess):
         report: Report = to_stderr,
     ) -> None:
         super().__init__(None)
-        self._cluster_api = cluster_api
         self._controller_manager = controller_manager
         self._admission_plugins = tuple(admission_plugins)
         self._feature_gates = dict(feature_gates or {})
         self._users = {**(users or {}), **_SYSTEM_USERS}
         self._apiserver_flags = tuple(apiserver_flags)
-        self._core_flags = tuple(core_flags)
         self._assets = assets
         self._kubernetes = kubernetes
         self._directory = directory
         self._keep = keep
         self._report = report
         self._processes: Processes | None = None
+        self._guests: list[str] = []
         self._commands: Commands | None = None
 
     def __enter__(self) -> Self:
@@ -107,9 +100,10 @@ class BlockingControlPlane(BlockingAccess):
         """
         if self._processes is not None:
             raise PlaneError("the control plane is running already: make another ControlPlane for a second one")
-        parts = [*CORE_PARTS, CLUSTER_API] if self._cluster_api else CORE_PARTS
         unneeded = () if self._controller_manager else (CONTROLLER_MANAGER,)
-        assets = obtain(parts, assets=self._assets, kubernetes=self._kubernetes, unneeded=unneeded, report=self._report)
+        assets = obtain(
+            CORE_PARTS, assets=self._assets, kubernetes=self._kubernetes, unneeded=unneeded, report=self._report
+        )
         for attempt in range(1, _START_ATTEMPTS + 1):
             try:
                 return self._start(assets)
@@ -126,12 +120,27 @@ class BlockingControlPlane(BlockingAccess):
             return
         self._connection, self._commands, self._rest = None, None, None
         self._served.clear()
+        guests, self._guests = self._guests, []
         try:
-            processes.stop(CLUSTER_API_CORE, CONTROLLER_MANAGER)
+            processes.stop(*guests, CONTROLLER_MANAGER)
             processes.stop(APISERVER)
             processes.stop(ETCD)
         finally:
             processes.close()
+
+    def run(self, name: str, argv: Sequence[str | Path], *, ready: Callable[[], bool]) -> None:
+        """Run another program until the plane ends; returns when `ready()` is true. Its log is among the plane's.
+
+        Raises StartFailed with the end of the log if the program ends before that.
+        """
+        built = self._built
+        self._guests.append(name)
+        self._run(name, argv, built)
+        self._wait_until_ready(name, ready, built)
+
+    def runs(self, name: str) -> bool:
+        """Whether the program that was started as `name` by `run` has not ended."""
+        return name in self._guests and self._running.exit_code(name) is None
 
     def kill_apiserver(self) -> None:
         """SIGKILL the API server. Everybody's connections break; etcd keeps the objects."""
@@ -206,8 +215,6 @@ class BlockingControlPlane(BlockingAccess):
                 self._start_controller_manager(built)
             else:
                 self._do_without_controller_manager()
-            if self._cluster_api:
-                self._start_cluster_api(built)
         except BaseException as problem:
             if isinstance(problem, StartFailed) and self._directory is None:
                 # The message points at the logs.
@@ -219,7 +226,7 @@ class BlockingControlPlane(BlockingAccess):
     def _start_etcd(self, built: Commands) -> None:
         self._run(ETCD, built.etcd(), built)
         health = Rest(built.etcd_url)
-        self._wait_until_ready(ETCD, lambda: _answers(health, "/readyz"), built)
+        self._wait_until_ready(ETCD, lambda: answers(health, "/readyz"), built)
 
     def _write_apiserver_files(self, built: Commands, tokens: Mapping[str, str]) -> None:
         lines = []
@@ -245,7 +252,7 @@ class BlockingControlPlane(BlockingAccess):
             except OSError:
                 # The API server writes its certificate a moment after its start: not there yet, or not all of it.
                 return False
-            return _answers(rest, "/readyz")
+            return answers(rest, "/readyz")
 
         self._wait_until_ready(APISERVER, ready, built)
 
@@ -262,16 +269,6 @@ class BlockingControlPlane(BlockingAccess):
         if wait_for(lambda: found(rest, path), seconds=START_SECONDS) is None:
             raise StartFailed(f"{APISERVER} did not create the namespace `default` within {START_SECONDS:.0f} s")
         self.create_default_service_account("default")
-
-    def _start_cluster_api(self, built: Commands) -> None:
-        self.apply_crds(*crds.documents(*commands.CLUSTER_API_GROUPS))
-        certificates = self.serving_certificate(built.pki / "webhook").folder
-        argv = built.cluster_api_core(
-            kubeconfig=self.kubeconfig(CLUSTER_API_CORE), webhook_certificates=certificates, flags=self._core_flags
-        )
-        self._run(CLUSTER_API_CORE, argv, built)
-        health = Rest(f"http://127.0.0.1:{built.ports.core_health}")
-        self._wait_until_ready(CLUSTER_API_CORE, lambda: _answers(health, "/readyz"), built)
 
     def _run(self, name: str, argv: Sequence[str | Path], built: Commands) -> None:
         self._running.start(name, argv, log=built.directory / "logs" / f"{name}.log")
@@ -291,14 +288,6 @@ class BlockingControlPlane(BlockingAccess):
 
 class _PortTaken(StartFailed):
     """Another process has one of our ports."""
-
-
-def _answers(rest: Rest, path: str) -> bool:
-    try:
-        rest.text("GET", path, seconds=5.0)
-    except PlaneError:
-        return False
-    return True
 
 
 def _diagnosis(problem: str, log: Path) -> StartFailed:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
@@ -149,6 +150,14 @@ class ControlPlane(PlaneAccess):
     async def stop(self) -> None:
         """End all processes and remove the folders. Does nothing if not running."""
         await asyncio.to_thread(self._plane.stop)
+
+    async def run(self, name: str, argv: Sequence[str | Path], *, ready: Callable[[], bool]) -> None:
+        """Run another program until the plane ends; returns when `ready()`, called in a thread, is true."""
+        await asyncio.to_thread(self._plane.run, name, argv, ready=ready)
+
+    async def runs(self, name: str) -> bool:
+        """Whether the program that was started as `name` by `run` has not ended."""
+        return await asyncio.to_thread(self._plane.runs, name)
 
     async def kill_apiserver(self) -> None:
         """SIGKILL the API server. Everybody's connections break; etcd keeps the objects."""

@@ -10,10 +10,8 @@ class PlaneOptions(TypedDict, total=False):
     `BlockingControlPlane` says what each means.
     """
 
-    cluster_api: bool
     controller_manager: bool
     admission_plugins: Sequence[str]
     feature_gates: Mapping[str, bool]
     users: Mapping[str, Sequence[str]]
     apiserver_flags: Sequence[str]
-    core_flags: Sequence[str]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from windlass.testing.plane.errors import Refused, Unreachable
+from windlass.testing.plane.errors import PlaneError, Refused, Unreachable
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -102,3 +102,12 @@ def _refused(request: str, response: http.client.HTTPResponse, text: str) -> Ref
     except (ValueError, AttributeError):
         reason, message = response.reason, text
     return Refused(request, status=response.status, reason=str(reason), message=str(message))
+
+
+def answers(rest: Rest, path: str) -> bool:
+    """Whether a GET of `path` succeeds within 5 s: for probes."""
+    try:
+        rest.text("GET", path, seconds=5.0)
+    except PlaneError:
+        return False
+    return True

@@ -25,8 +25,15 @@ from typing import Any
 
 from windlass.testing.binaries import CLUSTER_API, CLUSTER_API_AWS, OPENSHIFT_API, Part, obtain
 from windlass.testing.machines.crds import ours
-from windlass.testing.plane.commands import CLUSTER_API_GROUPS
 from windlass.testing.plane.manifests import read_manifests
+
+CLUSTER_API_CORE = (
+    "addons.cluster.x-k8s.io",
+    "cluster.x-k8s.io",
+    "ipam.cluster.x-k8s.io",
+    "runtime.cluster.x-k8s.io",
+)
+"""The API groups whose kinds the core manager watches; it does not start without them."""
 
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 MACHINES = ("machine.openshift.io", "cluster.x-k8s.io", INFRASTRUCTURE, "config.openshift.io")
@@ -46,7 +53,7 @@ class _Module:
 
 
 _MODULES = (
-    _Module(CLUSTER_API, CLUSTER_API_GROUPS, {"cluster.x-k8s.io/v1beta2": "v1beta2"}),
+    _Module(CLUSTER_API, CLUSTER_API_CORE, {"cluster.x-k8s.io/v1beta2": "v1beta2"}),
     # AWSMachine v1beta2 follows contract v1beta1: its status has `ready`, and no `initialization`.
     _Module(CLUSTER_API_AWS, (INFRASTRUCTURE,), {"cluster.x-k8s.io/v1beta1": "v1beta2"}),
     _Module(OPENSHIFT_API, ("config.openshift.io", "machine.openshift.io")),
