@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Manifests(click.Command):
-    """A command that has the options of all capabilities, which are read when somebody calls it."""
+    """A command that has the options of all capabilities; their modules are loaded when it is called."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         found = super().get_params(ctx)
@@ -39,10 +39,7 @@ class Manifests(click.Command):
 
 @click.group()
 def command() -> None:
-    """Print manifests that are generated from the code.
-
-    What they say and what the code does cannot differ. Nothing is asked of a cluster.
-    """
+    """Print manifests that are generated from the code, so that they match what it does. No cluster is needed."""
 
 
 capability_argument = click.argument(
@@ -77,7 +74,7 @@ acts_as_option = click.option(
     "--acts-as",
     type=Account(),
     metavar="USER",
-    help="The ServiceAccount in whose name the capability acts: what its `--as` says. [default: its own]",
+    help="The ServiceAccount that the capability impersonates with `--as`. [default: its own]",
 )
 
 
@@ -95,9 +92,9 @@ def rbac(
     acts_as: "ServiceAccount | None",
     **own: Any,
 ) -> int:
-    """Print Namespace, ServiceAccount, roles and bindings of capabilities, of all if none is named.
+    """Print Namespace, ServiceAccount, roles and bindings of capabilities, or of all if none is named.
 
-    Rights are what the controllers declare to read and write, and no more.
+    The rights are exactly what the controllers declare to read and write.
     """
     from windlass.capability.manifests import rights
 
@@ -124,8 +121,8 @@ def rbac(
     "--exempt",
     multiple=True,
     metavar="USER",
-    help="A user who is exempt where the controllers of both APIs are: the account of a provider that has one of its "
-    "own, as system:serviceaccount:NAMESPACE:NAME; may be repeated.",
+    help="A user to exempt like the controllers of both APIs, for a provider that runs under its own account: "
+    "system:serviceaccount:NAMESPACE:NAME; may be repeated.",
 )
 @settings_of
 def policies(
@@ -138,9 +135,9 @@ def policies(
     exempt: tuple[str, ...],
     **own: Any,
 ) -> int:
-    """Print the admission policies of capabilities, of all if none is named: what must not happen beside them.
+    """Print the admission policies of capabilities, or of all if none is named.
 
-    Those of machine-sync protect what it mirrors; the fields that they forbid are those that conversion cannot express.
+    Those of machine-sync keep people from changing mirrors, and forbid the fields that conversion cannot express.
     The ServiceAccount of a capability is exempt from its own.
     """
 
@@ -156,9 +153,9 @@ def policies(
 @command.command("crds")
 @capability_argument
 def crds(names: tuple[str, ...]) -> int:
-    """Print the CustomResourceDefinitions of the kinds that capabilities own, of all if none is named.
+    """Print the CustomResourceDefinitions of the kinds that capabilities own, or of all if none is named.
 
-    Kinds that belong to the cluster, such as Machines, are installed by whoever owns them.
+    The CRDs of Machines and MachineSets are not among them: OpenShift and Cluster API install those.
     """
 
     def of(capability: "Capability") -> Sequence[dict[str, Any]]:
@@ -184,7 +181,7 @@ def _print(
     origin: str,
     what: str = "",
 ) -> int:
-    """Print the documents of all, each once; tell who has none."""
+    """Print the documents of all, each once; name the capabilities that have none."""
     documents: list[dict[str, Any]] = []
     for capability in capabilities:
         found = of(capability)
@@ -205,12 +202,12 @@ def text(documents: Sequence[dict[str, Any]], *, origin: str) -> str:
             super().increase_indent(flow, False)
 
     def represent_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.Node:
-        # Lists of words stay on their line, as people write rules.
+        # Lists of words stay on one line, as people write rules.
         words = all(isinstance(item, str) for item in items)
         return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=words)
 
     def represent_text(dumper: yaml.SafeDumper, words: str) -> yaml.Node:
-        # CEL is full of quotes: as a block it stays what its author wrote.
+        # CEL is full of quotes, which a block scalar does not escape.
         style = "|" if "\n" in words or ("'" in words and " " in words) else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", words, style=style)
 

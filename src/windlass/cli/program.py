@@ -37,7 +37,7 @@ COMMANDS = {
     "plan": Entry("plan", "Show what controllers would do, on a cluster or from files, without doing it."),
     "migrate": Entry("machine_sync.migrate", "Move authority over machines from one API to the other."),
     "run": Entry("run", "Run controllers."),
-    "release": Entry("machine_sync.release", "Let go of machines and MachineSets, before an uninstall."),
+    "release": Entry("machine_sync.release", "Release machines and MachineSets before an uninstall."),
     "manifests": Entry("manifests", "Print manifests that are generated from the code, such as RBAC.", offline=True),
     "demo": Entry("demo", "Show what Windlass does, on real parts that are started for it.", offline=True),
     "dev": Entry("dev", "Start and stop a real control plane on this computer.", offline=True),

@@ -70,7 +70,9 @@ def _of(name: str, room: Room) -> click.Command:
         show_default=True,
         help="Where /metrics is served; 0 for nowhere.",
     )
-    @click.option("--metrics-open", is_flag=True, help="Ask nobody who they are; needs a loopback address.")
+    @click.option(
+        "--metrics-open", is_flag=True, help="Serve /metrics without authentication; needs a loopback address."
+    )
     @click.option("--metrics-tls-cert", type=click.Path(), help="Certificate of /metrics. Default: no TLS.")
     @click.option("--metrics-tls-key", type=click.Path(), help="Its private key.")
     @settings_of
@@ -91,7 +93,7 @@ def command() -> None:
 def _run(settings: Settings, room: Room, values: dict[str, Any]) -> int:
     import signal
 
-    # Until the manager handles it: PID 1 of a container ignores SIGTERM otherwise.
+    # Until the process handles SIGTERM itself: PID 1 of a container ignores a signal that has no handler.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     import asyncio

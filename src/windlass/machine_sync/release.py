@@ -75,13 +75,13 @@ KEEP_SET_PAUSED = (
     "controllers scale it. Without synchronization the copy grows stale; to remove it, delete it with "
     "--cascade=orphan, or its Machines go too, and take its remaining finalizers off by hand"
 )
-UNPAUSE = f"nobody acts on it now, neither Cluster API nor the Machine API. To let Cluster API go on: {_PAUSE}-"
+UNPAUSE = f"neither Cluster API nor the Machine API acts on it now. To let Cluster API continue: {_PAUSE}-"
 COPY_OF_CLUSTER_API = (
     "right while Cluster API owns the instance, but without synchronization the copy grows stale. To give a machine "
     f"back to the Machine API: pause its Cluster API Machine and infrastructure machine ({_PAUSE}=), {_SWITCH}"
 )
 SET_COPY_OF_CLUSTER_API = (
-    "right while Cluster API is the authority of the MachineSet: whoever scales the copy changes nothing. To give a "
+    "right while Cluster API is the authority of the MachineSet: scaling the copy has no effect. To give a "
     f"MachineSet back to the Machine API: make spec.replicas what it is in Cluster API, pause the MachineSet there "
     f"({_PAUSE}=), {_SWITCH}"
 )
@@ -220,7 +220,7 @@ def _let_go(found: Holder) -> Merge:
         target=found.target,
         observed={"metadata": {"finalizers": meta.finalizers, "annotations": meta.annotations}},
         desired={"metadata": {"finalizers": finalizers, "annotations": annotations}},
-        why="Machine sync lets go of it",
+        why="Machine sync releases it",
     )
 
 

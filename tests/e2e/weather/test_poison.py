@@ -121,7 +121,7 @@ async def test_poisoned_objects_are_reported_and_stop_nobody(weather_plane: Cont
 
         told = await stage.told("mirror-undecodable", "SynchronizationError")
         assert told["message"].startswith("This Machine cannot be read, so it is not synchronized: ")
-        assert told["message"].endswith("Mend the field or delete the Machine.")
+        assert told["message"].endswith("Fix the field or delete the Machine.")
         assert told["involvedObject"]["apiVersion"] == "machine.openshift.io/v1beta1"
 
         heavy = await stage.in_sync("heavy")

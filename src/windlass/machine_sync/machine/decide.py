@@ -147,11 +147,11 @@ def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) 
         return plan
     there = [meta for part in move.parts if (meta := part.metadata) is not None]
     if len(there) < len(move.parts) or any(meta.deletion_timestamp is not None for meta in there):
-        return plan.then(WaitFor("its objects of Cluster API to be there to stay, before authority moves"))
+        return plan.then(WaitFor("its Cluster API objects to exist and not be deleted before authority moves"))
     if _being_provisioned(seen, found):
-        return plan.then(WaitFor("the machine to be provisioned, before authority moves"))
+        return plan.then(WaitFor("the machine to be provisioned before authority moves"))
     if not migration.taken_up(move):
-        return plan.then(WaitFor(f"the controllers of {move.status} to take up their work, before authority moves on"))
+        return plan.then(WaitFor(f"the controllers of {move.status} to take up their work before authority moves on"))
     return migration.begin(move, plan)
 
 
@@ -195,6 +195,6 @@ def _unreadable(seen: MachineSnapshot, found: Unreadable) -> Plan:
         going = deletion.of_machine_api(seen, found.metadata)
     if going is not None:
         return going
-    note = f"This Machine cannot be read, so it is not synchronized: {found.why}. Mend the field or delete the Machine."
+    note = f"This Machine cannot be read, so it is not synchronized: {found.why}. Fix the field or delete the Machine."
     aim = target_of(mapi.Machine, found.metadata)
     return Plan.of(Emit(target=aim, type="Warning", reason="SynchronizationError", note=note, source=EVENT_SOURCE))

@@ -211,7 +211,7 @@ def _lost(seen: MachineSnapshot, source: ObjectMeta) -> Plan:
     if is_going(seen.cluster_api_set) and owner and here and not is_going(seen.machine_api_set):
         # Its finalizer shows how that set is being deleted, for as long as there are machines in it.
         return Plan().then(WaitFor(f"MachineSet {owner.name} to be deleted in the Machine API as it is in Cluster API"))
-    why = "the garbage collector deleted it for its owner's sake, and the machine stays"
+    why = "the garbage collector deleted it because of its owner, and the machine stays"
     return Plan.of(
         _disowned_infra(seen),
         let_go(capi.Machine, seen.cluster_api, CLUSTER_API_FINALIZER, *COLLECTORS, why=why),
@@ -225,7 +225,7 @@ def _disowned_infra(seen: MachineSnapshot) -> Merge | Delete | None:
     aim = target_of(seen.platform.infra_machine, infra)
     if infra.deletion_timestamp is not None:
         orphaned = ORPHAN in infra.finalizers or not _provider_at_work(infra)
-        return Delete(target=aim, propagation="Orphan", deleting=orphaned, why="what its provider made of it stays")
+        return Delete(target=aim, propagation="Orphan", deleting=orphaned, why="what it owns stays")
     kept = [owner for owner in infra.owner_references if owner.uid != mirror.uid]
     return Merge(
         target=aim,

@@ -153,7 +153,7 @@ def _recreate(
             target=target(found),
             observed={"metadata": {"annotations": meta.annotations}},
             desired={"metadata": {"annotations": {**meta.annotations, **MARKS}}},
-            why="it is to be made anew, and its provider must not delete the instance",
+            why="it is to be recreated, and its provider must not delete the instance",
         )
         return Ensured((pause,), RECREATING)
     theirs = tuple(finalizer for finalizer in meta.finalizers if finalizer != SYNC_FINALIZER)
@@ -166,7 +166,7 @@ def _recreate(
         target=target(found),
         propagation="Orphan",
         deleting=ORPHAN in theirs or not theirs,
-        why="somebody deleted it otherwise, and the instance stays",
+        why="its deletion did not orphan what it owns, and the instance stays",
     )
     # Paused, its provider never takes its finalizer off. In one go with the orphaning: nothing shows when that is done.
     held = tuple(finalizer for finalizer in meta.finalizers if finalizer not in COLLECTORS)
@@ -174,7 +174,7 @@ def _recreate(
         target=target(found),
         observed=(*held, ORPHAN) if theirs else held,
         finalizers=held,
-        why="it is made anew; the instance stays",
+        why="it is recreated; the instance stays",
     )
     return Ensured((orphan, off), RECREATING)
 
@@ -183,7 +183,7 @@ def _announce(kind: str, differ: list[FieldChange], source: Present[mapi.Machine
     """An instance that is described anew is worth knowing about: which fields made it so."""
     if not source.object.spec.provider_id and source.object.status.phase not in ("Provisioned", "Running", "Deleting"):
         return []
-    note = f"The {kind} is made anew, the instance stays; what differs: {'; '.join(map(str, differ))}"
+    note = f"The {kind} is recreated, the instance stays; differences: {'; '.join(map(str, differ))}"
     return [Emit(target=target(source), type="Normal", reason="RecreatingInfraMachine", note=note, source=EVENT_SOURCE)]
 
 

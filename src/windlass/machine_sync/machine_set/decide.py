@@ -127,9 +127,9 @@ def _with_move(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], plan: 
         return plan
     mirror = seen.cluster_api
     if isinstance(mirror, Present) and selectors.difference(found.object, mirror.object):
-        return plan.then(WaitFor("the selectors of both MachineSets to be the same, before authority moves"))
+        return plan.then(WaitFor("the selectors of both MachineSets to be the same before authority moves"))
     if not migration.taken_up(move):
-        return plan.then(WaitFor(f"the controllers of {move.status} to take up their work, before authority moves on"))
+        return plan.then(WaitFor(f"the controllers of {move.status} to take up their work before authority moves on"))
     return migration.begin(move, plan)
 
 
@@ -147,7 +147,7 @@ def _unreadable(seen: MachineSetSnapshot, found: Unreadable) -> Plan:
         return going
     note = (
         f"This MachineSet cannot be read, so it is not synchronized: {found.why}. "
-        "Mend the field or delete the MachineSet."
+        "Fix the field or delete the MachineSet."
     )
     aim = target_of(mapi.MachineSet, found.metadata)
     return Plan.of(Emit(target=aim, type="Warning", reason="SynchronizationError", note=note, source=EVENT_SOURCE))

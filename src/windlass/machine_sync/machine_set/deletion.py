@@ -149,7 +149,7 @@ def _after_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan:
 def _with_its_mirror(seen: MachineSetSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Plan:
     cluster = cluster_owner(mirror)
     if cluster is not None and (is_gone(cluster, seen.cluster) or is_going(seen.cluster)):
-        why = f"it was deleted for the sake of Cluster {cluster.name}, and the Machine API MachineSet stays"
+        why = f"it was deleted because of Cluster {cluster.name}, and the Machine API MachineSet stays"
         return Plan.of(let_go(capi.MachineSet, seen.cluster_api, CLUSTER_API_FINALIZER, *COLLECTORS, why=why))
     return Plan.of(
         Delete(

@@ -59,7 +59,7 @@ def ensure(
         text = f"failed to get CAPI infrastructure machine template: {found.why}"
         return Fault(Reason.FAILED_TO_GET_INFRA, f"failed to fetch CAPI infra resources: {text}", retry=False)
     if found.deleting:
-        return WaitFor(f"template {name} to be gone, which is being deleted and will be made anew")
+        return WaitFor(f"template {name}, which is being deleted, to be gone before it is recreated")
     return _update(seen, found, converted, owners, paused=paused)
 
 
@@ -116,7 +116,7 @@ def _update(
             "metadata": _metadata(seen, observed, owners, paused=paused),
             "spec": {"template": {"spec": {key: made.get(key) for key in fields}}},
         },
-        why="it was edited, and its name is the hash of what is to be in it" if fields else "it is a template of ours",
+        why="it was edited, and its name is a hash of its spec" if fields else "it is a template of ours",
     )
 
 

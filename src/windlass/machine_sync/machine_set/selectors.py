@@ -24,7 +24,7 @@ def difference(machine_api: mapi.MachineSet, cluster_api: capi.MachineSet) -> li
     return [
         f'spec.selector of the MachineSets differs: "{_text(one)}" in the Machine API, "{_text(other)}" in '
         "Cluster API. It cannot be changed on an existing MachineSet, and authority cannot move while it differs: "
-        "make the mirror anew, with the selector of the other"
+        "recreate the mirror with the selector of the other"
     ]
 
 

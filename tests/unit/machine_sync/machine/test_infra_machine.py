@@ -82,7 +82,7 @@ class TestRecreation:
         assert notes(decided(**resized())) == [
             (
                 "RecreatingInfraMachine",
-                "The OpenStackMachine is made anew, the instance stays; what differs: "
+                "The OpenStackMachine is recreated, the instance stays; differences: "
                 "~ spec.flavor: 'm1.large' -> 'm1.huge'",
             )
         ]

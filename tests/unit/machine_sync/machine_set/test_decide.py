@@ -245,7 +245,7 @@ class TestToClusterApi:
         case["templates"] = (template(MADE, **GONE),)
         plan = decided(**case)
         assert plan.needed == ()
-        assert plan.next == WaitFor(f"template {MADE} to be gone, which is being deleted and will be made anew")
+        assert plan.next == WaitFor(f"template {MADE}, which is being deleted, to be gone before it is recreated")
 
     async def test_labels_that_are_gone_at_the_authority_go_and_those_of_others_stay(self) -> None:
         case = await mirrored()

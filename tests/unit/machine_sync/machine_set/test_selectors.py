@@ -59,6 +59,6 @@ def test_the_text_shows_both_and_says_what_to_do() -> None:
     one = mapi.MachineSet(spec=mapi.MachineSetSpec(selector=mapi.LabelSelector(match_labels={"a": "b"})))
     assert difference(one, capi.MachineSet()) == [
         'spec.selector of the MachineSets differs: "a=b" in the Machine API, "" in Cluster API. It cannot be changed '
-        "on an existing MachineSet, and authority cannot move while it differs: make the mirror anew, with the "
+        "on an existing MachineSet, and authority cannot move while it differs: recreate the mirror with the "
         "selector of the other"
     ]
