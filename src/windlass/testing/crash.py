@@ -37,12 +37,10 @@ from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
-from windlass.api.meta import K, KubernetesObject
 from windlass.kube.control.effects import Carrier
 from windlass.kube.control.merge import changes
 from windlass.kube.control.plan import Request
-from windlass.kube.object import Object
-from windlass.kube.verbs import Api, Listed, PatchType
+from windlass.kube.verbs import Api, ApiRequest
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.memory.schema import Tree
@@ -142,87 +140,18 @@ class CrashPoint:
         return f"a crash at write {self.number} ({self.writes[self.number - 1]}), {self.when}"
 
 
-class MortalApi:
-    """`verbs.Api` as one process has it: gone with the process."""
+class MortalApi(Api):
+    """The API server as one process has it: gone with the process."""
 
     def __init__(self, api: Api, point: CrashPoint) -> None:
         self._api = api
         self._point = point
 
-    async def get(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K]:
+    async def send(self, request: ApiRequest[Any], /) -> Any:
+        if request.WRITES:
+            return await self._point.write(str(request), lambda: self._api.send(request))
         self._point.check()
-        return await self._api.get(kind, name, namespace=namespace)
-
-    async def list(
-        self, kind: type[K], *, namespace: str | None = None, label_selector: str = "", field_selector: str = ""
-    ) -> Listed:
-        self._point.check()
-        return await self._api.list(
-            kind, namespace=namespace, label_selector=label_selector, field_selector=field_selector
-        )
-
-    async def create(
-        self, kind: type[K], body: Mapping[str, Any], *, namespace: str | None = None, field_manager: str = ""
-    ) -> Object[K]:
-        name = (body.get("metadata") or {}).get("name", "")
-        return await self._point.write(
-            _line("create", kind, name),
-            lambda: self._api.create(kind, body, namespace=namespace, field_manager=field_manager),
-        )
-
-    async def patch(
-        self,
-        kind: type[K],
-        name: str,
-        body: Mapping[str, Any] | Sequence[Any],
-        *,
-        type: PatchType,  # noqa: A002 - the word of the field
-        namespace: str | None = None,
-        subresource: str = "",
-        field_manager: str = "",
-    ) -> Object[K]:
-        return await self._point.write(
-            _line("patch", kind, name, subresource),
-            lambda: self._api.patch(
-                kind,
-                name,
-                body,
-                type=type,
-                namespace=namespace,
-                subresource=subresource,
-                field_manager=field_manager,
-            ),
-        )
-
-    async def delete(
-        self,
-        kind: type[K],
-        name: str,
-        *,
-        namespace: str | None = None,
-        uid: str = "",
-        resource_version: str = "",
-        propagation: str = "",
-    ) -> Object[K] | None:
-        return await self._point.write(
-            _line("delete", kind, name),
-            lambda: self._api.delete(
-                kind,
-                name,
-                namespace=namespace,
-                uid=uid,
-                resource_version=resource_version,
-                propagation=propagation,
-            ),
-        )
-
-    async def evict(
-        self, kind: type[K], name: str, *, namespace: str, uid: str = "", grace_seconds: int | None = None
-    ) -> None:
-        await self._point.write(
-            _line("evict", kind, name),
-            lambda: self._api.evict(kind, name, namespace=namespace, uid=uid, grace_seconds=grace_seconds),
-        )
+        return await self._api.send(request)
 
 
 class MortalCarrier:
@@ -346,7 +275,3 @@ def _name(tree: Mapping[str, Any]) -> str:
     meta = tree["metadata"]
     place = f"{meta['namespace']}/" if meta.get("namespace") else ""
     return f"{tree['kind']}.{tree['apiVersion']} {place}{meta['name']}"
-
-
-def _line(verb: str, kind: type[KubernetesObject], name: str, subresource: str = "") -> str:
-    return f"{verb} {kind.RESOURCE.kind} {name}" + (f" ({subresource})" if subresource else "")

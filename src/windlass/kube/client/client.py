@@ -76,7 +76,16 @@ from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import DecodeError, NotFound, NotServed
 from windlass.kube.nesting import cut
 from windlass.kube.object import Object
-from windlass.kube.verbs import Listed, PatchType
+from windlass.kube.verbs import (
+    Api,
+    ApiRequest,
+    CreateRequest,
+    DeleteRequest,
+    EvictRequest,
+    Listed,
+    PatchRequest,
+    PatchType,
+)
 
 __all__ = [
     "Client",
@@ -112,7 +121,7 @@ class _ServedList(Struct, frozen=True):
     resources: list[_Served] = field(default_factory=list)
 
 
-class Client(ReadingVerbs):
+class Client(ReadingVerbs, Api):
     """The verbs of `windlass.kube.verbs.Api`, and more, against a real API server.
 
     Create it anywhere, use it in one event loop; the first request opens a connection. `timeout`: seconds for a request
@@ -167,46 +176,38 @@ class Client(ReadingVerbs):
         """Close all connections, for good."""
         await self.transport.close()
 
-    async def create(
-        self, kind: type[K], body: Mapping[str, Any], *, namespace: str | None = None, field_manager: str = ""
-    ) -> Object[K]:
-        """Create an object; returns it as stored. `apiVersion` and `kind` are filled in.
+    async def send(self, request: ApiRequest[Any], /) -> Any:
+        """Send the request of any verb; see `windlass.kube.verbs`. The verbs are the typed way to it."""
+        match request:
+            case CreateRequest():
+                return await self._create(request)
+            case PatchRequest():
+                return await self._patch(request)
+            case DeleteRequest():
+                return await self._delete(request)
+            case EvictRequest():
+                return await self._evict(request)
+            case _:
+                return await super().send(request)
 
-        Raises AlreadyExists; Invalid; NotFound if the namespace does not exist; NotServed if the kind is not served;
-        and OutcomeUnknown: look for the object by name before creating it again.
-        """
-        resource = kind.RESOURCE
-        if resource.namespaced and namespace is None:
+    async def _create(self, request: CreateRequest) -> Object[Any]:
+        kind, resource = request.kind, request.kind.RESOURCE
+        if resource.namespaced and request.namespace is None:
             raise ValueError(f"{resource.kind} is namespaced: say in which namespace to create it")
-        whole = {**body, "apiVersion": resource.api_version, "kind": resource.kind}
-        path = paths.collection(kind, namespace, query=self._writing(field_manager))
-        answer = await self.transport.exchange("POST", path, body=_ENCODE(whole), content_type=JSON, kind=resource.name)
-        return Object.parse(kind, answer)
+        whole = {**request.body, "apiVersion": resource.api_version, "kind": resource.kind}
+        path = paths.collection(kind, request.namespace, query=self._writing(request.field_manager))
+        return Object.parse(kind, await self._post(path, whole, kind=resource.name))
 
-    async def patch(
-        self,
-        kind: type[K],
-        name: str,
-        body: Mapping[str, Any] | Sequence[Any],
-        *,
-        type: PatchType,  # noqa: A002 - the word of the field
-        namespace: str | None = None,
-        subresource: str = "",
-        field_manager: str = "",
-        force: bool = False,
-    ) -> Object[K]:
-        """Change an object; returns it as stored afterwards.
-
-        `metadata.resourceVersion` in the body makes a MERGE conditional (Conflict); `metadata.uid` in the body keeps an
-        APPLY from creating the object. `force` takes over fields from other managers (APPLY).
-        """
-        path = paths.item(
-            kind, name, namespace, subresource=subresource, query=self._writing(field_manager, force=force)
-        )
+    async def _patch(self, request: PatchRequest) -> Object[Any]:
+        query = self._writing(request.field_manager, force=request.force)
         answer = await self.transport.exchange(
-            "PATCH", path, body=_ENCODE(body), content_type=type.value, kind=kind.RESOURCE.name
+            "PATCH",
+            paths.item(request.kind, request.name, request.namespace, subresource=request.subresource, query=query),
+            body=_ENCODE(request.body),
+            content_type=request.type.value,
+            kind=request.kind.RESOURCE.name,
         )
-        return Object.parse(kind, answer)
+        return Object.parse(request.kind, answer)
 
     async def apply(
         self,
@@ -237,67 +238,41 @@ class Client(ReadingVerbs):
             force=force,
         )
 
-    async def delete(
-        self,
-        kind: type[K],
-        name: str,
-        *,
-        namespace: str | None = None,
-        uid: str = "",
-        resource_version: str = "",
-        propagation: str = "",
-    ) -> Object[K] | None:
-        """Delete an object if the preconditions hold. Returns it while something still holds it, None once it is gone.
-
-        `uid`, `resource_version`: preconditions (Conflict). `propagation`: Background, Foreground or Orphan. Raises
-        NotFound if it was gone already.
-        """
-        preconditions = {key: value for key, value in (("uid", uid), ("resourceVersion", resource_version)) if value}
+    async def _delete(self, request: DeleteRequest) -> Object[Any] | None:
+        given = (("uid", request.uid), ("resourceVersion", request.resource_version))
         options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
-        if preconditions:
+        if preconditions := {key: value for key, value in given if value}:
             options["preconditions"] = preconditions
-        if propagation:
-            options["propagationPolicy"] = propagation
+        if request.propagation:
+            options["propagationPolicy"] = request.propagation
         answer = await self.transport.exchange(
             "DELETE",
-            paths.item(kind, name, namespace),
+            paths.item(request.kind, request.name, request.namespace),
             body=_ENCODE(options),
             content_type=JSON,
-            kind=kind.RESOURCE.name,
+            kind=request.kind.RESOURCE.name,
         )
         if _decode(answer, _Kind, "DELETE").kind == "Status":
             return None
-        last = Object.parse(kind, answer)
+        last = Object.parse(request.kind, answer)
         # Some kinds answer with the object although it is gone. An object that stays has a deletionTimestamp and is
         # held by finalizers or by a running grace period (Pods).
         return last if last.deleting and not is_gone(last) else None
 
-    async def evict(
-        self,
-        kind: type[K],
-        name: str,
-        *,
-        namespace: str,
-        uid: str = "",
-        grace_seconds: int | None = None,
-    ) -> None:
-        """Evict a Pod (`kind` is a type for Pods): delete it unless a PodDisruptionBudget forbids (Unevictable).
-
-        `uid` is a precondition (Conflict). `grace_seconds`: how long its containers may take to end; None: as its spec
-        says. The Pod exists until they have ended. Raises NotFound if it was gone already.
-        """
+    async def _evict(self, request: EvictRequest) -> None:
         options: dict[str, Any] = {}
-        if uid:
-            options["preconditions"] = {"uid": uid}
-        if grace_seconds is not None:
-            options["gracePeriodSeconds"] = grace_seconds
+        if request.uid:
+            options["preconditions"] = {"uid": request.uid}
+        if request.grace_seconds is not None:
+            options["gracePeriodSeconds"] = request.grace_seconds
         body = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
-            "metadata": {"name": name, "namespace": namespace},
+            "metadata": {"name": request.name, "namespace": request.namespace},
             "deleteOptions": options,
         }
-        await self._post(paths.item(kind, name, namespace, subresource="eviction"), body, kind=kind.RESOURCE.name)
+        path = paths.item(request.kind, request.name, request.namespace, subresource="eviction")
+        await self._post(path, body, kind=request.kind.RESOURCE.name)
 
     async def request_token(
         self, name: str, *, namespace: str, audiences: Sequence[str] = (), seconds: int = 3600

@@ -15,7 +15,7 @@ field set.
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from typing import Generic
+from typing import Any, Generic
 
 import msgspec
 from msgspec import Struct, field
@@ -27,7 +27,7 @@ from windlass.kube.client.watch import Event, events
 from windlass.kube.errors import DecodeError, Gone
 from windlass.kube.nesting import DEEPEST, cut
 from windlass.kube.object import Object
-from windlass.kube.verbs import Listed
+from windlass.kube.verbs import ApiRequest, GetRequest, Listed, ListRequest, ReadApi
 
 PAGE_SIZE = 500
 """Objects in a page, as kubectl and client-go ask for."""
@@ -69,7 +69,7 @@ class _List(Struct, frozen=True):
 _LIST = msgspec.json.Decoder(_List)
 
 
-class ReadingVerbs:
+class ReadingVerbs(ReadApi):
     """The reading verbs over a transport. `accept`, `accept_list`: the media types for objects and for lists."""
 
     def __init__(self, transport: Transport, *, accept: str = JSON, accept_list: str = JSON) -> None:
@@ -77,20 +77,28 @@ class ReadingVerbs:
         self._accept = accept
         self._accept_list = accept_list
 
-    async def get(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K]:
-        """The object as it is now. Raises NotFound, NotServed if the server has no such kind, and the general ones."""
-        answer = await self.transport.exchange(
-            "GET", paths.item(kind, name, namespace), accept=self._accept, kind=kind.RESOURCE.name
-        )
-        return Object.parse(kind, answer)
+    async def send(self, request: ApiRequest[Any], /) -> Any:
+        """Send a get or a list; see `windlass.kube.verbs`. Large lists are fetched in pages and put together."""
+        match request:
+            case GetRequest():
+                path = paths.item(request.kind, request.name, request.namespace)
+                answer = await self.transport.exchange(
+                    "GET", path, accept=self._accept, kind=request.kind.RESOURCE.name
+                )
+                return Object.parse(request.kind, answer)
+            case ListRequest():
+                return await self._list(request)
+        raise TypeError(f"{type(self).__name__} has no verb for {type(request).__name__}")
 
-    async def list(
-        self, kind: type[K], *, namespace: str | None = None, label_selector: str = "", field_selector: str = ""
-    ) -> Listed:
-        """All objects, as of one moment. Large lists are fetched in pages and put together."""
-        items: list[Object[K]] = []
+    async def _list(self, request: ListRequest) -> Listed:
+        items: list[Object[Any]] = []
         version = ""
-        pages = self.list_pages(kind, namespace=namespace, label_selector=label_selector, field_selector=field_selector)
+        pages = self.list_pages(
+            request.kind,
+            namespace=request.namespace,
+            label_selector=request.label_selector,
+            field_selector=request.field_selector,
+        )
         async with aclosing(pages):
             async for page in pages:
                 if page.first:

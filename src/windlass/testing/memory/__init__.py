@@ -35,36 +35,37 @@ RBAC, watches, deletecollection, scale, conversion between versions, CEL beyond 
 pagination, and that a DELETE gives a Pod its grace period.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from windlass.api.meta import K, KubernetesObject, Resource
 from windlass.kube.errors import KubeError
 from windlass.kube.object import Object
-from windlass.kube.verbs import Listed, PatchType
+from windlass.kube.verbs import (
+    Api,
+    ApiRequest,
+    CreateRequest,
+    DeleteRequest,
+    EvictRequest,
+    GetRequest,
+    Listed,
+    ListRequest,
+    PatchRequest,
+    PatchType,
+)
 from windlass.testing.memory import refusals as refuse
 from windlass.testing.memory.changes import Happened, StoredWrite
 from windlass.testing.memory.faults import Fault, Faults, Happens, no_answer
 from windlass.testing.memory.schema import Rules, Tree, copied
-from windlass.testing.memory.selectors import Matches, Selects, field_selector, label_selector
-from windlass.testing.memory.writes import (
-    Identity,
-    Patch,
-    Writer,
-    created,
-    doomed,
-    finished,
-    patched,
-)
-
-T = TypeVar("T")
+from windlass.testing.memory.selectors import field_selector, label_selector
+from windlass.testing.memory.writes import Identity, Writer, created, doomed, finished, patched
 
 Key = tuple[Resource, str, str]
 """Kind, namespace (empty for cluster-scoped kinds), name."""
 
 
-class MemoryApi:
+class MemoryApi(Api):
     """The model. `clock` gives the date of timestamps; `namespaces` are those that exist, None means all do."""
 
     def __init__(
@@ -199,120 +200,73 @@ class MemoryApi:
 
     # The verbs
 
-    async def get(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K]:
-        await self._faults.before("get", kind, name)
-        self._serving(kind)
-        return Object.of(kind, self._live(kind, name, namespace))
+    async def send(self, request: ApiRequest[Any], /) -> Any:
+        lost = await self._faults.before(request)
+        answer = self._answer(request)
+        if lost:
+            raise no_answer(request)
+        return answer
 
-    async def list(
-        self, kind: type[K], *, namespace: str | None = None, label_selector: str = "", field_selector: str = ""
-    ) -> Listed:
-        await self._faults.before("list", kind, "")
-        self._serving(kind)
-        labelled, placed = _selectors(label_selector, field_selector, kind)
-        found = self.listing(kind, namespace)
+    def _answer(self, request: ApiRequest[Any]) -> Any:
+        self._serving(request.kind)
+        match request:
+            case GetRequest():
+                return Object.of(request.kind, self._live(request))
+            case ListRequest():
+                return self._list(request)
+            case CreateRequest():
+                return Object.of(request.kind, self._create(request))
+            case PatchRequest():
+                return Object.of(request.kind, self._patch(request))
+            case DeleteRequest():
+                left = self._delete(request, version=request.resource_version, propagation=request.propagation)
+                return None if left is None else Object.of(request.kind, left)
+            case EvictRequest():
+                # Nothing here has a grace period, and no budget forbids.
+                self._delete(request)
+                return None
+        raise TypeError(f"the in-memory API server has no verb for {type(request).__name__}")
+
+    def _list(self, request: ListRequest) -> Listed:
+        labelled = label_selector(request.label_selector)
+        placed = field_selector(request.field_selector, request.kind)
+        found = self.listing(request.kind, request.namespace)
         items = [each for each in found if labelled(each.metadata.labels) and placed(each)]
         return Listed(items, str(self._version))
 
-    async def create(
-        self, kind: type[K], body: Mapping[str, Any], *, namespace: str | None = None, field_manager: str = ""
-    ) -> Object[K]:
-        named = str((body.get("metadata") or {}).get("name", ""))
+    def _create(self, request: CreateRequest) -> Tree:
+        kind, namespace = request.kind, request.namespace
+        self._require_namespace(kind, namespace)
+        tree = created(request.body, self._writer(kind), namespace=namespace, identity=self._identity())
+        key = _key(kind, tree["metadata"]["name"], namespace)
+        if key in self._objects:
+            raise refuse.already_exists(kind.RESOURCE, key[2])
+        return self._store(key, tree, Happened.ADDED)
 
-        def write() -> Object[K]:
-            by = self._writer(kind)
-            self._require_namespace(kind, namespace)
-            tree = created(body, by, namespace=namespace, identity=self._identity())
-            key = self._key(kind, tree["metadata"]["name"], namespace)
-            if key in self._objects:
-                raise refuse.already_exists(kind.RESOURCE, key[2])
-            return Object.of(kind, self._store(key, tree, Happened.ADDED))
-
-        return await self._request("create", kind, named, write)
-
-    async def patch(
-        self,
-        kind: type[K],
-        name: str,
-        body: Mapping[str, Any] | Sequence[Any],
-        *,
-        type: PatchType,  # noqa: A002 - the word of the field
-        namespace: str | None = None,
-        subresource: str = "",
-        field_manager: str = "",
-    ) -> Object[K]:
-        if type is PatchType.APPLY:
+    def _patch(self, request: PatchRequest) -> Tree:
+        if request.type is PatchType.APPLY:
             raise NotImplementedError("the in-memory API server knows no server-side apply; use a control plane")
-
-        def write() -> Object[K]:
-            by = self._writer(kind, subresource)
-            if subresource and not (subresource == "status" and by.rules.status):
-                raise refuse.no_such_subresource(kind.RESOURCE, name, custom=by.rules.is_custom)
-            patch = Patch(type, body, name, namespace)
-            return Object.of(kind, self._patch(patch, by))
-
-        return await self._request("patch", kind, name, write)
-
-    async def delete(
-        self,
-        kind: type[K],
-        name: str,
-        *,
-        namespace: str | None = None,
-        uid: str = "",
-        resource_version: str = "",
-        propagation: str = "",
-    ) -> Object[K] | None:
-        def write() -> Object[K] | None:
-            rules = self._serving(kind)
-            live = self._live(kind, name, namespace)
-            left = doomed(
-                live, rules, now=self._now(), uid=uid, resource_version=resource_version, propagation=propagation
-            )
-            key = self._key(kind, name, namespace)
-            if left is None:
-                self._remove(key)
-                return None
-            if left != live:
-                live = self._store(key, left, Happened.MODIFIED)
-            return Object.of(kind, live)
-
-        return await self._request("delete", kind, name, write)
-
-    async def evict(
-        self, kind: type[K], name: str, *, namespace: str, uid: str = "", grace_seconds: int | None = None
-    ) -> None:
-        """As `delete`: nothing here has a grace period, and no budget forbids. Faults have the verb `evict`."""
-
-        def write() -> None:
-            rules = self._serving(kind)
-            live = self._live(kind, name, namespace)
-            left = doomed(live, rules, now=self._now(), uid=uid, resource_version="", propagation="")
-            if left is None:
-                self._remove(self._key(kind, name, namespace))
-            elif left != live:
-                self._store(self._key(kind, name, namespace), left, Happened.MODIFIED)
-
-        await self._request("evict", kind, name, write)
-
-    async def _request(self, verb: str, kind: type[KubernetesObject], name: str, write: Callable[[], T]) -> T:
-        lost = await self._faults.before(verb, kind, name)
-        answer = write()
-        if lost:
-            raise no_answer(verb, kind, name)
-        return answer
-
-    def _patch(self, patch: Patch, by: Writer) -> Tree:
-        kind = by.rules.kind
-        key = self._key(kind, patch.name, patch.namespace)
-        live = self._live(kind, patch.name, patch.namespace)
-        new = patched(live, patch, by)
+        by = self._writer(request.kind, request.subresource)
+        if by.subresource and not (by.subresource == "status" and by.rules.status):
+            raise refuse.no_such_subresource(request.kind.RESOURCE, request.name, custom=by.rules.is_custom)
+        live = self._live(request)
+        new = patched(live, request, by)
         if new == live:
             return live
         if finished(new):
-            self._remove(key)
+            self._remove(_key_of(request))
             return new
-        return self._store(key, new, Happened.MODIFIED)
+        return self._store(_key_of(request), new, Happened.MODIFIED)
+
+    def _delete(
+        self, request: DeleteRequest | EvictRequest, *, version: str = "", propagation: str = ""
+    ) -> Tree | None:
+        live, rules = self._live(request), self._serving(request.kind)
+        left = doomed(live, rules, now=self._now(), uid=request.uid, resource_version=version, propagation=propagation)
+        if left is None:
+            self._remove(_key_of(request))
+            return None
+        return live if left == live else self._store(_key_of(request), left, Happened.MODIFIED)
 
     # The store
 
@@ -335,15 +289,11 @@ class MemoryApi:
         for receive in tuple(self._subscribers):
             receive(change)
 
-    def _live(self, kind: type[KubernetesObject], name: str, namespace: str | None) -> Tree:
-        tree = self._objects.get(self._key(kind, name, namespace))
+    def _live(self, request: ApiRequest[Any]) -> Tree:
+        tree = self._objects.get(_key_of(request))
         if tree is None:
-            raise refuse.not_found(kind.RESOURCE, name)
+            raise refuse.not_found(request.kind.RESOURCE, request.name)
         return tree
-
-    def _key(self, kind: type[KubernetesObject], name: str, namespace: str | None) -> Key:
-        kind.RESOURCE.path(name, namespace=namespace)
-        return (kind.RESOURCE, (namespace or "") if kind.RESOURCE.namespaced else "", name)
 
     def _serving(self, kind: type[KubernetesObject]) -> Rules:
         rules = self._rules.get(kind.RESOURCE)
@@ -378,5 +328,11 @@ class MemoryApi:
         return self._clock().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _selectors(labels: str, fields: str, kind: type[KubernetesObject]) -> tuple[Matches, Selects]:
-    return label_selector(labels), field_selector(fields, kind)
+def _key_of(request: ApiRequest[Any]) -> Key:
+    return _key(request.kind, request.name, request.namespace)
+
+
+def _key(kind: type[KubernetesObject], name: str, namespace: str | None) -> Key:
+    """Raises ValueError if the kind is namespaced and no namespace is given."""
+    kind.RESOURCE.path(name, namespace=namespace)
+    return (kind.RESOURCE, (namespace or "") if kind.RESOURCE.namespaced else "", name)

@@ -10,13 +10,13 @@ Tests say what goes wrong as values, before it happens:
 
 from collections.abc import Awaitable, Callable
 from enum import Enum, auto
+from typing import Any
 
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject
 from windlass.kube.errors import KubeError, OutcomeUnknown
-
-READS = ("get", "list")
+from windlass.kube.verbs import ApiRequest
 
 
 class Happens(Enum):
@@ -39,12 +39,12 @@ class Fault(Struct):
     error: KubeError | None = None
     writer: Callable[[], Awaitable[object]] | None = None
 
-    def fits(self, verb: str, kind: type[KubernetesObject], name: str) -> bool:
+    def fits(self, request: ApiRequest[Any]) -> bool:
         return (
             self.times > 0
-            and (self.verb == verb if self.verb else verb not in READS)
-            and (self.kind is None or self.kind.RESOURCE == kind.RESOURCE)
-            and self.name in (None, name)
+            and (self.verb == request.VERB if self.verb else request.WRITES)
+            and (self.kind is None or self.kind.RESOURCE == request.kind.RESOURCE)
+            and self.name in (None, request.name)
         )
 
 
@@ -63,14 +63,14 @@ class Faults:
         """Orders that have not happened (often enough) yet: a test that expects all of them checks that it is empty."""
         return list(self._orders)
 
-    async def before(self, verb: str, kind: type[KubernetesObject], name: str) -> bool:
+    async def before(self, request: ApiRequest[Any]) -> bool:
         """To be called before a request is carried out. Raises, or says whether its answer will be lost.
 
         One request meets every second writer that was ordered for it, once, and one failure or lost answer.
         """
         if self._suspended:
             return False
-        fitting = [order for order in self._orders if order.fits(verb, kind, name)]
+        fitting = [order for order in self._orders if order.fits(request)]
         for fault in fitting:
             if fault.writer is not None:
                 self._count(fault)
@@ -82,7 +82,7 @@ class Faults:
         if ending.error is not None:
             raise ending.error
         if ending.happens is Happens.NOT_STORED:
-            raise no_answer(verb, kind, name)
+            raise no_answer(request)
         return True
 
     def _count(self, fault: Fault) -> None:
@@ -98,6 +98,6 @@ class Faults:
             self._suspended = False
 
 
-def no_answer(verb: str, kind: type[KubernetesObject], name: str) -> OutcomeUnknown:
+def no_answer(request: ApiRequest[Any]) -> OutcomeUnknown:
     """What a client raises for a write that was sent and not answered."""
-    return OutcomeUnknown(f"{verb} {kind.RESOURCE.kind} {name}: the connection broke before the answer came")
+    return OutcomeUnknown(f"{request}: the connection broke before the answer came")

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from windlass.kube.verbs import PatchType
+from windlass.kube.verbs import PatchRequest, PatchType
 from windlass.testing.memory import refusals as refuse
 from windlass.testing.memory.checks import (
     problems,
@@ -36,15 +36,6 @@ class Identity(Struct, frozen=True):
     uid: str
     suffix: str
     """For generateName: five letters."""
-
-
-class Patch(Struct, frozen=True):
-    """A PATCH request."""
-
-    type: PatchType
-    body: Mapping[str, Any] | Sequence[Any]
-    name: str
-    namespace: str | None
 
 
 class Writer(Struct, frozen=True):
@@ -84,7 +75,7 @@ def created(body: Mapping[str, Any], by: Writer, *, namespace: str | None, ident
     return _stripped(new)
 
 
-def patched(live: Tree, patch: Patch, by: Writer) -> Tree:
+def patched(live: Tree, patch: PatchRequest, by: Writer) -> Tree:
     """The object that `patch` makes of `live`; equal to `live` if there is nothing to write."""
     new = _rewritten(live, patch, by)
     _require_version(live, new, by.rules)
@@ -143,7 +134,7 @@ def finished(tree: Tree) -> bool:
     )
 
 
-def _rewritten(live: Tree, patch: Patch, by: Writer) -> Tree:
+def _rewritten(live: Tree, patch: PatchRequest, by: Writer) -> Tree:
     if patch.type is PatchType.JSON:
         try:
             new = json_patched(live, patch.body if isinstance(patch.body, Sequence) else [])
@@ -235,7 +226,7 @@ def _require_namespace(meta: Mapping[str, Any], namespace: str | None) -> None:
         )
 
 
-def _require_identity(meta: Mapping[str, Any], patch: Patch) -> None:
+def _require_identity(meta: Mapping[str, Any], patch: PatchRequest) -> None:
     if meta.get("name") != patch.name:
         raise refuse.bad_request(
             f"the name of the object ({meta.get('name')}) does not match the name on the URL ({patch.name})"

@@ -61,15 +61,16 @@ class Server:
         return web.json_response({"status": {"allowed": True}})
 
     async def _lease(self, request: web.Request) -> web.Response:
-        where = {"namespace": request.match_info["namespace"]}
+        namespace = request.match_info["namespace"]
         name = request.match_info.get("name", "")
         try:
             if request.method == "POST":
-                stored = await self.leases.create(Lease, await request.json(), **where)
+                stored = await self.leases.create(Lease, await request.json(), namespace=namespace)
             elif request.method == "PATCH":
-                stored = await self.leases.patch(Lease, name, await request.json(), type=PatchType.MERGE, **where)
+                body, how = await request.json(), PatchType.MERGE
+                stored = await self.leases.patch(Lease, name, body, type=how, namespace=namespace)
             else:
-                stored = await self.leases.get(Lease, name, **where)
+                stored = await self.leases.get(Lease, name, namespace=namespace)
         except NotFound as error:
             body = {"kind": "Status", **msgspec.to_builtins(error.status)}
             return web.json_response(body, status=404)
