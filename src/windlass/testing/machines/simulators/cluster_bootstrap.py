@@ -22,6 +22,7 @@ from windlass.kube.control.seen import Absent, Present, Reader, Seen
 from windlass.testing.machines.simulators.infrastructure_machines import NAMESPACE
 
 CONDITION = "ControlPlaneInitialized"
+_SUFFIX = "-kubeconfig"
 
 
 class ClusterBootstrapSnapshot(Struct, frozen=True):
@@ -68,7 +69,12 @@ def decide_cluster_bootstrap(seen: ClusterBootstrapSnapshot, *, now: datetime) -
 
 def secret_name(cluster: str) -> str:
     """The name under which Cluster API core looks for the kubeconfig of a cluster."""
-    return f"{cluster}-kubeconfig"
+    return f"{cluster}{_SUFFIX}"
+
+
+def cluster_of(secret: str) -> list[str]:
+    """The cluster whose kubeconfig a Secret of this name holds; empty if it is another Secret."""
+    return [secret.removesuffix(_SUFFIX)] if secret.endswith(_SUFFIX) else []
 
 
 def _secret(cluster: Present[capi.Cluster], kubeconfig: bytes) -> Create:

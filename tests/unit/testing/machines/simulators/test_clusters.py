@@ -20,9 +20,12 @@ class TestInfrastructureCluster:
     def simulator(reader: MemoryReader) -> Controller[Any, Any]:
         return infrastructure_cluster_simulator(reader, platform=OPENSTACK, endpoint=Endpoint("10.0.0.5", 6443))
 
-    async def test_it_gets_an_endpoint_and_is_ready(self) -> None:
+    async def test_it_is_ready_once_cluster_api_can_connect(self) -> None:
         world = World(capo.OpenStackCluster, {"metadata": {"name": "demo", "namespace": CLUSTER_API}, "spec": {}})
         await world.step(self.simulator)
+        assert "status" not in world.tree()
+        await world.api.create(core.Secret, {"metadata": {"name": "demo-kubeconfig"}}, namespace=CLUSTER_API)
+        await world.step(self.simulator, after=1)
         tree = world.tree()
         assert tree["spec"] == {"controlPlaneEndpoint": {"host": "10.0.0.5", "port": 6443}}
         assert tree["status"] == {"ready": True, "initialization": {"provisioned": True}}
