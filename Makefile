@@ -6,6 +6,8 @@ RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
 PARALLEL := -n 2 --dist loadfile
 export PYTHONUNBUFFERED := 1
+# Where it is set, each process compiles every module again, and tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test explore mutate lint types bench generate check-generated cross-compile clean help
 
