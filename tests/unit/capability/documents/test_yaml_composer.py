@@ -85,8 +85,17 @@ def test_thousands_of_levels_end_the_stream_at_once() -> None:
         list(load_all("a: " + "{b: " * 100_000))
 
 
+def _is_no_number(text: str) -> bool:
+    """PyYAML leaves `0E0` unquoted, as a string; kubectl and we read a number."""
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
+
+
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5).filter(_is_no_number),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
 )
 
