@@ -30,7 +30,7 @@ def migration_plane(windlass_planes: PlanePool) -> ControlPlane:
     plane = windlass_planes.plane(
         CLUSTER_API_PLANE,
         users={SIMULATORS: ["system:masters"], cluster_api.NAME: ["system:masters"]},
-        crds=crds.documents(*crds.MACHINES),
+        crds=crds.documents(*{*crds.MACHINES, *crds.CLUSTER_API_CORE}),
     )
     if not cluster_api.runs(plane.blocking):
         cluster_api.start(plane.blocking, kubeconfig=plane.kubeconfig(cluster_api.NAME), flags=CORE_FLAGS)

@@ -65,8 +65,8 @@ class Grant(NamedTuple):
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster with CRDs, namespaces, the feature gate on, and our RBAC as it is shipped."""
     flags = ["--feature-gates=WatchList=false"]
-    with BlockingControlPlane(apiserver_flags=flags, assets=request.config.getoption("windlass_assets")) as plane:
-        plane.apply_crds(*crds.documents(*crds.MACHINES))
+    assets, known = request.config.getoption("windlass_assets"), crds.documents(*crds.MACHINES)
+    with BlockingControlPlane(apiserver_flags=flags, assets=assets, crds=known) as plane:
         for name in (MACHINE_API_NAMESPACE, CLUSTER_API_NAMESPACE):
             plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         plane.apply_files(DEPLOY / "base" / "rbac.yaml")

@@ -16,7 +16,7 @@ from typing import Self
 
 from windlass.testing.binaries import CORE_PARTS, Assets, Report, obtain, to_stderr
 from windlass.testing.plane import audit, scratch
-from windlass.testing.plane.access import BlockingAccess, found
+from windlass.testing.plane.access import BlockingAccess, Document, found
 from windlass.testing.plane.commands import APISERVER, CONTROLLER_MANAGER, ETCD, Commands, Ports
 from windlass.testing.plane.connection import ADMIN, Connection
 from windlass.testing.plane.errors import NotRunning, PlaneError, StartFailed
@@ -40,6 +40,8 @@ _SYSTEM_USERS: Mapping[str, Sequence[str]] = {
 class BlockingControlPlane(BlockingAccess):
     """A control plane of our own, from `start` to `stop` or within a `with` block.
 
+    crds             CRDs as documents, files or folders, applied before kube-controller-manager starts. Objects of CRDs
+                     that come later are garbage collected only after up to 30 s
     controller_manager
                      run kube-controller-manager. Without it nothing collects garbage, empties namespaces or fills
                      aggregated ClusterRoles (`view`, `edit`, `admin`), and an assets folder need not hold it
@@ -58,6 +60,7 @@ class BlockingControlPlane(BlockingAccess):
     def __init__(
         self,
         *,
+        crds: Sequence[Path | Document] = (),
         controller_manager: bool = True,
         admission_plugins: Sequence[str] = (),
         feature_gates: Mapping[str, bool] | None = None,
@@ -70,6 +73,7 @@ class BlockingControlPlane(BlockingAccess):
         report: Report = to_stderr,
     ) -> None:
         super().__init__(None)
+        self._crds = tuple(crds)
         self._controller_manager = controller_manager
         self._admission_plugins = tuple(admission_plugins)
         self._feature_gates = dict(feature_gates or {})
@@ -211,6 +215,7 @@ class BlockingControlPlane(BlockingAccess):
                 controller_manager=self._controller_manager,
             )
             self._wait_until_api_ready(built)
+            self.apply_crds(*self._crds)
             if self._controller_manager:
                 self._start_controller_manager(built)
             else:

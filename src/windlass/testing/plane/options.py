@@ -1,7 +1,11 @@
 """The options that make one plane different from another, as keyword arguments or as a dictionary."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from windlass.testing.plane.access import Document
 
 
 class PlaneOptions(TypedDict, total=False):
@@ -10,6 +14,7 @@ class PlaneOptions(TypedDict, total=False):
     `BlockingControlPlane` says what each means.
     """
 
+    crds: "Sequence[Path | Document]"
     controller_manager: bool
     admission_plugins: Sequence[str]
     feature_gates: Mapping[str, bool]

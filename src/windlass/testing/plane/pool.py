@@ -4,11 +4,11 @@ A plane costs seven seconds of CPU to start with the CRDs of all sides, and some
 or write cluster-scoped objects cannot share it with concurrent tests, but they can reuse that of earlier tests.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Unpack
 
-from windlass.testing.plane.access import BlockingAccess, Document, read_crds
+from windlass.testing.plane.access import BlockingAccess, read_crds
 from windlass.testing.plane.control_plane import BlockingControlPlane
 from windlass.testing.plane.facade import ControlPlane
 from windlass.testing.plane.options import PlaneOptions
@@ -32,28 +32,23 @@ class PlanePool:
         self._planes: dict[str, BlockingControlPlane] = {}
         self._crds: dict[str, set[str]] = {}
 
-    def plane(
-        self,
-        name: str,
-        *,
-        crds: Sequence[Path | Document] = (),
-        **options: Unpack[PlaneOptions],
-    ) -> ControlPlane:
+    def plane(self, name: str, **options: Unpack[PlaneOptions]) -> ControlPlane:
         """The plane of this name, running and cleared (see `clear`).
 
-        The options of the first call decide how it is made. Each call adds those of `crds` that the plane lacks; a CRD
+        The options of the first call decide how it is made. Later calls add those of `crds` that the plane lacks; a CRD
         that was added is not compared again.
         """
+        crds = read_crds(options.get("crds", ()))
         if (plane := self._planes.get(name)) is None:
             plane = BlockingControlPlane(assets=self._assets, kubernetes=self._kubernetes, keep=self._keep, **options)
             plane.start()
-            self._planes[name] = plane
+            self._planes[name], self._crds[name] = plane, {crd["metadata"]["name"] for crd in crds}
         else:
             plane.revive_apiserver()
             clear(plane)
-        applied = self._crds.setdefault(name, set())
-        missing = [crd for crd in read_crds(crds) if crd["metadata"]["name"] not in applied]
-        applied.update(crd["metadata"]["name"] for crd in plane.apply_crds(*missing))
+            applied = self._crds[name]
+            missing = [crd for crd in crds if crd["metadata"]["name"] not in applied]
+            applied.update(crd["metadata"]["name"] for crd in plane.apply_crds(*missing))
         return ControlPlane.around(plane)
 
     def stop(self, name: str) -> None:
