@@ -9,6 +9,7 @@ import itertools
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ import pytest
 from msgspec import Struct, field
 
 from tests.patience import PATIENCE
-from windlass.api.core import Event
+from windlass.api.core import Event, ServiceAccount
 from windlass.api.meta import KubernetesObject, ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.client import Client
@@ -471,6 +472,23 @@ async def core_kinds(play: Play) -> None:
 
 
 @script
+async def tokens(play: Play) -> None:
+    async def lifetime(name: str, **how: Any) -> Any:
+        before = datetime.now(UTC)
+        status = await play.api.request_token(name, namespace=play.namespace, **how)
+        assert status.token
+        assert status.expiration_timestamp is not None
+        return round((status.expiration_timestamp - before).total_seconds(), -2)
+
+    await play.create("puller", kind=ServiceAccount)
+    await play.ask("a token", lifetime("puller", audiences=["registry.example"], seconds=1200))
+    await play.ask("another", lifetime("puller"))
+    await play.ask("too short", lifetime("puller", seconds=599))
+    await play.ask("for nobody", lifetime("nobody"))
+    await play.get("puller", kind=ServiceAccount)
+
+
+@script
 async def garbage(play: Play) -> None:
     owner = await play.create("owner")
     other = await play.create("other")
@@ -520,6 +538,7 @@ def model(namespace: str) -> MemoryApi:
         rules_of_crd(Machine, machines(), checks=MACHINE_AUTHORITY),
         Rules(Event, status=False, checks=(EVENT,)),
         Rules(ConfigMap, status=False),
+        Rules(ServiceAccount, status=False),
         namespaces={namespace},
     )
 

@@ -46,7 +46,26 @@ class TokenReview(Struct, rename="camel", omit_defaults=True, kw_only=True, froz
     status: TokenReviewStatus = always(TokenReviewStatus)
 
 
+class BoundObjectReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """The Pod, Node or Secret that a token is bound to: the token ends with it. Empty `uid`: whichever has the name."""
+
+    kind: str = ""
+    api_version: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class TokenRequestSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`audiences`: the services that accept the token; none: the API server."""
+
+    audiences: list[str] = field(default_factory=list)
+    expiration_seconds: int = 0
+    bound_object_ref: BoundObjectReference | None = None
+
+
 class TokenRequestStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """The token is not in the text of this value, so that no log and no plan can show it."""
+
     token: str = ""
     expiration_timestamp: datetime | None = None
 

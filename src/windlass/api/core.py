@@ -70,6 +70,14 @@ class Namespace(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
     status: NamespaceStatus = always(NamespaceStatus)
 
 
+class ServiceAccount(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Named when a token is requested for it."""
+
+    RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="ServiceAccount", plural="serviceaccounts")
+
+    metadata: ObjectMeta = always(ObjectMeta)
+
+
 class Secret(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`data` values are base64 text, as the API server sends them; watched as metadata only, read live by name."""
 

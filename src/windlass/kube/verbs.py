@@ -14,6 +14,8 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
+from windlass.api.authentication import BoundObjectReference, TokenRequestSpec, TokenRequestStatus
+from windlass.api.core import ServiceAccount
 from windlass.api.meta import K, KubernetesObject
 from windlass.kube.object import Object
 
@@ -104,6 +106,12 @@ class EvictRequest(ApiRequest[None], frozen=True):
     grace_seconds: int | None
 
 
+class ServiceAccountTokenRequest(ApiRequest[TokenRequestStatus], frozen=True):
+    VERB = "request_token"
+
+    spec: TokenRequestSpec
+
+
 class ReadApi(Protocol):
     """The verbs that read, on any kind. Both raise `KubeError` leaves."""
 
@@ -189,3 +197,21 @@ class Api(ReadApi, Protocol):
         says. The Pod exists until they have ended. Raises NotFound if it was gone already.
         """
         await self.send(EvictRequest(kind, name, namespace, uid, grace_seconds))
+
+    async def request_token(
+        self,
+        name: str,
+        *,
+        namespace: str,
+        audiences: Sequence[str] = (),
+        seconds: int = 3600,
+        bound: BoundObjectReference | None = None,
+    ) -> TokenRequestStatus:
+        """A new token for the ServiceAccount `name`, and when it expires.
+
+        `audiences`: the services that accept it; none: the API server. `seconds` (at least 600) is the requested
+        lifetime; the server may choose another. `bound`: the Pod, Node or Secret with which the token ends. Raises
+        NotFound if there is no such ServiceAccount or bound object.
+        """
+        spec = TokenRequestSpec(audiences=[*audiences], expiration_seconds=seconds, bound_object_ref=bound)
+        return await self.send(ServiceAccountTokenRequest(ServiceAccount, name, namespace, spec))

@@ -53,17 +53,17 @@ answer.
 """
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from random import Random
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import msgspec
 from msgspec import Struct, field
 
 from windlass import __version__
 from windlass.api.authentication import TokenRequest, TokenRequestStatus
-from windlass.api.meta import K, KubernetesObject, ObjectMeta, Resource, T
+from windlass.api.meta import K, KubernetesObject, T
 from windlass.kube.client import paths
 from windlass.kube.client.fence import Fence
 from windlass.kube.client.overlay import is_gone
@@ -85,6 +85,7 @@ from windlass.kube.verbs import (
     Listed,
     PatchRequest,
     PatchType,
+    ServiceAccountTokenRequest,
 )
 
 __all__ = [
@@ -105,11 +106,6 @@ _ENCODE = msgspec.json.Encoder().encode
 
 class _Kind(Struct, frozen=True):
     kind: str = ""
-
-
-class _ServiceAccount(Struct, frozen=True):
-    RESOURCE: ClassVar[Resource] = Resource("", "v1", "ServiceAccount", "serviceaccounts")
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
 
 
 class _Served(Struct, frozen=True):
@@ -187,6 +183,8 @@ class Client(ReadingVerbs, Api):
                 return await self._delete(request)
             case EvictRequest():
                 return await self._evict(request)
+            case ServiceAccountTokenRequest():
+                return await self._request_token(request)
             case _:
                 return await super().send(request)
 
@@ -274,22 +272,10 @@ class Client(ReadingVerbs, Api):
         path = paths.item(request.kind, request.name, request.namespace, subresource="eviction")
         await self._post(path, body, kind=request.kind.RESOURCE.name)
 
-    async def request_token(
-        self, name: str, *, namespace: str, audiences: Sequence[str] = (), seconds: int = 3600
-    ) -> TokenRequestStatus:
-        """A new token for the ServiceAccount `name`, and when it expires.
-
-        `audiences`: the services that accept it; none: the API server. `seconds` (at least 600) is the requested
-        lifetime; the server may choose another. Raises NotFound if there is no such ServiceAccount.
-        """
-        body = {
-            "apiVersion": "authentication.k8s.io/v1",
-            "kind": "TokenRequest",
-            "spec": {"audiences": [*audiences], "expirationSeconds": seconds},
-        }
-        path = paths.item(_ServiceAccount, name, namespace, subresource="token")
-        answer = await self._post(path, body, kind=_ServiceAccount.RESOURCE.name)
-        return _decode(answer, TokenRequest, path).status
+    async def _request_token(self, request: ServiceAccountTokenRequest) -> TokenRequestStatus:
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": request.spec}
+        path = paths.item(request.kind, request.name, request.namespace, subresource="token")
+        return _decode(await self._post(path, body, kind=request.kind.RESOURCE.name), TokenRequest, path).status
 
     async def _post(self, path: str, body: Mapping[str, Any], *, kind: str) -> bytes:
         return await self.transport.exchange("POST", path, body=_ENCODE(body), content_type=JSON, kind=kind)

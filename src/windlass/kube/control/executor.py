@@ -31,6 +31,7 @@ from typing import Any, Protocol
 
 import structlog
 
+from windlass.api.authentication import TokenRequestStatus
 from windlass.api.core import Event
 from windlass.kube.client.fence import Fence
 from windlass.kube.client.overlay import is_gone
@@ -49,6 +50,7 @@ from windlass.kube.control.plan import (
     Outcome,
     Plan,
     RemoveFinalizers,
+    RequestToken,
     Result,
     Target,
 )
@@ -61,6 +63,8 @@ NOTE_LIMIT = 1024
 """Characters of a note that the API server admits in an Event."""
 
 _REMEMBERED_EVENTS = 4096
+_BESIDE_TARGET = (Call, Emit, RequestToken)
+"""Actions that do not change their target."""
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -137,10 +141,12 @@ class Executor:
             if isinstance(action, Call):
                 return await self._effects.make(action)
             self._require_declared(action)
+            if isinstance(action, RequestToken):
+                return Result(action, answer=await self._request_token(action))
             answer = await self._send(action, versions)
         except asyncio.CancelledError:
             # Cut off by a time-out or a shutdown: the request may be on its way.
-            if self._ledger is not None and not isinstance(action, Emit | Call):
+            if self._ledger is not None and not isinstance(action, _BESIDE_TARGET):
                 self._ledger.doubt(action.target)
             raise
         except KubeError as error:
@@ -176,6 +182,8 @@ class Executor:
                 require(
                     self._permits, aim.kind, "create", "eviction", namespace=aim.namespace, name=aim.name, what=action
                 )
+            case RequestToken():
+                require(self._permits, aim.kind, "create", "token", namespace=aim.namespace, name=aim.name, what=action)
             case _:
                 verb, part = "delete" if isinstance(action, Delete) else "patch", action.subresource
                 require(self._permits, aim.kind, verb, part, namespace=aim.namespace, name=aim.name, what=action)
@@ -236,6 +244,16 @@ class Executor:
                 aim.kind, aim.name, namespace=aim.namespace or "", uid=aim.uid, grace_seconds=action.grace_seconds
             )
 
+    async def _request_token(self, action: RequestToken) -> TokenRequestStatus:
+        aim = action.target
+        return await self._api.request_token(
+            aim.name,
+            namespace=aim.namespace or "",
+            audiences=action.audiences,
+            seconds=action.seconds,
+            bound=action.bound,
+        )
+
     async def _emit(self, action: Emit) -> Object[Any] | None:
         name = event_name(action)
         body = event_body(action, now=self._now())
@@ -254,7 +272,7 @@ class Executor:
         say("an event was refused", about=str(event), error=f"{type(error).__name__}: {error}")
 
     def _report(self, action: Action, answer: Object[Any] | None) -> None:
-        if self._ledger is None or isinstance(action, Emit):
+        if self._ledger is None or isinstance(action, _BESIDE_TARGET):
             return
         if answer is None:
             self._ledger.removed(action.target)
@@ -262,7 +280,7 @@ class Executor:
             self._ledger.wrote(answer)
 
     async def _account_for(self, action: Action, error: KubeError) -> None:
-        if self._ledger is None:
+        if self._ledger is None or isinstance(action, _BESIDE_TARGET):
             return
         if error.unknown_outcome:
             self._ledger.doubt(action.target)
@@ -343,7 +361,7 @@ async def _all(carried: Iterable[Coroutine[Any, Any, Result | None]]) -> list[Re
 def _require_identity(action: Action) -> None:
     """Raise Unconditional if the target lacks uid or resourceVersion: the name may belong to another object by now."""
     match action:
-        case Create() | Emit():
+        case Create() | Emit() | RequestToken():
             return
         case Delete(pin=False) | Evict() | Call():
             known = {"uid": action.target.uid}

@@ -23,6 +23,7 @@ state that it saw:
 | `AddFinalizer`, `RemoveFinalizers` | merge patch of the list with resourceVersion |
 | `Delete` | with the uid, and the resourceVersion when the content was the reason |
 | `Evict` | a Pod, with the uid, unless a PodDisruptionBudget forbids: then `Unevictable` is the error |
+| `RequestToken` | a token for a ServiceAccount; the answer is in `Result.answer`, its text does not show the token |
 | `Emit` | an Event; best effort, the same Event is not sent twice |
 | `Call` | an effect in another system, such as a cloud; see `windlass.kube.control.effects` |
 
@@ -36,6 +37,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from msgspec import Struct, to_builtins
 
+from windlass.api.authentication import BoundObjectReference
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.merge import FieldChange, changes, merge_patch
 from windlass.kube.control.seen import Present
@@ -219,6 +221,27 @@ class Evict(Action, frozen=True, kw_only=True):
         return not self.deleting
 
 
+class RequestToken(Action, frozen=True, kw_only=True):
+    """Request a token for the target, a ServiceAccount. It need not have been observed: the name is enough.
+
+    The answer is a `TokenRequestStatus` in `Result.answer`; its text does not show the token. When no answer comes,
+    request another token: the lost one expires by itself. `audiences`, `seconds` and `bound` are those of
+    `windlass.kube.verbs.Api.request_token`.
+    """
+
+    audiences: tuple[str, ...] = ()
+    seconds: int = 3600
+    bound: BoundObjectReference | None = None
+
+    @property
+    def verb(self) -> str:
+        return "request a token for"
+
+    def diff(self) -> tuple[FieldChange, ...]:
+        asked = {"audiences": [*self.audiences], "expirationSeconds": self.seconds, "boundObjectRef": self.bound}
+        return tuple(changes({}, to_builtins({name: value for name, value in asked.items() if value})))
+
+
 class Emit(Action, frozen=True, kw_only=True):
     """Emit an Event about the target, for people. `note` is cut to the length that the API admits.
 
@@ -355,9 +378,9 @@ class Result(Struct, frozen=True):
     """The result of one action.
 
     `error` None means it was carried out. Then `object` is the server's answer (None if the object is gone), and
-    `answer` is the other system's answer to a Call. `error.unknown_outcome` means that it may have been carried out:
-    the next observation finds out. `changed` False: the server accepted the write, but a default or a pruned field
-    undid it.
+    `answer` is the other system's answer to a Call, or the token that was requested. `error.unknown_outcome` means that
+    it may have been carried out: the next observation finds out. `changed` False: the server accepted the write, but a
+    default or a pruned field undid it.
     """
 
     action: Action

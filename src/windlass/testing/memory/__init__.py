@@ -28,17 +28,19 @@ its CRD (`windlass.testing.memory.schema`). `load` puts objects as they were rec
 | list: label and field selectors, order | `listing` |
 | Machine API transition rules | `machine_authority` |
 | Events stand in the namespace of their object; kinds without generation and status | `core_kinds` |
+| tokens of a ServiceAccount that exists; at least ten minutes | `tokens` |
 | owners gone: dependents go; foreground and orphan deletion | `garbage` (with a real kube-controller-manager) |
 
-Not modelled: server-side apply and field ownership (managedFields stay as they were loaded), admission policies and
-RBAC, watches, deletecollection, scale, conversion between versions, CEL beyond the rules given, quantities and formats,
-pagination, and that a DELETE gives a Pod its grace period.
+Not modelled: the object that a token is bound to, server-side apply and field ownership (managedFields stay as they
+were loaded), admission policies and RBAC, watches, deletecollection, scale, conversion between versions, CEL beyond the
+rules given, quantities and formats, pagination, and that a DELETE gives a Pod its grace period.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from windlass.api.authentication import TokenRequestStatus
 from windlass.api.meta import K, KubernetesObject, Resource
 from windlass.kube.errors import KubeError
 from windlass.kube.object import Object
@@ -53,6 +55,7 @@ from windlass.kube.verbs import (
     ListRequest,
     PatchRequest,
     PatchType,
+    ServiceAccountTokenRequest,
 )
 from windlass.testing.memory import refusals as refuse
 from windlass.testing.memory.changes import Happened, StoredWrite
@@ -225,6 +228,8 @@ class MemoryApi(Api):
                 # Nothing here has a grace period, and no budget forbids.
                 self._delete(request)
                 return None
+            case ServiceAccountTokenRequest():
+                return self._token(request)
         raise TypeError(f"the in-memory API server has no verb for {type(request).__name__}")
 
     def _list(self, request: ListRequest) -> Listed:
@@ -267,6 +272,17 @@ class MemoryApi(Api):
             self._remove(_key_of(request))
             return None
         return live if left == live else self._store(_key_of(request), left, Happened.MODIFIED)
+
+    def _token(self, request: ServiceAccountTokenRequest) -> TokenRequestStatus:
+        self._live(request)
+        seconds = request.spec.expiration_seconds
+        if seconds < 600:
+            raise refuse.token_too_short(seconds)
+        # The same request gets the same token, so that a scenario has the same end after a crash.
+        return TokenRequestStatus(
+            token=".".join(["token", request.namespace or "", request.name, *request.spec.audiences]),
+            expiration_timestamp=self._clock() + timedelta(seconds=seconds),
+        )
 
     # The store
 

@@ -56,6 +56,13 @@ def unevictable(budget: str) -> ApiError:
     return refusal(429, "TooManyRequests", text, StatusDetails(causes=[cause]))
 
 
+def token_too_short(seconds: int) -> ApiError:
+    """A token is requested for less than ten minutes."""
+    problem = f"spec.expirationSeconds: Invalid value: {seconds}: may not specify a duration less than 10 minutes"
+    details = StatusDetails(group="authentication.k8s.io", kind="TokenRequest", causes=[_cause(problem)])
+    return refusal(422, "Invalid", f'TokenRequest.authentication.k8s.io "" is invalid: {problem}', details)
+
+
 def conflict(resource: Resource, name: str, why: str) -> ApiError:
     text = f'Operation cannot be fulfilled on {resource.name} "{name}": {why}'
     return refusal(409, "Conflict", text, _about(resource, name, resource.plural))

@@ -14,13 +14,14 @@ import pytest
 from msgspec import Struct, field
 
 from tests.patience import PATIENCE
-from windlass.api.authentication import TokenReview
+from windlass.api.authentication import BoundObjectReference, TokenReview
+from windlass.api.core import ServiceAccount
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared, Permission, evicts_pods, reads, requests_tokens, rules
-from windlass.kube.control.plan import Evict, Plan, Target
+from windlass.kube.control.plan import Evict, Plan, RequestToken, Target
 from windlass.kube.errors import Conflict, Forbidden, NotFound, Unevictable
 from windlass.kube.verbs import PatchType
 from windlass.testing import PlaneAccess
@@ -38,10 +39,10 @@ class PodDisruptionBudget(Struct):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
 
 
-async def a_running_pod(admin: Client, namespace: str, name: str) -> str:
+async def a_running_pod(admin: Client, namespace: str, name: str, **spec: str) -> str:
     """A Pod that says it is ready, as a kubelet would; returns its uid."""
     container = {"name": "c", "image": "none"}
-    body = {"metadata": {"name": name, "labels": {"app": "shop"}}, "spec": {"containers": [container]}}
+    body = {"metadata": {"name": name, "labels": {"app": "shop"}}, "spec": {"containers": [container], **spec}}
     made = await admin.create(Pod, body, namespace=namespace)
     status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     patch = {"status": status}
@@ -166,6 +167,30 @@ async def test_a_token_is_for_its_audience_expires_as_asked_and_needs_the_right(
         assert review.status.authenticated is accepted
     with pytest.raises(NotFound):
         await admin.request_token("nobody", namespace=windlass_namespace)
+
+
+async def test_a_plan_requests_a_token_that_is_bound_to_a_pod_with_the_declared_right(
+    admin: Client, windlass_plane: PlaneAccess, windlass_namespace: str
+) -> None:
+    declared = requests_tokens("limited", namespace=windlass_namespace)
+
+    def request(name: str, bound: str) -> Plan:
+        pod = BoundObjectReference(kind="Pod", api_version="v1", name="one", uid=bound)
+        target = Target(ServiceAccount, name, windlass_namespace)
+        return Plan.of(RequestToken(target=target, audiences=("registry.example",), seconds=1200, bound=pod))
+
+    async with with_rights(windlass_plane, windlass_namespace, declared) as client:
+        uid = await a_running_pod(admin, windlass_namespace, "one", serviceAccountName="limited")
+        outcome = await Executor(client, permits=Declared([declared])).apply(request("limited", uid))
+        another = await Executor(client).apply(request("limited", "another"))
+        undeclared = await Executor(client).apply(request("default", uid))
+    assert outcome.error is None
+    claims = _claims(outcome.results[0].answer.token)
+    assert (claims["aud"], claims["exp"] - claims["iat"]) == (["registry.example"], 1200)
+    assert claims["kubernetes.io"]["pod"] == {"name": "one", "uid": uid}
+    assert outcome.results[0].answer.token not in repr(outcome)
+    assert isinstance(another.error, Conflict), "the Pod that was seen is not the one that has its name now"
+    assert isinstance(undeclared.error, Forbidden)
 
 
 def _claims(token: str) -> dict[str, Any]:
