@@ -1,4 +1,4 @@
-"""Pure functions that find, set, merge, mirror and summarise conditions.
+"""Pure functions that find and set conditions.
 
 A condition states one aspect of an object (`type`, `status` True/False/Unknown), why in one word for programs
 (`reason`) and in a sentence for people (`message`), and when the status last changed. The rules that every function
@@ -13,7 +13,7 @@ here keeps:
 A condition may be any Struct with these fields (`windlass.api.meta.Condition`, the Machine API's, which has a severity)
 or a plain tree; a list keeps the form that it has.
 
-    from windlass.kube.conditions import condition, find, put, summarise
+    from windlass.kube.conditions import condition, put
 
     before = machine.status.conditions
     synced = condition("Synchronized", False, "FailedToConvert", "spec.taints cannot be expressed")
@@ -25,10 +25,6 @@ or a plain tree; a list keeps the form that it has.
 | `find(conditions, type)` | the one of that type, or None |
 | `status_of(conditions, type)`, `is_true(conditions, type)` | what it says; a missing one is unknown |
 | `put(conditions, new, now=...)` | the list with `new` in it |
-| `merge(conditions, *news, now=...)` | the same for several |
-| `drop(conditions, *types)` | the list without them |
-| `mirror(source, as_type=..., fallback=...)` | another object's condition, as a condition of ours |
-| `summarise(conditions, of=..., as_type=...)` | one condition: whether all are well, and which are not |
 
 Source: Kubernetes API conventions, "Typical status properties"; `meta.SetStatusCondition` of apimachinery.
 """
@@ -38,7 +34,6 @@ from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import structs
 
 from windlass.api.meta import Condition
 from windlass.kube.clock import rfc3339
@@ -127,77 +122,6 @@ def put(conditions: Sequence[C], new: AnyCondition, *, now: datetime) -> list[C]
             return result
     result.append(_in_the_form_of(result[0] if result else new, new, _time(new) or rfc3339(now)))  # type: ignore[arg-type]
     return result
-
-
-def merge(conditions: Sequence[C], *news: AnyCondition, now: datetime) -> list[C]:
-    """The list with each of `news` put into it, in turn."""
-    result = list(conditions)
-    for new in news:
-        result = put(result, new, now=now)
-    return result
-
-
-def drop(conditions: Iterable[C], *types: str) -> list[C]:
-    """The list without the conditions of these types."""
-    return [each for each in conditions if _text(each, "type") not in types]
-
-
-def mirror(source: AnyCondition | None, *, as_type: str, fallback: Condition) -> Condition:
-    """Another object's condition, as a condition of type `as_type` with its `lastTransitionTime`.
-
-    `fallback` replaces a missing condition; its reason replaces a missing reason (older APIs allow that).
-    """
-    if source is None:
-        return structs.replace(fallback, type=as_type)
-    return Condition(
-        type=as_type,
-        status=_text(source, "status") or UNKNOWN,
-        reason=_text(source, "reason") or fallback.reason,
-        message=_text(source, "message"),
-        last_transition_time=_time(source),
-    )
-
-
-def summarise(
-    conditions: Sequence[AnyCondition],
-    *,
-    of: Sequence[str],
-    as_type: str,
-    negative: Sequence[str] = (),
-    well: str = "AllWell",
-    unwell: str = "NotWell",
-    unclear: str = "Unclear",
-    observed_generation: int = 0,
-) -> Condition:
-    """One condition for many: True if all of types `of` are well, False if one is unwell, else Unknown.
-
-    Types in `negative` are well when False (`Degraded`, `Deleting`). The message has a line for each unwell one, then
-    for each unknown one: `* Ready: the node does not answer`. If there is only one cause, its reason is used.
-    """
-    unwell_types, unclear_types = [], []
-    for wanted in of:
-        status = status_of(conditions, wanted)
-        if status == UNKNOWN:
-            unclear_types.append(wanted)
-        elif status != (FALSE if wanted in negative else TRUE):
-            unwell_types.append(wanted)
-    if not unwell_types and not unclear_types:
-        return condition(as_type, TRUE, well, observed_generation=observed_generation)
-    causes = unwell_types or unclear_types
-    only = find(conditions, causes[0]) if len(causes) == 1 else None
-    return condition(
-        as_type,
-        FALSE if unwell_types else UNKNOWN,
-        (_text(only, "reason") if only is not None else "") or (unwell if unwell_types else unclear),
-        "\n".join(_line(wanted, find(conditions, wanted)) for wanted in (*unwell_types, *unclear_types)),
-        observed_generation=observed_generation,
-    )
-
-
-def _line(wanted: str, found: AnyCondition | None) -> str:
-    if found is None:
-        return f"* {wanted}: not reported"
-    return f"* {wanted}: {_text(found, 'message') or _text(found, 'reason') or _text(found, 'status')}"
 
 
 def _text(one: AnyCondition, name: str) -> str:

@@ -1,7 +1,8 @@
 """The algebra of conditions: examples, and its laws as properties over Structs and trees alike."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -10,18 +11,7 @@ from hypothesis import strategies as st
 
 from windlass.api import mapi
 from windlass.api.meta import Condition, tree
-from windlass.kube.conditions import (
-    UNKNOWN,
-    condition,
-    drop,
-    find,
-    is_true,
-    merge,
-    mirror,
-    put,
-    status_of,
-    summarise,
-)
+from windlass.kube.conditions import UNKNOWN, condition, find, is_true, put, status_of
 
 EARLY = datetime(2026, 1, 1, tzinfo=UTC)
 LATE = datetime(2026, 6, 1, tzinfo=UTC)
@@ -74,38 +64,6 @@ def test_missing_conditions_are_unknown() -> None:
     assert status_of(conditions, "Missing") == UNKNOWN
 
 
-def test_a_mirrored_condition_keeps_the_time_of_its_source() -> None:
-    fallback = condition("InfrastructureReady", None, "NotReported", "the machine does not exist yet")
-    mirrored = mirror(READY, as_type="InfrastructureReady", fallback=fallback)
-    after: list[Condition] = put([], mirrored, now=LATE)
-    assert after == [Condition(type="InfrastructureReady", status="True", reason="Up", last_transition_time=EARLY_TEXT)]
-    assert mirror(None, as_type="InfrastructureReady", fallback=fallback) == fallback
-    unexplained = {"type": "Ready", "status": "True"}
-    assert mirror(unexplained, as_type="X", fallback=fallback).reason == "NotReported"
-
-
-def test_a_summary_of_what_is_well_is_true() -> None:
-    degraded = condition("Degraded", False, "AsExpected")
-    summary = summarise([READY, degraded], of=["Ready", "Degraded"], negative=["Degraded"], as_type="Available")
-    assert (summary.status, summary.reason, summary.message) == ("True", "AllWell", "")
-
-
-def test_a_summary_names_what_is_unwell_before_what_is_unclear() -> None:
-    conditions = [
-        condition("Ready", False, "NodeDown", "the node does not answer"),
-        condition("Paused", None, "Unsure"),
-    ]
-    summary = summarise(conditions, of=["Paused", "Synced", "Ready"], as_type="Available")
-    assert summary.status == "False"
-    assert summary.reason == "NodeDown"
-    assert summary.message == "* Ready: the node does not answer\n* Paused: Unsure\n* Synced: not reported"
-
-
-def test_a_summary_of_what_nobody_reported_is_unknown() -> None:
-    summary = summarise([], of=["Ready", "Synced"], as_type="Available")
-    assert (summary.status, summary.reason) == ("Unknown", "Unclear")
-
-
 TYPES = st.sampled_from(["Ready", "Synced", "Paused"])
 CONDITIONS = st.builds(
     condition, TYPES, st.sampled_from([True, False, None]), st.sampled_from(["A", "B"]), st.sampled_from(["", "m"])
@@ -115,7 +73,7 @@ CONDITIONS = st.builds(
 @given(news=st.lists(CONDITIONS, max_size=12), as_trees=st.booleans())
 def test_a_list_has_one_condition_of_a_type_and_the_last_word_counts(news: list[Condition], as_trees: bool) -> None:
     start: list[Any] = [tree(READY)] if as_trees else [READY]
-    after = merge(start, *news, now=LATE)
+    after = put_all(start, *news, now=LATE)
     types = [kind(each) for each in after]
     assert len(types) == len(set(types))
     last = {"Ready": READY, **{each.type: each for each in news}}
@@ -126,9 +84,9 @@ def test_a_list_has_one_condition_of_a_type_and_the_last_word_counts(news: list[
 
 @given(news=st.lists(CONDITIONS, max_size=12))
 def test_putting_twice_is_putting_once(news: list[Condition]) -> None:
-    once = merge([READY], *news, now=EARLY)
+    once = put_all([READY], *news, now=EARLY)
     last = list({each.type: each for each in news}.values())
-    assert merge(once, *last, now=LATE) == once
+    assert put_all(once, *last, now=LATE) == once
 
 
 @given(before=CONDITIONS, after=CONDITIONS)
@@ -140,9 +98,8 @@ def test_the_time_moves_exactly_when_the_status_does(before: Condition, after: C
     assert new.last_transition_time == (EARLY_TEXT if stays else LATE_TEXT)
 
 
-@given(news=st.lists(CONDITIONS), gone=TYPES)
-def test_what_is_dropped_is_unknown(news: list[Condition], gone: str) -> None:
-    assert status_of(drop(merge([READY], *news, now=LATE), gone), gone) == UNKNOWN
+def put_all(conditions: Iterable[Any], *news: Condition, now: datetime) -> list[Any]:
+    return reduce(lambda so_far, new: put(so_far, new, now=now), news, [*conditions])
 
 
 def kind(one: Condition | Mapping[str, Any]) -> str:

@@ -59,11 +59,11 @@ from types import TracebackType
 from typing import Any, Self
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from windlass import __version__
 from windlass.api.authentication import TokenRequest, TokenRequestStatus
-from windlass.api.meta import K, KubernetesObject, T
+from windlass.api.meta import K, T
 from windlass.kube.client import paths
 from windlass.kube.client.fence import Fence
 from windlass.kube.client.overlay import is_gone
@@ -73,7 +73,7 @@ from windlass.kube.client.transport import JSON, Observer, Transport
 from windlass.kube.client.warnings import Warned
 from windlass.kube.client.watch import Event, EventType
 from windlass.kube.config import ClusterConfig
-from windlass.kube.errors import DecodeError, NotFound, NotServed
+from windlass.kube.errors import DecodeError
 from windlass.kube.nesting import cut
 from windlass.kube.object import Object
 from windlass.kube.verbs import (
@@ -106,15 +106,6 @@ _ENCODE = msgspec.json.Encoder().encode
 
 class _Kind(Struct, frozen=True):
     kind: str = ""
-
-
-class _Served(Struct, frozen=True):
-    name: str = ""
-    kind: str = ""
-
-
-class _ServedList(Struct, frozen=True):
-    resources: list[_Served] = field(default_factory=list)
 
 
 class Client(ReadingVerbs, Api):
@@ -304,17 +295,6 @@ class Client(ReadingVerbs, Api):
             content_type=content_type if body is not None else "",
             timeout=timeout,
         )
-
-    async def serves(self, kind: type[KubernetesObject]) -> bool:
-        """Whether the server has this kind in this version: its CRD is installed, its feature is on."""
-        resource = kind.RESOURCE
-        root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
-        try:
-            answer = await self.transport.exchange("GET", root)
-        except (NotFound, NotServed):
-            return False
-        served = _decode(answer, _ServedList, root).resources
-        return any(one.name == resource.plural and one.kind == resource.kind for one in served)
 
     def _writing(self, field_manager: str, *, force: bool = False) -> str:
         manager = field_manager or self.field_manager

@@ -235,11 +235,6 @@ class Queue(Generic[Key]):
         return sum(map(len, self._lines))
 
     @property
-    def delayed(self) -> int:
-        """How many keys wait for a moment in the future."""
-        return len(self._due)
-
-    @property
     def depth(self) -> Mapping[Priority, int]:
         """How many keys are ready, by priority."""
         return {priority: len(self._lines[priority]) for priority in Priority}
