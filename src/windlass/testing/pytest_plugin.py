@@ -146,11 +146,7 @@ def planes_of(config: pytest.Config) -> "PlanePool":
     if _pool not in config.stash:
         from windlass.testing.plane.pool import PlanePool
 
-        config.stash[_pool] = PlanePool(
-            assets=config.getoption("windlass_assets"),
-            kubernetes=_kubernetes(config),
-            keep=config.getoption("windlass_keep"),
-        )
+        config.stash[_pool] = PlanePool(lambda options: _new_plane(config, options))
     return config.stash[_pool]
 
 
@@ -171,14 +167,10 @@ def _new_plane(config: pytest.Config, options: "PlaneOptions") -> "BlockingContr
 
     return BlockingControlPlane(
         assets=config.getoption("windlass_assets"),
-        kubernetes=_kubernetes(config),
+        kubernetes=config.getoption("windlass_kubernetes") or config.getini("windlass_kubernetes") or None,
         keep=config.getoption("windlass_keep"),
         **options,
     )
-
-
-def _kubernetes(config: pytest.Config) -> str | None:
-    return config.getoption("windlass_kubernetes") or config.getini("windlass_kubernetes") or None
 
 
 def _start_aloud(config: pytest.Config, options: "PlaneOptions") -> "Connection":

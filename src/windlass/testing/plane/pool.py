@@ -4,8 +4,7 @@ A plane costs seven seconds of CPU to start with the CRDs of all sides, and some
 or write cluster-scoped objects cannot share it with concurrent tests, but they can reuse that of earlier tests.
 """
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any, Unpack
 
 from windlass.testing.plane.access import BlockingAccess, read_crds
@@ -23,12 +22,10 @@ _CONFIGURATION = (
 
 
 class PlanePool:
-    """The planes of one process. `assets`, `kubernetes` and `keep` are those of `ControlPlane`."""
+    """The planes of one process, each made by `make` when it is first wanted."""
 
-    def __init__(self, *, assets: str | Path | None = None, kubernetes: str | None = None, keep: bool = False) -> None:
-        self._assets = assets
-        self._kubernetes = kubernetes
-        self._keep = keep
+    def __init__(self, make: Callable[[PlaneOptions], BlockingControlPlane]) -> None:
+        self._make = make
         self._planes: dict[str, BlockingControlPlane] = {}
         self._crds: dict[str, set[str]] = {}
 
@@ -40,7 +37,7 @@ class PlanePool:
         """
         crds = read_crds(options.get("crds", ()))
         if (plane := self._planes.get(name)) is None:
-            plane = BlockingControlPlane(assets=self._assets, kubernetes=self._kubernetes, keep=self._keep, **options)
+            plane = self._make(options)
             plane.start()
             self._planes[name], self._crds[name] = plane, {crd["metadata"]["name"] for crd in crds}
         else:
