@@ -7,7 +7,7 @@ Each part is a function, so that a command imports only the part that it uses. `
 controllers are the same on every cluster.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from windlass.capability.manifests.policy import Policy
     from windlass.capability.planning import Planner
     from windlass.capability.service import Frame, Make
+    from windlass.kube.control.controller import Controller
 
 HOME: Final = "windlass-system"
 """The default namespace of ServiceAccounts and Deployments."""
@@ -59,6 +60,20 @@ def account(name: str, home: str) -> ServiceAccount:
     return ServiceAccount(home, f"windlass-{name}")
 
 
+def permissions_of(
+    controllers: "Iterable[Controller[Any, Any]]", *, lease: str, namespace: str
+) -> tuple[Declaration, ...]:
+    """All permissions of a process with these controllers: its metrics and its Lease in `namespace` need some too."""
+    from windlass.kube.process.lease import lease_permissions
+    from windlass.kube.process.scrape import guard_permissions
+
+    return (
+        *guard_permissions(),
+        *lease_permissions(lease, namespace=namespace),
+        *(declared for controller in controllers for declared in controller.declared),
+    )
+
+
 def steady(
     name: str,
     makers: "Sequence[Make]",
@@ -79,14 +94,7 @@ def steady(
         return tuple(make(reader) for make in makers)
 
     def permissions() -> tuple[Declaration, ...]:
-        from windlass.kube.process.lease import lease_permissions
-        from windlass.kube.process.scrape import guard_permissions
-
-        return (
-            *guard_permissions(),
-            *lease_permissions(lease, namespace=home),
-            *(declared for controller in controllers(Unread()) for declared in controller.declared),
-        )
+        return permissions_of(controllers(Unread()), lease=lease, namespace=home)
 
     def planner() -> "Planner":
         from windlass.capability.planning import Scope

@@ -13,12 +13,10 @@ the cluster, and deleting our manifests must never delete them.
 from collections.abc import Iterable
 from typing import Final
 
-from windlass.capability.capability import HOME, account
+from windlass.capability.capability import HOME, account, permissions_of
 from windlass.capability.manifests import Manifest, rights
 from windlass.capability.manifests.rights import ServiceAccount, Unread
 from windlass.kube.control.permissions import Declaration
-from windlass.kube.process.lease import lease_permissions
-from windlass.kube.process.scrape import guard_permissions
 from windlass.machine_sync.activation import SERVED, activation_permissions
 from windlass.machine_sync.capability import NAME
 from windlass.machine_sync.constants import LEASE_NAME, Namespaces
@@ -54,9 +52,5 @@ def permissions(*, namespaces: Namespaces, platforms: Iterable[str]) -> tuple[De
         for name in sorted(set(platforms))
         for controller in controllers(reader, platform=PLATFORMS[name], namespaces=namespaces)
     ]
-    return (
-        *activation_permissions(),
-        *guard_permissions(),
-        *lease_permissions(LEASE_NAME, namespace=namespaces.cluster_api),
-        *(declared for controller in declaring for declared in controller.declared),
-    )
+    of_process = permissions_of(declaring, lease=LEASE_NAME, namespace=namespaces.cluster_api)
+    return (*activation_permissions(), *of_process)
