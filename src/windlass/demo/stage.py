@@ -5,6 +5,7 @@ Everything that is started here ends with this process, however that ends.
 
 import asyncio
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -32,7 +33,7 @@ _WITH_STATUS: Final[Mapping[str, type[KubernetesObject]]] = {
 }
 
 
-class Stage(Generic[S]):
+class Stage(ABC, Generic[S]):
     """Used with `async with`; what is on it is brought there by the steps of the story, and taken down at the end.
 
     `directory` gets logs, keys and kubeconfigs. If it is `temporary` it is removed at the end, unless `keep_logs`.
@@ -58,9 +59,9 @@ class Stage(Generic[S]):
         self._version = ""
         self._errand = ""
 
+    @abstractmethod
     async def look(self) -> S:
         """The scene as it is now."""
-        raise NotImplementedError
 
     # life
 
