@@ -4,7 +4,7 @@ The room of a capability in `windlass.cli` declares `ROOM`, and `windlass.cli.ca
 That module must not import anything slow: it is loaded to print help.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from windlass.cli.conventions.settings import Settings
 if TYPE_CHECKING:
     from windlass.capability.capability import Capability
     from windlass.capability.planning import Name
+    from windlass.testing.memory.schema import Rules
 
 Decorate = Callable[[Any], Any]
 """Adds options to the function of a command."""
@@ -47,6 +48,7 @@ class Room:
     manifest_options more of them, of `windlass manifests` alone
     run, plan        what the command does, for its help
     elected, workers help of `--leader-elect` and `--workers`
+    rules            those of its kinds, for a model on which plans are carried out
     names            reads NAMEs; raises UsageError
     completes        offers NAMEs
     check            raises UsageError if the common options and its own do not go together
@@ -59,6 +61,7 @@ class Room:
     manifest_options: Decorate = _none
     elected: str = "Work only while holding the Lease, so that several replicas may run."
     workers: str = "Keys of a controller at a time."
+    rules: "Callable[[], Iterable[Rules]]" = tuple
     names: "Callable[[Sequence[str]], list[Name]]" = _plain_names
     completes: Callable[[click.Context, click.Parameter, str], list[str]] = _nothing
     check: Callable[..., None] = _agrees

@@ -13,6 +13,7 @@ from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_N
 if TYPE_CHECKING:
     from windlass.capability.capability import Capability
     from windlass.capability.planning import Name
+    from windlass.testing.memory.schema import Rules
 
 platform_option = click.option(
     "--platform",
@@ -38,6 +39,13 @@ def _make(
         raise click.UsageError(f"--platform {', '.join(odd)}: machine-sync serves {' and '.join(SERVED)}")
     places = Namespaces(machine_api_namespace, cluster_api_namespace)
     return capability(home=home, namespaces=places, platforms=platforms or SERVED)
+
+
+def _rules() -> "list[Rules]":
+    from windlass.api import mapi
+    from windlass.testing.memory.checks import machine_api
+
+    return [machine_api(mapi.Machine), machine_api(mapi.MachineSet)]
 
 
 def _names(words: Sequence[str]) -> "list[Name]":
@@ -75,6 +83,7 @@ ROOM = Room(
     elected="Work only while holding the Lease of OpenShift's migration operator, so that several replicas may run, "
     "and never beside that operator.",
     workers="Machines at a time.",
+    rules=_rules,
     names=_names,
     completes=names.machines_and_sets,
     check=_check,

@@ -100,4 +100,4 @@ def _question(settings: Settings, room: Room, values: dict[str, Any], *, wanted:
 
     own = room.own(values)
     room.check(settings, **own)
-    return Question(room.make(home=HOME, **own).planner(), room.names(wanted))
+    return Question(room.make(home=HOME, **own).planner(), room.names(wanted), room.rules)

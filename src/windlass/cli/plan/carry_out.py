@@ -5,7 +5,7 @@ Notes, warnings and errors are on standard error, each plan on standard output.
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Generic, NamedTuple, TypeVar
 
@@ -35,15 +35,17 @@ from windlass.kube.process.colour import colourful
 from windlass.kube.verbs import Api
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
+from windlass.testing.memory.schema import Rules
 
 P = TypeVar("P", KeyPlan, Course)
 
 
 class Question(NamedTuple):
-    """What to plan for one capability; nothing `wanted`: everything."""
+    """What to plan for one capability; nothing `wanted`: everything. `rules`: see `Room`."""
 
     planner: Planner
     wanted: Sequence[Name] = ()
+    rules: Callable[[], Iterable[Rules]] = tuple
 
 
 class Form(NamedTuple):
@@ -177,7 +179,7 @@ def _say_none(planner: Planner, given: Given) -> None:
 
 async def _modelled(question: Question, given: Given, now: datetime) -> _Modelled | None:
     scope = question.planner.scope
-    api = model.model(given, scope, clock=lambda: now)
+    api = model.model(given, scope, rules=question.rules(), clock=lambda: now)
     surveyed = await _survey(api, question, whole=False)
     if surveyed is None:
         return None

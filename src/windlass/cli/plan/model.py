@@ -1,20 +1,18 @@
 """Builds a model of a cluster from objects in files."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import reduce
 from operator import or_
 from typing import Any
 
-from windlass.api import mapi
 from windlass.api.core import Event
-from windlass.api.meta import KubernetesObject
 from windlass.capability.documents import read_inputs
 from windlass.capability.planning import Given, Planner, Scope, take_in
 from windlass.cli.conventions import complaints
 from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.checks import EVENT, machine_api
+from windlass.testing.memory.checks import EVENT
 from windlass.testing.memory.schema import Rules
 
 
@@ -32,9 +30,12 @@ def read(sources: Sequence[str], planners: Sequence[Planner]) -> list[Given] | N
     return None if problems or any(given.errors for given in taken) else taken
 
 
-def model(given: Given, scope: Scope, *, clock: Callable[[], datetime]) -> MemoryApi:
-    """An API server in memory that holds the objects as they are, uids and versions included."""
-    api = MemoryApi(*map(_rules, scope.kinds), clock=clock)
+def model(given: Given, scope: Scope, *, rules: Iterable[Rules], clock: Callable[[], datetime]) -> MemoryApi:
+    """An API server in memory that holds the objects as they are, uids and versions included.
+
+    `rules`: those of kinds in `scope` that an open spec and status would not do for.
+    """
+    api = MemoryApi(*scope.kinds, Rules(Event, checks=(EVENT,)), *rules, clock=clock)
     api.load(*given.trees)
     return api
 
@@ -48,9 +49,3 @@ def changed(api: MemoryApi, *, since: int) -> list[dict[str, Any]]:
     }
     there = (api.peek(kind, name, namespace=namespace) for kind, namespace, name in written)
     return [found.tree() for found in there if found is not None]
-
-
-def _rules(kind: type[KubernetesObject]) -> Rules:
-    if kind in (mapi.Machine, mapi.MachineSet):
-        return machine_api(kind)
-    return Rules(kind, checks=(EVENT,)) if kind is Event else Rules(kind)
