@@ -42,7 +42,7 @@ class World:
         return self.server.requests["get"]
 
 
-async def never(*_: Any, **__: Any) -> Any:
+def never(*_: Any, **__: Any) -> Any:
     raise AssertionError("only read by, not run")
 
 
