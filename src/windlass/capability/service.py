@@ -16,7 +16,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, Protocol
 
-import structlog
 from aiohttp import web
 from msgspec import Struct, structs
 
@@ -27,6 +26,7 @@ from windlass.kube.client.warnings import once
 from windlass.kube.config import ClusterConfig
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.metrics import Metrics
+from windlass.kube.logger import Logger
 from windlass.kube.process.lease import Election, LeaseTimes, own_identity
 from windlass.kube.process.manager import Manager
 from windlass.kube.process.probes import probe_routes
@@ -92,7 +92,7 @@ class Frame(Struct, frozen=True, kw_only=True):
 
 async def run(config: ClusterConfig, settings: ProcessSettings, frame: Frame) -> None:
     """Run until SIGTERM or SIGINT."""
-    log = structlog.stdlib.get_logger(__name__)
+    log = Logger(__name__)
     metrics = Metrics(host=config.server)
     async with AsyncExitStack() as stack:
         process = await stack.enter_async_context(Process(drain_seconds=settings.drain))
@@ -128,7 +128,7 @@ def _client(
 ) -> Client:
     def log_warning(text: str) -> None:
         level = logging.DEBUG if frame.is_noise(text) else logging.WARNING
-        structlog.stdlib.get_logger(__name__).log(level, "the API server warns", warning=text)
+        Logger(__name__).log(level, "the API server warns", warning=text)
 
     return Client(
         config,
@@ -148,7 +148,7 @@ async def _probes(settings: ProcessSettings, process: Process, ready: Any) -> As
     app = web.Application()
     app.add_routes(probe_routes(ready=ready, live=process.report_live))
     async with serve(app, host=settings.probes.host, port=settings.probes.port) as url:
-        structlog.stdlib.get_logger(__name__).info("probes", url=url)
+        Logger(__name__).info("probes", url=url)
         yield
 
 
@@ -168,7 +168,7 @@ async def _metrics(
     else:
         app.add_routes(metrics_routes(process.metrics, guard=Guard(reviews)))
     async with reviews, serve(app, host=where.host, port=where.port, tls=settings.metrics_tls) as url:
-        structlog.stdlib.get_logger(__name__).info("metrics", url=f"{url}/metrics")
+        Logger(__name__).info("metrics", url=f"{url}/metrics")
         yield
 
 

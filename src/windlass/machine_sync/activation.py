@@ -21,7 +21,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
-import structlog
 from msgspec import Struct
 
 from windlass.api.config import ClusterVersion, FeatureGate, FeatureGateDetails, Infrastructure
@@ -30,6 +29,7 @@ from windlass.kube.cache import Cache
 from windlass.kube.control.controller import Watch
 from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.control.seen import NotServedKind, Present, Seen, Unreadable, seen
+from windlass.kube.logger import Logger
 from windlass.kube.process.pool import CachePool
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 
@@ -132,7 +132,7 @@ class Activation:
         self._start = start
         self._stop = stop
         self._changed = asyncio.Event()
-        self._log = structlog.stdlib.get_logger(__name__)
+        self._log = Logger(__name__)
 
     async def run(self) -> None:
         """Follow until cancelled. The caches are the pool's, which its owner closes."""

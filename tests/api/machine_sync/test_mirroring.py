@@ -9,11 +9,11 @@ import itertools
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from windlass.api import capi, mapi
 from windlass.kube.errors import ApiError
 from windlass.machine_sync.constants import MACHINE_API_FINALIZER, SYNC_FINALIZER
+from windlass.testing.logs import captured
 
 from .stage import CLUSTER, SUCCESS, Stage, condition, eventually, finalizers, held_by_us
 
@@ -296,12 +296,12 @@ async def test_what_the_api_server_refuses_is_said_and_others_go_on(stage: Stage
 async def test_what_the_api_server_warns_of_is_logged_once(stage: Stage) -> None:
     await stage.fleet()
     sizes = itertools.count()
-    with capture_logs() as lines:
+    with captured() as lines:
 
         async def warnings() -> list[str]:
             await stage.resize("w-0", f"size-{next(sizes)}")
             said = [line for line in lines if line["event"] == "the API server warns"]
-            return [line["warning"] for line in said if line["log_level"] == "warning"]
+            return [line["warning"] for line in said if line["level"] == "warning"]
 
         async with stage.syncing():
             await stage.machine("w-0")

@@ -6,7 +6,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from windlass.api.coordination import Lease, LeaseSpec
 from windlass.kube.errors import Fenced
@@ -16,6 +15,7 @@ from windlass.machine_sync.activation import Idle
 from windlass.machine_sync.candidacy import Candidacy
 from windlass.machine_sync.constants import LEASE_NAME
 from windlass.testing.clock import VirtualLoop
+from windlass.testing.logs import captured
 from windlass.testing.memory import MemoryApi
 
 PLACE = "openshift-cluster-api"
@@ -205,7 +205,7 @@ def test_who_is_ahead_is_logged_at_each_change_and_only_then(ground: Ground) -> 
         await ground.write("windlass_two")
         await asyncio.sleep(100)
 
-    with capture_logs() as said:
+    with captured() as said:
         ground.run(scenario)
     assert [line["event"] for line in said] == [
         f"Machine sync idles: {HELD.why}",

@@ -33,7 +33,6 @@ from functools import partial
 from random import Random
 from typing import Generic, NoReturn, Protocol
 
-import structlog
 from msgspec import structs
 
 from windlass.api.meta import K
@@ -44,9 +43,10 @@ from windlass.kube.cache.store import STEP, Change, IndexFunction, Steps, Store
 from windlass.kube.client.overlay import is_gone, ordinal
 from windlass.kube.clock import Clock
 from windlass.kube.errors import NotFound
+from windlass.kube.logger import Logger
 from windlass.kube.object import NamespacedName, Object
 
-log = structlog.stdlib.get_logger(__name__)
+log = Logger(__name__)
 
 INACTIVITY = 75.0
 """Seconds of silence after which a watch is restarted. Most API servers send a bookmark each minute."""

@@ -38,8 +38,6 @@ from contextlib import aclosing
 from random import Random
 from typing import Generic, NoReturn, Protocol
 
-import structlog
-
 from windlass.api.meta import K
 from windlass.kube.backoff import Backoff, Constant, Exponential
 from windlass.kube.cache.health import FollowStage, Pulse
@@ -58,6 +56,7 @@ from windlass.kube.errors import (
     Silent,
     TransportError,
 )
+from windlass.kube.logger import Logger
 from windlass.kube.object import NamespacedName, Object
 
 RECONNECT = Exponential(0.2).at_most(30.0).jittered(0.5)
@@ -71,7 +70,7 @@ _PATIENCE_WITH_STREAMING = 3
 _PATIENCE_WITH_OLD_LISTS = 3
 _SILENT_WATCHES_BEFORE_LIST = 2
 
-log = structlog.stdlib.get_logger(__name__)
+log = Logger(__name__)
 
 
 class Watchable(Protocol):

@@ -24,17 +24,17 @@ that was recreated under its name between two watches is a deletion and a creati
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from typing import Generic, TypeAlias
 
-import structlog
 from msgspec import Struct
 
 from windlass.api.meta import K
 from windlass.kube.client.overlay import Overlay, Tombstone, ordinal
+from windlass.kube.logger import Logger
 from windlass.kube.object import NamespacedName, Object
 
 STEP = 100
 """Objects of a list that are stored in one step: a few milliseconds, decoding for indexes included."""
 
-log = structlog.stdlib.get_logger(__name__)
+log = Logger(__name__)
 
 IndexFunction = Callable[[Object[K]], Iterable[str]]
 """The values under which an index finds an object. May raise DecodeError: then it is found under none."""

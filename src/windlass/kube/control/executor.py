@@ -29,8 +29,6 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-import structlog
-
 from windlass.api.authentication import TokenRequestStatus
 from windlass.api.core import Event
 from windlass.kube.client.fence import Fence
@@ -55,6 +53,7 @@ from windlass.kube.control.plan import (
     Target,
 )
 from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, Unconditional
+from windlass.kube.logger import Logger
 from windlass.kube.object import Object
 from windlass.kube.shorten import shortened
 from windlass.kube.verbs import Api, PatchType
@@ -66,7 +65,7 @@ _REMEMBERED_EVENTS = 4096
 _BESIDE_TARGET = (Call, Emit, RequestToken)
 """Actions that do not change their target."""
 
-log = structlog.stdlib.get_logger(__name__)
+log = Logger(__name__)
 
 
 class Ledger(Protocol):

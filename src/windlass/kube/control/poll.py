@@ -30,13 +30,13 @@ from functools import partial
 from random import Random
 from typing import Generic, Protocol, TypeVar
 
-import structlog
 from msgspec import Struct
 
 from windlass.kube.backoff import Backoff, Exponential
 from windlass.kube.control.queue import Priority
 from windlass.kube.control.source import Detach, Wake
 from windlass.kube.errors import Failure
+from windlass.kube.logger import Logger
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -104,7 +104,7 @@ class Poll(Generic[Key]):
         self._failed_in_a_row = 0
         self._answered_at: float | None = None
         self._error = ""
-        self._log = structlog.stdlib.get_logger(__name__)
+        self._log = Logger(__name__)
 
     def attach(self, wake: Wake[Key]) -> Detach:
         """Ask from now on, the first time at once, and wake what the answers concern."""

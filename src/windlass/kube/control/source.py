@@ -33,10 +33,9 @@ from itertools import islice
 from random import Random
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-import structlog
-
 from windlass.api.meta import K, KubernetesObject
 from windlass.kube.control.queue import Priority
+from windlass.kube.logger import Logger
 from windlass.kube.object import NamespacedName, Object
 
 AT_ONCE = 500
@@ -144,7 +143,7 @@ class FromCache(Generic[K, Key]):
         self._map = map
         self._when = when
         self._holds = holds
-        self._log = structlog.stdlib.get_logger(__name__)
+        self._log = Logger(__name__)
 
     def attach(self, wake: Wake[Key]) -> Detach:
         def on_change(change: Changed) -> None:

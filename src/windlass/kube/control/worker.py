@@ -22,9 +22,6 @@ from functools import partial
 from random import Random
 from typing import Any, Generic, TypeVar
 
-import structlog
-from structlog.contextvars import bound_contextvars
-
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.control.budget import Budget
 from windlass.kube.control.controller import Controller
@@ -36,6 +33,7 @@ from windlass.kube.control.queue import Closed, Queue
 from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.control.source import Every, FromCache, Source, Subscribable
 from windlass.kube.errors import AlreadyExists, Conflict, Failure, Fenced, KubeError
+from windlass.kube.logger import Logger, about
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -71,7 +69,7 @@ class Running(Generic[Key]):
         if metrics is not None:
             self._counts = metrics.controller(controller.name, self.queue, workers=controller.workers)
             self.queue.timings = self._counts
-        self._log = structlog.stdlib.get_logger("windlass.reconcile")
+        self._log = Logger("windlass.reconcile")
         self._budget = Budget(controller.name)
 
     async def run(self) -> None:
@@ -136,7 +134,7 @@ class Running(Generic[Key]):
         if self._counts:
             self._counts.began()
         try:
-            with bound_contextvars(
+            with about(
                 controller=controller.name,
                 object=controller.key_text(key),
                 reconcile_id=f"{self._random.getrandbits(48):012x}",

@@ -41,13 +41,12 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
-import structlog
-
 from windlass.api.coordination import Lease, LeaseSpec
 from windlass.kube.client import Client
 from windlass.kube.clock import Clock, SystemClock, rfc3339_micro
 from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.errors import AlreadyExists, Conflict, DecodeError, Fenced, Forbidden, KubeError, NotFound
+from windlass.kube.logger import Logger
 from windlass.kube.object import Object
 from windlass.kube.process.lease_times import LeaseTimes
 from windlass.kube.verbs import Api, PatchType
@@ -99,7 +98,7 @@ class Election:
         self._leading = False
         self._held_back = 0
         self._warned_at = float("-inf")
-        self._log = structlog.stdlib.get_logger(__name__).bind(lease=f"{namespace}/{name}", identity=identity)
+        self._log = Logger(__name__).bind(lease=f"{namespace}/{name}", identity=identity)
 
     @property
     def leading(self) -> bool:

@@ -3,12 +3,12 @@
     from windlass.kube.process import logs
 
     logs.configure(level="info")                      # once, where a process starts
-    log = structlog.stdlib.get_logger(__name__)
-    log.info("mirrored", machine="worker-1")          # {"event": "mirrored", "machine": "worker-1", ...}
+    log = Logger(__name__)                            # windlass.kube.logger
+    log.info("mirrored", machine="worker-1")          # {"machine": "worker-1", "event": "mirrored", ...}
 
-During a reconcile every line has `controller`, `object` and `reconcile_id`, also lines of other modules (contextvars);
-lines of libraries that use `logging` look the same. In a pod lines are JSON, on a terminal they are for people, in
-colour unless NO_COLOR (https://no-color.org) or TERM=dumb forbids it.
+During a reconcile every line has `controller`, `object` and `reconcile_id`, also lines of other modules; lines of
+libraries that use `logging` look the same. In a pod lines are JSON, on a terminal they are for people, in colour unless
+NO_COLOR (https://no-color.org) or TERM=dumb forbids it.
 
 Anything that looks like a secret is replaced before a line is written: values under suspicious names (token, password,
 authorization, ...), `data` of Secrets, bearer tokens, JSON web tokens and private keys inside texts. This is the
@@ -18,14 +18,15 @@ second line of defence: the first is not to log whole objects.
 import logging
 import re
 import sys
-from collections.abc import Mapping, MutableMapping
+import traceback
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
 import msgspec
-import structlog
-from structlog.typing import Processor
 
+from windlass.kube.logger import Facts, Logger, Output, context
 from windlass.kube.process.colour import colourful
 
 REDACTED = "<redacted>"
@@ -56,73 +57,115 @@ def configure(*, level: str = "info", format: Format = "auto", stream: TextIO | 
     if number is None:
         raise ValueError(f"no log level {level!r}: choose debug, info, warning or error")
     for_people = format == "console" or (format == "auto" and stream.isatty())
-    rendering = _for_people(colour=colourful(stream)) if for_people else _JSON
-    context: list[Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
-    ]
+    render = _for_people(_COLOURS if colourful(stream) else _COLOURLESS) if for_people else _as_json
+
+    def write(level: int, name: str, facts: Facts) -> None:
+        line = render(_finished(facts, level=logging.getLevelName(level).lower(), name=name))
+        with suppress(OSError, ValueError):  # a closed log stream is no reason to stop working
+            stream.write(line + "\n")
+            stream.flush()
+
     # Our own lines are written directly: through `logging` each would cost twice the time.
-    structlog.configure(
-        processors=[*context, _add_name, *_PLAIN, rendering],
-        logger_factory=lambda *names: _Lines(stream, *names),
-        wrapper_class=structlog.make_filtering_bound_logger(number),
-        cache_logger_on_first_use=False,
-    )
+    Logger.output = Output(number, write)
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[*context, structlog.stdlib.add_logger_name],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_PLAIN, rendering],
-        )
-    )
+    handler.setFormatter(_Foreign(render))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(number)
 
 
-def redact(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """The structlog processor that replaces anything that looks like a secret."""
-    for name, value in event.items():
-        event[name] = _clean(name, value)
-    return event
+Render = Callable[[Facts], str]
 
 
-class _Lines:
-    """Writes finished lines; structlog calls this a logger."""
-
-    def __init__(self, stream: TextIO, name: str = "") -> None:
-        self.name = name
-        self._stream = stream
-
-    def msg(self, line: str) -> None:
-        with suppress(OSError, ValueError):  # a closed log stream is no reason to stop working
-            self._stream.write(line + "\n")
-            self._stream.flush()
-
-    debug = info = warning = warn = error = critical = fatal = log = msg
-
-
-def _add_name(logger: _Lines, _: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    event["logger"] = logger.name
-    return event
+def _finished(facts: Facts, *, level: str, name: str) -> Facts:
+    """With level, time and logger; an exception as text; without secrets."""
+    error = facts.pop("exc_info", None)
+    facts["level"] = level
+    facts["time"] = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    facts["logger"] = name
+    if error is True:
+        error = sys.exception()
+    elif isinstance(error, tuple):
+        error = error[1]
+    if error is not None:
+        # A plain traceback, because pretty ones show local variables.
+        facts["exception"] = "".join(traceback.format_exception(error)).removesuffix("\n")
+    for key, value in facts.items():
+        facts[key] = _clean(key, value)
+    return facts
 
 
-# Tracebacks become text before secrets are looked for; plain ones, because the pretty ones show local variables.
-_PLAIN: tuple[Processor, ...] = (structlog.processors.format_exc_info, redact)
+class _Foreign(logging.Formatter):
+    """Makes the lines of libraries that use `logging` look like ours."""
+
+    def __init__(self, render: Render) -> None:
+        super().__init__()
+        self._render = render
+
+    def format(self, record: logging.LogRecord) -> str:
+        facts: Facts = {"event": record.getMessage()}
+        if record.exc_info:
+            facts["exc_info"] = record.exc_info
+        if record.stack_info:
+            facts["stack_info"] = record.stack_info
+        for key, value in context().items():
+            facts.setdefault(key, value)
+        return self._render(_finished(facts, level=record.levelname.lower(), name=record.name))
 
 
-def _for_people(*, colour: bool) -> Processor:
-    return structlog.dev.ConsoleRenderer(
-        colors=colour, pad_event_to=0, timestamp_key="time", exception_formatter=structlog.dev.plain_traceback
-    )
+def _as_json(facts: Facts) -> str:
+    return msgspec.json.encode(facts, enc_hook=str).decode()
 
 
-def _serialise(event: Any, **_: Any) -> str:
-    return msgspec.json.encode(event, enc_hook=str).decode()
+class _Colours(msgspec.Struct, frozen=True):
+    """Terminal sequences."""
+
+    time: str = ""
+    event: str = ""
+    logger: str = ""
+    key: str = ""
+    value: str = ""
+    reset: str = ""
+    levels: Mapping[str, str] = {}
 
 
-_JSON = structlog.processors.JSONRenderer(serializer=_serialise)
+_COLOURLESS = _Colours()
+_COLOURS = _Colours(
+    time="\x1b[2m",
+    event="\x1b[1m",
+    logger="\x1b[1m\x1b[34m",
+    key="\x1b[36m",
+    value="\x1b[35m",
+    reset="\x1b[0m",
+    levels={
+        "debug": "\x1b[32m\x1b[1m",
+        "info": "\x1b[32m\x1b[1m",
+        "warning": "\x1b[33m\x1b[1m",
+        "error": "\x1b[31m\x1b[1m",
+        "critical": "\x1b[31m\x1b[1m",
+    },
+)
+
+
+def _for_people(of: _Colours) -> Render:
+    def render(facts: Facts) -> str:
+        level, exception = facts.pop("level"), facts.pop("exception", None)
+        parts = [
+            f"{of.time}{facts.pop('time')}{of.reset}",
+            f"[{of.levels.get(level, '')}{level:9}{of.reset}]",
+            f"{of.event}{facts.pop('event')}{of.reset}",
+            f"[{of.reset}{of.logger}{facts.pop('logger')}{of.reset}]{of.reset}",
+        ]
+        parts += [f"{of.key}{key}{of.reset}={of.value}{_shown(facts[key])}{of.reset}" for key in sorted(facts)]
+        line = " ".join(parts).rstrip(" ")
+        return line if exception is None else f"{line}\n{exception}"
+
+    return render
+
+
+def _shown(value: Any) -> str:
+    """Quoted if it is not one word."""
+    return value if isinstance(value, str) and not set(value) & set(" \t=\r\n\"'") else repr(value)
 
 
 def _clean(name: str, value: Any) -> Any:

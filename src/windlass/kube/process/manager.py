@@ -43,7 +43,6 @@ from random import Random
 from types import TracebackType
 from typing import Any, Self
 
-import structlog
 from msgspec import Struct, field
 
 from windlass.kube.cache import INACTIVITY, Cache
@@ -57,6 +56,7 @@ from windlass.kube.control.permissions import Declared
 from windlass.kube.control.poll import Poll, PollEach
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.control.worker import Running
+from windlass.kube.logger import Logger
 from windlass.kube.process.lease import Election
 from windlass.kube.process.pool import CachePool, ClusterClient
 from windlass.kube.process.tasks import end
@@ -115,7 +115,7 @@ class Manager:
         self._leads, self._runs = Toggle(), Toggle()
         self._stopping = asyncio.Event()
         self._crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._log = structlog.stdlib.get_logger(__name__)
+        self._log = Logger(__name__)
         if metrics:
             metrics.caches(self._pool.figures)
             metrics.polls(self._polls)

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeAlias
 
-import structlog
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject
@@ -25,6 +24,7 @@ from windlass.kube.cache import INACTIVITY, Cache, Followable, Health
 from windlass.kube.clock import Clock
 from windlass.kube.control.controller import Index, Watch
 from windlass.kube.control.reader import CacheReader
+from windlass.kube.logger import Logger
 from windlass.kube.process.tasks import end
 from windlass.kube.verbs import Api
 
@@ -82,7 +82,7 @@ class CachePool:
         self._clock = clock
         self._on_crash = on_crash
         self._shared: dict[CacheKey, _Shared] = {}
-        self._log = structlog.stdlib.get_logger(__name__)
+        self._log = Logger(__name__)
 
     def acquire(self, watch: Watch[Any]) -> Cache[Any]:
         """The cache for `watch`, started if it does not run yet. Release it once for each time it was acquired."""

@@ -38,9 +38,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-import structlog
-
 from windlass.kube.clock import Clock, SystemClock
+from windlass.kube.logger import Logger
 from windlass.kube.process.figures import ProcessMetrics
 from windlass.kube.process.lag import LoopLag
 from windlass.kube.process.manager import Manager
@@ -80,7 +79,7 @@ class Process:
         # A thread, not a timer of the loop: the deadline must also end a loop that is stuck.
         self._guard = threading.Timer(drain_seconds + 1.0, exit, [FAILED])
         self._guard.daemon = True
-        self._log = structlog.stdlib.get_logger(__name__)
+        self._log = Logger(__name__)
 
     def add(self, manager: Manager, *, cluster: str = "") -> None:
         """Add `manager`, whose checks and metrics name `cluster`. ValueError if that name is taken."""

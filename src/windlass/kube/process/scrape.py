@@ -37,7 +37,6 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-import structlog
 from aiohttp import web
 from msgspec import Struct
 
@@ -47,6 +46,7 @@ from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.control.metrics import CONTENT_TYPE
 from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.errors import ConfigError, KubeError
+from windlass.kube.logger import Logger
 from windlass.kube.process.serving import is_loopback
 from windlass.kube.verbs import Api
 
@@ -125,7 +125,7 @@ class Guard:
         self._refused = _Memory(refuse, clock)
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._reviews: dict[bytes, asyncio.Task[Ruling]] = {}
-        self._log = structlog.stdlib.get_logger(__name__)
+        self._log = Logger(__name__)
 
     async def judge(self, authorization: str) -> Ruling:
         """Judge the value of an Authorization header."""

@@ -14,12 +14,12 @@ from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 
-import structlog
 from aiohttp import web
 from msgspec import Struct
 
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.errors import ConfigError
+from windlass.kube.logger import Logger
 from windlass.kube.process.tasks import end
 
 _LOOK_EVERY = 30.0
@@ -98,7 +98,7 @@ async def serve(
 
 
 async def _reload(tls: TlsFiles, context: ssl.SSLContext, clock: Clock) -> None:
-    log = structlog.stdlib.get_logger(__name__)
+    log = Logger(__name__)
     known = tls.version
     while True:
         await clock.sleep(_LOOK_EVERY)

@@ -190,9 +190,19 @@ def test_every_shell_gets_its_completion(shell: str, capsys: pytest.CaptureFixtu
 
 
 def test_help_loads_nothing_heavy() -> None:
-    heavy = {"aiohttp", "msgspec", "rich", "structlog", "yaml", "asyncio", "prometheus_client"}
+    heavy = {"aiohttp", "msgspec", "rich", "yaml", "asyncio", "prometheus_client"}
     script = (
         f"import sys; from windlass.cli import main; main(['--help']); sys.exit(repr({heavy!r} & set(sys.modules)))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+
+    assert done.stderr.strip() == "set()"
+
+
+def test_a_process_of_controllers_loads_nothing_for_terminals() -> None:
+    script = (
+        "import sys, windlass.machine_sync.service; sys.exit(repr({'click', 'rich', 'pygments'} & set(sys.modules)))"
     )
 
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

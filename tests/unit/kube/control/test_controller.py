@@ -8,9 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-import structlog
 from msgspec import Struct
-from structlog.testing import capture_logs
 
 from windlass.kube.control.budget import Budget
 from windlass.kube.control.controller import Controller, Watch, text_of
@@ -33,6 +31,7 @@ from windlass.kube.errors import (
 )
 from windlass.kube.object import Object
 from windlass.testing.clock import VirtualLoop
+from windlass.testing.logs import captured
 from windlass.testing.memory import MemoryApi
 from windlass.testing.scripted import Widget
 
@@ -82,7 +81,7 @@ class Bench:
         self.running = Running(
             controller, executor=executor, metrics=self.metrics, clock=self.loop.clock, random=Random(0)
         )
-        with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as logs:
+        with captured() as logs:
             task = asyncio.create_task(self.running.run())
             await asyncio.sleep(0)
             for key in keys:
@@ -214,7 +213,7 @@ def test_a_failure_of_another_system_that_observe_does_not_go_without_is_an_erro
         raise Throttled("slow down")
 
     logs = bench.run("a", seconds=1, observe=throttled)
-    assert (logs[0]["log_level"], logs[0]["error"], logs[0]["again_in"]) == ("warning", "Throttled: slow down", 30.0)
+    assert (logs[0]["level"], logs[0]["error"], logs[0]["again_in"]) == ("warning", "Throttled: slow down", 30.0)
     assert "exc_info" not in logs[0]
 
 
@@ -230,7 +229,7 @@ def test_a_failing_key_comes_back_with_growing_delays_and_leaves_the_others_alon
     assert gaps == sorted(gaps)
     assert bench.times("b") == [0]
     failed = [line for line in logs if line["object"] == "a"]
-    assert failed[0]["log_level"] == "warning"
+    assert failed[0]["level"] == "warning"
     assert failed[0]["error"] == "TransportError: connection reset"
     assert [line["failures"] for line in failed[:3]] == [1, 2, 3]
     assert bench.count("controller_runtime_reconcile_errors_total") == len(failed)
@@ -238,7 +237,7 @@ def test_a_failing_key_comes_back_with_growing_delays_and_leaves_the_others_alon
 
 def test_a_bug_is_isolated_and_shown_with_its_traceback(bench: Bench) -> None:
     logs = bench.run("a", seconds=1, observe=once(ZeroDivisionError("division by zero")))
-    assert (logs[0]["log_level"], logs[0]["error"]) == ("error", "ZeroDivisionError: division by zero")
+    assert (logs[0]["level"], logs[0]["error"]) == ("error", "ZeroDivisionError: division by zero")
     assert isinstance(logs[0]["exc_info"], ZeroDivisionError)
     assert logs[1]["outcome"] == "done"
     assert bench.count("controller_runtime_reconcile_panics_total") == 1
@@ -261,14 +260,14 @@ def test_a_write_of_another_that_was_first_comes_back_soon_and_is_not_an_error(
     bench: Bench, refusal: type[ApiError]
 ) -> None:
     logs = bench.run("a", seconds=1, observe=once(refusal(Status(code=409, message="another was first"))))
-    assert (logs[0]["log_level"], logs[0]["outcome"]) == ("info", "conflict")
+    assert (logs[0]["level"], logs[0]["outcome"]) == ("info", "conflict")
     assert bench.count("controller_runtime_reconcile_total", result="requeue") == 1
     assert bench.count("controller_runtime_reconcile_errors_total") == 0
 
 
 def test_a_fenced_write_is_quiet_and_not_forgotten(bench: Bench) -> None:
     logs = bench.run("a", seconds=1, observe=once(Fenced("not the leader")))
-    assert (logs[0]["log_level"], logs[0]["outcome"]) == ("debug", "fenced")
+    assert (logs[0]["level"], logs[0]["outcome"]) == ("debug", "fenced")
     assert len(bench.times("a")) == 2
     assert bench.count("controller_runtime_reconcile_errors_total") == 0
 
@@ -339,10 +338,10 @@ def test_writes_that_were_declared_are_carried_out_and_counted(bench: Bench) -> 
 def test_a_look_that_found_nothing_to_do_is_told_at_debug_only(bench: Bench) -> None:
     create = Plan.of(Create(target=Target(Widget, "made", "default"), body={}))
     may = (writes(Widget, "create", namespace="default"),)
-    assert [line["log_level"] for line in bench.run("a", decide=plans(create), permissions=may)] == ["info"]
-    assert [line["log_level"] for line in bench.run("a")] == ["debug"]
+    assert [line["level"] for line in bench.run("a", decide=plans(create), permissions=may)] == ["info"]
+    assert [line["level"] for line in bench.run("a")] == ["debug"]
     waits = plans(Plan((), WaitFor("the other side")))
-    assert [line["log_level"] for line in bench.run("a", decide=waits)] == ["info"]
+    assert [line["level"] for line in bench.run("a", decide=waits)] == ["info"]
 
 
 def test_writes_that_were_not_declared_are_refused(bench: Bench) -> None:

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import pytest
 from msgspec import Struct, field
-from structlog.testing import capture_logs
 
 from tests.patience import PATIENCE
 from tests.unit.kube.widgets import NAMESPACE, Widget, widget
@@ -40,6 +39,7 @@ from windlass.kube.errors import (
 )
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
+from windlass.testing.logs import captured
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.refusals import not_served, unevictable
 
@@ -412,12 +412,12 @@ class TestEvents:
         found = await stored(api)
         refused = api_error(Status("Failure", "events is forbidden", "Forbidden", 403))
         api.fail_next("create", Event, refused, times=2)
-        with capture_logs() as logs:
+        with captured() as logs:
             await apply(executor, self.event(found, "one"), self.event(found, "two"))
             await apply(executor, self.event(found, "three"))
             api.fail_next("create", Event, refused)
             await apply(executor, self.event(found, "four"))
-        assert [line["log_level"] for line in logs] == ["warning", "debug", "warning"]
+        assert [line["level"] for line in logs] == ["warning", "debug", "warning"]
         assert logs[0]["error"] == "Forbidden: events is forbidden"
         assert logs[0]["about"] == "event Warning Broken on Widget.example.com shop/w: one"
 

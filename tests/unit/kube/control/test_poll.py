@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable
 from random import Random
 
 import pytest
-from structlog.testing import capture_logs
 
 from windlass.kube.backoff import Exponential
 from windlass.kube.control.poll import Poll, PollEach, Polled
 from windlass.kube.control.queue import Priority
 from windlass.kube.errors import Failure
 from windlass.testing.clock import run
+from windlass.testing.logs import captured
 
 
 class Outside:
@@ -72,13 +72,13 @@ async def test_answers_wake_keys_and_say_when_to_ask_again() -> None:
 async def test_failures_back_off_are_logged_once_and_never_stop_the_stream() -> None:
     outside, woken = Outside(*[OSError("away")] * 3, Polled(("a",))), Woken()
     polling = poll(outside)
-    with capture_logs() as logs:
+    with captured() as logs:
         polling.attach(woken)
         await asyncio.sleep(20)
     assert outside.asked == [0, 2, 6, 14]
     assert woken == ["a"]
     assert polling.failures == 3
-    assert [line["log_level"] for line in logs] == ["warning", "debug", "debug", "info"]
+    assert [line["level"] for line in logs] == ["warning", "debug", "debug", "info"]
     assert logs[0]["error"] == "OSError: away"
 
 

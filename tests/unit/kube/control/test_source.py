@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
-from structlog.testing import capture_logs
 
 from windlass.api.core import Namespace
 from windlass.kube.control.queue import Priority
@@ -23,6 +22,7 @@ from windlass.kube.control.source import (
 )
 from windlass.kube.object import Object
 from windlass.testing.clock import VirtualLoop
+from windlass.testing.logs import captured
 from windlass.testing.scripted import Widget
 
 
@@ -193,7 +193,7 @@ def test_of_many_objects_some_are_mapped_in_each_turn_until_detached(woken: Woke
 
 def test_an_object_that_cannot_be_mapped_does_not_silence_the_others(woken: Woken) -> None:
     shelf = Shelf(widget("poisoned"), widget("sound", owner="a"))
-    with capture_logs() as logs:
+    with captured() as logs:
         FromCache(shelf, owner).attach(woken)
     assert woken.keys == [("a", Priority.LOW)]
     assert logs[0]["object"] == "Widget ('default', 'poisoned')"

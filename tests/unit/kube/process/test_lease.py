@@ -7,7 +7,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from tests.unit.kube.http_script import Script, json
 from windlass.api.coordination import Lease, LeaseSpec
@@ -17,6 +16,7 @@ from windlass.kube.errors import Busy, Fenced, Forbidden, OutcomeUnknown, Status
 from windlass.kube.process.lease import Election, LeaseTimes, held, own_identity
 from windlass.kube.verbs import PatchType
 from windlass.testing.clock import VirtualClock, VirtualLoop
+from windlass.testing.logs import captured
 from windlass.testing.memory import MemoryApi
 
 TIMES = LeaseTimes()
@@ -294,9 +294,9 @@ def test_writes_held_back_while_leading_are_a_warning_a_minute(
             await asyncio.sleep(1)
         keeping.cancel()
 
-    with capture_logs() as logs:
+    with captured() as logs:
         loop.run_until_complete(scenario())
-    warnings = [entry for entry in logs if entry["log_level"] == "warning"]
+    warnings = [entry for entry in logs if entry["level"] == "warning"]
     assert [entry["writes"] for entry in warnings] == [1, 60, 60]
     assert warnings[0]["event"] == "writes are held back although this process leads"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import structlog
 
+from windlass.kube.logger import Logger, about
 from windlass.kube.process import logs
 from windlass.kube.process.logs import REDACTED
 
@@ -18,11 +18,11 @@ JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJzeXN0ZW0ifQ.c2lnbmF0dXJl"
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
     root = logging.getLogger()
-    before, level = root.handlers[:], root.level
+    before, level, output = root.handlers[:], root.level, Logger.output
     yield io.StringIO()
+    Logger.output = output
     root.handlers[:] = before
     root.setLevel(level)
-    structlog.reset_defaults()
 
 
 def lines(stream: io.StringIO) -> list[dict[str, Any]]:
@@ -31,8 +31,8 @@ def lines(stream: io.StringIO) -> list[dict[str, Any]]:
 
 def test_a_line_carries_the_context_of_its_reconcile(stream: io.StringIO) -> None:
     logs.configure(stream=stream)
-    with structlog.contextvars.bound_contextvars(controller="c", object="ns/a", reconcile_id="1f"):
-        structlog.stdlib.get_logger("windlass.x").info("mirrored", fields=3)
+    with about(controller="c", object="ns/a", reconcile_id="1f"):
+        Logger("windlass.x").info("mirrored", fields=3)
         logging.getLogger("aiohttp").warning("slow %s", "answer")
     ours, theirs = lines(stream)
     assert ours.items() >= {"event": "mirrored", "fields": 3, "controller": "c", "object": "ns/a"}.items()
@@ -41,10 +41,26 @@ def test_a_line_carries_the_context_of_its_reconcile(stream: io.StringIO) -> Non
     assert ours["time"].endswith("Z")
 
 
+def test_the_facts_of_a_line_come_first(stream: io.StringIO) -> None:
+    logs.configure(stream=stream)
+    with about(controller="c", object="ns/a"):
+        Logger("windlass.x").bind(lease="l").info("mirrored", fields=3)
+    (line,) = lines(stream)
+    assert [*line] == ["lease", "fields", "event", "controller", "object", "level", "time", "logger"]
+
+
+@pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
+def test_a_line_names_its_level(stream: io.StringIO, level: str) -> None:
+    logs.configure(level="debug", stream=stream)
+    getattr(Logger("x"), level)("ours")
+    getattr(logging.getLogger("x"), level)("theirs")
+    assert [line["level"] for line in lines(stream)] == [level, level]
+
+
 def test_lines_below_the_level_are_left_out(stream: io.StringIO) -> None:
     logs.configure(level="warning", stream=stream)
-    structlog.stdlib.get_logger("x").info("quiet")
-    structlog.stdlib.get_logger("x").warning("loud")
+    Logger("x").info("quiet")
+    Logger("x").warning("loud")
     assert [line["event"] for line in lines(stream)] == ["loud"]
 
 
@@ -62,7 +78,7 @@ def test_tracebacks_are_part_of_their_line(stream: io.StringIO) -> None:
     try:
         fail()
     except ValueError:
-        structlog.stdlib.get_logger("x").exception("failed")
+        Logger("x").exception("failed")
     (line,) = lines(stream)
     assert "ValueError: bad token: Bearer <redacted>" in line["exception"]
     assert "test_logs.py" in line["exception"]
@@ -87,7 +103,7 @@ def test_tracebacks_are_part_of_their_line(stream: io.StringIO) -> None:
 )
 def test_secrets_never_reach_a_line(stream: io.StringIO, secret: dict[str, Any], format: Any) -> None:  # noqa: A002
     logs.configure(format=format, stream=stream)
-    structlog.stdlib.get_logger("x").info("called", **secret)
+    Logger("x").info("called", **secret)
     text = stream.getvalue()
     assert "hunter2" not in text
     assert JWT not in text
@@ -104,7 +120,7 @@ def test_what_is_no_secret_is_left_alone(stream: io.StringIO) -> None:
         "names": ["a", "b"],
         "secret": "name",
     }
-    structlog.stdlib.get_logger("x").info("e", **facts)
+    Logger("x").info("e", **facts)
     (line,) = lines(stream)
     assert line.items() >= {k: v for k, v in facts.items() if k != "names"}.items()
     assert line["names"] == ["a", "b"]
@@ -126,7 +142,7 @@ def on_a_terminal(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> pytes
 def shown(stream: io.StringIO) -> str:
     """What people get to see of a line of ours, and of one of a library."""
     logs.configure(format="console", stream=stream)
-    structlog.stdlib.get_logger("x").error("failed", why="reason")
+    Logger("x").error("failed", why="reason")
     logging.getLogger("aiohttp").error("Unclosed client session")
     return stream.getvalue()
 
@@ -146,6 +162,26 @@ def test_lines_for_people_that_go_into_a_pipe_have_no_colour() -> None:
     assert "Unclosed client session" in text
 
 
+@pytest.mark.usefixtures("on_a_terminal")
+def test_a_line_for_people_has_time_level_event_logger_and_facts_in_order(stream: io.StringIO) -> None:
+    facts = {"b": 1, "a": "two words", "c": "word", "d": None, "e": ["x"]}
+    for terminal in (stream, coloured := Terminal()):
+        logs.configure(format="console", stream=terminal)
+        Logger("x").warning("told", **facts)
+    _, _, plain = stream.getvalue().partition("Z")
+    assert plain == " [warning  ] told [x] a='two words' b=1 c=word d=None e=['x']\n"
+    _, _, bright = coloured.getvalue().partition("Z")
+    assert bright.startswith("\x1b[0m [\x1b[33m\x1b[1mwarning  \x1b[0m] \x1b[1mtold\x1b[0m [\x1b[0m")
+    assert "\x1b[1m\x1b[34mx\x1b[0m]\x1b[0m \x1b[36ma\x1b[0m=\x1b[35m'two words'\x1b[0m " in bright
+
+
+@pytest.mark.usefixtures("on_a_terminal")
+def test_a_traceback_for_people_follows_its_line(stream: io.StringIO) -> None:
+    logs.configure(format="console", stream=stream)
+    Logger("x").error("failed", exc_info=ValueError("odd"))
+    assert stream.getvalue().splitlines()[1:] == ["ValueError: odd"]
+
+
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
 def test_colour_can_be_switched_off(on_a_terminal: pytest.MonkeyPatch, name: str, value: str) -> None:
     on_a_terminal.setenv(name, value)
@@ -160,7 +196,7 @@ def test_an_empty_no_color_says_nothing(on_a_terminal: pytest.MonkeyPatch) -> No
 def test_lines_are_for_people_on_a_terminal(stream: io.StringIO) -> None:
     terminal = Terminal()
     logs.configure(stream=terminal)
-    structlog.stdlib.get_logger("x").info("mirrored", machine="m-1")
+    Logger("x").info("mirrored", machine="m-1")
     assert "mirrored" in terminal.getvalue()
     with pytest.raises(json.JSONDecodeError):
         json.loads(terminal.getvalue())
