@@ -25,8 +25,9 @@ unreachable, the managers of the others continue.
 `report_ready` and `report_live` are for `windlass.kube.process.probes`. The checks of a named cluster are called
 `<cluster>/<check>`; its metrics have the label `cluster="<cluster>"`.
 
-When the caches of a manager have filled for the first time, the garbage collector stops tracking all live objects
-(`gc.freeze`): its pauses grow with their number, and most of them belong to caches.
+When a process is entered, and again when the caches of a manager have filled for the first time, the garbage collector
+stops tracking all live objects (`gc.freeze`): its pauses grow with their number, and most of them belong to modules and
+caches.
 """
 
 import asyncio
@@ -94,7 +95,7 @@ class Process:
     async def __aenter__(self) -> Self:
         if self._tune_gc:
             gc.set_threshold(50_000, 20, 100)
-            gc.collect()  # now, while there are few objects, and not when everything is frozen
+            gc.freeze()  # modules stay: looking for garbage among them would take 30 ms, and find some 100 KB
         # Before `run`, which may be called much later: PID 1 of a container ignores signals that it does not handle.
         self._entrant = asyncio.current_task()
         self._handled = [number for number in (signal.SIGTERM, signal.SIGINT) if self._handle(number)]
