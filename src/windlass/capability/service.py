@@ -14,9 +14,8 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from aiohttp import web
 from msgspec import Struct, structs
 
 from windlass.kube.cache import INACTIVITY
@@ -29,11 +28,11 @@ from windlass.kube.control.metrics import Metrics
 from windlass.kube.logger import Logger
 from windlass.kube.process.lease import Election, LeaseTimes, own_identity
 from windlass.kube.process.manager import Manager
-from windlass.kube.process.probes import probe_routes
 from windlass.kube.process.process import Process
-from windlass.kube.process.scrape import Guard, metrics_routes, open_metrics
-from windlass.kube.process.serving import TlsFiles, serve
 from windlass.kube.process.tasks import end
+
+if TYPE_CHECKING:
+    from windlass.kube.process.serving import TlsFiles
 
 
 class Address(Struct, frozen=True):
@@ -60,7 +59,7 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
     probes: Address | None = None
     metrics: Address | None = None
     metrics_open: bool = False
-    metrics_tls: TlsFiles | None = None
+    metrics_tls: "TlsFiles | None" = None
 
 
 class Work(Protocol):
@@ -114,11 +113,12 @@ async def run(config: ClusterConfig, settings: ProcessSettings, frame: Frame) ->
         def ready() -> dict[str, str]:
             return {**work.report(), **process.report_ready()}
 
-        # Before anything that may take time, so that a slow start does not look like a dead process.
-        await stack.enter_async_context(_probes(settings, process, ready))
-        await stack.enter_async_context(_metrics(settings, process, metrics, config))
         working = asyncio.create_task(work.run(), name="work")
         stack.push_async_callback(end, working)
+        # The first requests go out, and the server of probes is imported while the API server answers them.
+        await asyncio.sleep(0)
+        await stack.enter_async_context(_probes(settings, process, ready))
+        await stack.enter_async_context(_metrics(settings, process, metrics, config))
         log.info("running", server=config.server, identity=election.identity if election else "")
         await _first_to_end(process, working)
 
@@ -145,6 +145,12 @@ async def _probes(settings: ProcessSettings, process: Process, ready: Any) -> As
     if settings.probes is None:
         yield
         return
+    # The server is half of aiohttp: it is not imported before it is needed.
+    from aiohttp import web
+
+    from windlass.kube.process.probes import probe_routes
+    from windlass.kube.process.serving import serve
+
     app = web.Application()
     app.add_routes(probe_routes(ready=ready, live=process.report_live))
     async with serve(app, host=settings.probes.host, port=settings.probes.port) as url:
@@ -160,6 +166,11 @@ async def _metrics(
     if where is None:
         yield
         return
+    from aiohttp import web
+
+    from windlass.kube.process.scrape import Guard, metrics_routes, open_metrics
+    from windlass.kube.process.serving import serve
+
     app = web.Application()
     # Scrapes must not delay other requests: the guard's client has no fence, no shared connection and a short time-out.
     reviews = Client(config, observer=metrics.request, connections=4, timeout=5.0, retry=RetryPolicy(attempts=1))

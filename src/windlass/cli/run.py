@@ -120,11 +120,15 @@ def _settings(values: dict[str, Any], *, request_timeout: float) -> "service.Pro
 
     from windlass.capability import service
     from windlass.kube.process.lease import LeaseTimes
-    from windlass.kube.process.serving import TlsFiles
 
     cert, key = values["metrics_tls_cert"], values["metrics_tls_key"]
     if (cert is None) != (key is None):
         raise click.UsageError("--metrics-tls-cert and --metrics-tls-key belong together: give both or neither")
+    tls = None
+    if cert and key:
+        from windlass.kube.process.serving import TlsFiles
+
+        tls = TlsFiles(Path(cert), Path(key))
     times = None
     if values["leader_elect"]:
         asked = ("lease_duration", "renew_deadline", "retry_period")
@@ -141,5 +145,5 @@ def _settings(values: dict[str, Any], *, request_timeout: float) -> "service.Pro
         probes=values["health_probe_bind_address"],
         metrics=values["metrics_bind_address"],
         metrics_open=values["metrics_open"],
-        metrics_tls=TlsFiles(Path(cert), Path(key)) if cert and key else None,
+        metrics_tls=tls,
     )

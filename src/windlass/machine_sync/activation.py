@@ -31,7 +31,6 @@ from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.control.seen import NotServedKind, Present, Seen, Unreadable, seen
 from windlass.kube.logger import Logger
 from windlass.kube.process.pool import CachePool
-from windlass.machine_sync.platforms import PLATFORMS, Platform
 
 FEATURE_GATE = "MachineAPIMigration"
 
@@ -40,12 +39,12 @@ SERVED = ("AWS", "OpenStack")
 
 
 class Run(Struct, frozen=True):
-    """Machine sync runs for `platform`."""
+    """Machine sync runs for the platform of this name."""
 
-    platform: Platform
+    platform: str
 
     def __str__(self) -> str:
-        return f"Machine sync runs: platform {self.platform.name}"
+        return f"Machine sync runs: platform {self.platform}"
 
 
 IdleReason = Literal["FeatureGate", "Platform", "LeaseHeld"]
@@ -84,7 +83,7 @@ def verdict(
         )
     if status.type not in SERVED:
         return Idle(f"not implemented for platform {status.type}, nothing to do", "Platform")
-    return Run(PLATFORMS[status.type])
+    return Run(status.type)
 
 
 def _entry(gate: FeatureGate, version: Seen[ClusterVersion]) -> FeatureGateDetails | str:
@@ -123,7 +122,7 @@ class Activation:
         self,
         pool: CachePool,
         *,
-        start: Callable[[Platform], Awaitable[None]],
+        start: Callable[[str], Awaitable[None]],
         stop: Callable[[], Awaitable[None]],
     ) -> None:
         self.latest: Run | Idle | None = None

@@ -3,9 +3,16 @@
     activation ── starts and stops the controllers of Machines and MachineSets by feature gate and platform
         └── candidacy: stands for the Lease while there is work
 
+The controllers are imported when they are started first: the process asks the API server before it imports the types
+and conversions of all platforms, which a process that idles never needs.
+
 OpenShift's own migration operator does the same job. Both compete for one Lease (`candidacy`): two of them would undo
 each other's work.
 """
+
+import asyncio
+import importlib
+from typing import Any
 
 from windlass.capability.service import Frame, ProcessSettings
 from windlass.kube.client import Client
@@ -14,9 +21,7 @@ from windlass.kube.process.manager import Manager
 from windlass.machine_sync.activation import Activation, Idle
 from windlass.machine_sync.candidacy import Candidacy
 from windlass.machine_sync.constants import MACHINE_API_FINALIZER, Namespaces
-from windlass.machine_sync.controllers import makers
 from windlass.machine_sync.metrics import AuthorityFigures, IdleFigures
-from windlass.machine_sync.platforms import Platform
 
 
 def frame(namespaces: Namespaces) -> Frame:
@@ -46,8 +51,14 @@ def frame(namespaces: Namespaces) -> Frame:
 def _activation(
     manager: Manager, candidacy: Candidacy | None, settings: ProcessSettings, namespaces: Namespaces
 ) -> Activation:
-    async def start(platform: Platform) -> None:
-        for make in makers(platform=platform, namespaces=namespaces, workers=settings.workers, resync=settings.resync):
+    async def start(platform: str) -> None:
+        # In a thread, for probes have to be answered meanwhile.
+        await asyncio.to_thread(importlib.import_module, "windlass.machine_sync.controllers")
+        from windlass.machine_sync.controllers import makers
+        from windlass.machine_sync.platforms import PLATFORMS
+
+        how: dict[str, Any] = {"workers": settings.workers, "resync": settings.resync}
+        for make in makers(platform=PLATFORMS[platform], namespaces=namespaces, **how):
             name = await manager.start(make)
             running.append(name)
         if candidacy:
