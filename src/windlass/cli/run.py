@@ -94,23 +94,24 @@ def _run(settings: Settings, room: Room, values: dict[str, Any]) -> int:
     import gc
     import signal
 
-    # Until the process tunes it. Modules stay, and looking for garbage among them would take a tenth of the start.
-    gc.disable()
     # Until the process handles SIGTERM itself: PID 1 of a container ignores a signal that has no handler.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Modules stay: looking for garbage among them while they are imported would take a tenth of the start.
+    gc.disable()
+    try:
+        import asyncio
 
-    import asyncio
+        from windlass.capability import service
+        from windlass.capability.capability import HOME
+        from windlass.cli.conventions import connection
+        from windlass.kube.process import logs
 
-    from windlass.capability import service
-    from windlass.capability.capability import HOME
-    from windlass.cli.conventions import connection
-    from windlass.kube.process import logs
-
-    frame_settings = _settings(values, request_timeout=connection.request_timeout(settings))
-    capability = room.make(home=settings.namespace or HOME, **room.own(values))
+        frame_settings = _settings(values, request_timeout=connection.request_timeout(settings))
+        frame = room.make(home=settings.namespace or HOME, **room.own(values)).frame()
+    finally:
+        gc.enable()
     logs.configure(level=settings.log_level or "info")
-    gc.enable()
-    asyncio.run(service.run(connection.cluster(settings), frame_settings, capability.frame()))
+    asyncio.run(service.run(connection.cluster(settings), frame_settings, frame))
     return Exit.OK
 
 
