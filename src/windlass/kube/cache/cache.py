@@ -29,7 +29,6 @@ It belongs to one event loop; all methods but `run`, the waits and `ask` return 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
-from functools import partial
 from random import Random
 from typing import Generic, NoReturn, Protocol
 
@@ -258,13 +257,14 @@ class Cache(Generic[K]):
     def _announce(self, changes: Iterable[Change[K]]) -> None:
         for change in changes:
             for listener, _ in list(self._listeners.values()):
-                self._tell(partial(listener, change), repr(change))
+                try:
+                    listener(change)
+                except Exception:
+                    self._failed(repr(change))
 
-    def _tell(self, listener: Callable[[], None], what: str) -> None:
-        try:
-            listener()
-        except Exception:
-            log.exception("a listener failed", kind=str(self.kind.RESOURCE), told=what)
+    def _failed(self, told: str) -> None:
+        """Log the exception of a listener that is being handled."""
+        log.exception("a listener failed", kind=str(self.kind.RESOURCE), told=told)
 
     async def _listed(self, steps: Steps[K]) -> None:
         # Kept until announced: a cache that is cancelled meanwhile and run again would no longer find a difference.
@@ -277,7 +277,10 @@ class Cache(Generic[K]):
             await asyncio.sleep(0)
         if returned and not first:
             for _, call in list(self._listeners.values()):
-                self._tell(call, "served again")
+                try:
+                    call()
+                except Exception:
+                    self._failed("served again")
         self.synced.set()
         self.settled.set()
 

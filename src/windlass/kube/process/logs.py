@@ -22,6 +22,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal, TextIO
 
 import msgspec
@@ -44,6 +45,9 @@ _TEXTS = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+
+
+_IN_TEXTS = ("bearer", "basic", "eyj", "private key")
 
 
 def configure(*, level: str = "info", format: Format = "auto", stream: TextIO | None = None) -> None:  # noqa: A002
@@ -170,14 +174,14 @@ def _shown(value: Any) -> str:
 
 def _clean(name: str, value: Any) -> Any:
     match value:
-        case bool() | int() | float() | None:
-            return value
         case str():
-            if _NAMES.search(name):
+            if _is_suspicious(name):
                 return REDACTED if value else value
             return _clean_text(value)
+        case bool() | int() | float() | None:
+            return value
         case bytes():
-            return REDACTED if _NAMES.search(name) else _clean_text(value.decode(errors="replace"))
+            return REDACTED if _is_suspicious(name) else _clean_text(value.decode(errors="replace"))
         case Mapping():
             return _clean_tree(name, value)
         case list() | tuple() | set() | frozenset():
@@ -195,5 +199,14 @@ def _clean_tree(name: str, value: Mapping[Any, Any]) -> Any:
     }
 
 
+@lru_cache(maxsize=1024)
+def _is_suspicious(name: str) -> bool:
+    return _NAMES.search(name) is not None
+
+
 def _clean_text(text: str) -> str:
+    # Looking for these words takes a tenth of the time of the expression, which none of its matches is without.
+    folded = text.casefold()
+    if not any(word in folded for word in _IN_TEXTS):
+        return text
     return _TEXTS.sub(lambda found: (found["scheme"] or "") + REDACTED, text)

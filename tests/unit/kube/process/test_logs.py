@@ -94,6 +94,8 @@ def test_tracebacks_are_part_of_their_line(stream: io.StringIO) -> None:
         {"cluster": {"user": {"client-key-data": "hunter2-hunter2"}}},
         {"object": {"kind": "Secret", "metadata": {"name": "x"}, "data": {"any": "hunter2-hunter2"}}},
         {"text": "sent Authorization: Bearer hunter2-hunter2"},
+        {"text": "sent AUTHORIZATION: BEARER hunter2-hunter2"},
+        {"text": "sent Authorization: ba\u017fic hunter2-hunter2"},
         {"text": f"token was {JWT}"},
         {"text": "-----BEGIN RSA PRIVATE KEY-----\nhunter2-hunter2\n-----END RSA PRIVATE KEY-----"},
         {"items": [{"user_data": "hunter2-hunter2"}]},
