@@ -21,17 +21,16 @@ class ListenOn(click.ParamType[Any]):
 
     name = "address"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "service.Address | None":
-        from windlass.capability.service import Address
-
-        if value is None or isinstance(value, Address):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int] | None:
+        # Not an Address yet: importing that takes longer than to show the help or to refuse an option.
+        if value is None or isinstance(value, tuple):
             return value
         if value == "0":
             return None
         host, _, port = str(value).rpartition(":")
         if not port.isdigit() or int(port) > 65535 or ":" not in value:
             self.fail(f"{value!r} is not an address: write HOST:PORT, :PORT (all addresses) or 0 (none)", param, ctx)
-        return Address(host.strip("[]") or "0.0.0.0", int(port))
+        return host.strip("[]") or "0.0.0.0", int(port)
 
 
 def _of(name: str, room: Room) -> click.Command:
@@ -125,6 +124,7 @@ def _settings(values: dict[str, Any], *, request_timeout: float) -> "service.Pro
     cert, key = values["metrics_tls_cert"], values["metrics_tls_key"]
     if (cert is None) != (key is None):
         raise click.UsageError("--metrics-tls-cert and --metrics-tls-key belong together: give both or neither")
+    probes, metrics = values["health_probe_bind_address"], values["metrics_bind_address"]
     tls = None
     if cert and key:
         from windlass.kube.process.serving import TlsFiles
@@ -143,8 +143,8 @@ def _settings(values: dict[str, Any], *, request_timeout: float) -> "service.Pro
         resync=values["resync"],
         request_timeout=request_timeout,
         drain=values["drain"],
-        probes=values["health_probe_bind_address"],
-        metrics=values["metrics_bind_address"],
+        probes=probes and service.Address(*probes),
+        metrics=metrics and service.Address(*metrics),
         metrics_open=values["metrics_open"],
         metrics_tls=tls,
     )

@@ -24,9 +24,14 @@ _MISCELLANEOUS_PERSISTENT: Final = "299"
 def texts(headers: Iterable[str]) -> Iterator[str]:
     """The warnings in the values of `Warning` headers; malformed ones are skipped."""
     for header in headers:
-        for code, text in _HEADER.findall(header):
-            if code == _MISCELLANEOUS_PERSISTENT:
-                yield _ESCAPED.sub(r"\1", text)
+        yield from _texts(header)
+
+
+@lru_cache(maxsize=64)
+def _texts(header: str) -> tuple[str, ...]:
+    """The same header comes with every answer that it concerns, so its texts are kept."""
+    found = _HEADER.findall(header)
+    return tuple(_ESCAPED.sub(r"\1", text) for code, text in found if code == _MISCELLANEOUS_PERSISTENT)
 
 
 def once(tell: Warned, *, remembered: int = 1024) -> Warned:

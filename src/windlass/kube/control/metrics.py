@@ -116,6 +116,8 @@ class Metrics:
         self._request_seconds = self._histogram(
             "rest_client_request_duration_seconds", "Time to the answer.", ["verb", "host"], _REQUEST_BUCKETS
         )
+        self._answers: dict[tuple[str, str], Counter] = {}
+        self._durations: dict[str, Histogram] = {}
         self._master = self._gauge("leader_election_master_status", "1 while this process leads.", ["name"])
 
     def controller(self, name: str, queue: Queue[Any], *, workers: int) -> "ControllerMetrics":
@@ -125,8 +127,15 @@ class Metrics:
     def request(self, method: str, kind: str, code: str, seconds: float) -> None:
         """One request to the API server: `Client(config, observer=metrics.request)`. `code` may be `<error>`."""
         del kind  # a label per kind would multiply the series, and existing dashboards do not know it
-        self._requests.labels(code, method, self._host).inc()
-        self._request_seconds.labels(method, self._host).observe(seconds)
+        # `labels` costs as much as counting does, so what it returns is kept; there are few methods and codes.
+        answers = self._answers.get((code, method))
+        if answers is None:
+            answers = self._answers[code, method] = self._requests.labels(code, method, self._host)
+        durations = self._durations.get(method)
+        if durations is None:
+            durations = self._durations[method] = self._request_seconds.labels(method, self._host)
+        answers.inc()
+        durations.observe(seconds)
 
     def leading(self, name: str, *, leads: bool) -> None:
         self._master.labels(name).set(1 if leads else 0)
