@@ -11,7 +11,7 @@ import pytest
 from windlass.kube.cache import Cache
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Declared, permission
-from windlass.kube.control.plan import Target
+from windlass.kube.control.plan import Plan, Target
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.kube.errors import DecodeError, NotServed, Status, TransportError, Undeclared
@@ -216,7 +216,7 @@ async def test_an_index_that_no_watch_declares_is_an_error_that_says_whose_and_w
     watch: Watch[str] = Watch(Widget, lambda widget: [widget.name], indexes={"size": lambda _: ()})
     other: Watch[str] = Watch(Widget, lambda widget: [widget.name], namespace="other")
     reader = CacheReader(world.api)
-    reader.only(Controller(name="polish", watches=(watch, other), observe=never, decide=never))
+    reader.only(Controller(name="polish", watches=(watch, other), observe=never, decide=lambda _, now: Plan.nothing()))
     reader.add(world.cache, watch)
     reader.add(world.cache, other)
     with pytest.raises(Undeclared, match=r"controller polish looks widgets\.example\.com up by 'colour'.*add it to"):
