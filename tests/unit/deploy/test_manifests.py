@@ -100,7 +100,7 @@ def test_the_ports_are_those_that_are_listened_on() -> None:
     for path in ("base/deployment.yaml", "components/metrics/deployment.yaml"):
         (container,) = pod(path)["containers"]
         with machine_sync.make_context("machine-sync", arguments(path)[2:]) as context:
-            listening = {context.params["health_probe_bind_address"].port, context.params["metrics_bind_address"].port}
+            listening = {context.params[f"{of}_bind_address"][1] for of in ("health_probe", "metrics")}
         assert {port["containerPort"] for port in container["ports"]} <= listening
 
 
