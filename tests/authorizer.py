@@ -4,9 +4,8 @@ made them."""
 import asyncio
 from typing import Any
 
-from tests.patience import PATIENCE
+from tests.waiting import wait_until
 from windlass.testing.plane.rest import Rest
-from windlass.testing.plane.waiting import wait_for
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
@@ -21,12 +20,11 @@ def until_allowed(rest: Rest, user: str, verb: str, resource: str, *, allowed: b
     plural, _, group = of.partition(".")
     attributes = {"verb": verb, "group": group, "resource": plural, "subresource": subresource, **where}
 
-    def look() -> bool | None:
+    def look() -> bool:
         review = {"spec": {"user": user, "resourceAttributes": attributes}}
-        return rest.request("POST", _REVIEWS, review)["status"]["allowed"] == allowed or None
+        return bool(rest.request("POST", _REVIEWS, review)["status"]["allowed"] == allowed)
 
-    found = wait_for(look, seconds=PATIENCE)
-    assert found, f"after {PATIENCE:g} s {user} {'may not' if allowed else 'may'} {attributes}"
+    wait_until(f"{user} {'may' if allowed else 'may not'} {attributes}", look)
 
 
 async def allowed(rest: Rest, user: str, verb: str, resource: str, **where: Any) -> None:

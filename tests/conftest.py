@@ -1,8 +1,10 @@
 """What holds for all tests."""
 
+import gc
 import importlib
 import pkgutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             planes_of(item.config).stop(CLUSTER_API_PLANE)
         case "unit":
             planes_of(item.config).close()
+
+
+@pytest.fixture
+def untouched_gc() -> Iterator[None]:
+    """The service tunes the garbage collector of its process, which is that of the tests."""
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+    gc.unfreeze()

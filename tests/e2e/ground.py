@@ -12,21 +12,17 @@ Everything is in namespaces of its own and named after them, so that Nodes, whic
 
 import asyncio
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pytest
-
-from tests.patience import PATIENCE
+from tests.waiting import eventually
 from windlass.api import capi, core, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import KubernetesObject
 from windlass.kube.conditions import is_true
-from windlass.kube.errors import Busy, TransportError
 from windlass.machine_sync.constants import (
     CLUSTER_API,
     MACHINE_API,
@@ -37,7 +33,7 @@ from windlass.testing.machines.simulators.instances import Instance, instances
 from windlass.testing.plane.processes import Processes
 
 from ..api.machine_sync.examples import EXAMPLES, Tree
-from ..api.machine_sync.stage import CLUSTER, Stage, describe_cluster, eventually
+from ..api.machine_sync.stage import CLUSTER, Stage, describe_cluster
 from .claims import set_shortcoming, shortcoming, status_of
 from .replicas import ALONE, replica
 
@@ -351,26 +347,13 @@ class Actors:
 
 async def _come_true(look: Callable[[], Awaitable[T]], problem: Callable[[T], str], *, what: str) -> T:
     """What `look` finds once there is no problem with it any more."""
-    looked = time.monotonic()
-    deadline = looked + PATIENCE
-    while missing := problem(found := await _answered(look, until=deadline)):
-        if (now := time.monotonic()) > deadline:
-            pytest.fail(f"after {PATIENCE:g} s {what}: {missing[:2000]}; there is: {str(found)[:20000]}")
-        # To look at hundreds of machines takes the processor from whoever is waited for.
-        await asyncio.sleep(max(0.1, now - looked))
-        looked = time.monotonic()
+
+    async def judged() -> tuple[str, T]:
+        found = await look()
+        return problem(found), found
+
+    _, found = await eventually(judged, lambda judged: not judged[0], what=what)
     return found
-
-
-async def _answered(look: Callable[[], Awaitable[T]], *, until: float) -> T:
-    """What `look` finds. A starved API server may not answer a list of hundreds of objects in time; then look again."""
-    while True:
-        try:
-            return await look()
-        except (Busy, TransportError):
-            if time.monotonic() > until:
-                raise
-            await asyncio.sleep(1.0)
 
 
 def _there(found: Mapping[str, Tree | None]) -> dict[str, Tree]:

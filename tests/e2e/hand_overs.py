@@ -2,12 +2,12 @@
 
 import pytest
 
+from tests.waiting import eventually
 from windlass.api import capi, core, mapi
 from windlass.kube.conditions import is_true
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
 from ..api.machine_sync.examples import Tree
-from ..api.machine_sync.stage import eventually
 from .claims import since
 from .ground import OTHER, Ground
 from .history import History

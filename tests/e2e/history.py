@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from tests.patience import PATIENCE
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.client.watch import Event, EventType
@@ -19,7 +20,7 @@ from windlass.kube.errors import KubeError
 from windlass.machine_sync.constants import MACHINE_API
 
 from ..api.machine_sync.examples import Tree
-from ..api.machine_sync.stage import Stage, eventually
+from ..api.machine_sync.stage import Stage
 from .claims import is_annotated, is_paused
 
 SIDES: Mapping[Any, str] = {

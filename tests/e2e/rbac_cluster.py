@@ -2,11 +2,11 @@
 
 import contextlib
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from tests.patience import PATIENCE
+from tests.waiting import wait_until
 from windlass.api import capi, capo, config, core, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.machine_sync.constants import (
@@ -22,10 +22,8 @@ from windlass.testing.plane.errors import Refused, Unreachable
 from windlass.testing.plane.ports import free_ports
 from windlass.testing.plane.processes import Processes
 from windlass.testing.plane.rest import MERGE_PATCH, Rest
-from windlass.testing.plane.waiting import wait_for
 
 Tree = dict[str, Any]
-T = TypeVar("T")
 Kind = type[KubernetesObject]
 
 OURS, NAME = "windlass-system", "windlass-machine-sync"
@@ -174,39 +172,32 @@ class Cluster:
 
     # what is seen
 
-    def until(self, what: str, look: Callable[[], T | None]) -> T:
-        seen = wait_for(look, seconds=PATIENCE)
-        assert seen is not None, f"not within {PATIENCE:.0f} s: {what}"
-        return seen
-
     def until_synchronized(self, name: str, *, kind: Kind = mapi.Machine) -> None:
         """Its condition says so, and of what its authority is today."""
-        self.until(f"{name} is synchronized", lambda: self._synchronized(kind, name) or None)
+        wait_until(f"{name} is synchronized", lambda: self._synchronized(kind, name))
 
     def until_reported(self, kind: Kind, name: str, text: str) -> None:
         """The condition says why it is not synchronized."""
-        self.until(f"{name} says: {text}", lambda: text in self._condition(kind, name).get("message", "") or None)
+        wait_until(f"{name} says: {text}", lambda: text in self._condition(kind, name).get("message", ""))
 
     def until_authority(self, kind: Kind, name: str, authority: str) -> None:
-        self.until(
+        wait_until(
             f"{name}: {authority}",
-            lambda: (self.look(kind, name) or {}).get("status", {}).get("authoritativeAPI") == authority or None,
+            lambda: (self.look(kind, name) or {}).get("status", {}).get("authoritativeAPI") == authority,
         )
 
     def until_paused(self, kind: Kind, name: str) -> None:
         """It is asked to pause."""
-        self.until(
-            f"{name} is to pause", lambda: PAUSED_ANNOTATION in self.metadata(kind, name).get("annotations", {}) or None
-        )
+        wait_until(f"{name} is to pause", lambda: PAUSED_ANNOTATION in self.metadata(kind, name).get("annotations", {}))
 
     def until_gone(self, *kinds: Kind, name: str) -> None:
-        self.until(f"{name} is gone", lambda: all(self.look(kind, name) is None for kind in kinds) or None)
+        wait_until(f"{name} is gone", lambda: all(self.look(kind, name) is None for kind in kinds))
 
     def until_event(self, namespace: str, about: str, reason: str, text: str = "") -> None:
-        self.until(f"event {reason} about {about}", lambda: self._reported(namespace, about, reason, text) or None)
+        wait_until(f"event {reason} about {about}", lambda: self._reported(namespace, about, reason, text))
 
     def until_deleting(self, name: str) -> None:
-        self.until(f"{name} is being deleted", lambda: self.metadata(capi.Machine, name).get("deletionTimestamp"))
+        wait_until(f"{name} is being deleted", lambda: self.metadata(capi.Machine, name).get("deletionTimestamp"))
 
     def metadata(self, kind: Kind, name: str) -> Tree:
         there = self.look(kind, name)
@@ -269,7 +260,7 @@ class MachineSync:
             f"--metrics-bind-address=127.0.0.1:{metrics}",
         ]
         processes.start("machine-sync", argv, log=log)
-        cluster.until("machine-sync is ready", self._ready)
+        wait_until("machine-sync is ready", self._ready)
 
     def _ready(self) -> bool | None:
         assert self._processes.exit_code("machine-sync") is None, self.log.read_text(encoding="utf-8")

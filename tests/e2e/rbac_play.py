@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from tests.waiting import wait_until
 from windlass.api import capa, capi, capo, mapi
 from windlass.machine_sync.constants import (
     CLUSTER_API,
@@ -145,7 +146,7 @@ def play_from_cluster_api(cluster: Cluster) -> None:
     cluster.make_machine("a", infra=openstack_machine())
     cluster.until_synchronized("a")
     cluster.merge(capi.Machine, "a", {"metadata": {"labels": {"colour": "blue"}}})
-    cluster.until("the label arrives", lambda: cluster.metadata(mapi.Machine, "a")["labels"].get("colour"))
+    wait_until("the label arrives", lambda: cluster.metadata(mapi.Machine, "a")["labels"].get("colour"))
     cluster.delete(capi.Machine, "a")
     cluster.let_machine_go("a")
     cluster.until_gone(capi.Machine, mapi.Machine, name="a")
@@ -188,9 +189,9 @@ def play_from_machine_api(cluster: Cluster, scenery: Scenery) -> None:
     # What runs is reported, and it is described anew when it is another machine that is wanted.
     running = {"phase": "Running", "providerStatus": {"instanceId": "i-1", "instanceState": "running"}}
     cluster.merge(mapi.Machine, "m", {"status": running}, subresource="status")
-    cluster.until("m runs", lambda: (cluster.look(capi.Machine, "m") or {})["status"].get("phase") == "Running" or None)
+    wait_until("m runs", lambda: (cluster.look(capi.Machine, "m") or {})["status"].get("phase") == "Running")
     cluster.merge(mapi.Machine, "m", {"spec": {"providerSpec": {"value": scenery.larger()}}})
-    cluster.until("m is described anew", lambda: size(cluster, scenery, "m") == "larger" or None)
+    wait_until("m is described anew", lambda: size(cluster, scenery, "m") == "larger")
     cluster.until_synchronized("m")
     move(cluster, mapi.Machine, "m", (capi.Machine, scenery.infra_machine), scenery)
     # A MachineSet gets another template, and somebody meddles with that.
@@ -201,7 +202,7 @@ def play_from_machine_api(cluster: Cluster, scenery: Scenery) -> None:
     (before,) = templates(cluster, scenery)
     template = {"spec": {"providerSpec": {"value": scenery.larger()}}}
     cluster.merge(mapi.MachineSet, "pool", {"spec": {"template": template}})
-    cluster.until("the old template is gone", lambda: cluster.look(scenery.infra_template, before) is None or None)
+    wait_until("the old template is gone", lambda: cluster.look(scenery.infra_template, before) is None)
     (after,) = templates(cluster, scenery)
     cluster.merge(scenery.infra_template, after, {"metadata": {"annotations": {PAUSED_ANNOTATION: None}}})
     cluster.until_paused(scenery.infra_template, after)

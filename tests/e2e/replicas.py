@@ -12,10 +12,11 @@ from pathlib import Path
 
 from aiohttp import ClientError, ClientSession
 
+from tests.waiting import eventually
 from windlass.testing.plane.ports import free_ports
 from windlass.testing.plane.processes import Processes
 
-from ..api.machine_sync.stage import Stage, eventually
+from ..api.machine_sync.stage import Stage
 
 ALONE = ("--no-leader-elect",)
 

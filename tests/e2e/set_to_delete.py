@@ -9,12 +9,13 @@ from typing import Any
 from msgspec import Struct
 
 from tests.patience import FLEET
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.machine_sync.constants import CLUSTER_API
 from windlass.testing.machines.simulators.instances import Instance
 
 from ..api.machine_sync.examples import Tree
-from ..api.machine_sync.stage import condition, eventually, identity
+from ..api.machine_sync.stage import condition, identity
 from .ground import Ground, assert_one_instance
 
 OTHERS = 2

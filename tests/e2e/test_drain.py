@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
+from tests.waiting import eventually
 from windlass.api import capi, core, mapi
 from windlass.kube.errors import NotFound
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, PAUSED_ANNOTATION
 from windlass.machine_sync.conversion.metadata import CLUSTER_NAME_LABEL, CONTROL_PLANE_LABEL
 
 from ..api.machine_sync.examples import Tree
-from ..api.machine_sync.stage import CLUSTER, eventually
+from ..api.machine_sync.stage import CLUSTER
 from .ground import REAL, SIMULATORS, Actors, Ground, assert_one_instance
 
 pytestmark = pytest.mark.plane

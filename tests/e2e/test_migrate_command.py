@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.patience import PATIENCE
+from tests.waiting import eventually
 from windlass.api import mapi
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING
 
-from ..api.machine_sync.stage import eventually
 from .ground import Actors, Ground, assert_one_instance
 
 pytestmark = pytest.mark.plane

@@ -9,11 +9,12 @@ from itertools import pairwise
 
 import pytest
 
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING
 
 from ..api.machine_sync.examples import Tree
-from ..api.machine_sync.stage import condition, eventually
+from ..api.machine_sync.stage import condition
 from .claims import is_paused
 from .ground import INFRA_SPECS, OTHER, Actors, Ground, assert_one_instance
 from .hand_overs import ON_BOTH_PLATFORMS, assert_one_authority_at_a_time, there_and_back

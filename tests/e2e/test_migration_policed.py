@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.errors import ApiError
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
 from ..api.machine_sync.examples import Tree
-from ..api.machine_sync.stage import eventually
 from .ground import Ground, assert_one_instance
 from .history import recorded
 

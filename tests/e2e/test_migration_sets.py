@@ -5,10 +5,10 @@ A set takes nothing with it when its authority moves: machines that it has keep 
 
 import pytest
 
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
-from ..api.machine_sync.stage import eventually
 from .claims import is_paused, status_of
 from .ground import Actors, Ground, assert_one_instance
 from .hand_overs import ON_BOTH_PLATFORMS, machines_of, made_handed_over_and_back

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from tests.patience import FLEET
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
-from ..api.machine_sync.stage import eventually
 from .ground import OTHER, Actors, Ground, assert_one_instance
 from .set_to_delete import Case, collector_at_work, given_back, set_to_delete, words
 

@@ -16,12 +16,13 @@ from typing import Any
 import pytest
 
 from tests.patience import PATIENCE, QUIET
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
 from ..api.machine_sync.examples import Tree
-from ..api.machine_sync.stage import CLUSTER, eventually
+from ..api.machine_sync.stage import CLUSTER
 from .ground import Actors, Ground, assert_one_instance
 from .history import History, recorded
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.authorizer import until_allowed
+from tests.waiting import wait_until
 from windlass.api import config, mapi
 from windlass.api.coordination import Lease
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
@@ -105,7 +106,7 @@ def play_scraping(cluster: Cluster, process: MachineSync) -> None:
         }
     )
     may = Rest(process.metrics_url, token=_token(cluster, "scraper"))
-    cluster.until("the scraper may", lambda: _status(may) == 200 or None)
+    wait_until("the scraper may", lambda: _status(may) == 200)
     scraped = may.text("GET", "/metrics")
     assert 'windlass_machines{authority="ClusterAPI"' in scraped
     assert 'windlass_machinesets{authority="ClusterAPI"' in scraped

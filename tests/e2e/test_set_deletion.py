@@ -24,10 +24,10 @@ import pytest
 
 from tests.explore import usually
 from tests.patience import FLEET
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
-from ..api.machine_sync.stage import eventually
 from .ground import Actors, Ground, assert_one_instance
 from .set_to_delete import Machines, collector_at_work, given_back, owners, set_to_delete, set_with_machines, words
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.authorizer import allowed
-from tests.patience import PATIENCE
+from tests.waiting import eventually
 from windlass.api.coordination import Lease
 from windlass.capability import service
 from windlass.capability.manifests import rights
@@ -21,15 +21,15 @@ pytestmark = pytest.mark.plane
 
 
 async def greeted(admin: Client, namespace: str) -> str:
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            found = await admin.get(Greeting, "first", namespace=namespace)
-            if text := found.decode().status.text:
-                return text
-            await asyncio.sleep(0.05)
+    found = await eventually(
+        lambda: admin.get(Greeting, "first", namespace=namespace), lambda found: found.decode().status.text
+    )
+    return found.decode().status.text
 
 
-async def test_what_it_prints_is_all_that_it_takes_to_run(windlass_plane: PlaneAccess, windlass_namespace: str) -> None:
+async def test_what_it_prints_is_all_that_it_takes_to_run(
+    windlass_plane: PlaneAccess, windlass_namespace: str, untouched_gc: None
+) -> None:
     toy = capability(home=windlass_namespace)
     account = toy.service_account
     granted: list[dict[str, Any]] = rights.documents(toy.permissions(), service_account=account, theirs=[account[0]])

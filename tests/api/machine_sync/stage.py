@@ -9,16 +9,16 @@ Nothing here sleeps for luck: every wait is for a condition, with a deadline, an
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import pytest
 from msgspec import structs
 
 from tests.authorizer import allowed
 from tests.patience import PATIENCE
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.config import ClusterVersion, FeatureGate, Infrastructure
 from windlass.api.core import Event
@@ -28,7 +28,7 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.client.watch import EventType
 from windlass.kube.config import Impersonation
-from windlass.kube.errors import Busy, Conflict, KubeError, NotFound, TransportError
+from windlass.kube.errors import Conflict, KubeError, NotFound
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync import rbac
 from windlass.machine_sync.constants import (
@@ -46,8 +46,6 @@ from windlass.testing.plane.rest import MERGE_PATCH
 
 from .examples import Example, Tree
 
-T = TypeVar("T")
-
 SUCCESS = "Successfully synchronized CAPI Machine to MAPI"
 RELEASE = "4.22.0"
 CLUSTER_ID = "11111111-2222-4333-8444-555555555555"
@@ -57,28 +55,6 @@ CLUSTER = "c"
 SET = "ms"
 SINCE = "2026-01-01T00:00:00Z"
 SOURCE_API = capi.Machine.RESOURCE.api_version
-
-
-async def eventually(
-    look: Callable[[], Awaitable[T]], holds: Callable[[T], Any], *, within: float = PATIENCE, what: str = ""
-) -> T:
-    """What `look` finds once `holds` is true of it. Fails with what there is instead."""
-    looked = time.monotonic()
-    deadline = looked + within
-    there: object
-    while True:
-        try:
-            if holds(found := await look()):
-                return found
-            there = found
-        except (Busy, TransportError) as error:
-            # A starved API server does not answer a list of hundreds of objects in time.
-            there = error
-        if (now := time.monotonic()) > deadline:
-            pytest.fail(f"after {within:g} s {what or 'what was waited for'} has not come true; there is: {there}")
-        # To look at hundreds of objects takes the processor from whoever is waited for.
-        await asyncio.sleep(max(0.05, now - looked))
-        looked = time.monotonic()
 
 
 class History:

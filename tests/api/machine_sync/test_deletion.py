@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.kube.errors import NotFound
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, MACHINE_API_FINALIZER, SYNC_FINALIZER
 from windlass.testing.machines.simulators.instances import InstanceRecord
 
-from .stage import SET, Stage, eventually, finalizers, held_by_us
+from .stage import SET, Stage, finalizers, held_by_us
 
 pytestmark = pytest.mark.plane
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.kube.errors import Conflict
@@ -19,7 +20,7 @@ from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MACHINE_SET_LA
 
 from ...unit.machine_sync.trees import PROVIDER_SPEC
 from .examples import Tree
-from .stage import CLUSTER, Stage, condition, eventually, finalizers, held_by_us
+from .stage import CLUSTER, Stage, condition, finalizers, held_by_us
 
 pytestmark = pytest.mark.plane
 

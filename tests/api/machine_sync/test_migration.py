@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, PAUSED_ANNOTATION
 
 from .examples import Tree
-from .stage import Stage, condition, eventually
+from .stage import Stage, condition
 
 pytestmark = pytest.mark.plane
 

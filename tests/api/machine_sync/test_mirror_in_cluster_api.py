@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.kube.errors import Invalid
 from windlass.machine_sync.constants import (
@@ -24,7 +25,7 @@ from windlass.machine_sync.platforms import AWS
 
 from ...unit.machine_sync.conversion.vectors import TO_CLUSTER_API, convert, row_id, rows
 from .examples import Tree
-from .stage import CLUSTER, SET, Stage, condition, eventually, finalizers, held_by_us
+from .stage import CLUSTER, SET, Stage, condition, finalizers, held_by_us
 
 pytestmark = pytest.mark.plane
 

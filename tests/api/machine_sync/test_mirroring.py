@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.kube.errors import ApiError
 from windlass.machine_sync.constants import MACHINE_API_FINALIZER, SYNC_FINALIZER
 from windlass.testing.logs import captured
 
-from .stage import CLUSTER, SUCCESS, Stage, condition, eventually, finalizers, held_by_us
+from .stage import CLUSTER, SUCCESS, Stage, condition, finalizers, held_by_us
 
 pytestmark = pytest.mark.plane
 

@@ -15,6 +15,7 @@ import pytest
 from tests.explore import on_one_platform_each
 from tests.recorded import machine_migrations, machines
 from tests.recorded.runs import authority_alone, recorded
+from tests.waiting import eventually
 from windlass.kube.control.plan import Delete, Plan
 from windlass.kube.control.rounds import Decide, Ending
 from windlass.machine_sync.machine.controller import machine_controller
@@ -25,7 +26,6 @@ from windlass.testing import ControlPlane
 
 from .examples import Tree
 from .recorded_run import Run, assert_as_recorded
-from .stage import eventually
 
 pytestmark = pytest.mark.plane
 

@@ -9,6 +9,7 @@ from itertools import count
 import pytest
 from aiohttp import ClientSession
 
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.coordination import Lease
 from windlass.capability.service import Address
@@ -21,7 +22,7 @@ from windlass.testing.plane.audit import Permission
 from windlass.testing.plane.ports import free_ports
 
 from .process import process
-from .stage import Stage, eventually
+from .stage import Stage
 
 pytestmark = pytest.mark.plane
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.kube import config
 from windlass.kube.backoff import Constant
@@ -25,7 +26,7 @@ from windlass.machine_sync.constants import MACHINE_SET_LABEL
 from windlass.machine_sync.controllers import Make, makers
 
 from .examples import Tree
-from .stage import CLUSTER, SET, Stage, condition, eventually
+from .stage import CLUSTER, SET, Stage, condition
 
 pytestmark = pytest.mark.plane
 

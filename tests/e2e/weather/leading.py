@@ -1,9 +1,10 @@
 """Who leads, and terms of a Lease that are over soon."""
 
+from tests.waiting import eventually
 from windlass.api.coordination import Lease
 from windlass.machine_sync.constants import LEASE_NAME
 
-from ...api.machine_sync.stage import Stage, eventually
+from ...api.machine_sync.stage import Stage
 
 HASTY = (
     *("--leader-elect-lease-duration", "8s"),

@@ -19,10 +19,10 @@ from typing import Any
 import yaml
 from msgspec import Struct
 
+from tests.waiting import eventually
 from windlass.kube.control.merge import changes
 
 from ...api.machine_sync.examples import Tree
-from ...api.machine_sync.stage import eventually
 from ..ground import Ground
 from ..history import recorded
 from ..replicas import ALONE, replica

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.waiting import eventually, patiently
 from windlass.api import capi, mapi
 from windlass.api.core import Event
-from windlass.kube.errors import KubeError, NotFound
+from windlass.kube.errors import NotFound
 from windlass.testing import ControlPlane
 from windlass.testing.blackhole import BlackHole
 
-from ...api.machine_sync.stage import SET, Stage, condition, eventually, held_by_us
+from ...api.machine_sync.stage import SET, Stage, condition, held_by_us
 from .front import Front
 
 pytestmark = pytest.mark.plane
@@ -44,18 +44,6 @@ def _said(mirror: dict[str, Any]) -> str:
     size = mirror["spec"]["providerSpec"]["value"]["flavor"]
     status = mirror.get("status") or {}
     return f"{condition(mirror).get('status')} {size} {status.get('authoritativeAPI')}"
-
-
-async def patiently(do: Callable[[], Awaitable[object]]) -> None:
-    """Repeat until the API server is there to answer."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            try:
-                await do()
-            except KubeError:
-                await asyncio.sleep(0.1)
-            else:
-                return
 
 
 async def test_an_api_server_killed_in_the_middle_loses_nothing_and_invents_nothing(

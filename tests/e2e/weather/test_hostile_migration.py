@@ -5,7 +5,6 @@ object all the time. What he does not do is what no controller could bear: forge
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from random import Random
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.explore import seeds, usually
-from tests.patience import PATIENCE
+from tests.waiting import eventually, patiently
 from windlass.api import capi, core, mapi
 from windlass.kube.errors import ApiError, KubeError
 from windlass.kube.verbs import PatchType
@@ -29,7 +28,6 @@ from windlass.testing import ControlPlane
 from windlass.testing.machines.simulators.instances import Instance
 
 from ...api.machine_sync.examples import Tree
-from ...api.machine_sync.stage import eventually
 from ..ground import Ground
 from ..history import recorded
 from ..replicas import replica
@@ -95,18 +93,6 @@ class Spoiler:
             ({"status": {"conditions": [], "addresses": []}}, "status"),
             ({"status": {"phase": "Failed"}} if kind is capi.Machine else {"status": {"ready": False}}, "status"),
         ]
-
-
-async def patiently(do: Callable[[], Awaitable[object]]) -> None:
-    """Repeat until the API server is there to answer."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            try:
-                await do()
-            except KubeError:
-                await asyncio.sleep(0.1)
-            else:
-                return
 
 
 async def moved(ground: Ground, names: list[str], to: str, *, least: int) -> None:

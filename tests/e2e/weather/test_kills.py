@@ -13,13 +13,14 @@ import yaml
 from aiohttp import ClientError, ClientSession
 
 from tests.patience import Stalls
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, LEASE_NAME
 from windlass.testing.blackhole import BlackHole
 from windlass.testing.plane.ports import free_ports
 
 from ...api.machine_sync.process import process
-from ...api.machine_sync.stage import Stage, eventually, held_by_us
+from ...api.machine_sync.stage import Stage, held_by_us
 from .leading import HASTY, leader
 
 pytestmark = pytest.mark.plane

@@ -8,13 +8,13 @@ from functools import partial
 
 import pytest
 
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.conditions import find
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
 from ...api.machine_sync.examples import Tree
-from ...api.machine_sync.stage import eventually
 from ..ground import OTHER, PROVIDER_SPECS, Actors, Ground, assert_one_instance
 from .stories import Story, Told, killed_at_every_write, nothing
 

@@ -9,13 +9,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.errors import ApiError
 from windlass.testing import ControlPlane
 from windlass.testing.machines import crds
 
-from ...api.machine_sync.stage import CLUSTER, Stage, eventually
+from ...api.machine_sync.stage import CLUSTER, Stage
 
 pytestmark = pytest.mark.plane
 

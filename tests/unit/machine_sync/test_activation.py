@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import until
 from windlass.api.config import ClusterVersion, FeatureGate, Infrastructure
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.permissions import rules
@@ -179,12 +180,6 @@ def following() -> Iterator[Following]:
     loop = VirtualLoop()
     yield Following(loop)
     loop.close()
-
-
-async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(300):
-        while not true():  # noqa: ASYNC110 - virtual time: no event tells of it
-            await asyncio.sleep(0.1)
 
 
 class TestActivation:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import until
 from windlass.api.coordination import Lease, LeaseSpec
 from windlass.kube.errors import Fenced
 from windlass.kube.process.tasks import end
@@ -87,12 +88,6 @@ def ground() -> Iterator[Ground]:
     loop = VirtualLoop()
     yield Ground(loop)
     loop.close()
-
-
-async def until(true: Callable[[], Any], *, within: float = 300.0) -> None:
-    async with asyncio.timeout(within):
-        while not true():  # noqa: ASYNC110 - virtual time: no event tells of it
-            await asyncio.sleep(0.1)
 
 
 def refused(candidacy: Candidacy) -> bool:

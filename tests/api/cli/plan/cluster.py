@@ -4,7 +4,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from windlass.testing import BlockingAccess
 from windlass.testing.machines import crds
 from windlass.testing.plane.access import found
 from windlass.testing.plane.rest import MERGE_PATCH
-from windlass.testing.plane.waiting import wait_for
 
 Tree = dict[str, Any]
 
@@ -101,11 +100,6 @@ class PlanCluster:
         finally:
             process.kill()
             process.wait()
-
-    def until(self, what: str, look: Callable[[], Any]) -> Any:
-        seen = wait_for(lambda: look() or None, seconds=PATIENCE)
-        assert seen is not None, f"not within {PATIENCE:.0f} s: {what}"
-        return seen
 
     def verbs_of_the_viewer(self) -> set[str]:
         """Everything that it asked for, allowed or not."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.cli.plan.cluster import PlanCluster, synchronized
+from tests.waiting import wait_until
 from windlass.api import capi, config, mapi
 from windlass.testing import ControlPlane
 
@@ -91,7 +92,7 @@ def test_what_is_planned_is_what_machine_sync_does_and_then_nothing_is_left_to_d
     (create,) = [action for action in planned["items"][0]["actions"] if action["verb"] == "create"]
 
     with cluster.machine_sync():
-        cluster.until("worker-0 is synchronized", lambda: synchronized(cluster, "worker-0"))
+        wait_until("worker-0 is synchronized", lambda: synchronized(cluster, "worker-0"))
 
     mirror = cluster.machine(mapi.Machine, "worker-0")
     assert mirror is not None

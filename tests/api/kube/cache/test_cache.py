@@ -1,7 +1,7 @@
 """A cache of a real API server: what the scripted one is believed to do, done by the real one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,6 +10,7 @@ import pytest
 from msgspec import Struct, field
 
 from tests.patience import PATIENCE
+from tests.waiting import until
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.cache import Cache
@@ -82,12 +83,6 @@ async def running(cache: Cache[Any], *, synced: bool = True) -> AsyncIterator[No
     finally:
         task.cancel()
         await asyncio.wait([task])
-
-
-async def until(condition: Callable[[], bool], *, within: float = PATIENCE) -> None:
-    async with asyncio.timeout(within):
-        while not condition():  # noqa: ASYNC110 - no event tells of it
-            await asyncio.sleep(0.02)
 
 
 def named(name: str, **more: Any) -> dict[str, Any]:

@@ -3,17 +3,16 @@
 The tests say how many disruptions a budget allows: the controller that counts Pods does not run on a plane.
 """
 
-import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, ClassVar
 
 import pytest
 from msgspec import Struct, field
 
-from tests.patience import PATIENCE
+from tests.waiting import eventually
 from windlass.api.authentication import BoundObjectReference, TokenReview
 from windlass.api.core import ServiceAccount
 from windlass.api.meta import ObjectMeta, Resource
@@ -62,12 +61,6 @@ async def count_healthy(admin: Client, namespace: str, pods: int) -> None:
     status = {"observedGeneration": 1, "disruptionsAllowed": pods - 1, **counted}
     how: dict[str, Any] = {"type": PatchType.MERGE, "namespace": namespace, "subresource": "status"}
     await admin.patch(PodDisruptionBudget, "shop", {"status": status}, **how)
-
-
-async def until(true: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not await true():  # noqa: ASYNC110 - what is waited for has no event
-            await asyncio.sleep(0.1)
 
 
 @asynccontextmanager
@@ -133,7 +126,7 @@ async def test_a_plan_evicts_with_the_declared_right_and_is_told_of_a_budget(
         executor = Executor(client, permits=Declared(declared))
         assert isinstance((await executor.apply(plan)).error, Unevictable)
         await admin.delete(PodDisruptionBudget, "shop", namespace=windlass_namespace)
-        await until(lambda: _evicts(executor, plan))
+        await eventually(lambda: _evicts(executor, plan))
         with pytest.raises(NotFound):
             await client.get(Pod, "one", namespace=windlass_namespace)
         with pytest.raises(Forbidden):

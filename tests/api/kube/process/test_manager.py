@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ import pytest
 from msgspec import Struct, field
 
 from tests.patience import PATIENCE
+from tests.waiting import eventually, until
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.client import Client
@@ -101,12 +102,6 @@ async def put(client: Client, namespace: str, name: str, value: str) -> None:
     )
 
 
-async def until(true: Callable[[], Awaitable[bool]], *, within: float = PATIENCE) -> None:
-    async with asyncio.timeout(within):
-        while not await true():  # noqa: ASYNC110 - what is waited for has no event
-            await asyncio.sleep(0.05)
-
-
 async def values(client: Client, namespace: str) -> dict[str, str]:
     listed = await client.list(ConfigMap, namespace=namespace)
     return {each.name: each.decode().data.get("value", "") for each in listed.items}
@@ -131,28 +126,24 @@ async def test_from_cold_to_rest_and_then_not_a_single_write(
     ):
         await manager.start(lambda reader: copying(reader, windlass_namespace, resync=0.5))
         async with running(manager):
-
-            async def all_copied(value: str = "first") -> bool:
-                found = await values(client, windlass_namespace)
-                return all(found.get(f"copy-of-{name}") == value for name in names)
-
-            await until(all_copied)
+            await eventually(
+                lambda: values(client, windlass_namespace),
+                lambda found: all(found.get(f"copy-of-{name}") == "first" for name in names),
+            )
             assert not any(manager.report_ready().values())
             at_rest = asyncio.Event()
             await until(lambda: _idle(metrics, at_rest))
             assert sum(method == "POST" for method, _ in requests) == len(names)
             before, began = len(requests), time.monotonic()
             resyncs = reconciles(metrics) + 3 * len(names)
-            await until(lambda: _reached(metrics, resyncs))
+            await until(lambda: reconciles(metrics) >= resyncs)
             assert requests[before:] == [], f"requests in sync, after {time.monotonic() - began:.1f} s"
             for name in names[:5]:
                 await put(client, windlass_namespace, name, "second")
-
-            async def five_changed() -> bool:
-                found = await values(client, windlass_namespace)
-                return all(found[f"copy-of-{name}"] == "second" for name in names[:5])
-
-            await until(five_changed)
+            await eventually(
+                lambda: values(client, windlass_namespace),
+                lambda found: all(found[f"copy-of-{name}"] == "second" for name in names[:5]),
+            )
     assert metrics.registry.get_sample_value("windlass_reconcile_writes_total", {"controller": "copying"}) == 45
 
 
@@ -161,11 +152,7 @@ def reconciles(metrics: Metrics) -> float:
     return metrics.registry.get_sample_value("controller_runtime_reconcile_total", labels) or 0
 
 
-async def _reached(metrics: Metrics, count: float) -> bool:
-    return reconciles(metrics) >= count
-
-
-async def _idle(metrics: Metrics, once: asyncio.Event) -> bool:
+def _idle(metrics: Metrics, once: asyncio.Event) -> bool:
     """Nothing is in work or in line, twice in a row."""
     labels = {"name": "copying", "controller": "copying"}
     depths = [
@@ -203,11 +190,9 @@ async def test_the_declared_rights_are_enough(
     ):
         await manager.start(lambda reader: copying(reader, windlass_namespace))
         async with running(manager):
-
-            async def copied() -> bool:
-                return (await values(client, windlass_namespace)).get("copy-of-original") == "v"
-
-            await until(copied)
+            await eventually(
+                lambda: values(client, windlass_namespace), lambda found: found.get("copy-of-original") == "v"
+            )
 
 
 async def test_a_controller_stopped_at_run_time_writes_no_more_and_starts_again(
@@ -216,12 +201,8 @@ async def test_a_controller_stopped_at_run_time_writes_no_more_and_starts_again(
     async with Manager(client) as manager, running(manager):
         await manager.start(lambda reader: copying(reader, windlass_namespace))
         await put(client, windlass_namespace, "a", "v")
-
-        async def copied(name: str) -> bool:
-            return f"copy-of-{name}" in await values(client, windlass_namespace)
-
-        await until(lambda: copied("a"))
+        await eventually(lambda: values(client, windlass_namespace), lambda found: "copy-of-a" in found)
         await manager.stop("copying")
         await put(client, windlass_namespace, "b", "v")
         await manager.start(lambda reader: copying(reader, windlass_namespace))
-        await until(lambda: copied("b"))
+        await eventually(lambda: values(client, windlass_namespace), lambda found: "copy-of-b" in found)

@@ -4,20 +4,20 @@ Each test writes through a connection of its own, so that the cache can be cut o
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 from msgspec import Struct, field, structs
 
 from tests.patience import PATIENCE
+from tests.waiting import patiently, until
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.cache import Cache
 from windlass.kube.cache.store import Change
 from windlass.kube.client import Client
-from windlass.kube.errors import KubeError
 from windlass.kube.verbs import PatchType
 from windlass.testing.blackhole import BlackHole
 from windlass.testing.plane.facade import ControlPlane
@@ -88,12 +88,6 @@ class Day:
         return {item.name: item.resource_version for item in self.cache.items()}
 
 
-async def until(condition: Callable[[], bool], *, within: float = PATIENCE) -> None:
-    async with asyncio.timeout(within):
-        while not condition():  # noqa: ASYNC110 - no event tells of it
-            await asyncio.sleep(0.02)
-
-
 @asynccontextmanager
 async def day(plane: ControlPlane, *, page_size: int = 500) -> AsyncIterator[Day]:
     settings = config.load(kubeconfig=plane.kubeconfig())
@@ -116,18 +110,6 @@ async def day(plane: ControlPlane, *, page_size: int = 500) -> AsyncIterator[Day
         finally:
             task.cancel()
             await asyncio.wait([task])
-
-
-async def patiently(attempt: Callable[[], Any]) -> None:
-    """Repeat until the API server is there to answer."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            try:
-                await attempt()
-            except KubeError:
-                await asyncio.sleep(0.1)
-            else:
-                return
 
 
 async def test_an_api_server_killed_and_restarted_loses_and_invents_nothing(

@@ -19,6 +19,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from tests.authorizer import allowed
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube import config
@@ -30,8 +31,6 @@ from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import SYNC_FINALIZER, Namespaces
 from windlass.machine_sync.platforms import AWS, OPENSTACK
 from windlass.testing.plane.facade import PlaneAccess
-
-from ..stage import eventually
 
 Tree = dict[str, Any]
 Kind = type[KubernetesObject]

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.api.machine_sync.examples import EXAMPLES
-from tests.api.machine_sync.stage import CLUSTER, Stage, condition, eventually
+from tests.api.machine_sync.stage import CLUSTER, Stage, condition
+from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.kube import config

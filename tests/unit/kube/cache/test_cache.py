@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from tests.waiting import until
 from windlass.kube.cache import Cache
 from windlass.kube.cache.health import FollowStage
 from windlass.kube.cache.store import STEP, Change
@@ -35,12 +36,6 @@ async def running(cache: Cache[Widget], *, synced: bool = True) -> AsyncIterator
     finally:
         task.cancel()
         await asyncio.wait([task])
-
-
-async def until(condition: Callable[[], bool], *, within: float = 120.0) -> None:
-    async with asyncio.timeout(within):
-        while not condition():  # noqa: ASYNC110 - virtual time
-            await asyncio.sleep(0.01)
 
 
 def scenario(test: Callable[[ScriptedServer], Awaitable[None]]) -> Callable[[], None]:

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from tests.waiting import until
 from windlass.kube.cache.health import FollowStage
 from windlass.kube.cache.reflector import Reflector
 from windlass.kube.cache.store import Change, Store
@@ -64,17 +65,12 @@ class Follower:
 
     async def catches_up(self, *, within: float = 120.0) -> None:
         """Wait until the store has what the server has."""
-        await self.until(
+        await until(
             lambda: self.state == {n: o.resource_version for n, o in self.server.objects.items()}, within=within
         )
 
-    async def until(self, condition: Callable[[], bool], *, within: float = 120.0) -> None:
-        async with asyncio.timeout(within):
-            while not condition():  # noqa: ASYNC110 - virtual time
-                await asyncio.sleep(0.01)
-
     async def watches(self) -> None:
-        await self.until(lambda: self.reflector.stage is FollowStage.WATCHING)
+        await until(lambda: self.reflector.stage is FollowStage.WATCHING)
 
     async def rest(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -141,7 +137,7 @@ async def test_where_streaming_is_refused_it_lists_in_pages_and_does_not_ask_aga
 async def test_a_server_that_ends_no_initial_events_is_listed_in_pages(server: ScriptedServer) -> None:
     server.mute()
     async with following(server) as follower:
-        await follower.until(lambda: server.requests["stream"] == 1)
+        await until(lambda: server.requests["stream"] == 1)
         server.unmute()
         server.cut(RESET)
         await follower.catches_up()
@@ -292,7 +288,7 @@ async def test_while_the_server_is_down_attempts_grow_rarer_and_then_it_goes_on_
         await follower.catches_up()
         assert 10 < follower.loop.time() - began < 120
         assert server.requests["stream"] == 1
-        await follower.until(lambda: follower.reflector.pulse.failures == 0)
+        await until(lambda: follower.reflector.pulse.failures == 0)
         assert follower.reflector.pulse.error == ""
 
 
@@ -300,7 +296,7 @@ async def test_while_the_server_is_down_attempts_grow_rarer_and_then_it_goes_on_
 async def test_retry_after_is_waited_for(server: ScriptedServer) -> None:
     server.fail(Busy(Status("Failure", "too many requests", "TooManyRequests", 429), retry_after=17.0))
     async with following(server) as follower:
-        await follower.until(lambda: follower.reflector.stage is FollowStage.BACKING_OFF)
+        await until(lambda: follower.reflector.stage is FollowStage.BACKING_OFF)
         began = follower.loop.time()
         await follower.watches()
         assert 17.0 <= follower.loop.time() - began <= 17.0 * 1.2 + 0.1
@@ -314,7 +310,7 @@ async def test_refused_credentials_are_named_and_tried_again(server: ScriptedSer
     ]
     server.fail(*no)
     async with following(server) as follower:
-        await follower.until(lambda: "cannot list" in follower.reflector.pulse.error)
+        await until(lambda: "cannot list" in follower.reflector.pulse.error)
         await follower.catches_up()
         assert follower.reflector.pulse.error == ""
 
@@ -353,8 +349,8 @@ async def test_a_watch_that_opens_ends_the_failing_before_anything_comes(server:
         await follower.watches()
         server.fail(*[RESET] * 4)
         server.cut(RESET)
-        await follower.until(lambda: (follower.reflector.pulse.failing_seconds or 0) > 1)
-        await follower.until(lambda: follower.reflector.pulse.failing_seconds is None)
+        await until(lambda: (follower.reflector.pulse.failing_seconds or 0) > 1)
+        await until(lambda: follower.reflector.pulse.failing_seconds is None)
         assert follower.reflector.pulse.failures == 5
         assert follower.state == {"a": "101", "b": "102"}
 
@@ -374,7 +370,7 @@ async def test_silence_twice_in_a_row_leads_to_another_list(server: ScriptedServ
         await follower.watches()
         server.mute()
         server.put("a")
-        await follower.until(lambda: server.requests["stream"] == 2, within=200)
+        await until(lambda: server.requests["stream"] == 2, within=200)
         server.unmute()
         await follower.catches_up(within=300)
         assert follower.reflector.pulse.silent_seconds < 1
@@ -387,7 +383,7 @@ async def test_a_kind_that_is_not_served_is_a_stage_of_its_own_and_asked_for_sel
     unknown = NotServed(Status("Failure", "the server could not find the requested resource", "NotFound", 404))
     server.fail(*[unknown] * 6)
     async with following(server) as follower:
-        await follower.until(lambda: follower.reflector.stage is FollowStage.NOT_SERVED)
+        await until(lambda: follower.reflector.stage is FollowStage.NOT_SERVED)
         began = follower.loop.time()
         await follower.catches_up(within=300)
         assert follower.loop.time() - began > 25

@@ -92,9 +92,3 @@ async def running(manager: Manager | Process) -> AsyncIterator[asyncio.Task[None
     finally:
         manager.shut_down()
         await task
-
-
-async def until(true: Callable[[], bool], *, within: float = 60.0) -> None:
-    async with asyncio.timeout(within):
-        while not true():  # noqa: ASYNC110 - what is waited for has no event
-            await asyncio.sleep(0.05)

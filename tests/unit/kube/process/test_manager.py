@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import pytest
 from msgspec import Struct, structs
 
-from tests.unit.kube.process.scripted_world import World, running, until
+from tests.unit.kube.process.scripted_world import World, running
+from tests.waiting import until
 from windlass.api.coordination import Lease
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube.client import Client

@@ -12,7 +12,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from tests.patience import PATIENCE
-from tests.unit.kube.process.scripted_world import World, running, until
+from tests.unit.kube.process.scripted_world import World, running
+from tests.waiting import until
 from windlass.kube.control.metrics import Metrics
 from windlass.kube.errors import TransportError
 from windlass.kube.process.manager import Manager

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.api.cli.plan.cluster import PlanCluster, synchronized
+from tests.waiting import wait_until
 from windlass.testing import ControlPlane
 
 pytestmark = pytest.mark.plane
@@ -15,7 +16,7 @@ def cluster(windlass_module_plane: ControlPlane, tmp_path_factory: pytest.TempPa
     """With one machine that is in sync."""
     found = PlanCluster(windlass_module_plane.blocking, tmp_path_factory.mktemp("home"))
     with found.machine_sync():
-        found.until("worker-0 is synchronized", lambda: synchronized(found, "worker-0"))
+        wait_until("worker-0 is synchronized", lambda: synchronized(found, "worker-0"))
     return found
 
 

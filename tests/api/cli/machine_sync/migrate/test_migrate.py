@@ -24,6 +24,7 @@ from tests.api.cli.ptys import read_to_the_end, see
 from tests.authorizer import until_allowed
 from tests.patience import PATIENCE
 from tests.unit.machine_sync import preflight_cases as cases
+from tests.waiting import wait_until
 from windlass.cli.machine_sync.migrate import moving
 from windlass.machine_sync.constants import LEASE_NAME, MACHINE_API_NAMESPACE
 from windlass.testing import BlockingAccess, ControlPlane
@@ -224,13 +225,6 @@ def migrate(start: Callable[..., "subprocess.Popen[str]"]) -> Run:
     return run
 
 
-def eventually(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, f"not so after {PATIENCE:g} s: {what}"
-        time.sleep(0.05)
-
-
 def until_said(process: "subprocess.Popen[str]", text: str) -> str:
     """What a process writes to standard error up to the line with `text`."""
     assert process.stderr is not None
@@ -333,7 +327,7 @@ def test_a_dry_run_reports_on_each_and_changes_nothing(fleet: Fleet, migrate: Ru
 def test_a_policy_that_would_refuse_is_found_out_beforehand(fleet: Fleet, migrate: Run) -> None:
     fleet.machine("locked", labels={"locked": ""})
     guard_locked(fleet.plane, fleet.machine_api)
-    eventually(lambda: denied(fleet, "locked"), "the policy acts")
+    wait_until("the policy acts", lambda: denied(fleet, "locked"))
 
     done = migrate("locked", "--to", "cluster-api", "-o", "json")
 
@@ -350,7 +344,7 @@ def test_what_a_policy_only_warns_of_is_shown_once_and_the_machine_is_moved(flee
         fleet.machine(name, labels={"locked": ""})
     guard_locked(fleet.plane, fleet.machine_api, action="Warn")
     wanted = ("--all", "--yes", "--to", "cluster-api")
-    eventually(lambda: "Warning: " in migrate(*wanted, "--dry-run").stderr, "the policy acts")
+    wait_until("the policy acts", lambda: "Warning: " in migrate(*wanted, "--dry-run").stderr)
 
     done = migrate(*wanted, "--no-wait")
 
@@ -574,7 +568,7 @@ def test_one_that_nobody_moves_times_out_with_an_exit_code_of_its_own_and_is_tak
     assert (fleet.spec("w-0"), fleet.spec("w-1")) == ("ClusterAPI", "MachineAPI")
     with PlayedControllers(fleet, idle=["w-0", "w-1"]) as played:
         again = start("w-0", "w-1", "--to", "cluster-api")
-        eventually(lambda: fleet.spec("w-1") == "ClusterAPI", "the other one is asked for too")
+        wait_until("the other one is asked for too", lambda: fleet.spec("w-1") == "ClusterAPI")
         played.idle.clear()
         out, errors = again.communicate(timeout=PATIENCE)
     assert again.returncode == 0, errors
@@ -601,7 +595,7 @@ def test_a_half_finished_migration_is_taken_back(fleet: Fleet, start: Callable[.
     fleet.rest.request("PATCH", fleet.path("mapi", "w-0") + "/status", halfway, content_type=MERGE_PATCH)
 
     process = start("w-0", "--to", "machine-api")
-    eventually(lambda: fleet.spec("w-0") == "MachineAPI", "it is asked back")
+    wait_until("it is asked back", lambda: fleet.spec("w-0") == "MachineAPI")
     with PlayedControllers(fleet):
         _, errors = process.communicate(timeout=PATIENCE)
 
@@ -619,7 +613,7 @@ def test_ctrl_c_waits_for_those_under_way_and_begins_no_more(
     for number in range(4):
         fleet.machine(f"w-{number}")
     process = start("--all", "--yes", "--to", "cluster-api", "--max-in-flight", "2")
-    eventually(lambda: fleet.spec("w-1") == "ClusterAPI", "the first wave is asked for")
+    wait_until("the first wave is asked for", lambda: fleet.spec("w-1") == "ClusterAPI")
 
     process.send_signal(signal.SIGINT)
     until_said(process, "info: interrupted: no more objects are started; waiting for 2 in progress")
@@ -712,7 +706,7 @@ async def test_a_restart_of_the_api_server_is_survived(
     fleet.machine("w-0")
     with PlayedControllers(fleet, idle=["w-0"]) as played:
         process = start("w-0", "--to", "cluster-api")
-        eventually(lambda: fleet.spec("w-0") == "ClusterAPI", "it is asked for")
+        wait_until("it is asked for", lambda: fleet.spec("w-0") == "ClusterAPI")
 
         await windlass_module_plane.kill_apiserver()
         await windlass_module_plane.restart_apiserver()
