@@ -58,11 +58,16 @@ async def machines_of(ground: Ground, name: str, count: int) -> set[str]:
     return here
 
 
+async def made_set(ground: Ground, name: str, authority: str, *, replicas: int) -> set[str]:
+    """The Machines of a new set, once it and they are there on both sides."""
+    await ground.machine_set(name, authority, replicas=replicas)
+    await ground.set_settled(name, authority, replicas=replicas)
+    return await machines_of(ground, name, replicas)
+
+
 async def made_handed_over_and_back(ground: Ground, name: str, *, replicas: int) -> set[str]:
     """The Machines of a new set of the Machine API, after it and they went to Cluster API and back."""
-    await ground.machine_set(name, MACHINE_API, replicas=replicas)
-    await ground.set_settled(name, MACHINE_API, replicas=replicas)
-    machines = await machines_of(ground, name, replicas)
+    machines = await made_set(ground, name, MACHINE_API, replicas=replicas)
     for target in (CLUSTER_API, MACHINE_API):
         for machine in machines:
             await ground.hand_over(mapi.Machine, machine, target)

@@ -11,7 +11,7 @@ from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
 from .claims import is_paused, status_of
 from .ground import Actors, Ground, assert_one_instance
-from .hand_overs import ON_BOTH_PLATFORMS, machines_of, made_handed_over_and_back
+from .hand_overs import ON_BOTH_PLATFORMS, machines_of, made_handed_over_and_back, made_set
 from .history import recorded
 
 pytestmark = pytest.mark.plane
@@ -36,9 +36,7 @@ async def test_mg11_a_set_that_is_handed_over_makes_machines_there_and_keeps_tho
 ) -> None:
     name = ground.name("ms")
     async with ground.syncing(), recorded(ground.stage) as history:
-        await ground.machine_set(name, MACHINE_API, replicas=1)
-        await ground.set_settled(name, MACHINE_API, replicas=1)
-        (old,) = await machines_of(ground, name, 1)
+        (old,) = await made_set(ground, name, MACHINE_API, replicas=1)
         await ground.settled(old, MACHINE_API)
 
         await ground.hand_over(mapi.MachineSet, name, CLUSTER_API)
@@ -149,9 +147,7 @@ async def test_ss12_deleting_the_mirror_of_a_set_costs_cluster_api_neither_set_n
 ) -> None:
     name = ground.name("ms")
     async with ground.syncing():
-        await ground.machine_set(name, CLUSTER_API, replicas=2)
-        await ground.set_settled(name, CLUSTER_API, replicas=2)
-        machines = await machines_of(ground, name, 2)
+        machines = await made_set(ground, name, CLUSTER_API, replicas=2)
         await ground.stage.delete(mapi.MachineSet, name)
         await ground.stage.gone((mapi.MachineSet, name))
         await ground.stage.gone(*((mapi.Machine, machine) for machine in machines))

@@ -18,6 +18,7 @@ from .hand_overs import (
     assert_one_authority_at_a_time,
     machines_of,
     made_handed_over_and_back,
+    made_set,
     there_and_back,
 )
 from .history import recorded
@@ -70,9 +71,7 @@ async def test_a_set_that_is_deleted_and_orphans_leaves_its_machines(
 ) -> None:
     name = ground.name("ms")
     async with ground.syncing():
-        await ground.machine_set(name, MACHINE_API, replicas=2)
-        await ground.set_settled(name, MACHINE_API, replicas=2)
-        machines = await machines_of(ground, name, 2)
+        machines = await made_set(ground, name, MACHINE_API, replicas=2)
         await orphaning(ground, deleted, name)
         await ground.stage.gone((mapi.MachineSet, name), (capi.MachineSet, name))
         for machine in machines:
@@ -88,9 +87,7 @@ async def test_a_set_of_cluster_api_takes_its_machines_along_even_if_it_is_to_or
     """Its manager deletes the machines of its sets, whatever the propagation."""
     name = ground.name("ms")
     async with ground.syncing():
-        await ground.machine_set(name, CLUSTER_API, replicas=2)
-        await ground.set_settled(name, CLUSTER_API, replicas=2)
-        machines = await machines_of(ground, name, 2)
+        machines = await made_set(ground, name, CLUSTER_API, replicas=2)
         await orphaning(ground, capi.MachineSet, name)
         await ground.stage.gone((mapi.MachineSet, name), (capi.MachineSet, name))
         await ground.gone(*machines)
@@ -103,9 +100,7 @@ async def test_the_mirror_of_a_set_of_cluster_api_that_is_to_orphan_leaves_all_m
 ) -> None:
     name = ground.name("ms")
     async with ground.syncing():
-        await ground.machine_set(name, CLUSTER_API, replicas=2)
-        await ground.set_settled(name, CLUSTER_API, replicas=2)
-        machines = await machines_of(ground, name, 2)
+        machines = await made_set(ground, name, CLUSTER_API, replicas=2)
         before = [(await ground.machines(kind, prefix=f"{name}-")).keys() for kind in (mapi.Machine, capi.Machine)]
         await orphaning(ground, mapi.MachineSet, name)
         await ground.stage.gone((mapi.MachineSet, name))
