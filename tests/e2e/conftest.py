@@ -5,17 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from windlass.kube import config
-from windlass.kube.client import Client
 from windlass.machine_sync import policies
-from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing import ControlPlane
 from windlass.testing.machines import cluster_api, crds
 from windlass.testing.plane.pool import PlanePool
 
-from ..api.machine_sync.examples import EXAMPLES
-from ..api.machine_sync.stage import Stage
+from ..api.machine_sync.stage import new_stage
 from ..conftest import CLUSTER_API_PLANE
 from .ground import SIMULATED, SIMULATORS, Actors, Ground
 
@@ -45,17 +41,8 @@ def platform() -> str:
 
 @pytest.fixture
 async def ground(migration_plane: ControlPlane, platform: str, tmp_path: Path) -> AsyncIterator[Ground]:
-    """Empty namespaces on a cluster where Machine sync is enabled; nobody acts there yet but Cluster API core.
-
-    They stay when the test is over, and go with the plane. Without the simulators nobody would take off the finalizers
-    of what is left there, and the controller manager would try to delete it until the end.
-    """
-    plane = migration_plane
-    namespaces = Namespaces(await plane.create_namespace("mapi-"), await plane.create_namespace("capi-"))
-    async with Client(config.load(kubeconfig=plane.kubeconfig()), field_manager="test") as admin:
-        stage = Stage(plane, admin, namespaces=namespaces, example=EXAMPLES[platform])
-        await stage.grant()
-        await stage.enable()
+    """Empty namespaces on a cluster where Machine sync is enabled; nobody acts there yet but Cluster API core."""
+    async with new_stage(migration_plane, platform) as stage:
         yield Ground(stage, tmp_path)
 
 

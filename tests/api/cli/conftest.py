@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.api.machine_sync.stage import new_namespaces
 from tests.patience import PATIENCE
 from windlass.machine_sync.constants import SYNC_FINALIZER
 from windlass.testing import BlockingAccess, PlaneAccess
@@ -28,16 +29,11 @@ OPENSTACK = "infrastructure.cluster.x-k8s.io/v1beta1"
 
 
 class Sides:
-    """The two namespaces of one test, and makers of what can stand in them.
-
-    They stay when the test is over, and go with the plane: deleting hundreds of namespaces keeps its controller manager
-    busy for longer than all tests together.
-    """
+    """The two namespaces of one test, and makers of what can stand in them."""
 
     def __init__(self, plane: BlockingAccess) -> None:
         self.rest = plane.rest
-        self.machine_api = plane.create_namespace("mapi-")
-        self.cluster_api = plane.create_namespace("capi-")
+        self.machine_api, self.cluster_api = new_namespaces(plane)
 
     @property
     def flags(self) -> list[str]:

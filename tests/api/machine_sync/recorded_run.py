@@ -5,6 +5,7 @@ the API server admits them (`complete`), with the server's own uids, and with de
 once ours has taken it to rest is compared with the recording by the rules of the in-memory model.
 """
 
+import asyncio
 import copy
 import json
 from abc import ABC, abstractmethod
@@ -34,6 +35,7 @@ from windlass.machine_sync.platforms import PLATFORMS, Platform
 from windlass.testing import ControlPlane
 
 from .examples import Tree
+from .stage import new_namespaces
 
 RECORDED_NAMESPACES = Namespaces()
 
@@ -285,7 +287,7 @@ async def assert_as_recorded(
 ) -> None:
     """Repeat the run by `rules`, unless the server refuses what it must: for which field, says `refused`."""
     name = name_of(row)
-    namespaces = Namespaces(await plane.create_namespace("mapi-"), await plane.create_namespace("capi-"))
+    namespaces = await asyncio.to_thread(new_namespaces, plane.blocking)
     async with Client(config.load(kubeconfig=plane.kubeconfig()), field_manager="recorded") as client:
         run = of(client, namespaces, row)
         if name in refused:

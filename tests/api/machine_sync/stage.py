@@ -44,7 +44,7 @@ from windlass.testing.plane.access import BlockingAccess
 from windlass.testing.plane.facade import PlaneAccess
 from windlass.testing.plane.rest import MERGE_PATCH
 
-from .examples import Example, Tree
+from .examples import EXAMPLES, Example, Tree
 
 SUCCESS = "Successfully synchronized CAPI Machine to MAPI"
 RELEASE = "4.22.0"
@@ -85,6 +85,26 @@ def describe_cluster(plane: BlockingAccess, *, platform: str) -> None:
     status = {"status": {"infrastructureName": CLUSTER, "platformStatus": described}}
     path = f"/apis/{group}/infrastructures/cluster/status"
     plane.rest.request("PATCH", path, status, content_type=MERGE_PATCH)
+
+
+def new_namespaces(plane: BlockingAccess) -> Namespaces:
+    """Two namespaces for one test. They stay when it is over, and go with the plane.
+
+    Deleting hundreds of them keeps the controller manager busy for longer than all tests together, and for ever where
+    something has a finalizer that nobody removes.
+    """
+    return Namespaces(plane.create_namespace("mapi-"), plane.create_namespace("capi-"))
+
+
+@asynccontextmanager
+async def new_stage(plane: PlaneAccess, platform: str) -> AsyncIterator["Stage"]:
+    """An empty stage on a cluster where Machine sync is enabled, with the permissions that it needs."""
+    namespaces = await asyncio.to_thread(new_namespaces, plane.blocking)
+    async with Client(config.load(kubeconfig=plane.kubeconfig()), field_manager="test") as admin:
+        stage = Stage(plane, admin, namespaces=namespaces, example=EXAMPLES[platform])
+        await stage.grant()
+        await stage.enable()
+        yield stage
 
 
 class Stage:

@@ -1,19 +1,14 @@
 """A control plane for tests that kill it, compact it and poison it."""
 
-import gc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
-from windlass.kube import config
-from windlass.kube.client import Client
-from windlass.machine_sync.constants import Namespaces
 from windlass.testing import ControlPlane
 from windlass.testing.machines import crds
 from windlass.testing.plane.pool import PlanePool
 
-from ...api.machine_sync.examples import EXAMPLES
-from ...api.machine_sync.stage import Stage
+from ...api.machine_sync.stage import Stage, new_stage
 
 
 @pytest.fixture(scope="module")
@@ -23,25 +18,8 @@ def weather_plane(windlass_planes: PlanePool) -> ControlPlane:
 
 
 @pytest.fixture
-async def stage(weather_plane: ControlPlane) -> AsyncIterator[Stage]:
-    """An empty stage on OpenStack, where Machine sync is enabled, with a MachineSet on both sides.
-
-    Its namespaces stay when the test is over, and go with the plane.
-    """
-    plane = weather_plane
-    namespaces = Namespaces(await plane.create_namespace("mapi-"), await plane.create_namespace("capi-"))
-    async with Client(config.load(kubeconfig=plane.kubeconfig()), field_manager="test") as admin:
-        stage = Stage(plane, admin, namespaces=namespaces, example=EXAMPLES["OpenStack"])
-        await stage.grant()
-        await stage.enable()
+async def stage(weather_plane: ControlPlane, untouched_gc: None) -> AsyncIterator[Stage]:
+    """A stage on OpenStack, where Machine sync is enabled, with a MachineSet on both sides."""
+    async with new_stage(weather_plane, "OpenStack") as stage:
         await stage.fleet()
         yield stage
-
-
-@pytest.fixture(autouse=True)
-def untouched_gc() -> Iterator[None]:
-    """The service tunes the garbage collector of its process, which here is that of the tests."""
-    before = gc.get_threshold()
-    yield
-    gc.set_threshold(*before)
-    gc.unfreeze()

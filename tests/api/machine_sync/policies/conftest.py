@@ -9,6 +9,7 @@ from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing import ControlPlane
 
+from ..stage import new_namespaces
 from .policed import PROVIDER, Policed, wait_until_in_force
 
 
@@ -16,7 +17,7 @@ from .policed import PROVIDER, Policed, wait_until_in_force
 def policed_namespaces(machine_sync_plane: ControlPlane) -> Namespaces:
     """The tests make objects of their own there."""
     plane = machine_sync_plane.blocking
-    namespaces = Namespaces(plane.create_namespace("mapi-"), plane.create_namespace("capi-"))
+    namespaces = new_namespaces(plane)
     ours = DEFAULT_SERVICE_ACCOUNT.within(namespaces.cluster_api)
     plane.apply(*policies.documents(namespaces=namespaces, service_account=ours, exempt=[PROVIDER]))
     return namespaces

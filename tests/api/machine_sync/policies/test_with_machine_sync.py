@@ -4,15 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.api.machine_sync.examples import EXAMPLES
 from tests.api.machine_sync.stage import CLUSTER, Stage, condition
 from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
-from windlass.kube import config
-from windlass.kube.client import Client
 from windlass.machine_sync import policies
-from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MIRRORED_LABELS_ANNOTATION, Namespaces
+from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MIRRORED_LABELS_ANNOTATION
 from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing import ControlPlane
 
@@ -28,21 +25,15 @@ SPEC: Tree = {
 
 
 @pytest.fixture
-async def stage(machine_sync_plane: ControlPlane) -> AsyncIterator[Stage]:
-    """An empty stage on a cluster where Machine sync is enabled and the policies are in force."""
-    plane = machine_sync_plane
-    namespaces = Namespaces(await plane.create_namespace("mapi-"), await plane.create_namespace("capi-"))
-    ours = DEFAULT_SERVICE_ACCOUNT.within(namespaces.cluster_api)
-    await plane.apply(*policies.documents(namespaces=namespaces, service_account=ours))
-    async with Client(config.load(kubeconfig=plane.kubeconfig()), field_manager="test") as admin:
-        stage = Stage(plane, admin, namespaces=namespaces, example=EXAMPLES["OpenStack"])
-        await stage.grant()
-        await stage.enable()
-        cluster = {"infrastructureName": CLUSTER, "platformStatus": {"type": "OpenStack"}}
-        await stage.singleton(Infrastructure, "cluster", cluster)
-        await stage.make(capi.Cluster, CLUSTER, {"controlPlaneEndpoint": {"host": "api.example.org", "port": 6443}})
-        await stage.infra_cluster()
-        yield stage
+async def stage(stage: Stage) -> Stage:
+    """With the policies in force, and a Cluster."""
+    ours = DEFAULT_SERVICE_ACCOUNT.within(stage.namespaces.cluster_api)
+    await stage.plane.apply(*policies.documents(namespaces=stage.namespaces, service_account=ours))
+    cluster = {"infrastructureName": CLUSTER, "platformStatus": {"type": "OpenStack"}}
+    await stage.singleton(Infrastructure, "cluster", cluster)
+    await stage.make(capi.Cluster, CLUSTER, {"controlPlaneEndpoint": {"host": "api.example.org", "port": 6443}})
+    await stage.infra_cluster()
+    return stage
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 import pytest
@@ -18,13 +18,7 @@ from windlass.kube.control.metrics import Metrics
 from windlass.kube.errors import TransportError
 from windlass.kube.process.manager import Manager
 
-
-@pytest.fixture(autouse=True)
-def untouched_gc() -> Iterator[None]:
-    before = gc.get_threshold()
-    yield
-    gc.set_threshold(*before)
-    gc.unfreeze()
+pytestmark = pytest.mark.usefixtures("untouched_gc")
 
 
 class Odd:
