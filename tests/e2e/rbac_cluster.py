@@ -5,26 +5,20 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.objects import Kind, Objects, Tree, usual_namespaces
 from tests.patience import PATIENCE
 from tests.waiting import wait_until
 from windlass.api import capi, capo, config, core, mapi
-from windlass.api.meta import KubernetesObject
 from windlass.machine_sync.constants import (
     CLUSTER_API_FINALIZER,
-    CLUSTER_API_NAMESPACE,
     MACHINE_API,
-    MACHINE_API_NAMESPACE,
     PAUSED_ANNOTATION,
 )
 from windlass.testing import BlockingControlPlane
-from windlass.testing.plane.access import found
 from windlass.testing.plane.errors import Refused, Unreachable
 from windlass.testing.plane.ports import free_ports
 from windlass.testing.plane.processes import Processes
-from windlass.testing.plane.rest import MERGE_PATCH, Rest
-
-Tree = dict[str, Any]
-Kind = type[KubernetesObject]
+from windlass.testing.plane.rest import Rest
 
 OURS, NAME = "windlass-system", "windlass-machine-sync"
 USER = f"system:serviceaccount:{OURS}:{NAME}"
@@ -40,89 +34,52 @@ class Use(NamedTuple):
     name: str
 
 
-class Cluster:
+class Cluster(Objects):
     """The plane with what a cluster has before Windlass comes, and what people and other controllers do there."""
 
     def __init__(self, plane: BlockingControlPlane) -> None:
-        self.plane = plane
-        self.rest = plane.rest
-        self.sets: dict[Kind, Tree] = {}
-        """The MachineSets that `make_machine` gives its Machines to."""
-
-    def make(self, kind: Kind, name: str, content: Tree, **metadata: Any) -> Tree:
-        resource = kind.RESOURCE
-        place = _namespace(kind)
-        made: Tree = self.rest.request(
-            "POST",
-            resource.path(namespace=place),
-            {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name, **metadata}}
-            | content,
-        )
-        return made
-
-    def merge(self, kind: Kind, name: str, body: Tree, *, subresource: str = "") -> None:
-        path = kind.RESOURCE.path(name, namespace=_namespace(kind), subresource=subresource)
-        self.rest.request("PATCH", path, body, content_type=MERGE_PATCH)
-
-    def delete(self, kind: Kind, name: str) -> None:
-        self.rest.request("DELETE", kind.RESOURCE.path(name, namespace=_namespace(kind)))
-
-    def look(self, kind: Kind, name: str) -> Tree | None:
-        return found(self.rest, kind.RESOURCE.path(name, namespace=_namespace(kind)))
+        super().__init__(plane, usual_namespaces(plane))
 
     def force_away(self, kind: Kind, name: str) -> None:
         """Deleted, and the finalizers that hold it taken off by force."""
         with contextlib.suppress(Refused):  # somebody may have been faster
             self.delete(kind, name)
-            self.merge(kind, name, {"metadata": {"finalizers": None}})
+            self.patch(kind, name, {"metadata": {"finalizers": None}})
 
     # what people do
 
     def runs_on(self, platform: str) -> None:
-        self.merge(
-            config.Infrastructure, "cluster", {"status": {"platformStatus": {"type": platform}}}, subresource="status"
-        )
+        self.patch(config.Infrastructure, "cluster", {"status": {"platformStatus": {"type": platform}}}, part="status")
 
     def make_sets(self) -> None:
-        """A MachineSet on both sides."""
+        """A MachineSet on both sides, to which `make_machine` gives its Machines."""
         selector = {"matchLabels": {"set": "workers"}}
         template = {"metadata": {"labels": {"set": "workers"}}, "spec": _machine_spec("template", "OpenStackMachine")}
         twin = {"authoritativeAPI": "ClusterAPI", "selector": selector, "template": {"spec": {}}}
         spec = {"clusterName": "c", "selector": selector, "template": template}
-        self.sets = {
-            mapi.MachineSet: self.make(mapi.MachineSet, "workers", {"spec": twin}),
-            capi.MachineSet: self.make(capi.MachineSet, "workers", {"spec": spec}),
-        }
+        self.make(mapi.MachineSet, "workers", twin)
+        self.make(capi.MachineSet, "workers", spec)
 
     def make_machine(
         self, name: str, *, infra: Tree | None, kind: Kind = capo.OpenStackMachine, cluster: str = "c", **spec: Any
     ) -> None:
         """A Cluster API Machine of the MachineSet, and its infrastructure machine unless `infra` is None."""
-        owner = {
-            "apiVersion": capi.MachineSet.RESOURCE.api_version,
-            "kind": "MachineSet",
-            "name": "workers",
-            "uid": self.sets[capi.MachineSet]["metadata"]["uid"],
-            "controller": True,
-            "blockOwnerDeletion": True,
-        }
-        made = self.make(
+        owner = self.reference(capi.MachineSet, "workers", controller=True, blockOwnerDeletion=True)
+        self.make(
             capi.Machine,
             name,
-            {"spec": {**_machine_spec(name, kind.RESOURCE.kind), "clusterName": cluster, **spec}},
+            {**_machine_spec(name, kind.RESOURCE.kind), "clusterName": cluster, **spec},
             ownerReferences=[owner],
             # Here and below: what Cluster API's core controller does, which does not run here.
             finalizers=[CLUSTER_API_FINALIZER],
         )
         if infra is not None:
-            resource = capi.Machine.RESOURCE
-            owned_by = {"apiVersion": resource.api_version, "kind": resource.kind, "uid": made["metadata"]["uid"]}
-            self.make(kind, name, {"spec": infra}, ownerReferences=[{**owned_by, "name": name}])
+            self.make(kind, name, infra, ownerReferences=[self.reference(capi.Machine, name)])
 
     def make_core_cluster(self, infra: Kind) -> None:
         """The Cluster that owns what nobody else owns."""
         reference = {"apiGroup": infra.RESOURCE.group, "kind": infra.RESOURCE.kind, "name": "c"}
-        self.make(capi.Cluster, "c", {"spec": {"infrastructureRef": reference}})
+        self.make(capi.Cluster, "c", {"infrastructureRef": reference})
 
     def make_machine_api_machine(
         self, name: str, provider_spec: Tree, *, authority: str = MACHINE_API, of_set: str = ""
@@ -130,29 +87,26 @@ class Cluster:
         """A Machine of the Machine API, of its MachineSet `of_set` if there is to be one."""
         metadata: Tree = {}
         if of_set:
-            owner = mapi.MachineSet.RESOURCE
-            reference = {"apiVersion": owner.api_version, "kind": owner.kind, "name": of_set, "controller": True}
-            uid = self.metadata(mapi.MachineSet, of_set)["uid"]
-            metadata = {"ownerReferences": [{**reference, "uid": uid, "blockOwnerDeletion": True}]}
+            owner = self.reference(mapi.MachineSet, of_set, controller=True, blockOwnerDeletion=True)
+            metadata = {"ownerReferences": [owner]}
         spec = {"authoritativeAPI": authority, "providerSpec": {"value": provider_spec}}
-        self.make(mapi.Machine, name, {"spec": spec}, **metadata)
+        self.make(mapi.Machine, name, spec, **metadata)
 
     def make_machine_api_set(self, name: str, provider_spec: Tree) -> None:
         """A MachineSet of the Machine API, whose Machines somebody else makes."""
         labels = {"set": name}
         template = {"metadata": {"labels": labels}, "spec": {"providerSpec": {"value": provider_spec}}}
         spec = {"authoritativeAPI": MACHINE_API, "replicas": 1, "selector": {"matchLabels": labels}}
-        self.make(mapi.MachineSet, name, {"spec": {**spec, "template": template}})
+        self.make(mapi.MachineSet, name, {**spec, "template": template})
 
     def hand_over(self, kind: Kind, name: str, to: str) -> None:
-        self.merge(kind, name, {"spec": {"authoritativeAPI": to}})
+        self.patch(kind, name, {"spec": {"authoritativeAPI": to}})
 
     # what the other controllers do
 
     def say_paused(self, kind: Kind, name: str, *, paused: bool = True) -> None:
         """What the controllers of an object say once they (do not) leave it alone."""
-        there = self.look(kind, name)
-        assert there is not None, f"{name} is gone"
+        there = self.there(kind, name)
         said = {
             "type": "Paused",
             "status": "True" if paused else "False",
@@ -161,14 +115,14 @@ class Cluster:
             "lastTransitionTime": "2026-01-02T03:04:05Z",
         }
         others = [one for one in there.get("status", {}).get("conditions", []) if one["type"] != "Paused"]
-        self.merge(kind, name, {"status": {"conditions": [*others, said]}}, subresource="status")
+        self.patch(kind, name, {"status": {"conditions": [*others, said]}}, part="status")
 
     def let_machine_go(self, name: str) -> None:
         """What Cluster API's core controller does when the infrastructure of a machine is gone."""
-        before = self.look(capi.Machine, name)
+        before = self.get(capi.Machine, name)
         if before is not None:
             kept = [one for one in before["metadata"].get("finalizers", []) if one != CLUSTER_API_FINALIZER]
-            self.merge(capi.Machine, name, {"metadata": {"finalizers": kept}})
+            self.patch(capi.Machine, name, {"metadata": {"finalizers": kept}})
 
     # what is seen
 
@@ -183,7 +137,7 @@ class Cluster:
     def until_authority(self, kind: Kind, name: str, authority: str) -> None:
         wait_until(
             f"{name}: {authority}",
-            lambda: (self.look(kind, name) or {}).get("status", {}).get("authoritativeAPI") == authority,
+            lambda: (self.get(kind, name) or {}).get("status", {}).get("authoritativeAPI") == authority,
         )
 
     def until_paused(self, kind: Kind, name: str) -> None:
@@ -191,7 +145,7 @@ class Cluster:
         wait_until(f"{name} is to pause", lambda: PAUSED_ANNOTATION in self.metadata(kind, name).get("annotations", {}))
 
     def until_gone(self, *kinds: Kind, name: str) -> None:
-        wait_until(f"{name} is gone", lambda: all(self.look(kind, name) is None for kind in kinds))
+        wait_until(f"{name} is gone", lambda: all(self.get(kind, name) is None for kind in kinds))
 
     def until_event(self, namespace: str, about: str, reason: str, text: str = "") -> None:
         wait_until(f"event {reason} about {about}", lambda: self._reported(namespace, about, reason, text))
@@ -200,22 +154,20 @@ class Cluster:
         wait_until(f"{name} is being deleted", lambda: self.metadata(capi.Machine, name).get("deletionTimestamp"))
 
     def metadata(self, kind: Kind, name: str) -> Tree:
-        there = self.look(kind, name)
-        assert there is not None, f"{name} is gone"
-        metadata: Tree = there["metadata"]
+        metadata: Tree = self.there(kind, name)["metadata"]
         return metadata
 
     def _synchronized(self, kind: Kind, name: str) -> bool:
         if self._condition(kind, name).get("status") != "True":
             return False
-        there = self.look(kind, name) or {}
+        there = self.get(kind, name) or {}
         status = there.get("status", {})
         if status.get("authoritativeAPI") != MACHINE_API:
             return True
         return bool(status.get("synchronizedGeneration", 0) >= there["metadata"]["generation"])
 
     def _condition(self, kind: Kind, name: str) -> Tree:
-        conditions = (self.look(kind, name) or {}).get("status", {}).get("conditions", [])
+        conditions = (self.get(kind, name) or {}).get("status", {}).get("conditions", [])
         return next((one for one in conditions if one["type"] == "Synchronized"), {})
 
     def _reported(self, namespace: str, about: str, reason: str, text: str) -> bool:
@@ -273,12 +225,6 @@ class MachineSync:
     def stop(self) -> None:
         # Killed, it could not give back its Lease.
         self._processes.stop("machine-sync", grace=PATIENCE)
-
-
-def _namespace(kind: Kind) -> str | None:
-    if not kind.RESOURCE.namespaced:
-        return None
-    return MACHINE_API_NAMESPACE if kind.RESOURCE.group == mapi.Machine.RESOURCE.group else CLUSTER_API_NAMESPACE
 
 
 def _machine_spec(name: str, kind: str) -> Tree:

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from tests.objects import Kind, Tree
 from tests.waiting import wait_until
 from windlass.api import capa, capi, capo, mapi
 from windlass.machine_sync.constants import (
@@ -13,7 +14,7 @@ from windlass.machine_sync.constants import (
     PAUSED_ANNOTATION,
 )
 
-from .rbac_cluster import Cluster, Kind, Tree
+from .rbac_cluster import Cluster
 
 MACHINE_SETS = (mapi.MachineSet, capi.MachineSet)
 
@@ -97,7 +98,7 @@ def play_everything(cluster: Cluster) -> None:
 
 
 def play_on_openstack(cluster: Cluster) -> None:
-    cluster.make(capo.OpenStackCluster, "c", {"spec": OPENSTACK.cluster})
+    cluster.make(capo.OpenStackCluster, "c", OPENSTACK.cluster)
     cluster.make_sets()
     play_from_cluster_api(cluster)
     play_missing_infrastructure(cluster, OPENSTACK)
@@ -126,7 +127,7 @@ def play_on_openstack(cluster: Cluster) -> None:
 
 def play_on_aws(cluster: Cluster) -> None:
     cluster.runs_on("AWS")
-    cluster.make(capa.AWSCluster, "c", {"spec": AWS.cluster})
+    cluster.make(capa.AWSCluster, "c", AWS.cluster)
     cluster.make_machine_api_machine("m", AWS.provider_spec)
     play_from_machine_api(cluster, AWS)
     # Deleted where the mirrors are.
@@ -145,7 +146,7 @@ def play_from_cluster_api(cluster: Cluster) -> None:
     # Created, updated, deleted with the Cluster API Machine.
     cluster.make_machine("a", infra=openstack_machine())
     cluster.until_synchronized("a")
-    cluster.merge(capi.Machine, "a", {"metadata": {"labels": {"colour": "blue"}}})
+    cluster.patch(capi.Machine, "a", {"metadata": {"labels": {"colour": "blue"}}})
     wait_until("the label arrives", lambda: cluster.metadata(mapi.Machine, "a")["labels"].get("colour"))
     cluster.delete(capi.Machine, "a")
     cluster.let_machine_go("a")
@@ -188,9 +189,9 @@ def play_from_machine_api(cluster: Cluster, scenery: Scenery) -> None:
     cluster.until_synchronized("m")
     # What runs is reported, and it is described anew when it is another machine that is wanted.
     running = {"phase": "Running", "providerStatus": {"instanceId": "i-1", "instanceState": "running"}}
-    cluster.merge(mapi.Machine, "m", {"status": running}, subresource="status")
-    wait_until("m runs", lambda: (cluster.look(capi.Machine, "m") or {})["status"].get("phase") == "Running")
-    cluster.merge(mapi.Machine, "m", {"spec": {"providerSpec": {"value": scenery.larger()}}})
+    cluster.patch(mapi.Machine, "m", {"status": running}, part="status")
+    wait_until("m runs", lambda: (cluster.get(capi.Machine, "m") or {})["status"].get("phase") == "Running")
+    cluster.patch(mapi.Machine, "m", {"spec": {"providerSpec": {"value": scenery.larger()}}})
     wait_until("m is described anew", lambda: size(cluster, scenery, "m") == "larger")
     cluster.until_synchronized("m")
     move(cluster, mapi.Machine, "m", (capi.Machine, scenery.infra_machine), scenery)
@@ -201,10 +202,10 @@ def play_from_machine_api(cluster: Cluster, scenery: Scenery) -> None:
     cluster.until_synchronized("p")
     (before,) = templates(cluster, scenery)
     template = {"spec": {"providerSpec": {"value": scenery.larger()}}}
-    cluster.merge(mapi.MachineSet, "pool", {"spec": {"template": template}})
-    wait_until("the old template is gone", lambda: cluster.look(scenery.infra_template, before) is None)
+    cluster.patch(mapi.MachineSet, "pool", {"spec": {"template": template}})
+    wait_until("the old template is gone", lambda: cluster.get(scenery.infra_template, before) is None)
     (after,) = templates(cluster, scenery)
-    cluster.merge(scenery.infra_template, after, {"metadata": {"annotations": {PAUSED_ANNOTATION: None}}})
+    cluster.patch(scenery.infra_template, after, {"metadata": {"annotations": {PAUSED_ANNOTATION: None}}})
     cluster.until_paused(scenery.infra_template, after)
     cluster.until_synchronized("pool", kind=mapi.MachineSet)
     move(cluster, mapi.MachineSet, "pool", (capi.MachineSet,), scenery)
@@ -242,4 +243,4 @@ def templates(cluster: Cluster, scenery: Scenery) -> list[str]:
 
 def size(cluster: Cluster, scenery: Scenery, name: str) -> Any:
     """What the infra machine says; None while there is none."""
-    return (cluster.look(scenery.infra_machine, name) or {}).get("spec", {}).get(scenery.size)
+    return (cluster.get(scenery.infra_machine, name) or {}).get("spec", {}).get(scenery.size)

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from tests.objects import identity
 from tests.patience import FLEET
 from tests.waiting import eventually
 from windlass.api import capi, mapi
@@ -15,7 +16,7 @@ from windlass.machine_sync.constants import CLUSTER_API
 from windlass.testing.machines.simulators.instances import Instance
 
 from ..api.machine_sync.examples import Tree
-from ..api.machine_sync.stage import condition, identity
+from ..api.machine_sync.stage import condition
 from .ground import Ground, assert_one_instance
 
 OTHERS = 2

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.authorizer import until_allowed
+from tests.objects import Kind, Tree
 from tests.waiting import wait_until
 from windlass.api import config, mapi
 from windlass.api.coordination import Lease
@@ -23,7 +24,7 @@ from windlass.testing.plane.processes import Processes
 from windlass.testing.plane.rest import APPLY_PATCH, MERGE_PATCH, Rest
 
 from ..api.machine_sync.stage import CLUSTER_ID, REPORTED
-from .rbac_cluster import NAME, OURS, USER, Cluster, Kind, MachineSync, Tree, Use
+from .rbac_cluster import NAME, OURS, USER, Cluster, MachineSync, Use
 from .rbac_play import AWS, play_everything
 
 pytestmark = pytest.mark.plane
@@ -68,13 +69,10 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     flags = ["--feature-gates=WatchList=false"]
     assets, known = request.config.getoption("windlass_assets"), crds.documents(*crds.MACHINES)
     with BlockingControlPlane(apiserver_flags=flags, assets=assets, crds=known) as plane:
-        for name in (MACHINE_API_NAMESPACE, CLUSTER_API_NAMESPACE):
-            plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        plane.apply_files(DEPLOY / "base" / "rbac.yaml")
         cluster = Cluster(plane)
+        plane.apply_files(DEPLOY / "base" / "rbac.yaml")
         for kind, name, content in _SINGLETONS:
-            cluster.make(kind, name, {"spec": content.get("spec", {})})
-            cluster.merge(kind, name, {"status": content["status"]}, subresource="status")
+            cluster.make(kind, name, content.get("spec", {}), status=content["status"])
         yield cluster
 
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
 
+from tests.objects import new_namespaces
 from tests.recorded.runs import NOW, Deviation, is_of_encoding, name_of, other_end, scrubbed
 from windlass.api import capi, mapi
 from windlass.api import config as openshift
@@ -35,7 +36,6 @@ from windlass.machine_sync.platforms import PLATFORMS, Platform
 from windlass.testing import ControlPlane
 
 from .examples import Tree
-from .stage import new_namespaces
 
 RECORDED_NAMESPACES = Namespaces()
 

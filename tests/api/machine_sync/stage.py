@@ -17,6 +17,7 @@ from typing import Any
 from msgspec import structs
 
 from tests.authorizer import allowed
+from tests.objects import home, identity, new_namespaces
 from tests.patience import PATIENCE
 from tests.waiting import eventually
 from windlass.api import capi, mapi
@@ -85,15 +86,6 @@ def describe_cluster(plane: BlockingAccess, *, platform: str) -> None:
     status = {"status": {"infrastructureName": CLUSTER, "platformStatus": described}}
     path = f"/apis/{group}/infrastructures/cluster/status"
     plane.rest.request("PATCH", path, status, content_type=MERGE_PATCH)
-
-
-def new_namespaces(plane: BlockingAccess) -> Namespaces:
-    """Two namespaces for one test. They stay when it is over, and go with the plane.
-
-    Deleting hundreds of them keeps the controller manager busy for longer than all tests together, and for ever where
-    something has a finalizer that nobody removes.
-    """
-    return Namespaces(plane.create_namespace("mapi-"), plane.create_namespace("capi-"))
 
 
 @asynccontextmanager
@@ -333,9 +325,8 @@ class Stage:
     def infra_kind(self) -> type[KubernetesObject]:
         return self.example.platform.infra_machine
 
-    def home(self, kind: type[KubernetesObject]) -> str:
-        ours = kind.RESOURCE.group == mapi.Machine.RESOURCE.group
-        return self.namespaces.machine_api if ours else self.namespaces.cluster_api
+    def home(self, kind: type[KubernetesObject]) -> str | None:
+        return home(kind, self.namespaces)
 
     async def get(self, kind: type[KubernetesObject], name: str) -> Tree | None:
         try:
@@ -443,10 +434,6 @@ class Stage:
         await self.machine(name, owner=None, spec={"clusterName": "witness"})
         await self.adoptable(name)
         await self.in_sync(name, within=within)
-
-
-def identity(kind: type[KubernetesObject]) -> Tree:
-    return {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind}
 
 
 def condition(mirror: Tree | None) -> Tree:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.cli.conftest import Sides, Windlass
+from tests.api.cli.conftest import HELD, Sides, Windlass
 from tests.authorizer import until_allowed
+from tests.objects import Kind
 from windlass.api import capi, capo, mapi
+from windlass.api.coordination import Lease
 from windlass.api.meta import Resource
 from windlass.cli.machine_sync.release import releasing
 from windlass.kube import config
@@ -22,12 +24,10 @@ from windlass.machine_sync.constants import (
     MIRRORED_LABELS_ANNOTATION,
     PAUSED_ANNOTATION,
     SYNC_FINALIZER,
-    Namespaces,
 )
 from windlass.machine_sync.release import Holder
 from windlass.testing import BlockingAccess, ControlPlane
 from windlass.testing.machines import crds
-from windlass.testing.plane.rest import MERGE_PATCH
 
 pytestmark = pytest.mark.plane
 
@@ -36,31 +36,28 @@ FORCE = "--force"
 
 
 def held(sides: Sides, name: str = "worker-0") -> list[str]:
-    return [side for side in ("mapi", "capi", "infra") if SYNC_FINALIZER in sides.finalizers(sides.path(side, name))]
+    kinds: dict[str, Kind] = {"mapi": mapi.Machine, "capi": capi.Machine, "infra": capo.OpenStackMachine}
+    return [side for side, kind in kinds.items() if SYNC_FINALIZER in sides.finalizers(kind, name)]
 
 
-def annotated(sides: Sides, side: str, name: str, annotations: Mapping[str, str], *, held: bool = True) -> None:
-    metadata = {"annotations": annotations, **({"finalizers": [SYNC_FINALIZER]} if held else {})}
-    sides.rest.request("PATCH", sides.path(side, name), {"metadata": metadata}, content_type=MERGE_PATCH)
+def annotated(sides: Sides, kind: Kind, name: str, annotations: Mapping[str, str], *, held: bool = True) -> None:
+    sides.patch(kind, name, {"metadata": {"annotations": annotations, **(HELD if held else {})}})
 
 
-def annotations(sides: Sides, side: str, name: str) -> dict[str, str]:
-    found: dict[str, str] = sides.rest.request("GET", sides.path(side, name))["metadata"].get("annotations", {})
+def annotations(sides: Sides, kind: Kind, name: str) -> dict[str, str]:
+    found: dict[str, str] = sides.there(kind, name)["metadata"].get("annotations", {})
     return found
 
 
 def mirrored_set(sides: Sides, name: str = "workers") -> None:
     """A MachineSet that Machine sync holds, the Machine API authoritative, with the template that was made for it."""
     sides.mirrored_set(name)
-    annotated(sides, "mapi-set", name, {})
-    annotated(sides, "capi-set", name, {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: "MachineAPI"})
+    annotated(sides, mapi.MachineSet, name, {})
+    annotated(sides, capi.MachineSet, name, {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: "MachineAPI"})
     sides.make(
-        "infrastructure.cluster.x-k8s.io/v1beta1",
-        "openstackmachinetemplates",
-        sides.cluster_api,
+        capo.OpenStackMachineTemplate,
         f"{name}-0a1b2c3d",
-        kind="OpenStackMachineTemplate",
-        spec={"template": {"spec": {"flavor": "m1.large", "image": {"filter": {"name": "rhcos"}}}}},
+        {"template": {"spec": {"flavor": "m1.large", "image": {"filter": {"name": "rhcos"}}}}},
         labels={MACHINE_SET_LABEL: name},
         annotations={PAUSED_ANNOTATION: ""},
     )
@@ -94,7 +91,7 @@ def test_finalizers_of_others_stay(sides: Sides, windlass: Windlass) -> None:
 
     windlass("release", "worker-0", FORCE, *sides.flags)
 
-    assert sides.finalizers(sides.path("capi", "worker-0")) == ["machine.cluster.x-k8s.io"]
+    assert sides.finalizers(capi.Machine, "worker-0") == ["machine.cluster.x-k8s.io"]
 
 
 def test_doing_it_twice_changes_nothing(sides: Sides, windlass: Windlass) -> None:
@@ -110,7 +107,7 @@ def test_doing_it_twice_changes_nothing(sides: Sides, windlass: Windlass) -> Non
 def test_a_dry_run_says_it_and_does_nothing(sides: Sides, windlass: Windlass) -> None:
     sides.mirrored("worker-0")
 
-    annotated(sides, "capi", "worker-0", {MIRRORED_LABELS_ANNOTATION: "a=1", AUTHORITY_ANNOTATION: "MachineAPI"})
+    annotated(sides, capi.Machine, "worker-0", {MIRRORED_LABELS_ANNOTATION: "a=1", AUTHORITY_ANNOTATION: "MachineAPI"})
 
     done = windlass("release", "--all", "--dry-run", *sides.flags)
 
@@ -121,16 +118,16 @@ def test_a_dry_run_says_it_and_does_nothing(sides: Sides, windlass: Windlass) ->
         "would be released (finalizer)",
     ]
     assert held(sides) == ["mapi", "capi", "infra"]
-    assert len(annotations(sides, "capi", "worker-0")) == 2
+    assert len(annotations(sides, capi.Machine, "worker-0")) == 2
 
 
 def test_what_machine_sync_has_written_down_goes_and_what_others_did_stays(sides: Sides, windlass: Windlass) -> None:
     sides.mirrored("worker-0")
-    annotated(sides, "infra", "worker-0", {MIRRORED_LABELS_ANNOTATION: "a=1", "theirs": "stays"})
+    annotated(sides, capo.OpenStackMachine, "worker-0", {MIRRORED_LABELS_ANNOTATION: "a=1", "theirs": "stays"})
 
     windlass("release", "worker-0", FORCE, *sides.flags)
 
-    assert annotations(sides, "infra", "worker-0") == {"theirs": "stays"}
+    assert annotations(sides, capo.OpenStackMachine, "worker-0") == {"theirs": "stays"}
 
 
 def test_a_machine_set_is_released_on_both_sides_and_its_template_named(sides: Sides, windlass: Windlass) -> None:
@@ -147,8 +144,8 @@ def test_a_machine_set_is_released_on_both_sides_and_its_template_named(sides: S
         f"{template} -n {sides.cluster_api}: nothing to release; {stays}",
     ]
     assert "note: 2 objects stay paused: right while the Machine API is the authority of the MachineSet" in done.stderr
-    assert sides.finalizers(sides.path("mapi-set", "workers")) == []
-    assert annotations(sides, "capi-set", "workers") == {PAUSED_ANNOTATION: ""}
+    assert sides.finalizers(mapi.MachineSet, "workers") == []
+    assert annotations(sides, capi.MachineSet, "workers") == {PAUSED_ANNOTATION: ""}
 
 
 def test_a_name_with_a_kind_means_only_that_kind(sides: Sides, windlass: Windlass) -> None:
@@ -158,7 +155,7 @@ def test_a_name_with_a_kind_means_only_that_kind(sides: Sides, windlass: Windlas
     windlass("release", "machine/workers", FORCE, *sides.flags)
 
     assert held(sides, "workers") == []
-    assert sides.finalizers(sides.path("mapi-set", "workers")) == [SYNC_FINALIZER]
+    assert sides.finalizers(mapi.MachineSet, "workers") == [SYNC_FINALIZER]
 
 
 def test_a_name_without_a_kind_means_whatever_is_called_so(sides: Sides, windlass: Windlass) -> None:
@@ -168,7 +165,7 @@ def test_a_name_without_a_kind_means_whatever_is_called_so(sides: Sides, windlas
     windlass("release", "workers", FORCE, *sides.flags)
 
     assert held(sides, "workers") == []
-    assert sides.finalizers(sides.path("capi-set", "workers")) == []
+    assert sides.finalizers(capi.MachineSet, "workers") == []
 
 
 def test_all_releases_machines_sets_and_infrastructure_that_nobody_refers_to(sides: Sides, windlass: Windlass) -> None:
@@ -182,7 +179,7 @@ def test_all_releases_machines_sets_and_infrastructure_that_nobody_refers_to(sid
 
     assert done.returncode == 0, done.stderr
     assert held(sides) == held(sides, "worker-1") == []
-    assert sides.finalizers(sides.path("infra", "orphan")) == sides.finalizers(sides.path("mapi-set", "workers")) == []
+    assert sides.finalizers(capo.OpenStackMachine, "orphan") == sides.finalizers(mapi.MachineSet, "workers") == []
     assert "/free " not in done.stdout
     nothing = windlass("release", "--all", "--yes", FORCE, *sides.flags)
     assert (nothing.returncode, nothing.stdout) == (0, "")
@@ -196,17 +193,17 @@ def test_infrastructure_is_found_under_another_name(sides: Sides, windlass: Wind
     done = windlass("release", "worker-0", FORCE, *sides.flags)
 
     assert "openstackmachine.infrastructure.cluster.x-k8s.io/other-name" in done.stdout
-    assert sides.finalizers(sides.path("infra", "other-name")) == []
+    assert sides.finalizers(capo.OpenStackMachine, "other-name") == []
 
 
 def test_a_machine_that_waits_only_for_us_is_gone_afterwards(sides: Sides, windlass: Windlass) -> None:
     sides.mapi_machine("worker-0", held=True)
-    sides.rest.request("DELETE", sides.path("mapi", "worker-0"))
+    sides.delete(mapi.Machine, "worker-0")
 
     done = windlass("release", "worker-0", FORCE, *sides.flags)
 
     assert done.returncode == 0, done.stderr
-    assert sides.rest.request("GET", sides.path("mapi"))["items"] == []
+    assert sides.all(mapi.Machine) == []
 
 
 def test_a_paused_copy_is_named_with_what_to_do_about_it(sides: Sides, windlass: Windlass) -> None:
@@ -268,25 +265,23 @@ def test_nothing_is_released_while_a_controller_renews_its_lease_and_never_what_
     sides.mirrored("worker-0")
     sides.mirrored("worker-1")
     moving = {"status": {"authoritativeAPI": "Migrating"}}
-    sides.rest.request("PATCH", sides.path("mapi", "worker-1") + "/status", moving, content_type=MERGE_PATCH)
-    path = f"/apis/coordination.k8s.io/v1/namespaces/{sides.cluster_api}/leases"
+    sides.patch(mapi.Machine, "worker-1", moving, part="status")
     spec = {"holderIdentity": "windlass_0", "leaseDurationSeconds": 60, "renewTime": moment()}
-    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": LEASE_NAME}, "spec": spec}
-    plane.rest.request("POST", path, lease)
+    sides.make(Lease, LEASE_NAME, spec)
 
     def release(*arguments: str) -> "tuple[int, str]":
         kubeconfig = str(windlass_module_plane.kubeconfig())
         done = windlass("release", "--all", "--yes", *arguments, *sides.flags, env={"KUBECONFIG": kubeconfig})
         return done.returncode, done.stderr
 
-    with Renewing(plane, f"{path}/{LEASE_NAME}"):
+    with Renewing(sides):
         code, errors = release()
     assert code == 1
     assert f"Machine sync (Lease {sides.cluster_api}/{LEASE_NAME} is held by windlass_0) is running" in errors
     assert "--force" in errors
     assert held(sides) == ["mapi", "capi", "infra"]
 
-    plane.rest.request("PATCH", f"{path}/{LEASE_NAME}", {"spec": {"holderIdentity": ""}}, content_type=MERGE_PATCH)
+    sides.patch(Lease, LEASE_NAME, {"spec": {"holderIdentity": ""}})
     code, errors = release()
     assert code == 1
     assert "error: machine/worker-1: it is Migrating, so neither side acts on it" in errors
@@ -301,13 +296,11 @@ async def test_what_somebody_else_wrote_in_between_is_read_again(sides: Sides, w
     sides.mirrored("worker-0")
     sides.mirrored("worker-1")
     async with Client(config.load(kubeconfig=windlass_kubeconfig)) as client:
-        there = await releasing.observe(client, Namespaces(sides.machine_api, sides.cluster_api))
-        for side in ("mapi", "capi"):
-            body = {"metadata": {"labels": {"changed": "meanwhile"}}}
-            sides.rest.request("PATCH", sides.path(side, "worker-0"), body, content_type=MERGE_PATCH)
-        sides.rest.request("DELETE", sides.path("infra", "worker-0"))
-        gone = {"metadata": {"finalizers": None}}
-        sides.rest.request("PATCH", sides.path("infra", "worker-0"), gone, content_type=MERGE_PATCH)
+        there = await releasing.observe(client, sides.namespaces)
+        for kind in (mapi.Machine, capi.Machine):
+            sides.patch(kind, "worker-0", {"metadata": {"labels": {"changed": "meanwhile"}}})
+        sides.delete(capo.OpenStackMachine, "worker-0")
+        sides.patch(capo.OpenStackMachine, "worker-0", {"metadata": {"finalizers": None}})
 
         assert there[0].name == "worker-0"
         result = await releasing.let_go(client, Executor(client), there[0].holders)
@@ -315,8 +308,8 @@ async def test_what_somebody_else_wrote_in_between_is_read_again(sides: Sides, w
     assert result.error is None
     assert kinds(result.gone) == [capo.OpenStackMachine.RESOURCE]
     assert kinds(result.changed) == [capi.Machine.RESOURCE, mapi.Machine.RESOURCE]
-    for side in ("mapi", "capi"):
-        assert SYNC_FINALIZER not in sides.finalizers(sides.path(side, "worker-0"))
+    for kind in (mapi.Machine, capi.Machine):
+        assert SYNC_FINALIZER not in sides.finalizers(kind, "worker-0")
     assert held(sides, "worker-1") == ["mapi", "capi", "infra"]
 
 
@@ -331,13 +324,13 @@ def moment() -> str:
 class Renewing:
     """A leader that renews its lease, as long as the block lasts."""
 
-    def __init__(self, plane: BlockingAccess, path: str) -> None:
+    def __init__(self, sides: Sides) -> None:
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._renew, args=(plane, path))
+        self._thread = threading.Thread(target=self._renew, args=(sides,))
 
-    def _renew(self, plane: BlockingAccess, path: str) -> None:
+    def _renew(self, sides: Sides) -> None:
         while not self._stop.wait(0.5):
-            plane.rest.request("PATCH", path, {"spec": {"renewTime": moment()}}, content_type=MERGE_PATCH)
+            sides.patch(Lease, LEASE_NAME, {"spec": {"renewTime": moment()}})
 
     def __enter__(self) -> "Renewing":
         self._thread.start()

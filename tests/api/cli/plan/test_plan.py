@@ -27,7 +27,7 @@ def nothing_is_written(cluster: PlanCluster) -> Iterator[None]:
 
 
 def test_the_plan_of_a_cluster_is_shown_and_nothing_is_done(cluster: PlanCluster) -> None:
-    before = cluster.machine(capi.Machine, "worker-0")
+    before = cluster.get(capi.Machine, "worker-0")
 
     shown = cluster.windlass("plan", "machine-sync", "machine/worker-0", "machine/alone")
 
@@ -42,8 +42,8 @@ def test_the_plan_of_a_cluster_is_shown_and_nothing_is_done(cluster: PlanCluster
     )
     assert '    + spec.providerSpec.value.flavor: "m1.large"' in lines
     assert "\x1b" not in shown.stdout
-    assert cluster.machine(mapi.Machine, "worker-0") is None
-    assert cluster.machine(capi.Machine, "worker-0") == before
+    assert cluster.get(mapi.Machine, "worker-0") is None
+    assert cluster.get(capi.Machine, "worker-0") == before
 
 
 def test_get_and_list_are_all_that_it_takes(cluster: PlanCluster) -> None:
@@ -94,7 +94,7 @@ def test_what_is_planned_is_what_machine_sync_does_and_then_nothing_is_left_to_d
     with cluster.machine_sync():
         wait_until("worker-0 is synchronized", lambda: synchronized(cluster, "worker-0"))
 
-    mirror = cluster.machine(mapi.Machine, "worker-0")
+    mirror = cluster.get(mapi.Machine, "worker-0")
     assert mirror is not None
     for change in create["diff"]:
         assert _at(mirror, change["path"]) == change["after"], change

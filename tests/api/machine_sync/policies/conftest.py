@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.objects import new_namespaces
 from windlass.machine_sync import policies
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing import ControlPlane
 
-from ..stage import new_namespaces
 from .policed import PROVIDER, Policed, wait_until_in_force
 
 

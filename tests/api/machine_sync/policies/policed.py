@@ -19,6 +19,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from tests.authorizer import allowed
+from tests.objects import home
 from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
@@ -122,11 +123,11 @@ class Policed:
         """Make an object, which must be admitted; returns its name."""
         name = name or f"o-{time.monotonic_ns()}-{next(self._numbers)}"
         body = {"metadata": {"name": name, **metadata}, "spec": {**SPECS[kind], **(spec or {})}}
-        namespace = namespace or self.home(kind)
-        await self._users[by].create(kind, body, namespace=namespace)
+        where = namespace or self.home(kind)
+        await self._users[by].create(kind, body, namespace=where)
         if status is not None:
             await self._users[by].patch(
-                kind, name, {"status": status}, type=PatchType.MERGE, namespace=namespace, subresource="status"
+                kind, name, {"status": status}, type=PatchType.MERGE, namespace=where, subresource="status"
             )
         return name
 
@@ -174,9 +175,8 @@ class Policed:
     async def delete(self, kind: Kind, name: str) -> None:
         await self._users[USER].delete(kind, name, namespace=self.home(kind))
 
-    def home(self, kind: Kind) -> str:
-        ours = kind.RESOURCE.group == mapi.Machine.RESOURCE.group
-        return self.namespaces.machine_api if ours else self.namespaces.cluster_api
+    def home(self, kind: Kind) -> str | None:
+        return home(kind, self.namespaces)
 
     # attempts
 

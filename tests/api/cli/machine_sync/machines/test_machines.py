@@ -9,6 +9,7 @@ import yaml
 
 from tests.api.cli.conftest import Sides, Windlass, condition
 from tests.authorizer import until_allowed
+from windlass.api.coordination import Lease
 from windlass.machine_sync.constants import LEASE_NAME
 from windlass.testing import BlockingAccess
 
@@ -36,10 +37,9 @@ def test_a_machine_on_both_sides_is_one_row(sides: Sides, windlass: Windlass) ->
 
 def test_while_openshifts_operator_does_the_work_machine_sync_is_said_to_idle(sides: Sides, windlass: Windlass) -> None:
     sides.mirrored("worker-0")
-    path = f"/apis/coordination.k8s.io/v1/namespaces/{sides.cluster_api}/leases"
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     spec = {"holderIdentity": "capi-controllers-6d9f_1", "leaseDurationSeconds": 137, "renewTime": now}
-    sides.rest.request("POST", path, {"metadata": {"name": LEASE_NAME}, "spec": spec})
+    sides.make(Lease, LEASE_NAME, spec)
 
     shown = windlass("machines", *sides.flags)
 

@@ -16,9 +16,9 @@ import pytest
 from tests.api.cli.conftest import Sides, condition
 from tests.api.cli.ptys import see
 from tests.patience import PATIENCE
+from windlass.api import capi, mapi
 from windlass.testing import ControlPlane
 from windlass.testing.machines import crds
-from windlass.testing.plane.rest import MERGE_PATCH
 
 pytestmark = pytest.mark.plane
 
@@ -86,9 +86,7 @@ def test_a_machine_that_changes_is_printed_again(sides: Sides, watch: Watch) -> 
     assert lines.until(lambda line: line.startswith("NAME")).split()[:2] == ["NAME", "AUTHORITY"]
     lines.until(lambda line: line.split()[:4] == ["worker-0", "ClusterAPI", "Running", "Running"])
 
-    sides.rest.request(
-        "PATCH", sides.path("mapi", "worker-0") + "/status", {"status": {"phase": "Failed"}}, content_type=MERGE_PATCH
-    )
+    sides.patch(mapi.Machine, "worker-0", {"status": {"phase": "Failed"}}, part="status")
 
     lines.until(lambda line: line.split()[:4] == ["worker-0", "ClusterAPI", "Failed", "Running"])
 
@@ -98,7 +96,7 @@ def test_a_machine_that_is_gone_is_printed_without_sides(sides: Sides, watch: Wa
     lines = out(watch(sides, "-o", "json"))
     lines.until(lambda line: json.loads(line)["clusterAPI"] is not None)
 
-    sides.rest.request("DELETE", sides.path("capi", "worker-0"))
+    sides.delete(capi.Machine, "worker-0")
 
     last = json.loads(lines.until(lambda line: json.loads(line)["clusterAPI"] is None))
     assert (last["name"], last["machineAPI"]) == ("worker-0", None)
@@ -112,8 +110,7 @@ def test_machine_sets_are_followed_too_below_headings_of_their_own(sides: Sides,
     lines.until(lambda line: line.startswith("MACHINESET"))
     lines.until(lambda line: line.split()[:4] == ["workers", "MachineAPI", "2/2", "2/2"])
 
-    path = sides.path("mapi-set", "workers") + "/status"
-    sides.rest.request("PATCH", path, {"status": {"readyReplicas": 1}}, content_type=MERGE_PATCH)
+    sides.patch(mapi.MachineSet, "workers", {"status": {"readyReplicas": 1}}, part="status")
     lines.until(lambda line: line.split()[:4] == ["workers", "MachineAPI", "1/2", "2/2"])
     sides.capi_machine("worker-1")
 
@@ -128,9 +125,8 @@ def test_what_comes_into_sync_is_printed_once_more(sides: Sides, watch: Watch) -
     first = json.loads(lines.until(lambda _: True))
     assert (first["kind"], first["synchronized"]["status"]) == ("MachineSet", "False")
 
-    path = sides.path("mapi-set", "workers") + "/status"
     well = {"status": {"conditions": [condition("True", "ResourceSynchronized", "yes")]}}
-    sides.rest.request("PATCH", path, well, content_type=MERGE_PATCH)
+    sides.patch(mapi.MachineSet, "workers", well, part="status")
 
     assert json.loads(lines.until(lambda _: True))["synchronized"]["status"] == "True"
 
@@ -140,9 +136,7 @@ def test_a_change_that_shows_nothing_new_prints_nothing(sides: Sides, watch: Wat
     lines = out(watch(sides, "-o", "name"))
     lines.until(lambda line: line.endswith("worker-0"))
 
-    sides.rest.request(
-        "PATCH", sides.path("capi", "worker-0"), {"metadata": {"labels": {"new": "label"}}}, content_type=MERGE_PATCH
-    )
+    sides.patch(capi.Machine, "worker-0", {"metadata": {"labels": {"new": "label"}}})
     sides.capi_machine("worker-1")
 
     assert lines.until(lambda _: True).endswith("worker-1")
@@ -187,8 +181,7 @@ def test_on_a_terminal_the_table_is_redrawn_in_place(sides: Sides, environment: 
     os.close(slave)
     try:
         see(master, b"Running")
-        path = sides.path("mapi", "worker-0") + "/status"
-        sides.rest.request("PATCH", path, {"status": {"phase": "Deleting"}}, content_type=MERGE_PATCH)
+        sides.patch(mapi.Machine, "worker-0", {"status": {"phase": "Deleting"}}, part="status")
         see(master, b"Deleting")
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=PATIENCE) == 130

@@ -19,12 +19,15 @@ from typing import Any
 
 import pytest
 
-from tests.api.cli.conftest import DECIDED_BY_TESTS, OPENSTACK, Sides
+from tests.api.cli.conftest import Sides, environment_of
 from tests.api.cli.ptys import read_to_the_end, see
 from tests.authorizer import until_allowed
+from tests.objects import Kind, Tree
 from tests.patience import PATIENCE
 from tests.unit.machine_sync import preflight_cases as cases
 from tests.waiting import wait_until
+from windlass.api import capi, capo, mapi
+from windlass.api.coordination import Lease
 from windlass.cli.machine_sync.migrate import moving
 from windlass.machine_sync.constants import LEASE_NAME, MACHINE_API_NAMESPACE
 from windlass.testing import BlockingAccess, ControlPlane
@@ -36,7 +39,6 @@ pytestmark = pytest.mark.plane
 
 TO_CLUSTER_API = {"spec": {"authoritativeAPI": "ClusterAPI"}}
 
-Tree = dict[str, Any]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 DENIAL = "Cannot update .spec.authoritativeAPI when machine has the label locked"
@@ -47,17 +49,16 @@ class Fleet(Sides):
 
     def __init__(self, plane: BlockingAccess) -> None:
         super().__init__(plane)
-        self.plane = plane
-        self.make(OPENSTACK, "openstackclusters", self.cluster_api, "c", kind="OpenStackCluster", spec={})
+        self.make(capo.OpenStackCluster, "c", {})
 
     def machine(self, name: str, *, authority: str = "MachineAPI", status: Tree | None = None, **metadata: Any) -> None:
         """A Machine in sync under `authority`; `status` changes that of the Machine API."""
         original = self._at_home(cases.machine_api(authority))
         twin, infra = cases.cluster_api(authority)
-        self._mapi("machines", "Machine", name, original, status=status, **metadata)
+        self._mapi(mapi.Machine, name, original, status=status, **metadata)
         twin["spec"]["infrastructureRef"]["name"] = name
-        self._capi("machines", "Machine", name, twin)
-        self.make(OPENSTACK, "openstackmachines", self.cluster_api, name, kind="OpenStackMachine", spec=infra["spec"])
+        self._capi(capi.Machine, name, twin)
+        self.make(capo.OpenStackMachine, name, infra["spec"])
 
     def _at_home(self, tree: Tree) -> Tree:
         """With its Secrets in the namespace of the machine."""
@@ -66,48 +67,30 @@ class Fleet(Sides):
 
     def machine_set(self, name: str, *, authority: str = "MachineAPI") -> None:
         twin, infra = cases.cluster_api_set(authority)
-        self._mapi("machinesets", "MachineSet", name, self._at_home(cases.machine_set(authority)))
-        self._capi("machinesets", "MachineSet", name, twin)
-        template = "openstackmachinetemplates"
-        found = self.rest.request("GET", f"/apis/{OPENSTACK}/namespaces/{self.cluster_api}/{template}")["items"]
-        if not found:
-            self.make(
-                OPENSTACK,
-                template,
-                self.cluster_api,
-                infra["metadata"]["name"],
-                kind="OpenStackMachineTemplate",
-                spec=infra["spec"],
-            )
+        self._mapi(mapi.MachineSet, name, self._at_home(cases.machine_set(authority)))
+        self._capi(capi.MachineSet, name, twin)
+        if not self.all(capo.OpenStackMachineTemplate):
+            self.make(capo.OpenStackMachineTemplate, infra["metadata"]["name"], infra["spec"])
 
-    def _mapi(
-        self, plural: str, kind: str, name: str, tree: Tree, *, status: Tree | None = None, **metadata: Any
-    ) -> None:
-        place = ("machine.openshift.io/v1beta1", plural, self.machine_api, name)
+    def _mapi(self, kind: Kind, name: str, tree: Tree, *, status: Tree | None = None, **metadata: Any) -> None:
         told = {**tree["status"], "synchronizedGeneration": 1, **(status or {})}
-        self.make(*place, kind=kind, spec=tree["spec"], status=told, **metadata)
+        self.make(kind, name, tree["spec"], status=told, **metadata)
 
-    def _capi(self, plural: str, kind: str, name: str, tree: Tree) -> None:
-        place = ("cluster.x-k8s.io/v1beta2", plural, self.cluster_api, name)
+    def _capi(self, kind: Kind, name: str, tree: Tree) -> None:
         conditions = [{**one, "reason": "Known"} for one in tree["status"]["conditions"] if one["type"] == "Paused"]
         for one in conditions:
             one.pop("severity", None)
         told: Tree = {"conditions": conditions}
-        if kind == "Machine":
+        if kind is capi.Machine:
             told["initialization"] = {"infrastructureProvisioned": True}
-        annotations = tree["metadata"].get("annotations", {})
-        self.make(*place, kind=kind, spec=tree["spec"], status=told, annotations=annotations)
+        self.make(kind, name, tree["spec"], status=told, annotations=tree["metadata"].get("annotations", {}))
 
-    def get(self, name: str, plural: str = "machines") -> Tree:
-        path = f"/apis/machine.openshift.io/v1beta1/namespaces/{self.machine_api}/{plural}/{name}"
-        found: Tree = self.rest.request("GET", path)
-        return found
+    def spec(self, name: str, kind: Kind = mapi.Machine) -> str:
+        """The authority that is asked for."""
+        return str(self.there(kind, name)["spec"]["authoritativeAPI"])
 
-    def spec(self, name: str, plural: str = "machines") -> str:
-        return str(self.get(name, plural)["spec"]["authoritativeAPI"])
-
-    def authority(self, name: str, plural: str = "machines") -> str:
-        return str(self.get(name, plural)["status"]["authoritativeAPI"])
+    def authority(self, name: str, kind: Kind = mapi.Machine) -> str:
+        return str(self.there(kind, name)["status"]["authoritativeAPI"])
 
 
 class PlayedControllers:
@@ -130,12 +113,10 @@ class PlayedControllers:
     def _play(self) -> None:
         while not self._stop.wait(0.05):
             try:
-                for plural in ("machines", "machinesets"):
-                    root = f"/apis/machine.openshift.io/v1beta1/namespaces/{self._fleet.machine_api}/{plural}"
-                    for item in self._fleet.rest.request("GET", root)["items"]:
+                for kind in (mapi.Machine, mapi.MachineSet):
+                    for item in self._fleet.all(kind):
                         if (name := item["metadata"]["name"]) not in self.idle and (status := self._next(item)):
-                            path = f"{root}/{name}/status"
-                            self._fleet.rest.request("PATCH", path, {"status": status}, content_type=MERGE_PATCH)
+                            self._fleet.patch(kind, name, {"status": status}, part="status")
             except PlaneError:
                 # The API server is away, or somebody was faster: the next look shows.
                 continue
@@ -187,8 +168,7 @@ def fleet(openshift: BlockingAccess) -> Fleet:
 
 @pytest.fixture
 def environment(openshift: BlockingAccess, tmp_path: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in DECIDED_BY_TESTS}
-    return {**kept, "HOME": str(tmp_path), "KUBECONFIG": str(openshift.kubeconfig()), "COLUMNS": "120"}
+    return environment_of(openshift.kubeconfig(), tmp_path)
 
 
 @pytest.fixture
@@ -283,7 +263,7 @@ def guard_locked(plane: BlockingAccess, namespace: str, *, action: str = "Deny")
 
 
 def denied(fleet: Fleet, name: str) -> bool:
-    path = fleet.path("mapi", name) + "?dryRun=All"
+    path = fleet.path(mapi.Machine, name) + "?dryRun=All"
     try:
         fleet.rest.request("PATCH", path, {"spec": {"authoritativeAPI": "ClusterAPI"}}, content_type=MERGE_PATCH)
     except Refused:
@@ -300,7 +280,9 @@ def test_a_dry_run_reports_on_each_and_changes_nothing(fleet: Fleet, migrate: Ru
     fleet.machine("behind", status={"synchronizedGeneration": 0})
     fleet.machine("there", authority="ClusterAPI")
     fleet.machine_set("workers")
-    before = {name: fleet.get(name)["metadata"] for name in ("ready", "provisioning", "behind", "there")}
+    before = {
+        name: fleet.there(mapi.Machine, name)["metadata"] for name in ("ready", "provisioning", "behind", "there")
+    }
 
     done = migrate("--all", "--to", "cluster-api", "--dry-run")
 
@@ -321,7 +303,7 @@ def test_a_dry_run_reports_on_each_and_changes_nothing(fleet: Fleet, migrate: Ru
     assert "note: machine/behind: synchronized: up to generation 0 of 1 of the Machine API's" in done.stderr
     assert "note: no Machine sync is running" in done.stderr
     assert "info: 3 ready, 1 already there, 1 refused" in done.stderr
-    assert {name: fleet.get(name)["metadata"] for name in before} == before
+    assert {name: fleet.there(mapi.Machine, name)["metadata"] for name in before} == before
 
 
 def test_a_policy_that_would_refuse_is_found_out_beforehand(fleet: Fleet, migrate: Run) -> None:
@@ -480,18 +462,14 @@ def test_labels_choose_machines_and_sets(fleet: Fleet, migrate: Run) -> None:
 
 def owned_by(fleet: Fleet, name: str) -> Tree:
     """As a MachineSet owns what it makes."""
-    metadata = fleet.rest.request("GET", fleet.path("mapi-set", name))["metadata"]
-    api_version = "machine.openshift.io/v1beta1"
-    return {"apiVersion": api_version, "kind": "MachineSet", "name": name, "uid": metadata["uid"], "controller": True}
+    return fleet.reference(mapi.MachineSet, name, controller=True)
 
 
 def test_whoever_holds_the_lease_of_machine_sync_is_named(fleet: Fleet, migrate: Run) -> None:
     fleet.machine("w-0")
-    path = f"/apis/coordination.k8s.io/v1/namespaces/{fleet.cluster_api}/leases"
     renewed = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
     spec = {"holderIdentity": "windlass_pod-1", "leaseDurationSeconds": 15, "renewTime": renewed}
-    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec}
-    fleet.rest.request("POST", path, {**lease, "metadata": {"name": LEASE_NAME}})
+    fleet.make(Lease, LEASE_NAME, spec)
 
     done = migrate("w-0", "--to", "cluster-api", "--dry-run", "-o", "json")
 
@@ -524,7 +502,7 @@ def test_machines_and_sets_are_moved_and_waited_for(
     assert {row[2] for row in found.values()} == {"migrated"}
     assert {row[0] for row in found.values()} == {source}
     assert {fleet.authority(f"w-{number}") for number in range(3)} == {other}
-    assert fleet.authority("workers", "machinesets") == other
+    assert fleet.authority("workers", mapi.MachineSet) == other
     assert "(4/4)" in errors
 
 
@@ -532,12 +510,12 @@ def test_doing_it_again_finds_it_done(fleet: Fleet, migrate: Run) -> None:
     fleet.machine("w-0")
     with PlayedControllers(fleet):
         migrate("w-0", "--to", "cluster-api")
-        before = fleet.get("w-0")["metadata"]["resourceVersion"]
+        before = fleet.there(mapi.Machine, "w-0")["metadata"]["resourceVersion"]
         again = migrate("w-0", "--to", "cluster-api")
 
     assert again.returncode == 0
     assert "already there" in again.stdout
-    assert fleet.get("w-0")["metadata"]["resourceVersion"] == before
+    assert fleet.there(mapi.Machine, "w-0")["metadata"]["resourceVersion"] == before
 
 
 def test_without_waiting_the_request_is_all(fleet: Fleet, migrate: Run) -> None:
@@ -557,7 +535,7 @@ def test_one_that_nobody_moves_times_out_with_an_exit_code_of_its_own_and_is_tak
     fleet.machine("w-0")
     fleet.machine("w-1")
     # Asked for already, so that a second is enough even if that is all the command gets of the machine.
-    fleet.rest.request("PATCH", fleet.path("mapi", "w-0"), TO_CLUSTER_API, content_type=MERGE_PATCH)
+    fleet.patch(mapi.Machine, "w-0", TO_CLUSTER_API)
 
     done = migrate("w-0", "w-1", "--to", "cluster-api", "--timeout", "1s", "--max-in-flight", "1")
 
@@ -590,9 +568,9 @@ def test_others_are_moved_when_the_pre_flight_refuses_one(fleet: Fleet, migrate:
 
 def test_a_half_finished_migration_is_taken_back(fleet: Fleet, start: Callable[..., "subprocess.Popen[str]"]) -> None:
     fleet.machine("w-0")
-    fleet.rest.request("PATCH", fleet.path("mapi", "w-0"), TO_CLUSTER_API, content_type=MERGE_PATCH)
+    fleet.patch(mapi.Machine, "w-0", TO_CLUSTER_API)
     halfway = {"status": {"authoritativeAPI": "Migrating"}}
-    fleet.rest.request("PATCH", fleet.path("mapi", "w-0") + "/status", halfway, content_type=MERGE_PATCH)
+    fleet.patch(mapi.Machine, "w-0", halfway, part="status")
 
     process = start("w-0", "--to", "machine-api")
     wait_until("it is asked back", lambda: fleet.spec("w-0") == "MachineAPI")
