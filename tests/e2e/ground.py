@@ -20,7 +20,6 @@ from typing import Any, TypeVar
 
 from tests.waiting import eventually
 from windlass.api import capi, core, mapi
-from windlass.api.config import Infrastructure
 from windlass.api.meta import KubernetesObject
 from windlass.kube.conditions import is_true
 from windlass.machine_sync.constants import (
@@ -128,17 +127,9 @@ class Ground:
 
     async def cluster(self) -> None:
         """A Cluster with its infra cluster, provisioned."""
-        stage, example = self.stage, self.stage.example
-        platform = {"type": example.name}
-        status = {"infrastructureName": CLUSTER, "platform": example.name, "platformStatus": platform}
-        await stage.singleton(Infrastructure, "cluster", status)
-        infra = example.platform.infra_cluster
-        reference = {"apiGroup": infra.RESOURCE.group, "kind": infra.RESOURCE.kind, "name": CLUSTER}
-        await stage.make(capi.Cluster, CLUSTER, {"infrastructureRef": reference})
-        labels = {"cluster.x-k8s.io/cluster-name": CLUSTER}
-        await stage.make(infra, CLUSTER, example.cluster_spec, labels=labels)
+        await self.stage.cluster()
         await eventually(
-            lambda: stage.get(capi.Cluster, CLUSTER), _is_provisioned, what="a Cluster with a control plane"
+            lambda: self.stage.get(capi.Cluster, CLUSTER), _is_provisioned, what="a Cluster with a control plane"
         )
 
     async def machine(self, name: str, authority: str, *, machine_set: str = "") -> Tree:
