@@ -32,9 +32,9 @@ from windlass.testing.machines.simulators.instances import Instance, instances
 from windlass.testing.plane.processes import Processes
 
 from ..api.machine_sync.examples import EXAMPLES, Tree
+from ..api.machine_sync.replicas import ALONE, replica
 from ..api.machine_sync.stage import CLUSTER, Stage, describe_cluster
 from .claims import set_shortcoming, shortcoming, status_of
-from .replicas import ALONE, replica
 
 T = TypeVar("T")
 

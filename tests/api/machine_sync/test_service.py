@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 
 import pytest
 from aiohttp import ClientSession
@@ -21,7 +22,7 @@ from windlass.machine_sync.constants import HOLDER_PREFIX, LEASE_NAME
 from windlass.testing.plane.audit import Permission
 from windlass.testing.plane.ports import free_ports
 
-from .process import process
+from .replicas import starting
 from .stage import Stage
 
 pytestmark = pytest.mark.plane
@@ -250,20 +251,18 @@ async def test_it_does_not_keep_the_lease_from_platforms_that_it_does_not_serve(
         await probe.until_ready()
 
 
-async def test_told_to_end_it_ends_well_and_its_successor_starts_at_once(stage: Stage) -> None:
+async def test_told_to_end_it_ends_well_and_its_successor_starts_at_once(stage: Stage, tmp_path: Path) -> None:
     await stage.fleet()
     await stage.machine("w-0")
     long_lease = ("--leader-elect-lease-duration=300s", "--leader-elect-renew-deadline=200s")
-    async with process(stage, *long_lease) as one:
+    async with starting(stage, tmp_path, *long_lease) as one:
         await stage.in_sync("w-0")
-        one.terminate()
-        assert (await one.ends())[0] == 0
+        assert await one.end() == 0
     lease = await stage.get(Lease, LEASE_NAME)
     assert lease is not None
     assert not lease["spec"].get("holderIdentity"), "the lease was released"
     await stage.machine("w-1")
-    async with process(stage, *long_lease) as two:
+    async with starting(stage, tmp_path, *long_lease) as two:
         # Far less than the lease would have lasted.
         await stage.in_sync("w-1")
-        two.terminate()
-        assert (await two.ends())[0] == 0
+        assert await two.end() == 0

@@ -23,9 +23,9 @@ from tests.waiting import eventually
 from windlass.kube.control.merge import changes
 
 from ...api.machine_sync.examples import Tree
+from ...api.machine_sync.replicas import ALONE, replica
 from ..ground import Ground
 from ..history import recorded
-from ..replicas import ALONE, replica
 from .fatal_writes import FatalFront
 
 _PATIENT = ("--request-timeout=120s", "--workers=128")

@@ -28,9 +28,9 @@ from windlass.testing import ControlPlane
 from windlass.testing.machines.simulators.instances import Instance
 
 from ...api.machine_sync.examples import Tree
+from ...api.machine_sync.replicas import replica
 from ..ground import Ground
 from ..history import recorded
-from ..replicas import replica
 from .leading import HASTY, leader
 
 pytestmark = pytest.mark.plane

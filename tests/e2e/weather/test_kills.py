@@ -2,32 +2,26 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 import yaml
-from aiohttp import ClientError, ClientSession
 
 from tests.patience import Stalls
 from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, LEASE_NAME
 from windlass.testing.blackhole import BlackHole
-from windlass.testing.plane.ports import free_ports
 
-from ...api.machine_sync.process import process
+from ...api.machine_sync.replicas import ALONE, replica, starting
 from ...api.machine_sync.stage import Stage, held_by_us
 from .leading import HASTY, leader
 
 pytestmark = pytest.mark.plane
 
 NAMES = [f"w-{number}" for number in range(12)]
-ALONE = "--no-leader-elect"
-"""A replacement need not wait for the lease of the killed one."""
 
 
 async def mirrors(stage: Stage) -> set[str]:
@@ -35,15 +29,14 @@ async def mirrors(stage: Stage) -> set[str]:
     return {item.name for item in listed.items}
 
 
-async def killed_at_work(stage: Stage, *, seed: int) -> None:
+async def killed_at_work(stage: Stage, tmp_path: Path, *, seed: int) -> None:
     """A process that lives for a moment, counted from the first write to any machine. There must be work."""
     before = await newest(stage)
-    async with process(stage, ALONE) as one:
+    async with starting(stage, tmp_path, *ALONE) as one:
         await eventually(lambda: newest(stage), lambda now: now != before, what="a first write")
         # Not to wait for something, but to be somewhere: the moment of death is the subject here.
         await asyncio.sleep(Random(seed).uniform(0.0, 0.15))
-        one.kill()
-        await one.ends()
+        await one.kill()
 
 
 async def newest(stage: Stage) -> list[str]:
@@ -53,14 +46,14 @@ async def newest(stage: Stage) -> list[str]:
     return sorted(f"{item.name} {item.resource_version}" for listed in lists for item in listed.items)
 
 
-async def test_killed_while_creating_and_updating_it_ends_in_the_same_state(stage: Stage) -> None:
+async def test_killed_while_creating_and_updating_it_ends_in_the_same_state(stage: Stage, tmp_path: Path) -> None:
     async with stage.watching(mapi.Machine) as seen:
         for life in range(3):
             await asyncio.gather(*map(stage.machine, NAMES[life::3]))
-            await killed_at_work(stage, seed=life)
+            await killed_at_work(stage, tmp_path, seed=life)
         await asyncio.gather(*(stage.resize(name, "huge") for name in NAMES))
-        await killed_at_work(stage, seed=3)
-        async with process(stage, ALONE):
+        await killed_at_work(stage, tmp_path, seed=3)
+        async with starting(stage, tmp_path, *ALONE):
             for name in NAMES:
                 # The generation that is noted is the Machine's, and what changed is its infra machine.
                 await stage.mirror_that(name, lambda tree: tree["spec"]["providerSpec"]["value"]["flavor"] == "huge")
@@ -70,20 +63,20 @@ async def test_killed_while_creating_and_updating_it_ends_in_the_same_state(stag
     assert len({tree["metadata"]["uid"] for tree in seen.trees}) == len(NAMES), "no mirror was made twice"
 
 
-async def test_killed_while_deleting_it_leaves_no_finalizer_behind(stage: Stage) -> None:
+async def test_killed_while_deleting_it_leaves_no_finalizer_behind(stage: Stage, tmp_path: Path) -> None:
     await asyncio.gather(*map(stage.machine, NAMES))
-    async with process(stage, ALONE):
+    async with starting(stage, tmp_path, *ALONE):
         for name in NAMES:
             await stage.in_sync(name)
     for name in NAMES[::2]:
         await stage.delete(capi.Machine, name)
     for name in NAMES[1::2]:
         await stage.delete(mapi.Machine, name)
-    await killed_at_work(stage, seed=4)
+    await killed_at_work(stage, tmp_path, seed=4)
     acting = asyncio.create_task(the_others(stage))
     try:
-        await killed_at_work(stage, seed=5)
-        async with process(stage, ALONE):
+        await killed_at_work(stage, tmp_path, seed=5)
+        async with starting(stage, tmp_path, *ALONE):
             kinds: tuple[Any, ...] = (mapi.Machine, capi.Machine, stage.infra_kind)
             await stage.gone(*((kind, name) for name in NAMES for kind in kinds))
     finally:
@@ -108,31 +101,15 @@ async def the_others(stage: Stage) -> None:
         await asyncio.sleep(0.05)
 
 
-@asynccontextmanager
-async def standing_by(stage: Stage, *arguments: str) -> AsyncIterator[None]:
-    """A second replica, ready: its caches are filled, and it watches the lease."""
-    (port,) = free_ports(1)
-
-    async def ready() -> int:
-        try:
-            async with session.get(f"http://127.0.0.1:{port}/readyz") as answer:
-                return answer.status
-        except (OSError, ClientError):
-            return 0
-
-    probes = ("--health-probe-bind-address", f"127.0.0.1:{port}")
-    async with ClientSession() as session, process(stage, *probes, *arguments):
-        await eventually(ready, lambda status: status == 200, what="a replica that is ready")
-        yield
-
-
-async def test_when_the_leader_is_killed_the_other_replica_goes_on_within_twenty_seconds(stage: Stage) -> None:
-    async with stage.watching(mapi.Machine) as seen, process(stage) as one:
+async def test_when_the_leader_is_killed_the_other_replica_goes_on_within_twenty_seconds(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with stage.watching(mapi.Machine) as seen, starting(stage, tmp_path) as one:
         await stage.machine("w-0")
         await stage.in_sync("w-0")
         first = await leader(stage)
-        async with standing_by(stage), Stalls() as stalls:
-            one.kill()
+        async with replica(stage, tmp_path), Stalls() as stalls:
+            await one.kill()
             killed = time.monotonic()
             await stage.machine("w-1")
             await leader(stage, other_than=first)
@@ -149,11 +126,11 @@ async def test_a_leader_without_api_server_has_stopped_writing_when_another_may_
         config = yaml.safe_load(stage.plane.kubeconfig().read_text())
         config["clusters"][0]["cluster"]["server"] = network.url
         cut_off.write_text(yaml.safe_dump(config))
-        async with process(stage, *HASTY, kubeconfig=cut_off) as one:
+        async with starting(stage, tmp_path, *HASTY, kubeconfig=cut_off) as one:
             await stage.machine("w-0")
             await stage.in_sync("w-0")
             first = await leader(stage)
-            async with standing_by(stage, *HASTY):
+            async with replica(stage, tmp_path, *HASTY):
                 network.swallow()
                 await stage.machine("w-1")
                 await stage.in_sync("w-1")
@@ -162,7 +139,7 @@ async def test_a_leader_without_api_server_has_stopped_writing_when_another_may_
                 network.heal()
                 await stage.machine("w-2")
                 await stage.in_sync("w-2")
-            assert one.process.returncode is None, "it stands by"
+            assert await one.exit_code() is None, "it stands by"
     taken = next(
         event["requestReceivedTimestamp"]
         for event in stage.plane.audit.events(user=stage.user)
