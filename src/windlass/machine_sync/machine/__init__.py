@@ -5,17 +5,17 @@ Reading order:
 | module | what it holds |
 |---|---|
 | `snapshot` | what a decision may look at |
-| `decide` | which case it is: the table of who exists and who is authoritative |
+| `decide` | the table of cases: which objects exist, and which is authoritative |
 | `mirror_in_machine_api` | Cluster API is authoritative: make the Machine API Machine its mirror |
 | `mirror_in_cluster_api` | the Machine API is authoritative: make the Cluster API Machine its mirror, paused |
-| `propagation` | what on a mirror belongs to the MachineSet of Cluster API that its machine is in |
-| `infra_machine` | the mirror's infra machine, made anew where its provider admits no change |
-| `owners` | whose mirror: owner references from one API to the other |
-| `deletion` | one side is being deleted: take the other along, in finalizer order |
+| `propagation` | fields of a mirror that belong to the Cluster API MachineSet of its machine |
+| `infra_machine` | the mirror's infra machine, recreated if its provider does not allow a change |
+| `owners` | owner references, converted from one API to the other |
+| `deletion` | one object is being deleted: what happens to the others, in finalizer order |
 | `reasons` | reasons of the `Synchronized` condition, and which of them a refused write is |
 | `observe` | where a snapshot comes from |
 | `controller` | what wakes a machine, and what may be written |
 
-What MachineSets need too is in `windlass.machine_sync.mirroring`, the rules of moving authority among it. All but
-`observe` and `controller` are pure.
+The rules that MachineSets share are in `windlass.machine_sync.mirroring`, including those of moving authority. All
+modules except `observe` and `controller` are pure.
 """

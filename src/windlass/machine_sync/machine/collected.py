@@ -1,19 +1,19 @@
-"""Who deleted a mirror: somebody who wants the machine to go, or a controller, because of the mirror's owner.
+"""Tells whether a user deleted a mirror, or a controller did because of the mirror's owner.
 
 | mirror | its owner | the deletion was made by |
 |---|---|---|
-| in either API | none | somebody |
-| in either API | is gone, or there is another one of its name | the collector |
-| in either API | stays | somebody |
+| in either API | none | a user |
+| in either API | is gone, or was recreated under its name | the collector |
+| in either API | stays | a user |
 | in the Machine API | a MachineSet, and the machine belongs to none | the set's controller, which has adopted it |
 | in the Machine API | a MachineSet that is being deleted | the collector, or it makes no difference |
 | in Cluster API | a MachineSet, itself a mirror, that is being deleted in the foreground | the collector |
-| in Cluster API | any other MachineSet that is being deleted | somebody: Cluster API, if the set is its own |
-| in Cluster API | the Cluster, which is being deleted | the collector, or Cluster API for the Cluster's sake |
+| in Cluster API | any other MachineSet that is being deleted | a user, or Cluster API if it is the set's authority |
+| in Cluster API | the Cluster, which is being deleted | the collector, or Cluster API because of the Cluster |
 
-The collector deletes what has lost its owner, and what is owned by an object that goes in the foreground. A MachineSet
-adopts each Machine that its selector matches and that nobody controls, and deletes what is then too many. A person who
-deletes such a mirror cannot be told from it.
+The collector deletes objects whose owner is gone, and objects whose owner is being deleted in the foreground. A
+MachineSet adopts each Machine that its selector matches and that has no controller, and deletes Machines that exceed
+its replicas. A user's deletion of such a mirror looks the same.
 """
 
 from windlass.api import capi, mapi
@@ -26,7 +26,7 @@ from windlass.machine_sync.mirroring.collector import FOREGROUND, is_going, is_g
 
 
 def in_machine_api(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
-    """The collector deleted the mirror that the Machine API has, or a set that has adopted it."""
+    """The collector deleted the Machine API mirror, or a set that has adopted it did."""
     owner = set_owner(mirror, mapi.MachineSet.RESOURCE.api_version)
     return owner is not None and (
         adopted(seen, mirror) or is_gone(owner, seen.machine_api_set) or is_going(seen.machine_api_set)
@@ -34,7 +34,7 @@ def in_machine_api(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
 
 
 def adopted(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
-    """The mirror that the Machine API has belongs to a MachineSet, and the machine in Cluster API to none."""
+    """The Machine API mirror belongs to a MachineSet, and the machine in Cluster API to none."""
     source = metadata_of(seen.cluster_api)
     return (
         source is not None
@@ -44,7 +44,7 @@ def adopted(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
 
 
 def in_cluster_api(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
-    """The collector deleted the mirror that Cluster API has."""
+    """The collector deleted the Cluster API mirror."""
     owner = set_owner(mirror, capi.MachineSet.RESOURCE.api_version)
     if owner is None:
         cluster = cluster_owner(mirror)

@@ -30,8 +30,8 @@ BY_INFRA_MACHINE = "infra-machine"
 BY_CLUSTER = "cluster"
 BY_SET = "machine-set"
 BY_AUTHORITY = "authority"
-"""Indexes. Of Cluster API Machines: by the infra machine they refer to, by cluster name, by owning MachineSet. Of
-Machine API Machines: by owning MachineSet, and by who is authoritative."""
+"""Indexes. Of Cluster API Machines: by the infra machine that they refer to, by cluster name, by owning MachineSet. Of
+Machine API Machines: by owning MachineSet, and by authority."""
 
 
 def machine_controller(
@@ -42,10 +42,11 @@ def machine_controller(
     workers: int = 16,
     resync: float = 600.0,
 ) -> Controller[str, MachineSnapshot]:
-    """Keys are names of machines. `resync` seconds apart everything is looked at again, which in sync costs nothing."""
+    """Keys are names of machines. Every `resync` seconds all are reconciled again, which writes nothing while in
+    sync."""
 
     def of_infra(infra: Object[Any]) -> Iterable[str]:
-        # By its own name too: that is where `observe` looks once the Machine that refers to it is gone.
+        # By its own name too: `observe` looks there once the Machine that refers to it is gone.
         return {infra.name, *_machines(infra), *of_cluster_api(BY_INFRA_MACHINE)(infra)}
 
     def of_cluster_api(index: str) -> Any:
@@ -56,7 +57,7 @@ def machine_controller(
         return {machine.name for kind in both for machine in reader.known(kind, BY_SET, found.name)}
 
     def of_this_cluster(_: Object[Any]) -> Iterable[str]:
-        """What its objects concern: Machines that are converted to Cluster API."""
+        """The keys that its objects concern: Machines that are converted to Cluster API."""
         return [machine.name for machine in reader.known(mapi.Machine, BY_AUTHORITY, MACHINE_API)]
 
     def of_infra_cluster(found: Object[Any]) -> Iterable[str]:
@@ -71,7 +72,7 @@ def machine_controller(
             Watch(capi.Machine, _own_name, namespace=theirs, indexes=indexes),
             Watch(mapi.Machine, _own_name, namespace=ours, indexes=own_indexes),
             Watch(platform.infra_machine, of_infra, namespace=theirs, indexes={BY_MACHINE: _machines}),
-            # These concern hundreds of machines, and their status changes with every one of them.
+            # Each of these concerns hundreds of machines, and its status changes with each of them.
             Watch(platform.infra_cluster, of_infra_cluster, namespace=theirs, when=spec_differs),
             Watch(capi.Cluster, of_this_cluster, namespace=theirs, when=identity_differs),
             Watch(capi.MachineSet, of_set, namespace=theirs, when=identity_differs),
@@ -115,7 +116,7 @@ def _own_name(found: Object[Any]) -> Iterable[str]:
 
 
 def _machines(infra: Object[Any]) -> Iterable[str]:
-    """The machines that it is of, as its owners say or we do."""
+    """The machines of an infra machine, by its owners or by our annotation."""
     group, meta = capi.Machine.RESOURCE.group, infra.metadata
     owners = (one for one in meta.owner_references if one.api_version.split("/")[0] == group)
     noted = meta.annotations.get(MACHINE_ANNOTATION)
@@ -132,7 +133,7 @@ class _Spec(Struct, rename="camel", gc=False):
 
 
 class _References(Struct, gc=False):
-    """The little of a Machine that indexes need, so that one whose other fields are unreadable is found too."""
+    """The fields of a Machine that indexes need, so that one whose other fields are unreadable is found too."""
 
     spec: _Spec = field(default_factory=_Spec)
 
@@ -159,7 +160,7 @@ def _owning_set(kind: type[KubernetesObject]) -> Index:
 
 
 class _Authority(Struct, rename="camel", gc=False):
-    """The little of a Machine API Machine that says who is authoritative."""
+    """The fields of a Machine API Machine that name its authority."""
 
     authoritative_api: str = field(default="", name="authoritativeAPI")
 

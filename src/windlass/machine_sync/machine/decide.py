@@ -1,25 +1,25 @@
-"""Which case a machine is: who exists, who is authoritative, what follows.
+"""Decides what to do about a machine, by which objects exist and which is authoritative.
 
 | Machine API | Cluster API | status.authoritativeAPI | what follows |
 |---|---|---|---|
 | - | - | | nothing |
-| - | being deleted | | our finalizers come off (`deletion.of_source_alone`) |
+| - | being deleted | | our finalizers are removed (`deletion.of_source_alone`) |
 | - | marked as a mirror | | an Event: its Machine was deleted by force; it stays paused (`deletion.of_left_behind`) |
 | - | not owned by a v1beta2 MachineSet | | nothing: an independent machine |
-| - | owned by a MachineSet without a twin in the Machine API, or by an earlier one of its name | | nothing |
-| - | owned by a MachineSet with a twin | | a mirror is created, authority ClusterAPI |
-| exists | any | empty | taken for what spec says, which the next status write makes so |
+| - | owned by a MachineSet that the Machine API does not have, or by an earlier one of its name | | nothing |
+| - | owned by a MachineSet that the Machine API has too | | a mirror is created, authority ClusterAPI |
+| exists | any | empty | spec is used, and the next status write fills it in |
 | exists | - or marked as a mirror | empty, spec ClusterAPI | becomes ClusterAPI, before anything acts because of it |
-| exists | any | Migrating | authority moves on, or back (`mirroring.migration`) |
-| exists | recreated | ClusterAPI | Migrating and back, which lets the noted generation go down |
+| exists | any | Migrating | authority moves forward or back (`mirroring.migration`) |
+| exists | recreated | ClusterAPI | Migrating and back, which lets the recorded generation go down |
 | exists | any | MachineAPI | deletion, else the Cluster API mirror is brought up to date |
-| exists | marked as a mirror | ClusterAPI | the mark comes off, and the pause if it is ours (`migration.released`) |
+| exists | marked as a mirror | ClusterAPI | the mark is removed, and the pause if it is ours (`migration.released`) |
 | exists | exists | ClusterAPI | deletion, else the Machine API mirror is brought up to date |
-| being deleted | - | ClusterAPI | the mirror is let go |
+| being deleted | - | ClusterAPI | the mirror is released |
 | exists | - | ClusterAPI | its first Cluster API Machine is created, not paused |
 | exists | any | unknown | nothing |
 
-When there is nothing left to bring up to date and spec asks for the other authority, that is where it begins to move.
+When the mirror is up to date and spec names the other authority, authority begins to move.
 """
 
 from datetime import datetime
@@ -133,12 +133,12 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
 
 
 def _filled(found: Present[mapi.Machine]) -> Plan | None:
-    """An empty authority becomes what spec says, before Cluster API may act: others fill it too, from an older spec."""
+    """Fill an empty authority from spec before Cluster API may act: others fill it too, from an older spec."""
     return None if found.object.status.authoritative_api else fill_authority(found, "")
 
 
 def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) -> Plan:
-    """`plan`, or the begin of a move of authority if there is nothing else left to do but to note the generation."""
+    """`plan`, or the first step of a move of authority if `plan` does nothing but record the generation."""
     move = seen.move
     if not move.requested or found.deleting:
         return plan
@@ -156,7 +156,7 @@ def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) 
 
 
 def _being_provisioned(seen: MachineSnapshot, found: Present[mapi.Machine]) -> bool:
-    """There may be an instance that is not written down yet: whoever makes it has to finish."""
+    """An instance may exist that is not recorded yet: the API that creates it has to finish."""
     if found.object.status.phase == PROVISIONING:
         return True
     if found.object.status.authoritative_api != CLUSTER_API or not isinstance(seen.cluster_api, Present):
@@ -184,7 +184,7 @@ def _from_cluster_api(seen: MachineSnapshot, *, now: datetime) -> Plan:
 def _unreadable(seen: MachineSnapshot, found: Unreadable) -> Plan:
     """The Machine API Machine cannot be read: its mirror is left alone, but it can be deleted.
 
-    Who is authoritative stands in its status, which cannot be read either; the mark on a Cluster API mirror says it.
+    The authority is in its status, which cannot be read either; the mark on a Cluster API mirror says it too.
     """
     source, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra_machine)
     if source is not None and AUTHORITY_ANNOTATION not in source.annotations:

@@ -1,33 +1,33 @@
-"""Deletion: neither side is left behind, and the instance goes with its authority.
+"""Deletion: the instance is deleted with its authority, and no object is left behind.
 
 Cluster API is authoritative:
 
 | Cluster API Machine | Machine API Machine | what happens |
 |---|---|---|
-| stays | being deleted by somebody | the Cluster API Machine is deleted too |
-| stays | being deleted for its MachineSet's sake | the mirror is let go; machine and instance stay with Cluster API |
+| stays | being deleted by a user | the Cluster API Machine is deleted too |
+| stays | being deleted because of its MachineSet | the mirror is released; machine and instance stay with Cluster API |
 | stays, and belongs to no MachineSet | being deleted, adopted by a MachineSet | the same |
-| stays, and its MachineSet may go | being deleted for its MachineSet's sake | wait: that MachineSet decides |
-| being deleted | there | mirror deleted; then, as each is done: infra provider, Cluster API, we |
-| being deleted | gone | our finalizers come off: there is nothing left that they could hold |
-| gone | being deleted | what is left of the infra machine is deleted, then the mirror is let go |
+| stays, and its MachineSet may be deleted | being deleted because of its MachineSet | wait: that MachineSet decides |
+| being deleted | exists | mirror deleted; then finalizers of, in order: infra provider, Cluster API, us |
+| being deleted | gone | our finalizers are removed: there is no mirror left to clean up |
+| gone | being deleted | the infra machine is deleted if it exists, then the mirror is released |
 
 The Machine API is authoritative:
 
 | Machine API Machine | Cluster API Machine | what happens |
 |---|---|---|
-| stays | being deleted by somebody | the Machine API Machine is deleted too |
-| stays | being deleted for its owner's sake | the mirror is let go, the infra machine taken off it; it is made again |
-| being deleted | there or gone | mirror and infra machine deleted; then, as each is done: the Machine API, we |
-| gone, by force | there | an Event: the mirror stays, paused, until somebody deletes it |
-| gone, by force | being deleted | our finalizers come off, and Cluster API's, which is paused |
+| stays | being deleted by a user | the Machine API Machine is deleted too |
+| stays | being deleted because of its owner | the mirror gives up its infra machine, is released and recreated |
+| being deleted | exists or gone | mirror and infra machine deleted; then finalizers of, in order: the Machine API, us |
+| gone, by force | exists | an Event: the mirror stays, paused, until a user deletes it |
+| gone, by force | being deleted | our finalizers are removed, and Cluster API's, which is paused |
 
-Who deletes a mirror is told by `collected`: what the garbage collector deletes, or a MachineSet that has adopted the
-mirror, never reaches the authority.
+`collected` tells who deleted a mirror: if it was the garbage collector, or a MachineSet that has adopted the mirror,
+the authority stays.
 
-Each step waits for the finalizer of whoever must act first; the watch brings us back. A mirror's own controllers are
-paused, so that nobody else takes off their finalizers; if they are not paused, theirs is the last word. Nothing here
-needs more than metadata, so that an object whose content cannot be read does not stay for ever.
+Each step waits until the controller that must act first has removed its finalizer; a watch event wakes the next
+reconcile. A mirror's own controllers are paused, so we remove their finalizers; if they are not paused, we leave that
+to them. All rules use metadata only, so that an object whose content cannot be read can be deleted too.
 """
 
 from windlass.api import capi, mapi
@@ -77,19 +77,19 @@ def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Pl
             note=note,
             source=EVENT_SOURCE,
         ),
-        # The mirror last: once it is gone nothing tells that the others were to be let go.
+        # The mirror last: once it is gone, nothing says that the others are to be released.
         *_off_cluster_api(seen),
         _off_machine_api_mirror(seen),
     )
 
 
 def of_source_alone(seen: MachineSnapshot) -> Plan:
-    """The Cluster API Machine is being deleted and has no mirror (any more): hold nothing."""
+    """The Cluster API Machine is being deleted and has no mirror (any more): remove our finalizers."""
     if not _confirmed_absent(seen.machine_api):
         return Plan().then(WaitFor("a look at the API server: does the Machine API Machine exist?"))
     source = metadata_of(seen.cluster_api)
     if source is not None and AUTHORITY_ANNOTATION in source.annotations:
-        # Being paused, Cluster API never takes its own off.
+        # Cluster API is paused, so it never removes its own.
         return Plan.of(
             _off_infra(seen), let_go(capi.Machine, seen.cluster_api, CLUSTER_API_FINALIZER, why=_MIRRORS_NOTHING)
         )
@@ -99,7 +99,7 @@ def of_source_alone(seen: MachineSnapshot) -> Plan:
 def of_left_behind(seen: MachineSnapshot, mirror: ObjectMeta) -> Plan:
     """The Cluster API Machine says that it is a mirror, and the Machine API has no Machine: deleted by force.
 
-    Unpaused it would be run by Cluster API, which never had it. What it stands for is for somebody to say.
+    If we unpaused it, Cluster API would run it, which never had the instance. A user has to decide what to do with it.
     """
     note = (
         f"This is the copy of Machine {seen.name} of the Machine API, which is gone: it was deleted without its "
@@ -119,14 +119,14 @@ def of_left_behind(seen: MachineSnapshot, mirror: ObjectMeta) -> Plan:
 def of_mirror_alone(seen: MachineSnapshot) -> Plan:
     """The mirror is being deleted, Cluster API is authoritative and has no Machine (any more).
 
-    The Machine API controllers are paused for this Machine, so nobody else takes off their finalizer. While the infra
-    machine is left, so may be the instance: it goes first.
+    The Machine API controllers are paused for this Machine, so we remove their finalizer. The infra machine is deleted
+    first: while it exists, the instance may exist too.
     """
     infra = metadata_of(seen.infra_machine)
     if infra is not None:
         waiting = WaitFor(f"the infrastructure provider to delete {infra.name}")
         if infra.deletion_timestamp is None:
-            # Nobody else would, if it never came to a Machine that owns it.
+            # Nothing else deletes it if no Machine ever owned it.
             why = "the Machine API Machine is being deleted, and there is no Cluster API Machine"
             aim = target_of(seen.platform.infra_machine, infra)
             return Plan.of(Delete(target=aim, why=why) if _confirmed_absent(seen.cluster_api) else None).then(waiting)
@@ -175,7 +175,7 @@ def of_machine_api(seen: MachineSnapshot, source: ObjectMeta) -> Plan | None:
     return Plan.of(
         off_infra,
         let_go(capi.Machine, seen.cluster_api, CLUSTER_API_FINALIZER, why=_MIRRORS_NOTHING),
-        # The authority last: without it nobody would know that the others are only mirrors.
+        # The authority last: without it, nothing says that the others are only mirrors.
         let_go(mapi.Machine, seen.machine_api, why=_NO_MIRROR),
     )
 
@@ -196,20 +196,20 @@ def _follow_cluster_api(seen: MachineSnapshot, source: ObjectMeta, mirror: Objec
         return Plan.of(delete_mirror, off_infra).then(WaitFor("Cluster API to finish deleting the machine"))
     if delete_mirror.needed:
         return Plan.of(delete_mirror, off_infra)
-    # The source last: it is what brings us back here after a crash.
+    # The source last: after a crash, it brings the next reconcile back here.
     return Plan.of(off_infra, _off_machine_api_mirror(seen), _off_source(seen))
 
 
 def _lost(seen: MachineSnapshot, source: ObjectMeta) -> Plan:
-    """The collector deleted the Cluster API mirror: it goes, and is made again if the machine stays.
+    """The collector deleted the Cluster API mirror: release it; it is recreated if the machine stays.
 
-    The infra machine is taken off it first. It would be collected too, and with it what its provider keeps the instance
-    in.
+    First its owner reference is removed from the infra machine. Otherwise the collector would delete that too, and with
+    it the object in which its provider keeps the instance.
     """
     owner = set_owner(source, mapi.MachineSet.RESOURCE.api_version)
     here = metadata_of(seen.machine_api_set)
     if is_going(seen.cluster_api_set) and owner and here and not is_going(seen.machine_api_set):
-        # Its finalizer shows how that set is being deleted, for as long as there are machines in it.
+        # The finalizers of that set show how it is being deleted, as long as it has machines.
         return Plan().then(WaitFor(f"MachineSet {owner.name} to be deleted in the Machine API as it is in Cluster API"))
     why = "the garbage collector deleted it because of its owner, and the machine stays"
     return Plan.of(
@@ -236,9 +236,9 @@ def _disowned_infra(seen: MachineSnapshot) -> Merge | Delete | None:
 
 
 def _going_set(seen: MachineSnapshot, source: ObjectMeta) -> str:
-    """The MachineSet of the Cluster API Machine, if deleting it is what decides about the machine; else empty.
+    """The MachineSet of the Cluster API Machine, if its deletion decides about the machine; else empty.
 
-    A set that is a mirror goes in both APIs when it goes in the Machine API.
+    A set that is a mirror is deleted in both APIs when it is deleted in the Machine API.
     """
     owner = set_owner(source, capi.MachineSet.RESOURCE.api_version)
     found = metadata_of(seen.cluster_api_set)

@@ -1,21 +1,21 @@
-"""The infra machine of a mirror: made, kept up to date, and made anew where its provider admits no change.
+"""Creates and updates the infra machine of a mirror, and recreates it if its provider does not allow a change.
 
 | infra machine | what follows |
 |---|---|
-| not there | created, paused, owned by the Cluster API Machine |
-| differs in what its provider lets one change | changed |
-| differs otherwise | deleted and, being paused, stripped of its finalizers; then created |
-| being deleted by somebody | the same; what it owns is orphaned first |
-| differs only in what the provider or the API server filled in, or in what we do not know | stays |
-| differs in what conversion makes as it did when the infra machine was given it | stays |
+| does not exist | created, paused, owned by the Cluster API Machine |
+| differs in fields that its provider allows to change | changed |
+| differs in other fields | deleted, and its finalizers removed, because it is paused; then created |
+| being deleted by somebody else | the same; the objects that it owns are orphaned first |
+| differs only in fields that the provider or the API server filled in, or that we do not know | stays |
+| differs in fields whose converted value is the same as when they were last written | stays |
 
-What it was given is noted on it, while it is paused: `mirroring.infra_machine_spec` compares by it, so that a provider
-that completes or changes what it is given does not have it recreated without end. One that is not paused is its
-provider's, and whoever takes it over compares the whole spec once.
+While it is paused, an annotation records the fields that we wrote. `mirroring.infra_machine_spec` compares with that
+record, so that a provider that completes or changes fields does not cause endless recreation. While it is not paused,
+it belongs to its provider and has no record; when it is paused again, the whole spec is compared once.
 
-Nothing is made anew that is not paused: its provider would take the deletion for the end of the instance. And what it
-owns does not go with it: OpenStack's provider keeps the instance in an OpenStackServer that the OpenStackMachine owns.
-Only a deletion in the foreground, of it or of an owner, can be faster: the collector then deletes what it owns at once.
+An infra machine is paused before it is recreated; otherwise its provider would delete the instance. The objects that it
+owns are kept: OpenStack's provider keeps the instance in an OpenStackServer that the OpenStackMachine owns. Only if
+somebody else deletes it or an owner in the foreground, the collector may be faster and delete these objects.
 """
 
 from collections.abc import Iterable, Mapping
@@ -50,7 +50,7 @@ MARKS = {PAUSED_ANNOTATION: ""}
 
 
 class Ensured(Struct, frozen=True):
-    """What there is to do. `recreating`: what `Synchronized` says while the infra machine is being made anew."""
+    """The actions. `recreating`: the condition `Synchronized` while the infra machine is being recreated."""
 
     actions: tuple[Action, ...]
     recreating: Verdict | None = None
@@ -64,7 +64,7 @@ def ensure(
     owners: Iterable[OwnerReference],
     source: Present[mapi.Machine],
 ) -> Ensured:
-    """Make the infra machine of a paused mirror what conversion says. The Cluster API Machine exists, with `owners`."""
+    """Make a paused mirror's infra machine equal to the converted one. The Machine exists, with `owners`."""
     owner = _owner(seen)
     found = seen.infra_machine
     if not isinstance(found, Present):
@@ -93,7 +93,7 @@ def ensure(
 def create(
     seen: MachineSnapshot, converted: Any, owner: OwnerReference | None, *, labels: Mapping[str, str], why: str
 ) -> Create:
-    """A new infra machine: paused if it gets an owner, which is then a mirror like itself."""
+    """A new infra machine: paused if it gets an owner, because its Machine is then a mirror."""
     spec: dict[str, Any] = tree(converted.spec)
     meta = metadata.mirrored(
         {},
@@ -108,7 +108,7 @@ def create(
 
 
 def unpause(seen: MachineSnapshot, *, why: str) -> Merge | None:
-    """Let its provider act on the infra machine that is there; None if there is none."""
+    """Unpause the infra machine; None if there is none."""
     meta = metadata_of(seen.infra_machine)
     if meta is None:
         return None
@@ -123,10 +123,7 @@ def unpause(seen: MachineSnapshot, *, why: str) -> Merge | None:
 
 
 def status(seen: MachineSnapshot, converted: Any, *, now: datetime) -> Merge | None:
-    """The status that follows from that of the Machine; None where the platform converts none.
-
-    Where it does not, the provider's own stays.
-    """
+    """The status converted from that of the Machine; None if the platform converts none: the provider's own stays."""
     found = seen.infra_machine
     if not isinstance(found, Present) or seen.platform.provider_status is None:
         return None
@@ -168,7 +165,8 @@ def _recreate(
         deleting=ORPHAN in theirs or not theirs,
         why="its deletion did not orphan what it owns, and the instance stays",
     )
-    # Paused, its provider never takes its finalizer off. In one go with the orphaning: nothing shows when that is done.
+    # Its provider is paused, so it never removes its finalizer. Together with the orphaning, which leaves no trace once
+    # done.
     held = tuple(finalizer for finalizer in meta.finalizers if finalizer not in COLLECTORS)
     off = RemoveFinalizers(
         target=target(found),
@@ -180,7 +178,7 @@ def _recreate(
 
 
 def _announce(kind: str, differ: list[FieldChange], source: Present[mapi.Machine]) -> list[Emit]:
-    """An instance that is described anew is worth knowing about: which fields made it so."""
+    """The Event for users about the recreation, with the fields that differ; none if there is no instance yet."""
     if not source.object.spec.provider_id and source.object.status.phase not in ("Provisioned", "Running", "Deleting"):
         return []
     note = f"The {kind} is recreated, the instance stays; differences: {'; '.join(map(str, differ))}"
@@ -188,9 +186,9 @@ def _announce(kind: str, differ: list[FieldChange], source: Present[mapi.Machine
 
 
 def _marks(seen: MachineSnapshot, spec: Mapping[str, Any]) -> dict[str, str]:
-    """What is said on an infra machine about itself: that it is paused, the `spec` that it is given, and what it is of.
+    """The annotations of an infra machine: the pause, the record of `spec`, and the machine if it has another name.
 
-    The last where its name does not tell. If its Machine is lost it is found by that, and is not left behind.
+    If the Machine is lost, the infra machine is found by that name.
     """
     of = {MACHINE_ANNOTATION: seen.name} if infra_machine_name(seen) != seen.name else {}
     return {**MARKS, MIRRORED_SPEC_ANNOTATION: given(spec), **of}

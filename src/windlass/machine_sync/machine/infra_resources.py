@@ -1,4 +1,4 @@
-"""What a Machine of Cluster API refers to, its infra machine and infra cluster: why they cannot be had."""
+"""Why the infra machine or infra cluster of a Cluster API Machine cannot be used."""
 
 from windlass.api import capi
 from windlass.api.meta import KubernetesObject
@@ -10,7 +10,7 @@ from windlass.machine_sync.mirroring.synchronized import Fault
 
 
 def missing(seen: MachineSnapshot, machine: capi.Machine) -> Fault | None:
-    """Why nothing can be done about `machine`. An infra machine that is not there is no reason: it may come."""
+    """Why `machine` cannot be mirrored. A missing infra machine is no reason: it may be created later."""
     where = f"machine {machine.metadata.namespace}/{machine.metadata.name}"
     if not machine.spec.cluster_name:
         return _not_fetched(f"{where}: cluster name is empty in Cluster API machine spec", retry=False)
@@ -29,7 +29,7 @@ def missing(seen: MachineSnapshot, machine: capi.Machine) -> Fault | None:
 
 
 def unreadable(seen: MachineSnapshot) -> Fault | None:
-    """Why the infra machine cannot be read, if it is there."""
+    """Why the infra machine cannot be read; None if it can, or does not exist."""
     match seen.infra_machine:
         case Unreadable(why=why):
             return _not_fetched(f"failed to get Cluster API infrastructure machine: {why}", retry=False)

@@ -1,21 +1,21 @@
 """The Machine API is authoritative: make the Cluster API Machine and its infra machine the mirror, paused.
 
-In order, each step only if the one before held:
+In order, each step only if the one before succeeded:
 
 | step | when it fails |
 |---|---|
-| what the Cluster API Machine refers to, if it exists, can be read | FailedToGetCAPIInfraResources |
+| if the Cluster API Machine exists, the objects that it refers to can be read | FailedToGetCAPIInfraResources |
 | owner references have a counterpart | FailedToConvertMAPIMachineToCAPI |
 | the machine fits the infra cluster, and converts | FailedToConvertMAPIMachineToCAPI |
 | our finalizer is on all; the Cluster API Machine has the converted spec and metadata | FailedTo...CAPIMachine |
-| its infra machine likewise; if its spec differs for good it is made anew | FailedTo...CAPIInfraMachine |
+| the same for its infra machine, which is recreated if immutable fields differ | FailedTo...CAPIInfraMachine |
 | the mirror's status, then condition and generation | FailedToUpdateCAPIMachine |
 
-Of an existing mirror only the fields that conversion makes are ours, but for those that a MachineSet of Cluster API
+On an existing mirror only the fields that conversion sets are ours, except those that a MachineSet of Cluster API
 writes too: `propagation`.
 
-A mirror is made paused, so that its controllers do not act on what it describes. Only when Cluster API is authoritative
-and has no Machine at all (yet) is one made that is not: `create_unpaused`.
+A mirror is created paused, so that its controllers do not act on the instance. A Machine is created unpaused only if
+Cluster API is authoritative and has no Machine (yet): `create_unpaused`.
 """
 
 from collections.abc import Mapping
@@ -56,10 +56,10 @@ from windlass.machine_sync.mirroring.synchronized import (
 )
 
 MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}
-"""Annotations of the Cluster API Machine while it is only the mirror."""
+"""Annotations of the Cluster API Machine while it is the mirror."""
 
 _GRACE: Final = 30.0
-"""Seconds that a new machine waits for the mirror of its MachineSet before that is a failure."""
+"""Seconds that a new machine waits for the mirror of its MachineSet before the condition reports a failure."""
 
 _OWNERS = "failed to convert Machine API machine owner references to Cluster API"
 _MACHINE = "failed to convert Machine API machine to Cluster API machine"
@@ -67,7 +67,7 @@ _REMEDY = change("Machine", of="the Machine API", copied_to="Cluster API")
 
 
 def create_or_update(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> Plan:
-    """The plan that makes the mirror what conversion says, or that says why it cannot be made."""
+    """The plan that makes the mirror equal to the converted Machine, or that reports why it cannot be made."""
     if isinstance(seen.cluster_api, Present) and (fault := infra_resources.missing(seen, seen.cluster_api.object)):
         return failed(seen, fault, now=now)
     made = _made(seen, source, adoptable=False, now=now)
@@ -88,7 +88,7 @@ def create_or_update(seen: MachineSnapshot, source: Present[mapi.Machine], *, no
         verdict = verdict_write(source, infra.recreating, now=now)
         return with_warnings(source, made.warnings, *finalizers, content, *infra.actions, verdict)
     if any(action.needed for action in (content, *infra.actions)):
-        # Status goes with the generation that the mirror then has, so it waits for the answer.
+        # The status names the generation that the mirror then has, so it waits for the answer.
         return with_warnings(source, made.warnings, *finalizers, content, *infra.actions)
     generation = source.metadata.generation
     return with_warnings(
@@ -102,10 +102,10 @@ def create_or_update(seen: MachineSnapshot, source: Present[mapi.Machine], *, no
 
 
 def create_unpaused(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> Plan:
-    """Cluster API is authoritative and has no Machine: give it its first one, on which its controllers act at once.
+    """Cluster API is authoritative and has no Machine: create its first, on which its controllers act at once.
 
-    The infra machine first: once the Machine is there, the mirror is the Machine API's, and nobody would make it. Its
-    owner is set by Cluster API's own controller.
+    The infra machine first: once the Machine exists, the Machine API has the mirror, and we would not create it any
+    more. Cluster API's own controller sets its owner.
     """
     if fault := infra_resources.unreadable(seen):
         return failed(seen, fault, now=now)
@@ -128,7 +128,7 @@ def create_unpaused(seen: MachineSnapshot, source: Present[mapi.Machine], *, now
 
 
 class _Made(Struct, frozen=True):
-    """What the mirror is to be: the converted objects, with the labels of both and the owners of the Machine."""
+    """The desired mirror: the converted objects, the labels of both, and the owners of the Machine."""
 
     machine: capi.Machine
     infra_machine: Any
@@ -140,7 +140,7 @@ class _Made(Struct, frozen=True):
 def _made(
     seen: MachineSnapshot, source: Present[mapi.Machine], *, adoptable: bool, now: datetime
 ) -> _Made | Fault | WaitFor:
-    """What conversion gives, and the owners; or why there is nothing to write."""
+    """The converted objects and the owners; or why there is nothing to write."""
     if not isinstance(seen.infrastructure, Present):
         missing = owners.not_found(config.Infrastructure, "cluster")
         why = missing if isinstance(seen.infrastructure, Absent) else seen.infrastructure.why
@@ -174,7 +174,8 @@ def _made(
 
 
 def _comes_or_goes(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> WaitFor | None:
-    """A new machine is often there before the mirror of its MachineSet, and an old one after it: no failure yet."""
+    """A new machine often exists before the mirror of its MachineSet, and an old one after it: wait before that is a
+    failure."""
     owner = metadata_of(seen.machine_api_set)
     if owner is None:
         return None
@@ -233,7 +234,7 @@ def _metadata(
 
 def _spec(seen: MachineSnapshot, converted: capi.Machine) -> dict[str, Any]:
     spec: dict[str, Any] = tree(converted.spec)
-    # An infra machine that is there keeps its name: another one would be another instance.
+    # An existing infra machine keeps its name: another name would be another instance.
     spec["infrastructureRef"]["name"] = infra_machine_name(seen)
     return spec
 

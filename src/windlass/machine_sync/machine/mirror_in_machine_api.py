@@ -1,6 +1,6 @@
 """Cluster API is authoritative: make the Machine API Machine its mirror. Finalizers, owners, spec, then status.
 
-In order, each step only if the one before held:
+In order, each step only if the one before succeeded:
 
 | step | when it fails |
 |---|---|
@@ -32,7 +32,7 @@ _REMEDY = change("Machine or infrastructure machine", of="Cluster API", copied_t
 
 
 def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, now: datetime) -> Plan:
-    """The plan that makes the mirror what conversion says, or that says why it cannot be made."""
+    """The plan that makes the mirror equal to the converted Machine, or that reports why it cannot be made."""
     if fault := infra_resources.missing(seen, source.object):
         return failed(seen, fault, now=now)
     references = owners.to_machine_api(
@@ -120,7 +120,8 @@ def _metadata(
     meta, labels = converted.metadata, source.metadata.labels
     of_set = seen.machine_api_set
     named = selected_keys(of_set.object.spec.selector) if references and isinstance(of_set, Present) else set()
-    # Without these the set of the Machine API would not find its machine, and would make another, once it is in charge.
+    # Without these labels, the Machine API's set would not find its machine, and would create another once
+    # authoritative.
     selected = {key: labels[key] for key in sorted(named) if key in labels}
     return metadata.mirrored(
         observed, labels={**selected, **meta.labels}, annotations=meta.annotations, owners=references

@@ -1,4 +1,4 @@
-"""Where the snapshot of a machine comes from: caches, and the API server itself where their lag could do harm."""
+"""Reads the snapshot of a machine from caches, and from the API server itself where their lag could do harm."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -31,21 +31,21 @@ INFRASTRUCTURE = "cluster"
 """The name of the one Infrastructure object."""
 
 BY_MACHINE: Final = "machine"
-"""Index of infra machines: by the machine that they are of."""
+"""Index of infra machines: by their machine."""
 
 _EVER: Final = datetime.fromtimestamp(0, UTC)
-"""A moment, for a plan of which only the kinds of objects are asked."""
+"""Any time, for a plan of which only the kinds of its objects are used."""
 
 
 class IndexedReader(Reader, Protocol):
     """Looks at objects, and finds cached ones by an index."""
 
     def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """To decide by."""
+        """For decisions."""
         ...
 
     def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """To wake keys by: while the kind is not served, what was known before."""
+        """For waking keys: while the kind is not served, the objects that were known before."""
         ...
 
 
@@ -60,7 +60,7 @@ class MachineObserver:
     async def __call__(self, name: str, last: Outcome) -> MachineSnapshot:
         cluster_api = await self._cluster_api(capi.Machine, name)
         meta = metadata_of(cluster_api)
-        # A Machine that is going, or that says that it is a mirror: the absence of the other decides.
+        # The Machine is being deleted, or is marked as a mirror: the absence of the other one decides.
         decides = meta is not None and (meta.deletion_timestamp is not None or AUTHORITY_ANNOTATION in meta.annotations)
         machine_api = await self._machine_api(mapi.Machine, name, confirm=decides)
         if meta is not None and disagree(machine_api, meta):
@@ -89,13 +89,13 @@ class MachineObserver:
         return seen
 
     async def _from_cluster_api(self, seen: MachineSnapshot) -> MachineSnapshot:
-        """Cluster API is authoritative, or has the only Machine that can be read."""
+        """Cluster API is authoritative, or its Machine is the only one that can be read."""
         source, mirror = metadata_of(seen.cluster_api), metadata_of(seen.machine_api)
         if source is None and mirror is None:
             return seen
         if source is None or (mirror is None and SYNC_FINALIZER in source.finalizers):
-            # Our finalizer without a mirror: both may be gone, and only the cache of mirrors knows it yet. Where we
-            # have to add it first, that write tells.
+            # It has our finalizer and no mirror: both may be gone, and only the cache of mirrors shows that yet. If it
+            # lacks the finalizer, the write that adds it fails if it is gone.
             seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, live=True))
             source = metadata_of(seen.cluster_api)
             if source is None and mirror is None:
@@ -140,14 +140,16 @@ class MachineObserver:
         return seen if mirror is None else await self._owning_cluster(seen, mirror)
 
     async def _owning_cluster(self, seen: MachineSnapshot, mirror: ObjectMeta) -> MachineSnapshot:
-        """The Cluster that a Cluster API mirror which is being deleted belongs to: did it go for the Cluster's sake?"""
+        """The Cluster that owns a Cluster API mirror which is being deleted: it may be deleted because of the
+        Cluster."""
         owner = cluster_owner(mirror)
         if owner is None or mirror.deletion_timestamp is None:
             return seen
         return replace(seen, cluster=await self._cluster_api(capi.Cluster, owner.name, live=True))
 
     async def _under_machine_api(self, seen: MachineSnapshot, source: Present[mapi.Machine]) -> MachineSnapshot:
-        """The Machine API is authoritative, as far as is known: an infra machine that is not paused says otherwise."""
+        """The Machine API is authoritative according to the cache; an infra machine that is not paused contradicts
+        that."""
         seen = await self._from_machine_api(seen, source)
         infra = metadata_of(seen.infra_machine)
         if infra is None or PAUSED_ANNOTATION in infra.annotations:
@@ -159,7 +161,7 @@ class MachineObserver:
         return await self._of_its_authority(seen)
 
     async def _migrating(self, seen: MachineSnapshot, found: Present[mapi.Machine]) -> MachineSnapshot:
-        """Nobody is authoritative: who stands still is to be known, and whether the mirror is still one."""
+        """Neither API is authoritative: read which controllers are paused, and whether the mirror still exists."""
         if isinstance(seen.cluster_api, Absent):
             seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, confirm=True))
         if seen.move.source == constants.MACHINE_API:
@@ -178,7 +180,7 @@ class MachineObserver:
         return seen
 
     async def _live(self, seen: MachineSnapshot, kinds: Iterable[type[KubernetesObject]]) -> MachineSnapshot:
-        """The snapshot with these of its objects as the API server has them, asked for all at once."""
+        """The snapshot with these objects read from the API server, all at the same time."""
 
         async def look(kind: type[KubernetesObject]) -> dict[str, Seen[Any]]:
             if kind is mapi.Machine:
@@ -194,7 +196,7 @@ class MachineObserver:
         return found
 
     async def _to_convert(self, seen: MachineSnapshot, source: ObjectMeta | None) -> MachineSnapshot:
-        """What a conversion to Cluster API needs besides the Machine: how the cluster describes itself, its objects."""
+        """The objects that a conversion to Cluster API needs besides the Machine."""
         infrastructure = await self._reader.see(config.Infrastructure, INFRASTRUCTURE)
         seen = replace(seen, infrastructure=infrastructure)
         if not isinstance(infrastructure, Present):
@@ -209,7 +211,8 @@ class MachineObserver:
         return seen
 
     async def _infra(self, seen: MachineSnapshot, *, live: bool = False) -> MachineSnapshot:
-        """The infra machine's absence always decides something; the infra cluster's only delays."""
+        """The absence of the infra machine always decides something, so it is confirmed; that of the infra cluster only
+        delays."""
         found = seen.cluster_api
         if not isinstance(found, Present):
             return replace(seen, infra_machine=await self._left_infra(seen.name, live=live))
@@ -224,9 +227,9 @@ class MachineObserver:
         return replace(seen, infra_machine=infra, infra_cluster=infra_cluster)
 
     async def _left_infra(self, name: str, *, live: bool) -> Seen[Any]:
-        """The infra machine of a machine that no Machine of Cluster API refers to: one that is of it, or has its name.
+        """The infra machine to which no Machine of Cluster API refers, found by our annotation or by its name.
 
-        One of another name is left by a Machine that is lost; nobody else would ever look for it.
+        With another name, it is left from a Machine that was lost; nothing else would find it.
         """
         kind = self._platform.infra_machine
         known = {infra.name for infra in self._reader.indexed(kind, BY_MACHINE, name)}
@@ -244,7 +247,7 @@ class MachineObserver:
 
 
 def _is_to_get_an_owner(mirror: ObjectMeta | None, kind: type[KubernetesObject]) -> bool:
-    """Its authority belongs to a MachineSet, and it does not: adopted just now, or taken off a set that goes."""
+    """Its authority has a MachineSet as owner and it has none: just adopted, or orphaned by a set."""
     return mirror is not None and set_owner(mirror, kind.RESOURCE.api_version) is None
 
 

@@ -14,13 +14,14 @@ CONTROL_PLANE_MACHINE_SET = "ControlPlaneMachineSet"
 
 
 class UnsupportedOwner(Struct, frozen=True):
-    """The owners cannot be expressed in the other API; `detail` says why, and only a change of them helps."""
+    """The owners cannot be expressed in the other API; `detail` says why. Trying again does not help until they
+    change."""
 
     detail: str
 
 
 class OwnerNotFound(Struct, frozen=True):
-    """The owner's twin does not exist (yet)."""
+    """The owner does not exist in the other API (yet)."""
 
     text: str
 
@@ -37,11 +38,11 @@ def to_machine_api(
     """The owner references of a Machine API mirror, from those of the Cluster API Machine.
 
     A MachineSet becomes the same-named MachineSet of the Machine API, with its uid; a Cluster is dropped, because the
-    Machine API has none. Versions other than v1beta2 are not converted. A MachineSet that is being deleted gets no
-    more machines, and may have given back those that it had: the `mirror` keeps the owners that it has.
+    Machine API has none. Versions other than v1beta2 are not converted. A MachineSet that is being deleted gets no more
+    machines, and may have released its own: the `mirror` keeps its present owners.
 
-    The mirror of a machine without a MachineSet stays with one that has adopted it and acts: taken off it, it would be
-    adopted again, and each time the set would delete what it then has too many.
+    If a MachineSet that acts has adopted the mirror of a machine without a set, the mirror stays in that set. If it
+    were removed, the set would adopt it again, and each time delete Machines that exceed its replicas.
     """
     if not owners:
         return _adopter(mirror, machine_api_set)
@@ -74,11 +75,12 @@ def to_cluster_api(
     """The owner references of a Cluster API Machine, from those of the Machine API Machine.
 
     A MachineSet becomes the same-named MachineSet of Cluster API, with its uid. A Machine without an owner belongs to
-    the Cluster `cluster_name`. Unless it is `adoptable`, the Cluster controls it: a MachineSet of Cluster API adopts
-    each Machine that its selector matches and that nobody controls, paused or not, and deletes what is then too many.
+    the Cluster `cluster_name`. Unless it is `adoptable`, the Cluster is its controller: a MachineSet of Cluster API
+    adopts each Machine that its selector matches and that has no controller, paused or not, and deletes Machines that
+    exceed its replicas.
 
-    A MachineSet that is being deleted, in either API, gets no more machines, and may have given back those that it had:
-    the `mirror` keeps the owners that it has.
+    A MachineSet that is being deleted, in either API, gets no more machines, and may have released its own: the
+    `mirror` keeps its present owners.
     """
     if not owners:
         found = of_cluster(cluster, cluster_name=cluster_name, controller=not adoptable)
@@ -109,7 +111,7 @@ def to_cluster_api(
 def of_cluster(
     cluster: Seen[capi.Cluster], *, cluster_name: str, controller: bool = False
 ) -> list[OwnerReference] | OwnerNotFound:
-    """The Cluster as the owner of what nobody else owns."""
+    """The Cluster as the owner of objects without another owner."""
     found = metadata_of(cluster)
     if found is None:
         return OwnerNotFound(not_found(capi.Cluster, cluster_name))
@@ -126,7 +128,7 @@ def cluster_owner(meta: ObjectMeta) -> OwnerReference | None:
 
 
 def not_found(kind: type[KubernetesObject], name: str) -> str:
-    """How the API server says that an object is not there."""
+    """The API server's message for an object that does not exist."""
     return f'{kind.RESOURCE.name} "{name}" not found'
 
 
@@ -148,7 +150,7 @@ def _adopter(mirror: ObjectMeta | None, machine_api_set: Seen[mapi.MachineSet]) 
     if mirror is None or not isinstance(machine_api_set, Present):
         return []
     if machine_api_set.object.status.authoritative_api != MACHINE_API:
-        return []  # Its controller stands still, and adopts nothing.
+        return []  # Its controller is paused, and adopts nothing.
     return [owner for owner in mirror.owner_references if owner.uid == machine_api_set.metadata.uid]
 
 

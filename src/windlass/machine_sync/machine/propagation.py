@@ -1,15 +1,16 @@
-"""What Cluster API's MachineSet controller writes to the machines of its set: on a mirror these fields are its own.
+"""The fields of a mirror that belong to Cluster API's MachineSet controller, because it writes them to the machines of
+its set.
 
-A machine of which the Machine API is the authority may belong to a set of which Cluster API is. The controller of that
-set does not look at the pause of a machine: each change of its template goes to all of them, the mirrors included.
+A machine whose authority is the Machine API may belong to a set whose authority is Cluster API. The controller of that
+set ignores the pause of a machine: it writes each change of its template to all machines, mirrors included.
 
 | on | it writes |
 |---|---|
 | Machine and infra machine | labels and annotations of the template |
 | Machine | `minReadySeconds`, `readinessGates`, `taints`, `deletion`, `bootstrap.dataSecretName` |
 
-So these are left as they are found while that set acts and owns the machine. Else the two would overwrite each other
-without end.
+So these fields are not changed while that set acts and owns the machine. Otherwise the two controllers would overwrite
+each other without end.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,16 +30,16 @@ OWNED: Final[Mapping[str, Any]] = {
     "failureDomain": None,
     "deletion.nodeDeletionTimeoutSeconds": None,
 }
-"""What of the spec of a Cluster API Machine follows the Machine API: the fields that conversion makes.
+"""The spec fields of a Cluster API Machine that follow the Machine API: those that conversion sets.
 
 All other fields (version, minReadySeconds, taints, ...) have no counterpart there, and stay as they are.
 """
 _PROPAGATED: Final = ("bootstrap.dataSecretName", "deletion.nodeDeletionTimeoutSeconds")
-"""Those of them that the set writes, too."""
+"""Those of them that the set writes too."""
 
 
 def owned_spec(of_set: Seen[capi.MachineSet], owners: Iterable[OwnerReference]) -> Mapping[str, Any]:
-    """What of the spec of an existing mirror with these owners is ours. `of_set`: the set of its machine."""
+    """The spec fields of an existing mirror with these owners that are ours. `of_set`: the set of its machine."""
     if _acting(of_set, owners) is None:
         return OWNED
     return {path: default for path, default in OWNED.items() if path not in _PROPAGATED}

@@ -1,4 +1,4 @@
-"""What `Synchronized` says of a Machine: its reasons, and which of them a refused write is."""
+"""The reasons of `Synchronized` of a Machine, and which refused write has which reason."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -36,14 +36,15 @@ RECREATING = Verdict(None, Reason.PROGRESSING_TO_CREATE_INFRA, "Progressing to s
 
 
 def failed(seen: MachineSnapshot, fault: Fault, *, now: datetime) -> Plan:
-    """Say so on the Machine API Machine as a condition, or, without one, on the Cluster API Machine as an Event."""
+    """Report the fault: as a condition of the Machine API Machine, or, without one, as an Event of the Cluster API
+    Machine."""
     source = metadata_of(seen.cluster_api)
     aim = target_of(capi.Machine, source) if source is not None else None
     return synchronized.failed(fault, seen.machine_api, source=aim, now=now)
 
 
 def refused(seen: MachineSnapshot, result: Result, *, now: datetime) -> Plan:
-    """The API server refused a write of the last round for good: report which, and come back later."""
+    """The API server refused a write of the last round, not just temporarily: report which, and try again later."""
     return failed(seen, blame(result), now=now)
 
 
@@ -54,7 +55,7 @@ def blame(result: Result) -> Fault:
 
 
 def admitted(seen: MachineSnapshot, plan: Plan, *, now: datetime) -> Plan:
-    """`plan`, or what to say instead if it would write more annotations than an API server admits."""
+    """`plan`, or the report of a fault if it would write more annotations than an API server accepts."""
     fault = synchronized.oversized(plan, _written)
     return plan if fault is None else failed(seen, fault, now=now)
 

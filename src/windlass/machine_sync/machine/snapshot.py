@@ -14,17 +14,19 @@ from windlass.machine_sync.platforms import Platform
 
 
 class MachineSnapshot(Struct, frozen=True):
-    """One machine on both sides, and what either is made from.
+    """One machine in both APIs, and the objects that its conversion needs.
 
-    `machine_api` and `cluster_api` are its Machines. `infra_machine` and `infra_cluster` are what `cluster_api` refers
-    to; while there is no such Machine, the infra machine of the machine's name and the infra cluster of this cluster.
+    `machine_api` and `cluster_api` are its Machines. `infra_machine` and `infra_cluster` are the objects that
+    `cluster_api` refers to; without such a Machine, the infra machine of the machine's name and the infra cluster of
+    this cluster.
 
     `machine_api_set` and `cluster_api_set` are the two MachineSets called like the one that owns the machine (Absent
     without an owner): the owner of the Cluster API Machine, unless the Machine API is authoritative or has the only
     Machine. While a mirror is being deleted, `cluster_api_set` is the one that the Cluster API Machine belongs to.
 
-    `cluster` is the core Cluster of this cluster, looked for only while the Machine API has a Machine without an owner
-    to convert, or while a mirror that it owns is being deleted. `infrastructure` describes this cluster to conversion.
+    `cluster` is the core Cluster of this cluster. It is read only while the Machine API has a Machine without an owner
+    to convert, or while a mirror that the Cluster owns is being deleted. `infrastructure` describes this cluster to
+    conversion.
     """
 
     name: str
@@ -42,7 +44,7 @@ class MachineSnapshot(Struct, frozen=True):
 
     @property
     def move(self) -> Move:
-        """What a change of authority is about. Only while the Machine API has a readable Machine."""
+        """The move of authority. Only while the Machine API has a readable Machine."""
         infra = Pausable(
             self.platform.infra_machine, self.infra_machine, reports=self.platform.infra_machine_reports_pause
         )
@@ -50,7 +52,7 @@ class MachineSnapshot(Struct, frozen=True):
 
 
 def infra_machine_name(seen: MachineSnapshot) -> str:
-    """What the infra machine is called: as the Cluster API Machine says, else like the machine."""
+    """The name of the infra machine: from the Cluster API Machine, else the machine's name."""
     meta = metadata_of(seen.infra_machine)
     return meta.name if meta is not None else seen.name
 
