@@ -1,15 +1,15 @@
-"""The garbage collector: what somebody told it to do, and which deletions it must have made itself.
+"""The garbage collector: the propagation of a deletion, and which deletions the collector made itself.
 
-How a deletion is to propagate stands in the finalizers of the object that is being deleted, and only for a while:
+The finalizers of an object that is being deleted show the propagation, until the collector removes them:
 
-| finalizer | propagation | the collector takes it off when |
+| finalizer | propagation | the collector removes it when |
 |---|---|---|
-| `orphan` | Orphan | nothing names the object as its owner any more |
-| `foregroundDeletion` | Foreground | all that it owns is gone |
+| `orphan` | Orphan | no object names it as its owner any more |
+| `foregroundDeletion` | Foreground | all objects that it owns are gone |
 | neither | Background, or the collector has done its part | |
 
-The collector deletes an object for one of two reasons: no owner of it is left, or an owner is being deleted in the
-foreground. Such a deletion says nothing about the object itself. On a mirror it must never reach the authority.
+The collector deletes an object if it has no owner left, or if an owner is being deleted in the foreground. No user
+asked to delete the object itself. So such a deletion of a mirror must never reach the authority.
 """
 
 from typing import Any, Final
@@ -24,19 +24,20 @@ FINALIZERS: Final = (ORPHAN, FOREGROUND)
 
 
 def propagation(meta: ObjectMeta) -> Propagation:
-    """What the collector still has to do about what the object owns; empty if nothing before the object is gone."""
+    """The propagation that the collector still has to carry out; empty if it has done its part, or for Background."""
     if ORPHAN in meta.finalizers:
         return "Orphan"
     return "Foreground" if FOREGROUND in meta.finalizers else ""
 
 
 def is_gone(owner: OwnerReference, found: Seen[Any]) -> bool:
-    """No object with the owner's uid is there: `found`, the object of its name, is another one or surely absent."""
+    """No object with the owner's uid exists: `found`, the object of its name, has another uid or is confirmed
+    absent."""
     meta = metadata_of(found)
     return isinstance(found, Absent) and found.confirmed if meta is None else meta.uid != owner.uid
 
 
 def is_going(found: Seen[Any]) -> bool:
-    """It is there and being deleted."""
+    """It exists and is being deleted."""
     meta = metadata_of(found)
     return meta is not None and meta.deletion_timestamp is not None

@@ -1,7 +1,7 @@
 """Conditions of the authoritative object merged into those that its mirror has.
 
-Types that conversion does not make stay as they are: the mirror's own controllers, paused or not, put them there
-(`Paused`), and so may others. If nothing changed the list is the observed one, in its order: nothing is written.
+Types that conversion does not make stay as they are: the mirror's own controllers, even paused, set some (`Paused`),
+and others may too. If nothing changed, the result is the observed list in its order, so nothing is written.
 
 | list | lastTransitionTime moves with | order |
 |---|---|---|
@@ -30,7 +30,7 @@ _OTHERS = _RANK[""]
 
 
 def merged(observed: Any, converted: Sequence[Tree], *, now: datetime, generation: int) -> list[Any]:
-    """Conditions of v1beta2. `generation` is that of the mirror, which they say they observed."""
+    """Conditions of v1beta2. `generation` is that of the mirror, for their `observedGeneration`."""
     wanted = [{**condition, "observedGeneration": generation} for condition in converted]
     found = _merge(observed, wanted, moved_by=("status",), now=now)
     if found is not observed:
@@ -56,7 +56,7 @@ def _rank(condition: Tree) -> tuple[int, str]:
 
 
 def _merge(observed: Any, converted: Sequence[Tree], *, moved_by: tuple[str, ...], now: datetime) -> list[Any]:
-    """The very list `observed` if it already says all that `converted` does."""
+    """`observed` itself, if it has all that `converted` says."""
     before = {
         condition["type"]: condition
         for condition in (observed if isinstance(observed, list) else ())

@@ -8,10 +8,9 @@ from windlass.kube.control.seen import Present
 
 
 def extent(spec: Mapping[str, Any], owned: Mapping[str, Any]) -> dict[str, Any]:
-    """`spec` with nothing but the `owned` fields, given as dotted paths with what an absent field means.
+    """`spec` with only the `owned` fields: dotted paths, each with the meaning of an absent field.
 
-    The maps on the way to each field are always there. So a field that is not desired is removed alone, and not
-    together with its neighbours.
+    The maps on the path to each field always exist. So a field that is not desired is removed without its neighbours.
 
     >>> extent({"replicas": 2, "template": {"spec": {"version": "v1"}}}, {"template.spec.minReadySeconds": 0})
     {'template': {'spec': {'minReadySeconds': 0}}}

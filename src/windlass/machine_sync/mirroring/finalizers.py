@@ -1,4 +1,4 @@
-"""Our finalizer: on everything that mirrors or is mirrored, from before its first mirror until the last has gone."""
+"""Our finalizer: on every mirror and every mirrored object, added before the first mirror, removed after the last."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def hold(*there: tuple[type[KubernetesObject], Seen[Any]]) -> list[AddFinalizer]
 
 
 def let_go(kind: type[KubernetesObject], seen: Seen[Any], *finalizers: str, why: str) -> RemoveFinalizers | None:
-    """Our finalizer off the object, and these of others with it; None if it is not there."""
+    """Remove our finalizer from the object, and these of others with it; None if the object does not exist."""
     meta = metadata_of(seen)
     if meta is None:
         return None

@@ -1,18 +1,17 @@
-"""Where the spec of an infra machine, or of the template of one, really differs from what conversion gives.
+"""Finds the fields of an infra machine's or template's spec that differ from the converted spec.
 
-What makes no difference:
+These are no differences:
 
-* what says nothing: null, and empty text, lists and maps;
-* fields that our types do not declare, at any depth and in items of lists: conversion cannot have made them, so a newer
+* empty values: null, and empty text, lists and maps;
+* fields that our types do not declare, at any depth and in items of lists: conversion cannot have set them, so a newer
   provider has, often as a default;
-* fields that the provider or the API server fills in, and a default that only one of the two says:
-  `Platform.infra_machine_leftovers`.
+* fields that the provider or the API server fills in, and a default that only one of the two specs has:
+  `Platform.infra_machine_leftovers`;
+* fields whose converted value is the same as when the infra machine was last written: `given`, an annotation on it, has
+  the digest of each. The present value is what the provider made of it. Only a value in a field that can be changed
+  (`Platform.infra_machine_mutable`) is set back, because anybody can edit it.
 
-* fields that conversion makes as it did when the infra machine was written last: `given`, which is noted on it, has the
-  digest of each. Whatever is there now, the provider took it for what it was given: it completed or changed it. Only a
-  value in a field that can be changed (`Platform.infra_machine_mutable`) is held on to: anybody can edit it.
-
-All other fields of our types are those of conversion, whether it makes them now, did before, or never does.
+All other fields of our types belong to conversion, whether it sets them now, did before, or never does.
 """
 
 from collections.abc import Mapping
@@ -28,21 +27,21 @@ from windlass.machine_sync.platforms import Platform
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 _DIGITS: Final = 12
-"""Hexadecimal digits of a digest. Of two values of one field, one in 2**48 would be taken for the other."""
+"""Hexadecimal digits of a digest. Two different values of a field have the same digest with a probability of 2**-48."""
 
 
 def given(spec: Mapping[str, Any]) -> str:
-    """The note of the fields of `spec`, which conversion made, for the infra machine that is given them."""
+    """The record of the fields of the converted `spec`, for the annotation of the infra machine."""
     return ",".join(f"{key}={digest}" for key, digest in sorted(_digests(spec).items()))
 
 
 def differing(
     platform: Platform, observed: Mapping[str, Any], desired: Mapping[str, Any], *, noted: str | None = None
 ) -> dict[str, Any]:
-    """The top-level fields of the spec that really differ, as observed: without what makes no difference in them.
+    """The observed top-level fields of the spec that differ, without the parts of them that are no differences.
 
-    `observed` can be decoded as the spec of the platform's infra machines. `noted` is what `given` said of the spec
-    that was written last; None if nobody noted it.
+    `observed` can be decoded as the spec of the platform's infra machines. `noted` is `given` of the spec that was
+    written last; None if it was not recorded.
     """
     fields = _unlike(platform, observed, desired)
     if not fields or noted is None:
@@ -78,7 +77,7 @@ def _digests(spec: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _unlike(platform: Platform, observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
-    # Most fields are equal as they stand, and to find that out is cheap.
+    # Most fields are equal, and this comparison is cheap.
     unlike = [key for key in observed.keys() | desired.keys() if not same(observed.get(key), desired.get(key))]
     if not unlike:
         return {}
@@ -87,14 +86,14 @@ def _unlike(platform: Platform, observed: Mapping[str, Any], desired: Mapping[st
     for path, default in platform.infra_machine_leftovers.items():
         _drop(left, right, path.split("."), default)
         if default is not None:
-            # Conversion says many defaults in so many words, where others leave them to the API server.
+            # Conversion writes many defaults explicitly, where others leave them to the API server.
             _drop(right, left, path.split("."), default)
     left, right = _said(left), _said(right)
     return {key: left.get(key) for key in left.keys() | right.keys() if not same(left.get(key), right.get(key))}
 
 
 def _declared(platform: Platform, spec: dict[str, Any]) -> dict[str, Any]:
-    """`spec` with nothing but the fields that the type of the platform's infra machines declares."""
+    """`spec` with only the fields that the type of the platform's infra machines declares."""
     kind: Any = platform.infra_machine
     declared: dict[str, Any] = tree(msgspec.convert(spec, type(kind().spec)))
     return {key: value for key, value in declared.items() if key in spec}
@@ -114,7 +113,7 @@ def _says_nothing(value: Any) -> bool:
 
 
 def _drop(spec: Any, other: Any, path: list[str], default: Any) -> None:
-    """Take the field at `path` out of `spec` if it is a leftover: the other spec does not have it."""
+    """Remove the field at `path` from `spec` if it is a leftover: the other spec does not have it."""
     *parents, last = path
     for key in parents:
         spec = spec.get(key) if isinstance(spec, dict) else None

@@ -1,14 +1,14 @@
-"""Labels and annotations of a mirror: what the authority has appears and goes, what others put there stays.
+"""Labels and annotations of a mirror: those of the authority are copied and removed, those of others stay.
 
-A mirror remembers in two annotations of its own which labels and annotations the sync gave it. So when the authority
-drops one, it is known whose it is:
+Two annotations on a mirror record which labels and annotations we copied. So when the authority drops one, we know
+whether it is ours:
 
-| on the mirror | remembered | the authority has it | then |
+| on the mirror | recorded | the authority has it | then |
 |---|---|---|---|
-| any value | | yes | gets the authority's value, and is remembered |
-| yes | yes | no | goes |
-| yes | no | no | stays: somebody else put it there |
-| any value | | | stays while somebody else keeps writing this key: `Claimed` |
+| any value | | yes | gets the authority's value, and is recorded |
+| yes | yes | no | is removed |
+| yes | no | no | stays: somebody else set it |
+| any value | | | stays while another controller keeps writing this key: `Claimed` |
 
 Owner references are replaced whole.
 """
@@ -32,8 +32,8 @@ _NONE: frozenset[str] = frozenset()
 class Claimed(Struct, frozen=True):
     """Keys of labels and annotations that another controller writes to the mirror again and again.
 
-    Their values on the mirror stay. What the sync gave under such a key stays remembered, so that it goes when neither
-    the authority nor the other controller has it any more.
+    Their values on the mirror stay. The record of such a key stays too, so that the key is removed when neither the
+    authority nor the other controller has it any more.
     """
 
     labels: frozenset[str] = _NONE
@@ -43,11 +43,11 @@ class Claimed(Struct, frozen=True):
 NOTHING_CLAIMED = Claimed()
 
 COMPARED = ("labels", "annotations", "ownerReferences")
-"""The metadata that a mirror takes over."""
+"""The metadata that is copied to a mirror."""
 
 
 def compared(metadata: Tree) -> dict[str, Any]:
-    """Of the metadata of an object, as the API server sent it, what a mirror's is compared by."""
+    """The part of an object's metadata, as the API server sent it, by which mirrors are compared."""
     return {key: metadata[key] for key in COMPARED if metadata.get(key)}
 
 
@@ -60,10 +60,10 @@ def mirrored(
     marks: Mapping[str, str] | None = None,
     claimed: Claimed = NOTHING_CLAIMED,
 ) -> dict[str, Any]:
-    """What `compared` should give: `observed` is the mirror's metadata, empty for one that is to be created.
+    """The desired result of `compared`. `observed` is the mirror's metadata, empty if the mirror is to be created.
 
-    `labels`, `annotations` and `owners` are those of the authority, converted. `marks` are annotations that say
-    something about the mirror itself; `claimed` is what somebody else keeps there.
+    `labels`, `annotations` and `owners` are those of the authority, converted. `marks` are annotations about the mirror
+    itself; `claimed` are keys that another controller writes.
     """
     labels_before: Tree = observed.get("labels") or {}
     annotations_before: Tree = observed.get("annotations") or {}

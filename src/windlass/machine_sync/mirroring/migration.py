@@ -1,43 +1,43 @@
-"""Moving authority from one API to the other, without ever having two, and back at any point.
+"""Moves authority from one API to the other, and back at any point, without ever having two authorities.
 
-The user says where to in spec.authoritativeAPI. status.authoritativeAPI says who is authoritative, and goes through
-Migrating, while nobody is: both sides are paused then. status.synchronizedAPI keeps the last side that was
-authoritative, so that the direction is known whatever spec says meanwhile.
+spec.authoritativeAPI is the authority that the user wants. status.authoritativeAPI is the present authority; it is
+Migrating while there is none, and both sides are paused then. status.synchronizedAPI keeps the last authority, so that
+the direction is known even if spec changes meanwhile.
 
 | status.authoritativeAPI | condition | what follows |
 |---|---|---|
 | as spec | | nothing |
-| the other | not synchronized, being deleted, being provisioned, or not yet taken up by its side | the move waits |
-| the other | synchronized, the generation noted or to be noted | Migrating, synchronizedAPI who was authoritative |
-| any | the noted generation is above the authority's: its object was recreated | Migrating, and back |
+| the other | not synchronized, being deleted, being provisioned, or its controllers still paused | the move waits |
+| the other | synchronized, except perhaps for the generation | Migrating, synchronizedAPI the old authority |
+| any | the recorded generation is above the authority's: its object was recreated | Migrating, and back |
 | Migrating | spec went back, or the authoritative object changed or lost its mirror | back to synchronizedAPI |
-| Migrating | the garbage collector takes the mirror away | back to synchronizedAPI |
-| Migrating, to the Machine API | Cluster API not paused | it is asked to pause: an annotation on its objects |
-| Migrating, to the Machine API | not yet paused | wait for its controllers to say so |
-| Migrating, to Cluster API | the Machine API not paused | wait for its controllers to say so: status has told them |
-| Migrating, back to Cluster API | it was not asked to pause yet | nobody is waited for: nothing changed for either |
-| Migrating, to Cluster API | Cluster API still asked to pause | the annotations come off |
-| Migrating | the old side stands still, the new one may act | status becomes the target, Synchronized Unknown |
-| as spec, just now | the Machine API has not heard of it | it is left a moment to say so, before anything is mirrored |
+| Migrating | the garbage collector deletes the mirror | back to synchronizedAPI |
+| Migrating, to the Machine API | Cluster API not asked to pause | its objects are annotated |
+| Migrating, to the Machine API | not yet paused | wait until its controllers report it |
+| Migrating, to Cluster API | the Machine API not paused | wait until its controllers report it: they follow status |
+| Migrating, back to Cluster API | it was not asked to pause yet | do not wait: nothing changed for either side |
+| Migrating, to Cluster API | Cluster API still asked to pause | the annotations are removed |
+| Migrating | the old side is paused, the new one may act | status becomes the target, Synchronized Unknown |
+| as spec, just now | the Machine API's controllers have not reported it | wait up to two seconds before mirroring |
 
-The new side is unpaused before status names it: a crash between the two leaves one that may act and none that thinks
-it is the mirror. The generation is reset in the write that leaves Migrating, because the API allows it only there.
-A migration that OpenShift's own operator began has no synchronizedAPI: then spec alone decides, as it does there.
+The new side is unpaused before status names it. After a crash between the two writes, one side may act and neither is
+treated as a mirror. The generation is reset in the write that leaves Migrating, because the API allows it only there. A
+migration that OpenShift's own operator began has no synchronizedAPI: then spec alone decides, as it does there.
 
-The authoritative object has changed if its generation is another than the noted one, be it lower (recreated), or if its
-mirror is not what conversion makes of it. The second finds what no generation counts (labels, annotations, the infra
-machine), and a mirror that a controller with old caches wrote. It is not asked once Cluster API was let go, since then
-its controllers change what they find.
+The authoritative object has changed if its generation differs from the recorded one (a lower one: it was recreated), or
+if its mirror differs from the converted object. The second test finds changes that do not increase the generation
+(labels, annotations, the infra machine), and a mirror that a controller with stale caches wrote. It is not made once
+Cluster API is unpaused, because then its controllers change the objects.
 
-Caches may be behind. What a step writes it writes only as it was seen, and is refused otherwise; what it relies on
-without writing it is asked of the API server first, if the step lets one side act:
+Caches may be stale. A step writes objects conditionally on what was observed. If the step lets one side act, the
+objects that it relies on and does not write are read from the API server first:
 
-| step | written, if it is as it was seen | relied on |
+| step | written, if unchanged | relied on |
 |---|---|---|
-| ask Cluster API to pause | what is annotated | the Machine API: authority still moves; known, if just written |
-| let Cluster API go | what is annotated | the Machine API: it says that it is paused, and authority still moves |
-| status becomes ClusterAPI | the Machine API's status | Cluster API: nothing is annotated; known, if just written |
-| status becomes MachineAPI | the Machine API's status | Cluster API: all of it stands still |
+| ask Cluster API to pause | the annotated objects | the Machine API: authority still moves; known, if just written |
+| unpause Cluster API | the annotated objects | the Machine API: it reports its pause, and authority still moves |
+| status becomes ClusterAPI | the Machine API's status | Cluster API: no object is annotated; known, if just written |
+| status becomes MachineAPI | the Machine API's status | Cluster API: all of it is paused |
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -66,28 +66,28 @@ AUTHORITY_CHANGED = Verdict(None, "AuthoritativeAPIChanged", "Waiting for resync
 
 _NOTHING = Plan()
 _OF_A_MIRROR = (AUTHORITY_ANNOTATION, MIRRORED_SPEC_ANNOTATION, MACHINE_ANNOTATION)
-"""Annotations that would say what is no longer true once Cluster API is authoritative."""
+"""Annotations that would be wrong once Cluster API is authoritative."""
 _GENERATION = "synchronizedGeneration"
 _PATIENCE = 30.0
-"""Seconds after which we look again for somebody else's `Paused` condition, should a watch event be lost."""
+"""Seconds after which we read the `Paused` condition of other controllers again, in case a watch event was lost."""
 _COURTESY = 2.0
-"""Seconds that the Machine API's controllers get to say who is authoritative; times of conditions are whole seconds."""
+"""Seconds to wait for the Machine API's controllers to report the authority; times of conditions are whole seconds."""
 
 
 def begin(move: Move, plan: Plan = _NOTHING) -> Plan:
-    """The first step: from here on nobody is authoritative. Only for what is `synchronized` and may move.
+    """The first step: after it there is no authority. Only for an object that is `synchronized` and may move.
 
-    `plan` is what else there is to do: Events, and to note the generation (`noted`), which is done in the same write.
+    `plan` is what else has to be done: Events, and recording the generation (`noted`), which is done in the same write.
     """
     events = (action for action in plan.actions if isinstance(action, Emit))
     return Plan.of(*events, _leave(move, why=f"authority moves from {move.status} to {move.spec}", **_noting(plan)))
 
 
 def recreated(move: Move) -> Plan | None:
-    """The first step of the way through Migrating and back, where the API lets the noted generation go down.
+    """The first step of the way through Migrating and back, on which the API allows a lower recorded generation.
 
-    None if it need not, or if the way could not be gone to its end. The noted generation must not stay above: the next
-    edits of the new object would pass for noted.
+    None if that is not needed, or could not be completed. The recorded generation must not stay above the present one:
+    the next edits of the new object would look like synchronized ones.
     """
     source = move.metadata_of(move.status)
     if not move.status or source is None or move.noted <= source.generation or _blind(move):
@@ -102,9 +102,9 @@ def _leave(move: Move, *, why: str, **fields: Any) -> Merge:
 
 
 def noted(move: Move, plan: Plan) -> int | None:
-    """The generation that is noted, or that `plan` notes; None if `plan` writes anything else.
+    """The recorded generation, or the one that `plan` records; None if `plan` writes anything else.
 
-    A request to move authority is a new generation itself, so there is always one to be noted first.
+    A request to move authority is a new generation itself, so there is always one to be recorded first.
     """
     if all(isinstance(action, Emit) for action in plan.needed):
         return move.noted
@@ -112,9 +112,9 @@ def noted(move: Move, plan: Plan) -> int | None:
 
 
 def is_synchronized(move: Move, *, authority: str, noted: int | None = None) -> bool:
-    """The mirror is what the object of `authority` was at its generation of today, as far as has been noted.
+    """The mirror has the present generation of the object of `authority`, according to the record.
 
-    `noted` is the generation that is about to be noted, None for what the status says.
+    `noted` is the generation that is about to be recorded, None for that of the status.
     """
     source = move.metadata_of(authority)
     if source is None or not is_true(conditions_of(move.machine_api.tree), SYNCHRONIZED):
@@ -123,7 +123,7 @@ def is_synchronized(move: Move, *, authority: str, noted: int | None = None) -> 
 
 
 def up_to_date(copying: Plan) -> bool:
-    """`copying`, the plan that brings a mirror up to date, succeeds and changes nothing but status."""
+    """`copying`, the plan that updates the mirror, succeeds and changes only status."""
     last = copying.actions[-1] if copying.actions else None
     if not isinstance(last, Merge) or not is_true(conditions_of(last.desired), SYNCHRONIZED):
         return False
@@ -131,10 +131,10 @@ def up_to_date(copying: Plan) -> bool:
 
 
 def taken_up(move: Move) -> bool:
-    """The controllers of the authority of today have seen that they are in charge.
+    """The controllers of the present authority have noticed that they may act.
 
-    Until they have, their `Paused` is left over from before. A move that began now would take it for the answer to its
-    own request, while they have just begun to act.
+    Until they have, their `Paused` is from before. A move that began now would take it for the answer to its own
+    request, although they have just begun to act.
     """
     if move.status == MACHINE_API:
         return not says_paused(move.machine_api)
@@ -144,7 +144,7 @@ def taken_up(move: Move) -> bool:
 def proceed(move: Move, *, in_sync: Callable[[], bool], now: datetime) -> Plan:
     """The next step while status is Migrating.
 
-    `in_sync` tells whether the mirror is what conversion makes of the object of `move.source` (`up_to_date`).
+    `in_sync` tells whether the mirror equals the converted object of `move.source` (`up_to_date`).
     """
     if move.spec not in (MACHINE_API, CLUSTER_API):
         return Plan.nothing(f"spec.authoritativeAPI is {move.spec!r}: there is no such API to move to")
@@ -154,27 +154,27 @@ def proceed(move: Move, *, in_sync: Callable[[], bool], now: datetime) -> Plan:
         if not move.came_from and not noted:
             return Plan().then(WaitFor("the mirror to be synchronized: authority was not moved by this controller"))
         if move.came_from and not (noted and move.parts[0].metadata is not None and _unchanged(move, in_sync)):
-            # Nobody makes or changes a mirror while nobody is authoritative, so the way on leads back.
+            # No mirror is created or changed while there is no authority, so authority has to go back.
             goal = move.source
     return _move_to_machine_api(move, now=now) if goal == MACHINE_API else _move_to_cluster_api(move, now=now)
 
 
 def _unchanged(move: Move, in_sync: Callable[[], bool]) -> bool:
     if move.source == MACHINE_API and not all(part.annotated or part.metadata is None for part in move.parts):
-        return True  # Cluster API was let go, and changes what it finds.
+        return True  # Cluster API is unpaused, and changes the objects.
     return in_sync()
 
 
 def released(move: Move) -> Plan:
-    """Cluster API is authoritative and its object bears the mark of a mirror, which comes off.
+    """Cluster API is authoritative and its object has the mark of a mirror: remove the mark.
 
     | mark and pause | synchronizedGeneration | the pause |
     |---|---|---|
-    | in our words | 0: nothing was mirrored from it yet | was the mirror's: it comes off, so that somebody acts |
-    | in our words | above 0: it has been the authority for a while | somebody else's, like the mark: it stays |
-    | in other words | any | somebody else's: it stays |
+    | with our values | 0: nothing was mirrored from it yet | is the mirror's: removed, so that Cluster API acts |
+    | with our values | above 0: it has been the authority for a while | is somebody else's, like the mark: it stays |
+    | with other values | any | is somebody else's: it stays |
 
-    A move leaves no mark. A user does who recreates an object of the Machine API for a mirror of the one before.
+        A move leaves no mark. The mark stays if a user recreates the Machine API object of a mirror.
     """
     ours = move.noted == 0 and move.parts[0].annotations.get(AUTHORITY_ANNOTATION) == MACHINE_API
 
@@ -185,13 +185,14 @@ def released(move: Move) -> Plan:
 
 
 def relied_upon(move: Move, step: Plan, last: Outcome) -> frozenset[type[KubernetesObject]]:
-    """The kinds of the objects that have to be looked at live before `step`, the next one while status is Migrating.
+    """The kinds of the objects that have to be read live before `step`, the next one while status is Migrating.
 
-    The caches say it well enough to wait by, but not to let one side act: what somebody said of an earlier move would
-    pass for his answer. Not of what the step itself writes, which is refused if it is not as it was seen; nor of what
-    we wrote in the round before, which is as the API server answered.
+    Caches are good enough for waiting, but not for letting one side act: a report about an earlier move would look like
+    the answer to this one. Objects that the step writes are left out, because a stale write is refused; so are those
+    that we wrote in the round before, because the API server's answer is known.
 
-    To ask for a pause lets nobody act. But if authority moves no more, nobody would take it back.
+    Asking for a pause lets neither side act. But if authority no longer moves, no later step would remove the
+    annotation.
     """
     if not step.needed:
         return frozenset()
@@ -204,11 +205,10 @@ def relied_upon(move: Move, step: Plan, last: Outcome) -> frozenset[type[Kuberne
 
 
 def unheard(found: Present[Any], *, now: datetime) -> Plan | None:
-    """Wait, if authority has just arrived and the Machine API's controllers have not said so yet.
+    """Wait, if authority has just arrived and the Machine API's controllers have not reported it yet.
 
-    They say it in the very object that is to be written next, and of two that write to it at the same time one is
-    refused. None if their `Paused` does not speak of the move (any more), or they have had time enough: they may not
-    be there.
+    They report it in the object that we write next, and simultaneous writes conflict. None if their `Paused` is not
+    about the move (any more), or the time is over: they may not be running.
     """
     conditions = conditions_of(found.tree)
     changed, paused = find(conditions, SYNCHRONIZED), find(conditions, PAUSED)
@@ -223,7 +223,7 @@ def unheard(found: Present[Any], *, now: datetime) -> Plan | None:
 
 
 def stuck(found: Present[Any], fault: Fault) -> Plan:
-    """A step was refused. `Synchronized` stays as it is: whether the move may go on is decided by it."""
+    """A step was refused. `Synchronized` stays as it is, because it decides whether the move may go on."""
     note = f"Authority is moving and cannot go on: {fault.message}"
     aim = target(found)
     event = Emit(target=aim, type="Warning", reason="SynchronizationWarning", note=note, source=EVENT_SOURCE)
@@ -276,7 +276,7 @@ def _pause(move: Move) -> Iterator[Merge]:
         if (meta := part.metadata) is None:
             continue
         wanted = marks if place == 0 else {PAUSED_ANNOTATION: ""}
-        # One that somebody else has paused already, in whatever words, is left as it is.
+        # An object that somebody else has paused already, with any value, stays as it is.
         added = {key: value for key, value in wanted.items() if key not in meta.annotations}
         kept = dict(meta.annotations)
         if not part.annotated:
@@ -289,7 +289,7 @@ def _unpause(move: Move) -> Iterator[Merge]:
 
 
 def _without(move: Move, goes: Callable[[str, str], bool]) -> Iterator[Merge]:
-    # The Machine last: its controllers go on from there.
+    # The Machine last: then its controllers continue.
     for part in reversed(move.parts):
         if (meta := part.metadata) is None:
             continue
@@ -307,17 +307,17 @@ def _annotate(part: Pausable, meta: ObjectMeta, annotations: Mapping[str, str], 
 
 
 def _blind(move: Move) -> Plan | None:
-    """What to do while it cannot be told whether something would have to stand still."""
+    """The plan while it is unknown whether an object has to be paused."""
     for part in move.parts:
         if isinstance(part.seen, NotServedKind):
             return Plan().retry(part.seen.why)
         if isinstance(part.seen, Unreadable) and part.reports:
-            return Plan().retry(f"{part} cannot be read, so nobody knows whether it is paused: {part.seen.why}")
+            return Plan().retry(f"{part} cannot be read, so it is unknown whether it is paused: {part.seen.why}")
     return None
 
 
 def _noting(plan: Plan) -> dict[str, Any]:
-    """The generation as a field of the status, if to note it is all that `plan` writes; else nothing."""
+    """The generation as a field of the status, if `plan` writes nothing else; else no field."""
     match [action for action in plan.needed if not isinstance(action, Emit)]:
         case [Merge(part="status", patch={"status": {**fields}})] if [*fields] == [_GENERATION]:
             return {_GENERATION: fields[_GENERATION]}
@@ -325,7 +325,7 @@ def _noting(plan: Plan) -> dict[str, Any]:
 
 
 def _seconds_since(time: Any, now: datetime) -> float:
-    """How long ago a time of an object was; infinity if it is none."""
+    """Seconds since a time in an object; infinity if it is no time."""
     try:
         return (now - datetime.fromisoformat(time)).total_seconds()
     except (TypeError, ValueError):

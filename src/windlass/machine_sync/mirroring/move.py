@@ -1,4 +1,4 @@
-"""What a move of authority is about: an object of the Machine API, and those of Cluster API that must stand still."""
+"""The objects of a move of authority: one of the Machine API, and those of Cluster API that must be paused."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,8 @@ PAUSED = "Paused"
 class Pausable(Struct, frozen=True):
     """An object of Cluster API that its controllers leave alone while it is annotated.
 
-    `reports`: they say so in a `Paused` condition. Some providers never do; for them the annotation has to be enough.
+    `reports`: they report it in a `Paused` condition. Some providers never do; for them the annotation has to be
+    enough.
     """
 
     kind: type[KubernetesObject]
@@ -50,7 +51,7 @@ class Pausable(Struct, frozen=True):
 class Move(Struct, frozen=True):
     """One object of the Machine API and what it mirrors, or is mirrored by.
 
-    `parts` are the objects of Cluster API that must stand still when the Machine API is authoritative, the Machine or
+    `parts` are the objects of Cluster API that must be paused when the Machine API is authoritative, the Machine or
     MachineSet first.
     """
 
@@ -67,18 +68,18 @@ class Move(Struct, frozen=True):
 
     @property
     def came_from(self) -> str:
-        """The last stable authority; "" if nobody has noted it."""
+        """The last stable authority; "" if it is not recorded."""
         noted = str(self.machine_api.object.status.synchronized_api)
         return noted if noted in (MACHINE_API, CLUSTER_API) else ""
 
     @property
     def source(self) -> str:
-        """Whose object the mirror was made from when the move began. Only while authority moves."""
+        """The API from whose object the mirror was made when the move began. Only while authority moves."""
         return self.came_from or _other(self.spec)
 
     @property
     def noted(self) -> int:
-        """The generation of the authority that the mirror is known to have."""
+        """The recorded generation of the authority that the mirror has."""
         return int(self.machine_api.object.status.synchronized_generation)
 
     @property
@@ -92,7 +93,7 @@ class Move(Struct, frozen=True):
 
 
 def says_paused(found: Seen[Any]) -> bool:
-    """Its controllers say that they leave it alone, in whichever of its lists of conditions."""
+    """Its controllers report that they are paused for it, in any of its lists of conditions."""
     if not isinstance(found, Present):
         return False
     status = _map(found.tree.get("status"))
@@ -101,7 +102,7 @@ def says_paused(found: Seen[Any]) -> bool:
 
 
 def conditions_of(tree: Mapping[str, Any]) -> list[Any]:
-    """`status.conditions`, without what has not the form of a condition."""
+    """The items of `status.conditions` that have the form of a condition."""
     return _maps(_map(tree.get("status")).get("conditions"))
 
 

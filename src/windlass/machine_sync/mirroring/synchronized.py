@@ -4,12 +4,12 @@
 |---|---|---|---|
 | synchronized | True | | generation of the authoritative object |
 | failed | False | Error | kept |
-| the mirror is being made anew | Unknown | Info | kept |
+| the infra machine is being recreated | Unknown | Info | kept |
 | authority has moved | Unknown | Info | 0 |
 
-lastTransitionTime moves when the status does, not when only reason or message change. The whole status goes out in
-one merge patch with the resourceVersion that was observed, so that it is never True before everything else is there,
-and so that nothing is sent when nothing changed.
+lastTransitionTime changes with the status, not with reason or message alone. The whole status is written in one merge
+patch with the observed resourceVersion, so that it is never True before everything else is written, and nothing is sent
+if nothing changed.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -42,20 +42,20 @@ SYNCHRONIZED = "Synchronized"
 MachineApiObject: TypeAlias = mapi.Machine | mapi.MachineSet
 
 MESSAGE_LIMIT = 32_768
-"""Characters of a condition's message that Kubernetes admits in its own type of condition.
+"""The length of a condition's message that Kubernetes accepts in its own type of condition.
 
-The Machine API sets no limit, so that a message of megabytes would be stored with every machine.
+The Machine API has no limit, so a message of megabytes would be stored with every machine.
 """
 
 ANNOTATIONS_LIMIT = 262_144
-"""Bytes of all keys and values of an object's annotations together that an API server admits."""
+"""The bytes of all keys and values of an object's annotations that an API server accepts."""
 
 KEPT = ("conditions", "lastOperation", "authoritativeAPI", "synchronizedAPI", "synchronizedGeneration")
-"""Status fields that conversion does not decide."""
+"""Status fields that conversion does not set."""
 
 
 class Verdict(Struct, frozen=True):
-    """What the condition says: `ok` True, False, or None for Unknown."""
+    """The content of the condition: `ok` True, False, or None for Unknown."""
 
     ok: bool | None
     reason: str
@@ -74,10 +74,10 @@ class Verdict(Struct, frozen=True):
 
 
 class Fault(Struct, frozen=True):
-    """Why the mirror cannot be made. `retry`: it may heal without a change that would wake us.
+    """Why the mirror cannot be made. `retry`: the cause may disappear without a change that wakes us.
 
-    `remedy` is what people can do, where the message does not show it. Events have it; the condition has the message as
-    OpenShift words it.
+    `remedy` is what users can do, if the message does not say it. Events have it; the condition has OpenShift's
+    message.
     """
 
     reason: str
@@ -91,12 +91,12 @@ class Fault(Struct, frozen=True):
 
 
 def authority(found: MachineApiObject) -> str:
-    """Who is authoritative: status says so; until anybody has filled it, what spec asks for."""
+    """The authority: from status, or from spec while status is empty."""
     return found.status.authoritative_api or found.spec.authoritative_api
 
 
 class Written(NamedTuple):
-    """An object that we write: what it is called in messages, and the reasons of a refused create or change of it."""
+    """An object that we write: its name in messages, and the reasons of a refused create or change."""
 
     name: str
     not_created: str
@@ -104,7 +104,7 @@ class Written(NamedTuple):
 
 
 def blame(result: Result, written: Written) -> Fault:
-    """The failure that a refused write is: which write it was, and what the API server said."""
+    """The fault of a refused write: which write it was, and the API server's message."""
     action, name = result.action, written.name
     match action:
         case Create():
@@ -121,10 +121,10 @@ def blame(result: Result, written: Written) -> Fault:
 
 
 def oversized(plan: Plan, written: Callable[[type[KubernetesObject]], Written]) -> Fault | None:
-    """The failure that `plan` would come to: a mirror with more annotations than an API server admits; None if not.
+    """The fault of a `plan` that gives a mirror more annotations than an API server accepts; None if it does not.
 
-    A mirror has those of the authority, those that others put there, and our notes of what it was given. Only somebody
-    who removes some of them helps, so it is not tried again before. `written` says what a kind is called in messages.
+    A mirror has the authority's annotations, those of others, and our records. The write is not tried again until some
+    of them are removed. `written` has the names of kinds in messages.
     """
     for action in plan.needed:
         match action:
@@ -149,7 +149,7 @@ def oversized(plan: Plan, written: Callable[[type[KubernetesObject]], Written]) 
 
 
 def disagree(machine_api: Seen[Any], cluster_api: ObjectMeta) -> bool:
-    """The mark on the object of Cluster API and the status of the Machine API's tell of different authorities.
+    """The mark on the object of Cluster API and the status of the Machine API's name different authorities.
 
     So authority has moved, and one of two caches has not seen all of it; or nothing has been mirrored yet.
     """
@@ -160,9 +160,9 @@ def disagree(machine_api: Seen[Any], cluster_api: ObjectMeta) -> bool:
 
 
 def behind(machine_api: Seen[Any], cluster_api: ObjectMeta) -> bool:
-    """A later generation of the object of Cluster API, the authority, is noted than the one that was seen.
+    """The recorded generation of the Cluster API object, the authority, is higher than the observed one.
 
-    So somebody has seen a later one, or the object was recreated.
+    So the cache is stale, or the object was recreated.
     """
     if not isinstance(machine_api, Present):
         return False
@@ -170,13 +170,13 @@ def behind(machine_api: Seen[Any], cluster_api: ObjectMeta) -> bool:
 
 
 def failed(fault: Fault, machine_api: Seen[Any], *, source: Target | None, now: datetime) -> Plan:
-    """Say so where people look: as a condition of the Machine API object, and as an Event when that changes.
+    """Report the fault as a condition of the Machine API object, and as an Event when the condition changes.
 
     Without a Machine API object there is an Event of `source`.
     """
     if isinstance(machine_api, Present):
         write = verdict_write(machine_api, fault.verdict, now=now)
-        before = find(machine_api.object.status.conditions, SYNCHRONIZED)  # what has healed meanwhile may fail anew
+        before = find(machine_api.object.status.conditions, SYNCHRONIZED)  # a fault that was gone may occur again
         event = _event(target(machine_api), fault, occasion=(before and before.last_transition_time) or "")
         plan = Plan.of(event, write) if write.needed else Plan.nothing(fault.message)
     elif source is not None:
@@ -193,15 +193,15 @@ def _event(about: Target, fault: Fault, *, occasion: str = "") -> Emit:
 
 
 def change(what: str, *, of: str, copied_to: str) -> str:
-    """The remedy for what cannot be converted: change `what` is said, in the API that is authoritative."""
+    """The remedy for a field that cannot be converted: change it in the object `what` of the authority."""
     return f"Change what is named here in the {what} of {of}; until then it is not copied to {copied_to}."
 
 
 def with_warnings(found: Present[Any], warnings: Iterable[str], *actions: Action | None) -> Plan:
-    """The plan of `actions`, preceded by what conversion dropped, as Events of `found`.
+    """The plan of `actions`, preceded by Events on `found` about the fields that conversion dropped.
 
-    Only if there is something to write: else nothing has changed since it was said, and a fleet that is in sync would
-    say it all again after every restart.
+    The Events are added only if there is something to write. Otherwise nothing has changed since they were emitted, and
+    a fleet in sync would emit all of them after every restart.
     """
     plan = Plan.of(*actions)
     if not plan.needed:
@@ -214,13 +214,13 @@ def with_warnings(found: Present[Any], warnings: Iterable[str], *actions: Action
 
 
 def fill_authority(found: Present[Any], note: str) -> Plan:
-    """Make an empty status.authoritativeAPI what spec says; nothing if it is filled. `note` is for people."""
+    """Fill an empty status.authoritativeAPI from spec; do nothing if it is filled. `note` is for people."""
     write = status_fields(found, {"authoritativeAPI": authority(found.object)}, why="status.authoritativeAPI was empty")
     return Plan.of(write) if write.needed else Plan.nothing(note)
 
 
 def status_fields(found: Present[Any], fields: Mapping[str, Any], *, why: str) -> Merge:
-    """These fields of the status, the others as they are."""
+    """The status with these fields changed."""
     observed: dict[str, Any] = dict(found.tree.get("status") or {})
     return Merge(
         target=target(found),
@@ -246,11 +246,11 @@ def status_write(
 ) -> Merge:
     """The one status write of a pass.
 
-    `status` is the whole converted status, None to leave it as it is; conditions and what the two APIs' own machinery
-    keeps there (`KEPT`) stay. An empty authoritativeAPI is filled from spec: until somebody does, nobody acts.
+    `status` is the whole converted status, None to leave it as it is; conditions and the fields of the two APIs' own
+    controllers (`KEPT`) stay. An empty authoritativeAPI is filled from spec: no controller acts until it is filled.
 
-    `generation` is that of the authoritative object, None to keep what is noted. The API refuses a lower one than the
-    noted one, which is for `migration.recreated` to reset first.
+    `generation` is that of the authoritative object, None to keep the recorded one. The API refuses one below the
+    recorded one; `migration.recreated` resets it first.
     """
     observed: dict[str, Any] = dict(found.tree.get("status") or {})
     if status is None:

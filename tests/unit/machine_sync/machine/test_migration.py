@@ -332,7 +332,7 @@ class TestNobodyElseActs:
             return  # its provider says nothing about being paused anyway
         assert plan.needed == ()
         assert isinstance(plan.next, Retry)
-        assert "cannot be read, so nobody knows whether it is paused" in plan.next.error
+        assert "cannot be read, so it is unknown whether it is paused" in plan.next.error
 
     @pytest.mark.parametrize("side", ["cluster_api", "infra_machine"])
     def test_a_kind_that_is_not_served_stops_the_move(self, side: str) -> None:
