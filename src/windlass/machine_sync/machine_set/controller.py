@@ -31,7 +31,8 @@ NAME = "machine-set-sync"
 BY_CLUSTER = "cluster"
 """Index of Cluster API MachineSets: by cluster name."""
 ALL = "all"
-"""Index of Machine API MachineSets: all of them, under this word. They do not name their cluster, there is but one."""
+"""Index of Machine API MachineSets: all of them, under this word. They do not name their cluster, because there is
+one."""
 
 
 def machine_set_controller(
@@ -42,7 +43,8 @@ def machine_set_controller(
     workers: int = 4,
     resync: float = 600.0,
 ) -> Controller[str, MachineSetSnapshot]:
-    """Keys are names of MachineSets. `resync` seconds apart all are looked at again, which in sync costs nothing."""
+    """Keys are names of MachineSets. Every `resync` seconds all are reconciled again, which writes nothing while in
+    sync."""
 
     def indexed_by(index: str) -> Any:
         return lambda found: [machine_set.name for machine_set in reader.known(capi.MachineSet, index, found.name)]
@@ -61,7 +63,7 @@ def machine_set_controller(
         watches=(
             Watch(mapi.MachineSet, _own_name, namespace=ours, indexes={ALL: lambda _: (ALL,)}),
             Watch(capi.MachineSet, _own_name, namespace=theirs, indexes=indexes),
-            # While a set is being deleted, its last Machine holds it.
+            # A set that is being deleted waits for its last Machine.
             *(
                 Watch(machine, owner.names, namespace=place, indexes={BY_OWNER: owner.uids}, when=owner.leaves)
                 for machine, owner, place in (
@@ -71,7 +73,7 @@ def machine_set_controller(
             ),
             Watch(platform.infra_template, of_template, namespace=theirs, indexes={BY_SET: sets_of}),
             Watch(platform.infra_cluster, indexed_by(BY_CLUSTER), namespace=theirs, when=spec_differs),
-            # The owner of all mirrors: its absence is a failure that its coming heals.
+            # The owner of all mirrors: without it conversion fails, until it is created.
             Watch(capi.Cluster, everything, namespace=theirs, when=identity_differs),
             Watch(config.Infrastructure, lambda _: (), cache_only=True),
         ),
@@ -142,7 +144,7 @@ class _Spec(Struct, rename="camel", gc=False):
 
 
 class _References(Struct, gc=False):
-    """The little of a MachineSet that indexes need, so that one whose other fields are unreadable is found too."""
+    """The fields of a MachineSet that indexes need, so that one whose other fields are unreadable is found too."""
 
     spec: _Spec = field(default_factory=_Spec)
 

@@ -1,21 +1,21 @@
-"""Which case a MachineSet is: who exists, who is authoritative, what follows.
+"""Decides what to do about a MachineSet, by which objects exist and which is authoritative.
 
 | Machine API | Cluster API | status.authoritativeAPI | what follows |
 |---|---|---|---|
 | - | - | | nothing |
-| - | being deleted | | templates and our finalizer go (`deletion.of_cluster_api_alone`) |
-| - | exists | | nothing: an independent MachineSet; a mirror is made by whoever wants one |
-| exists | any | empty | becomes what spec says |
-| exists | any | Migrating | authority moves on, or back (`mirroring.migration`) |
-| exists | recreated | ClusterAPI | Migrating and back, which lets the noted generation go down |
+| - | being deleted | | templates and our finalizer are removed (`deletion.of_cluster_api_alone`) |
+| - | exists | | nothing: an independent MachineSet; users create the mirror if they want one |
+| exists | any | empty | filled from spec |
+| exists | any | Migrating | authority moves forward or back (`mirroring.migration`) |
+| exists | recreated | ClusterAPI | Migrating and back, which lets the recorded generation go down |
 | exists | any | MachineAPI | deletion, else the Cluster API mirror is made or brought up to date |
-| exists | marked as a mirror | ClusterAPI | the mark comes off, and the pause if it is ours (`migration.released`) |
+| exists | marked as a mirror | ClusterAPI | the mark is removed, and the pause if it is ours (`migration.released`) |
 | exists | exists | ClusterAPI | deletion, else the Machine API mirror is brought up to date |
-| being deleted | - | ClusterAPI | the mirror is let go |
+| being deleted | - | ClusterAPI | the mirror is released |
 | exists | - | ClusterAPI | its first Cluster API MachineSet is created, not paused |
 | exists | any | unknown | nothing |
 
-When there is nothing left to bring up to date and spec asks for the other authority, that is where it begins to move.
+When the mirror is up to date and spec names the other authority, authority begins to move.
 """
 
 from datetime import datetime
@@ -51,7 +51,7 @@ def decide(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
 
 
 def _mirrored(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now: datetime) -> Plan:
-    """A MachineSet that is there in the Machine API."""
+    """A MachineSet that exists in the Machine API."""
     said, stopped = found.object.status.authoritative_api, seen.last.failed
     if said == MIGRATING:
         return proceed(seen, found, now=now) if stopped is None else migration.stuck(found, blame(stopped))
@@ -115,7 +115,7 @@ def _mirror_in_machine_api(seen: MachineSetSnapshot, mirror: Present[mapi.Machin
 
 
 def _with_move(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], plan: Plan) -> Plan:
-    """`plan`, or the begin of a move of authority if there is nothing else left to do but to note the generation."""
+    """`plan`, or the first step of a move of authority if `plan` does nothing but record the generation."""
     move = seen.move
     if not move.requested or found.deleting:
         return plan
@@ -136,7 +136,7 @@ def _with_move(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], plan: 
 def _unreadable(seen: MachineSetSnapshot, found: Unreadable) -> Plan:
     """The Machine API MachineSet cannot be read: its mirror is left alone, but it can be deleted.
 
-    Who is authoritative stands in its status, which cannot be read either; the mark on a Cluster API mirror says it.
+    The authority is in its status, which cannot be read either; the mark on a Cluster API mirror says it too.
     """
     source = metadata_of(seen.cluster_api)
     if source is not None and AUTHORITY_ANNOTATION not in source.annotations:

@@ -1,36 +1,36 @@
-"""Deletion: a set takes its mirror along, a mirror takes its set along only where the Machine API is authoritative.
+"""Deletion: the mirror is deleted with its set; the set is deleted with its mirror only under the Machine API.
 
 The Machine API is authoritative:
 
 | Machine API MachineSet | Cluster API MachineSet | what happens |
 |---|---|---|
-| stays | being deleted, by somebody | the Machine API MachineSet is deleted too, with the propagation chosen there |
-| stays | being deleted, for its Cluster's sake | it goes; there is another one as soon as there is a Cluster |
-| being deleted, not with Orphan | there, with machines that are no mirrors | these are deleted |
-| being deleted | there, paused | it is deleted with Orphan; the templates of the set go; its finalizers come off |
-| being deleted | there, not paused | the same, but Cluster API's finalizer is left to Cluster API |
-| being deleted | gone | the templates go; then our finalizer comes off |
+| stays | being deleted, by a user | the Machine API MachineSet is deleted too, with the same propagation |
+| stays | being deleted, because of its Cluster | it is released, and recreated as soon as there is a Cluster |
+| being deleted, not with Orphan | exists, with machines that are no mirrors | these are deleted |
+| being deleted | exists, paused | it is deleted with Orphan, the templates too; its finalizers are removed |
+| being deleted | exists, not paused | the same, but Cluster API's finalizer is left to Cluster API |
+| being deleted | gone | the templates are deleted; then our finalizer is removed |
 
 Cluster API is authoritative:
 
 | Cluster API MachineSet | Machine API MachineSet | what happens |
 |---|---|---|
-| stays | being deleted | the mirror is let go; set, templates and machines stay with Cluster API |
-| being deleted | there | the mirror is deleted; after Cluster API the templates go; then our finalizers come off |
+| stays | being deleted | the mirror is released; set, templates and machines stay with Cluster API |
+| being deleted | exists | the mirror is deleted; after Cluster API, we delete the templates and remove our finalizers |
 | being deleted | gone | the same, without a mirror |
-| gone | being deleted | the templates go; then our finalizer comes off |
+| gone | being deleted | the templates are deleted; then our finalizer is removed |
 
-**Nothing goes with a mirror.** What becomes of the machines is decided by their authorities: by the Machine API's
-MachineSet and the garbage collector, with the propagation that the user chose, or by Cluster API. Each mirror follows
-its own authority. So no set that is a mirror goes before the collector has taken all Machines off it: it is deleted
-with Orphan, again if somebody else was first and chose otherwise.
+**Deleting a mirror never deletes Machines.** Their authorities decide about them: the Machine API's MachineSet and the
+garbage collector, with the propagation that the user chose, or Cluster API. Each mirror follows its own authority. So a
+set that is a mirror is deleted with Orphan, even if somebody else has deleted it with another propagation, and waits
+until the collector has removed it from the owners of all Machines.
 
-Orphan shows only until the collector has done its part. After that it shows on the Machines: theirs is a set in one API
-and none in the other.
+The finalizer `orphan` shows the propagation only until the collector has done its part. After that the Machines show
+it: they have a set in one API and none in the other.
 
-Templates are those that the sync made for the set and that no other MachineSet refers to; what a user made stays. Each
-step waits for the one before; the watch brings us back. Nothing here needs more than metadata, so that an object whose
-content cannot be read does not stay for ever.
+Templates are those that we created for the set and that no other MachineSet refers to; a user's templates stay. Each
+step waits for the one before; a watch event wakes the next reconcile. All rules use metadata only, so that an object
+whose content cannot be read can be deleted too.
 """
 
 from windlass.api import capi, mapi
@@ -80,7 +80,7 @@ def of_machine_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan | None:
         return Plan().then(WaitFor("Cluster API, which is not paused, to finish deleting the MachineSet"))
     if seen.owned:
         return _until_disowned(seen, capi.MachineSet, mirror)
-    # Being paused, Cluster API never takes its own off.
+    # Cluster API is paused, so it never removes its own.
     return Plan.of(let_go(capi.MachineSet, seen.cluster_api, CLUSTER_API_FINALIZER, why=_MIRRORS_NOTHING)).then(
         WaitFor("the Cluster API MachineSet to be gone")
     )
@@ -119,7 +119,7 @@ def of_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta, mirror: ObjectM
             source=EVENT_SOURCE,
         ),
         *infra_templates.given_up(seen),
-        # The mirror last: once it is gone nothing tells that the other was to be let go.
+        # The mirror last: once it is gone, nothing says that the other is to be released.
         _off_cluster_api(seen),
         _off_machine_api(seen, why=_MIRRORS_NOTHING),
     )
@@ -142,7 +142,7 @@ def _after_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan:
     mirror = metadata_of(seen.machine_api)
     if mirror is not None and seen.owned:
         return _until_disowned(seen, mapi.MachineSet, mirror)
-    # Cluster API's first: while the mirror is there, it is known whose templates these were.
+    # Cluster API's first: while the mirror exists, we know that the templates are ours to release.
     return Plan.of(_off_cluster_api(seen), _off_machine_api(seen, why=_MIRRORS_NOTHING))
 
 
@@ -161,9 +161,9 @@ def _with_its_mirror(seen: MachineSetSnapshot, source: ObjectMeta, mirror: Objec
 
 
 def _until_machines_are_gone(seen: MachineSetSnapshot) -> Plan:
-    """The set has Machines of which Cluster API is the authority, and goes with all it has.
+    """The set has Machines whose authority is Cluster API, and they are deleted with it.
 
-    While they are being deleted their set stays: Cluster API's controller asks for the set that a Machine names.
+    Their set stays until they are gone: Cluster API's controller reads the set that a Machine names.
     """
     deletions = [
         Delete(
@@ -178,7 +178,7 @@ def _until_machines_are_gone(seen: MachineSetSnapshot) -> Plan:
 
 
 def _until_disowned(seen: MachineSetSnapshot, kind: type[KubernetesObject], mirror: ObjectMeta) -> Plan:
-    """The set that is a mirror must not go while it owns Machines: the collector would delete these."""
+    """A set that is a mirror must not be deleted while it owns Machines: the collector would delete them."""
     orphan = Delete(
         target=target_of(kind, mirror),
         propagation="Orphan",

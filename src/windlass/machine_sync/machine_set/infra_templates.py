@@ -1,17 +1,16 @@
-"""The infra templates of a MachineSet: the one that its machines are made from, and those that were before.
+"""The infra templates of a MachineSet: the one that its machines are created from, and earlier ones.
 
-The name of a template is that of the set and a hash of the machine spec, so another spec is another template, and one
-set goes from template to template:
+The name of a template is that of the set and a hash of the machine spec, so a changed spec gives a new template:
 
 | infra template | what follows |
 |---|---|
-| named by conversion, not there | created, before the set refers to it |
-| named by conversion, somebody has changed a value in it | brought back to what its name says |
-| named by conversion, somebody has completed it: a provider, with a default | stays: its name says what it was given |
-| named by conversion, being deleted | wait: the same spec was in use a moment ago |
+| named by conversion, does not exist | created, before the set refers to it |
+| named by conversion, a value in it was changed | the value is set back |
+| named by conversion, a provider has added fields, such as defaults | stays |
+| named by conversion, being deleted | wait until it is gone: the same spec was in use a moment ago |
 | another with the set's label | deleted, once the set does not refer to it and if no other MachineSet does |
-| another without the label | stays: a user made it |
-| any, when the mirror of a set of Cluster API is let go | the label comes off: it is the user's |
+| another without the label | stays: a user created it |
+| any, when the mirror of a set of Cluster API is released | the label is removed: it is the user's |
 
 A template is paused while the Machine API is authoritative, so that its provider's controllers leave it alone.
 """
@@ -41,7 +40,7 @@ def set_of(found: Object[Any] | Present[Any]) -> str | None:
 
 
 def sets_of(found: Object[Any]) -> Iterable[str]:
-    """The MachineSets of which this is, or could become, a template: by its label, or by its name."""
+    """The MachineSets whose template this is, or could become: by its label, or by its name."""
     stem, _, digest = found.name.rpartition("-")
     named = stem if len(digest) == _DIGITS and set(digest) <= _HEX else None
     return {name for name in (set_of(found), named) if name}
@@ -50,7 +49,7 @@ def sets_of(found: Object[Any]) -> Iterable[str]:
 def ensure(
     seen: MachineSetSnapshot, converted: Any, owners: list[OwnerReference], *, paused: bool
 ) -> Create | Merge | Fault | WaitFor:
-    """Make the template that conversion names what it says; or why that cannot be done now."""
+    """Create or update the template that conversion names; or why that cannot be done now."""
     name = converted.metadata.name
     found = next((template.seen for template in seen.templates if template.name == name), None)
     if found is None:
@@ -64,7 +63,7 @@ def ensure(
 
 
 def removable(seen: MachineSetSnapshot, *, keep: str = "") -> list[Delete]:
-    """The deletion of each template that was made for this set and that no other uses, but for `keep`."""
+    """The deletion of each template, except `keep`, that was created for this set and that no other uses."""
     why = "no machine of the set is made from it any more"
     return [
         Delete(
@@ -78,7 +77,7 @@ def removable(seen: MachineSetSnapshot, *, keep: str = "") -> list[Delete]:
 
 
 def given_up(seen: MachineSetSnapshot) -> list[Merge]:
-    """The templates that were made for this set become its user's, like the set: nobody deletes them any more."""
+    """Leave the templates of this set to the user, like the set: remove our label, so that nothing deletes them."""
     return [
         Merge(
             target=target_of(seen.platform.infra_template, one.metadata),
@@ -104,7 +103,7 @@ def _update(
     there = ((found.tree.get("spec") or {}).get("template") or {}).get("spec") or {}
     fields = differing(seen.platform, there, made)
     if set_of(found) == seen.name:
-        # Made here, with no other spec than its name says: what is there besides came later.
+        # We created it with the spec of its name: other fields were added later.
         fields = {key: value for key, value in fields.items() if not covers(there.get(key), made.get(key))}
     return Merge(
         target=target(found),
@@ -123,7 +122,7 @@ def _update(
 def _metadata(
     seen: MachineSetSnapshot, observed: Mapping[str, Any], owners: list[OwnerReference], *, paused: bool
 ) -> dict[str, Any]:
-    """Ours are one label, the owner and the pause; what others put there stays."""
+    """Ours are one label, the owner and the pause; everything else stays."""
     annotations: Mapping[str, str] = observed.get("annotations") or {}
     if paused:
         annotations = {**_MARKS, **annotations}

@@ -1,19 +1,19 @@
 """The Machine API is authoritative: make the Cluster API MachineSet and its infra template the mirror, paused.
 
-In order, each step only if the one before held:
+In order, each step only if the one before succeeded:
 
 | step | when it fails |
 |---|---|
-| nobody owns the MachineSet | FailedToConvertMAPIMachineSetToCAPI |
-| it converts, and the core Cluster, the mirror's owner, is there | FailedToConvertMAPIMachineSetToCAPI |
+| the MachineSet has no owner | FailedToConvertMAPIMachineSetToCAPI |
+| it converts, and the core Cluster, the mirror's owner, exists | FailedToConvertMAPIMachineSetToCAPI |
 | an existing mirror can be read | FailedToGetCAPIMachineSet |
-| our finalizer is on both sets; the template is there, with the converted spec | FailedTo...CAPIInfraMachineTemplate |
+| our finalizer is on both sets; the template exists, with the converted spec | FailedTo...CAPIInfraMachineTemplate |
 | the mirror has the converted spec and metadata, which names the template | FailedTo...CAPIMachineSet |
-| the mirror's status; templates that were in use before go | FailedToUpdate... |
+| the mirror's status; earlier templates are deleted | FailedToUpdate... |
 | condition and generation | FailedToUpdateMAPIMachineSet |
 
-A mirror is made paused, so that its controllers do not act on what it describes. Only when Cluster API is authoritative
-and has no MachineSet at all (yet) is one made that is not: `create_unpaused`.
+A mirror is created paused, so that its controllers do not act on the machines. A MachineSet is created unpaused only if
+Cluster API is authoritative and has no MachineSet (yet): `create_unpaused`.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ from windlass.machine_sync.mirroring.finalizers import hold
 from windlass.machine_sync.mirroring.synchronized import Fault, change, status_write, with_warnings
 
 MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}
-"""Annotations of the Cluster API MachineSet while it is only the mirror."""
+"""Annotations of the Cluster API MachineSet while it is the mirror."""
 
 OWNED: Final[Mapping[str, Any]] = {
     "clusterName": None,
@@ -61,7 +61,7 @@ OWNED: Final[Mapping[str, Any]] = {
     "template.spec.minReadySeconds": 0,
     "template.spec.deletion.nodeDeletionTimeoutSeconds": None,
 }
-"""What of the spec of an existing mirror follows the authority, and what each field means where it is absent.
+"""The spec fields of an existing mirror that follow the authority, each with the meaning of its absence.
 
 All other fields (machineNaming, version, taints, ...) have no counterpart in the Machine API and stay as they are; the
 selector cannot be changed.
@@ -72,7 +72,7 @@ _REMEDY = change("MachineSet", of="the Machine API", copied_to="Cluster API")
 
 
 class _Made(Struct, frozen=True):
-    """What there is to write. `template` makes the infra template what conversion says."""
+    """The objects to write. `template` creates or updates the infra template."""
 
     machine_set: capi.MachineSet
     warnings: tuple[str, ...]
@@ -81,7 +81,7 @@ class _Made(Struct, frozen=True):
 
 
 def create_or_update(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, now: datetime) -> Plan:
-    """The plan that makes the mirror what conversion says, or that says why it cannot be made."""
+    """The plan that makes the mirror equal to the converted MachineSet, or that reports why it cannot be made."""
     made = _made(seen, source, paused=True)
     if not isinstance(made, _Made):
         return _stopped(seen, made, now=now)
@@ -108,7 +108,7 @@ def create_or_update(seen: MachineSetSnapshot, source: Present[mapi.MachineSet],
 
 
 def create_unpaused(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, now: datetime) -> Plan:
-    """Cluster API is authoritative and has no MachineSet: give it its first, on which its controllers act at once."""
+    """Cluster API is authoritative and has no MachineSet: create its first, on which its controllers act at once."""
     made = _made(seen, source, paused=False)
     if not isinstance(made, _Made):
         return _stopped(seen, made, now=now)
@@ -120,7 +120,7 @@ def _stopped(seen: MachineSetSnapshot, by: Fault | WaitFor, *, now: datetime) ->
 
 
 def _made(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, paused: bool) -> _Made | Fault | WaitFor:
-    """What conversion gives, and the owners of both objects; or why there is nothing to write."""
+    """The converted objects and the owners of both; or why there is nothing to write."""
     if owners := source.metadata.owner_references:
         detail = "could not convert Machine API machine set owner references to Cluster API"
         error = invalid_json("metadata.ownerReferences", owners, detail)
@@ -177,7 +177,7 @@ def _content(mirror: Present[capi.MachineSet], made: _Made) -> Merge:
     spec: dict[str, Any] = tree(made.machine_set.spec)
     labels = ((observed_spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     if SET_NAME_LABEL in labels:
-        # Cluster API's own default, where a set has no selector.
+        # Cluster API's own default for a set without a selector.
         spec["template"]["metadata"]["labels"].setdefault(SET_NAME_LABEL, labels[SET_NAME_LABEL])
     return Merge(
         target=target(mirror),

@@ -1,16 +1,16 @@
 """Cluster API is authoritative: make the Machine API MachineSet its mirror. Finalizers, spec, then status.
 
-In order, each step only if the one before held:
+In order, each step only if the one before succeeded:
 
 | step | when it fails |
 |---|---|
-| nobody but the Cluster owns the Cluster API MachineSet | FailedToConvertCAPIMachineSetToMAPI |
+| the Cluster API MachineSet has no owner except the Cluster | FailedToConvertCAPIMachineSetToMAPI |
 | its infra template and infra cluster are named and can be read | FailedToGetCAPIInfraResources |
 | all three convert | FailedToConvertCAPIMachineSetToMAPI |
 | our finalizer is on both sets, the mirror has the converted spec and metadata | FailedToUpdateMAPIMachineSet |
 | status, condition and generation | FailedToUpdateMAPIMachineSet |
 
-A mirror is never created here: who wants one makes a MachineSet in the Machine API whose authority is ClusterAPI.
+A mirror is never created here: users who want one create a MachineSet in the Machine API with authority ClusterAPI.
 """
 
 from collections.abc import Mapping
@@ -40,11 +40,11 @@ OWNED: Final[Mapping[str, Any]] = {
     "deletePolicy": "Random",
     "template": None,
 }
-"""What of the spec of the mirror follows the authority, and what each field means where it is absent.
+"""The spec fields of the mirror that follow the authority, each with the meaning of its absence.
 
-In the template the authority of machines that the Machine API would make stays, and so does a provider spec that means
-the same. The selector cannot be changed, and the labels of the template match it whatever conversion makes of them: the
-Machine API admits no other set.
+In the template, `authoritativeAPI` stays, and so does a provider spec with the same meaning. The selector cannot be
+changed, and the labels of the template keep matching it even if conversion drops them: the Machine API refuses other
+sets.
 """
 
 _FETCH = "failed to fetch CAPI infra resources"
@@ -59,7 +59,7 @@ def update(
     *,
     now: datetime,
 ) -> Plan:
-    """The plan that makes the mirror what conversion says, or that says why it cannot be made."""
+    """The plan that makes the mirror equal to the converted MachineSet, or that reports why it cannot be made."""
     if error := _unsupported_owner(source.object):
         return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, str(error), retry=False), now=now)
     if text := _incomplete(source.object):
@@ -109,7 +109,7 @@ def _incomplete(source: capi.MachineSet) -> str:
 
 
 def _unnamed(seen: MachineSetSnapshot, source: Present[capi.MachineSet], fault: Fault, *, now: datetime) -> Plan:
-    """Said on both sets: it is the one of Cluster API that has to be mended, and only there does OpenShift say so."""
+    """Report it on both sets: the user must fix that of Cluster API, and OpenShift's operator reports it only there."""
     event = Emit(
         target=target(source), type="Warning", reason="SynchronizationError", note=fault.message, source=EVENT_SOURCE
     )
@@ -118,7 +118,7 @@ def _unnamed(seen: MachineSetSnapshot, source: Present[capi.MachineSet], fault: 
 
 
 def _missing(seen: MachineSetSnapshot, source: capi.MachineSet) -> Fault | None:
-    """Why what the MachineSet refers to cannot be had."""
+    """Why the objects that the MachineSet refers to cannot be used."""
     references: tuple[tuple[str, type[KubernetesObject], str, Seen[Any]], ...] = (
         ("cluster", seen.platform.infra_cluster, source.spec.cluster_name, seen.infra_cluster),
         (
@@ -169,7 +169,7 @@ def _spec(
 
 
 def _labels(mirror: mapi.MachineSetSpec, source: Mapping[str, str], made: Mapping[str, Any]) -> dict[str, str]:
-    """Those that conversion made for the template, and those that the selector of the mirror names beside them."""
+    """The converted labels of the template, and those that the mirror's selector names."""
     there = {**mirror.template.metadata.labels, **source}
     named = {key: there[key] for key in sorted(selected_keys(mirror.selector)) if key in there}
     return {**named, **(made.get("labels") or {}), **mirror.selector.match_labels}
@@ -178,10 +178,10 @@ def _labels(mirror: mapi.MachineSetSpec, source: Mapping[str, str], made: Mappin
 def _status(
     source: Present[capi.MachineSet], mirror: Present[mapi.MachineSet], converted: mapi.MachineSet, *, changing: bool
 ) -> dict[str, Any] | None:
-    """The status to have; None to leave the mirror's, as long as Cluster API has not looked at its new MachineSet.
+    """The desired status; None to keep the mirror's, until Cluster API has observed its new MachineSet.
 
-    observedGeneration follows when the status is about the spec that the mirror has: Cluster API has observed its own,
-    and the mirror's is not just `changing`.
+    observedGeneration is set when the status is about the mirror's spec: Cluster API has observed its own generation,
+    and the mirror's spec is not just `changing`.
     """
     said = source.object.status
     if said.replicas is None and not said.observed_generation:

@@ -1,4 +1,4 @@
-"""Where the snapshot of a MachineSet comes from: caches, and the API server itself where their lag could do harm."""
+"""Reads the snapshot of a MachineSet from caches, and from the API server itself where their lag could do harm."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -33,10 +33,10 @@ INFRASTRUCTURE: Final = "cluster"
 """The name of the one Infrastructure object."""
 
 _EVER: Final = datetime.fromtimestamp(0, UTC)
-"""A moment, for a plan of which only the kinds of objects are asked."""
+"""Any time, for a plan of which only the kinds of its objects are used."""
 
 BY_SET: Final = "machine-set"
-"""Index of infra templates: by the MachineSet they were made for, or would have been by their name."""
+"""Index of infra templates: by the MachineSet in their label or their name."""
 BY_OWNER: Final = "owner-uid"
 """Index of Machines of either API: by the uid of the MachineSet that owns them."""
 BY_TEMPLATE: Final = "infra-template"
@@ -53,7 +53,7 @@ class MachineSetObserver:
 
     async def __call__(self, name: str, last: Outcome) -> MachineSetSnapshot:
         machine_api = await self._machine_api(name)
-        # Where there is a mirror to make, its absence decides.
+        # If a mirror has to be created, its absence decides.
         cluster_api = await self._cluster_api(capi.MachineSet, name, confirm=not isinstance(machine_api, Absent))
         meta = metadata_of(cluster_api)
         if meta is not None and disagree(machine_api, meta):
@@ -71,7 +71,7 @@ class MachineSetObserver:
         if isinstance(machine_api, Absent):
             return await self._without_machine_api(found)
         if is_going(machine_api) != is_going(cluster_api) and not isinstance(cluster_api, Absent):
-            # Whether the other stays, and is the one we know of, decides about a MachineSet.
+            # Whether the other set stays, and has the uid that we know, decides about a MachineSet.
             found = replace(found, cluster_api=await self._cluster_api(capi.MachineSet, name, live=True))
         if is_going(machine_api) or is_going(found.cluster_api):
             return await self._going(self._with_templates(found))
@@ -90,14 +90,14 @@ class MachineSetObserver:
         return await self._from_machine_api(found)
 
     async def _migrating(self, found: MachineSetSnapshot, machine_api: Present[mapi.MachineSet]) -> MachineSetSnapshot:
-        """Nobody is authoritative: who stands still is to be known, and whether the mirror is still one."""
+        """Neither API is authoritative: read which controllers are paused, and whether the mirror still exists."""
         if found.move.source == MACHINE_API:
             found = await self._from_machine_api(found)
         else:
             found = await self._from_cluster_api(found)
         looked: frozenset[type[KubernetesObject]] = frozenset()
         while kinds := migration.relied_upon(found.move, proceed(found, machine_api, now=_EVER), found.last) - looked:
-            looked |= kinds  # Templates are not asked for: nobody acts on one.
+            looked |= kinds  # Templates are not read: no controller acts on one.
             if capi.MachineSet in kinds:
                 found = replace(found, cluster_api=await self._cluster_api(capi.MachineSet, found.name, live=True))
             if mapi.MachineSet in kinds:
@@ -150,7 +150,7 @@ class MachineSetObserver:
         return replace(found, templates=tuple(sorted(templates, key=lambda template: template.name)))
 
     async def _going(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
-        """The MachineSet is being deleted in either API: what becomes of its machines depends on whose they are."""
+        """The MachineSet is being deleted in either API: its machines are deleted or kept by their authority."""
         ours, theirs = metadata_of(found.machine_api), metadata_of(found.cluster_api)
         here = self._machines(mapi.Machine, ours)
         there = self._machines(capi.Machine, theirs)
@@ -163,7 +163,7 @@ class MachineSetObserver:
             found = replace(found, cluster=await self._cluster_api(capi.Cluster, owner.name, live=True))
         if theirs is None or propagation(theirs):
             return found
-        # Background, or Orphan, and the collector has done its part: that shows on the Machines alone.
+        # Background, or Orphan after the collector has done its part: only the Machines show which.
         looks = await together(self._cluster_api(capi.Machine, name, live=True) for name in sorted(here))
         mirrors = filter(None, map(metadata_of, looks))
         kind = capi.MachineSet.RESOURCE.api_version
@@ -172,7 +172,7 @@ class MachineSetObserver:
     async def _with_acting(
         self, found: MachineSetSnapshot, ours: ObjectMeta, there: Mapping[str, ObjectMeta]
     ) -> MachineSetSnapshot:
-        """The Machines of Cluster API that go with the set of the Machine API: not those that it has given back."""
+        """The Cluster API Machines to delete with the Machine API's set: not those that it has released."""
         if ORPHAN in ours.finalizers:
             return found
         acting = {name: meta for name, meta in there.items() if AUTHORITY_ANNOTATION not in meta.annotations}
@@ -205,7 +205,7 @@ class MachineSetObserver:
 
 
 def _is_mirror_in_cluster_api(found: MachineSetSnapshot) -> bool:
-    """The MachineSet of Cluster API is the mirror; its mark says so where the other cannot be read."""
+    """The MachineSet of Cluster API is the mirror; its mark says so if the other cannot be read."""
     if isinstance(found.machine_api, Present):
         return found.machine_api.object.status.authoritative_api == MACHINE_API
     theirs = metadata_of(found.cluster_api)

@@ -1,4 +1,4 @@
-"""What `Synchronized` says of a MachineSet: its reasons, and which of them a refused write is."""
+"""The reasons of `Synchronized` of a MachineSet, and which refused write has which reason."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -33,12 +33,12 @@ FROM_MACHINE_API = Verdict(True, Reason.RESOURCE_SYNCHRONIZED, "Successfully syn
 
 
 def failed(seen: MachineSetSnapshot, fault: Fault, *, now: datetime) -> Plan:
-    """Say so on the Machine API MachineSet, which is there whenever there is something to mirror."""
+    """Report the fault on the Machine API MachineSet, which exists whenever there is something to mirror."""
     return synchronized.failed(fault, seen.machine_api, source=None, now=now)
 
 
 def refused(seen: MachineSetSnapshot, result: Result, *, now: datetime) -> Plan:
-    """The API server refused a write of the last round for good: report which, and come back later."""
+    """The API server refused a write of the last round, not just temporarily: report which, and try again later."""
     return failed(seen, blame(result), now=now)
 
 
@@ -49,7 +49,7 @@ def blame(result: Result) -> Fault:
 
 
 def admitted(seen: MachineSetSnapshot, plan: Plan, *, now: datetime) -> Plan:
-    """`plan`, or what to say instead if it would write more annotations than an API server admits."""
+    """`plan`, or the report of a fault if it would write more annotations than an API server accepts."""
     fault = synchronized.oversized(plan, _written)
     return plan if fault is None else failed(seen, fault, now=now)
 

@@ -1,12 +1,11 @@
 """Whether the MachineSets of both APIs select the same Machines.
 
-A selector is the one field that cannot follow the authority: nobody may change it on an existing MachineSet. So it is
-written when a mirror is created and compared ever after. A set whose twin somebody made by hand often has another one.
-All else is mirrored in spite of it; but authority stays where it is, because the other set would not find the machines
-and make new ones.
+A selector is immutable on an existing MachineSet, so it cannot follow the authority. It is written when a mirror is
+created, and compared from then on. It often differs if a user created the mirror. Everything else is mirrored even so;
+but authority does not move, because the other set would not find the machines and would create new ones.
 
-Compared is what is left in the Machine API, so that what Cluster API adds of its own (a selector of the set's name
-where there was none) makes no difference, and neither do the two labels that one role has there.
+The selectors are compared as the Machine API has them. So Cluster API's own additions (a selector by the set's name if
+there was none) make no difference, and neither do the two labels that one role has there.
 """
 
 from windlass.api import capi, mapi
@@ -15,7 +14,7 @@ from windlass.machine_sync.conversion.selector import selector_text
 
 
 def difference(machine_api: mapi.MachineSet, cluster_api: capi.MachineSet) -> list[str]:
-    """What to tell people if the selectors differ: one text, or none."""
+    """The warning if the selectors differ: one text, or none."""
     one, other = machine_api.spec.selector, cluster_api.spec.selector
     left = machine_api_labels(cluster_api_labels(one.match_labels))[0], _expressions(one)
     right = machine_api_labels(other.match_labels)[0], _expressions(other)

@@ -14,7 +14,7 @@ from windlass.machine_sync.platforms import Platform
 
 
 class Template(Struct, frozen=True):
-    """An infra template that is there. `users` are the *other* MachineSets of Cluster API that refer to it."""
+    """An existing infra template. `users` are the *other* MachineSets of Cluster API that refer to it."""
 
     seen: Present[Any] | Unreadable
     users: tuple[str, ...] = ()
@@ -29,21 +29,22 @@ class Template(Struct, frozen=True):
 
 
 class MachineSetSnapshot(Struct, frozen=True):
-    """One MachineSet on both sides, and what either is made from.
+    """One MachineSet in both APIs, and the objects that its conversion needs.
 
-    `machine_api` and `cluster_api` are its MachineSets. `template` and `infra_cluster` are what `cluster_api` refers
-    to; they are looked for while Cluster API is authoritative. `templates` are the infra templates that the sync made
-    for this set or would make, by label or name, in the order of their names.
+    `machine_api` and `cluster_api` are its MachineSets. `template` and `infra_cluster` are the objects that
+    `cluster_api` refers to; they are read while Cluster API is authoritative. `templates` are the infra templates that
+    we created for this set or would create, by label or name, in the order of their names.
 
-    While the MachineSet is being deleted in either API there is more to know:
+    While the MachineSet is being deleted in either API, these are read too:
 
-    * `acting`: the Machines of Cluster API that nobody mirrors and that are to go with `machine_api`, because they
+    * `acting`: the Machines of Cluster API that are no mirrors and are to be deleted with `machine_api`, because they
       belong to `cluster_api` and their mirrors still to `machine_api`;
     * `owned`: the names of the Machines that belong to the MachineSet that is the mirror;
-    * `disowned`: `cluster_api` alone is being deleted, and the garbage collector has taken Machines off it.
+    * `disowned`: only `cluster_api` is being deleted, and the garbage collector has removed it from the owners of
+      Machines.
 
-    `cluster` is the core Cluster of this cluster, looked for while the Machine API has something to convert, or that of
-    a mirror that is being deleted. `infrastructure` describes this cluster to conversion, and is looked for then.
+    `cluster` is the core Cluster of this cluster, read while the Machine API has something to convert, or that of a
+    mirror that is being deleted. `infrastructure` describes this cluster to conversion, and is read with it.
     """
 
     name: str
@@ -63,14 +64,14 @@ class MachineSetSnapshot(Struct, frozen=True):
 
     @property
     def own_templates(self) -> tuple[Template, ...]:
-        """The templates that the sync made for this set, as their label says."""
+        """The templates that we created for this set, according to their label."""
         return tuple(one for one in self.templates if one.metadata.labels.get(MACHINE_SET_LABEL) == self.name)
 
     @property
     def move(self) -> Move:
-        """What a change of authority is about. Only while the Machine API has a readable MachineSet.
+        """The move of authority. Only while the Machine API has a readable MachineSet.
 
-        Templates come after the set. Their controllers, where providers have any, say nothing about being paused.
+        Templates come after the set. Their controllers, if a provider has any, do not report that they are paused.
         """
         assert isinstance(self.machine_api, Present)
         kind = self.platform.infra_template

@@ -174,7 +174,7 @@ def released(move: Move) -> Plan:
     | with our values | above 0: it has been the authority for a while | is somebody else's, like the mark: it stays |
     | with other values | any | is somebody else's: it stays |
 
-        A move leaves no mark. The mark stays if a user recreates the Machine API object of a mirror.
+    A move leaves no mark. The mark stays if a user recreates the Machine API object of a mirror.
     """
     ours = move.noted == 0 and move.parts[0].annotations.get(AUTHORITY_ANNOTATION) == MACHINE_API
 

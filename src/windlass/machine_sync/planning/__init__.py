@@ -1,11 +1,11 @@
-"""Machine sync as `windlass plan` asks it: which controllers run on this cluster, and what they look at.
+"""Plans of Machine sync for `windlass plan`: which controllers run on this cluster, and which objects they read.
 
     standing = await standing_of(survey)                     # which platform, and whether anything runs at all
     deciding = deciders(survey, platform=standing.platform, namespaces=Namespaces())
 
 | module | holds |
 |---|---|
-| `deciders` | the controllers to ask, which objects their keys are, and what they look at |
+| `deciders` | the controllers that make the plans, their keys, and the objects that they read |
 | `standing` | platform and feature gate |
 | `planner` | both, for `windlass.capability.planning` |
 """

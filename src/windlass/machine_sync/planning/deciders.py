@@ -1,4 +1,4 @@
-"""The controllers of Machine sync as they are asked for plans, and what they look at."""
+"""The controllers of Machine sync that make plans, and the objects that they read."""
 
 from functools import partial
 from typing import Any, Final
@@ -26,14 +26,14 @@ DEFAULTS: Final[dict[type[KubernetesObject], Any]] = {
         (("spec", "template", "spec"), "authoritativeAPI", MACHINE_API),
     ),
 }
-"""What the CRDs say of fields that decide about authority; those of before the feature gate do not have them yet."""
+"""The CRDs' defaults of the fields about authority; CRDs without the feature gate do not have these fields."""
 
 _OF: Final[dict[str, AnyKind]] = {MACHINE_SETS_OF: MACHINE_SETS, MACHINES_OF: MACHINES}
-"""By the name of a controller, what its keys are the names of."""
+"""The kind whose names are the keys of each controller, by the controller's name."""
 
 
 def deciders(inventory: Inventory, *, platform: Platform, namespaces: Namespaces) -> list[Decider]:
-    """All controllers of Machine sync for a platform, reading `inventory`, which gets the indexes that they ask for."""
+    """All controllers of Machine sync for a platform. They read `inventory`, which gets their indexes."""
     found = [
         decider(controller, _OF[controller.name], namespaces)
         for controller in controllers(inventory, platform=platform, namespaces=namespaces)
@@ -56,7 +56,7 @@ def _on_either_side(of: AnyKind, namespaces: Namespaces, inventory: Inventory) -
 
 
 def scope(namespaces: Namespaces) -> Scope:
-    """Machines and MachineSets, and what they refer to on any platform."""
+    """Machines and MachineSets, and the objects that they refer to on any platform."""
     return Scope(
         kinds=kinds(),
         subjects=MIRRORED,
@@ -75,7 +75,7 @@ _MACHINE_API: Final = mapi.Machine.RESOURCE.group
 
 
 def kinds() -> tuple[type[KubernetesObject], ...]:
-    """Everything that a controller of any platform may look at or write."""
+    """All kinds that a controller of any platform may read or write."""
     of_platforms = [
         kind
         for platform in PLATFORMS.values()

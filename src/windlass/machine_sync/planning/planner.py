@@ -1,4 +1,4 @@
-"""How Machine sync is planned for, on a cluster and from files."""
+"""The planner of Machine sync, on a cluster and from files."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ def planner(namespaces: Namespaces) -> Planner:
     async def ground(reader: Reader, *, whole: bool) -> Ground:
         standing = await standing_of(reader)
         deciding = partial(deciders, platform=standing.platform, namespaces=namespaces)
-        # A must-gather has no FeatureGate, and the lack of it says nothing then.
+        # A must-gather has no FeatureGate, so its absence means nothing there.
         if whole or isinstance(standing.gate, Present):
             return Ground(deciding, _warnings(standing), _notes(standing))
         return Ground(deciding)
@@ -34,7 +34,7 @@ def planner(namespaces: Namespaces) -> Planner:
 def _warnings(standing: Standing) -> tuple[str, ...]:
     if not standing.idle:
         return ()
-    text = f"{standing.idle}; until then nobody carries out these plans: {remedy_for(standing.idle)}"
+    text = f"{standing.idle}; until then these plans are not carried out: {remedy_for(standing.idle)}"
     return (f"Machine sync idles on this cluster: {text}",)
 
 

@@ -1,4 +1,4 @@
-"""Where planning stands on: the platform of the cluster, and whether Machine sync would run there at all."""
+"""The platform of the cluster, and whether Machine sync would run there."""
 
 from msgspec import Struct
 
@@ -11,13 +11,13 @@ from windlass.machine_sync.platforms import PLATFORMS, Platform
 
 
 class NoPlatform(NoGround):
-    """It cannot be said for which platform to plan, or Machine sync does not serve it. The text has the remedy."""
+    """The platform is unknown, or Machine sync does not serve it. The text has the remedy."""
 
 
 class Standing(Struct, frozen=True):
-    """The platform, and why nothing runs (empty: Machine sync runs, if somebody starts it).
+    """The platform, and why Machine sync would idle (empty: it would work).
 
-    `gate` is what was found under FeatureGate `cluster`; None if it may not be read, and then `idle` is empty.
+    `gate` is the result of reading FeatureGate `cluster`; None if it may not be read, and then `idle` is empty.
     """
 
     platform: Platform
@@ -33,14 +33,14 @@ async def standing_of(reader: Reader) -> Standing:
         gate = await reader.see(FeatureGate, "cluster")
         version = await reader.see(ClusterVersion, "version")
     except Forbidden:
-        # Of no consequence for the plan, only for whether anybody carries it out.
+        # This does not change the plan, only whether Machine sync would carry it out.
         return Standing(platform, None)
     found = verdict(infrastructure=infrastructure, gate=gate, version=version)
     return Standing(platform, gate, idle=found.why if isinstance(found, Idle) else "")
 
 
 def remedy_for(idle: str) -> str:
-    """What to do about Machine sync idling because of `idle`, as far as it is in somebody's hands."""
+    """What a user can do if Machine sync idles because of `idle`."""
     if FEATURE_GATE in idle:
         return f"enable the feature gate {FEATURE_GATE} (spec.featureSet of FeatureGate cluster)"
     return "see docs/runbook.md"

@@ -5,26 +5,27 @@
     for document in policies.documents():
         print(yaml.safe_dump(document))          # what `windlass manifests policies` prints
 
-They protect what OpenShift's own ValidatingAdmissionPolicies protect, and refuse with the same messages, so that
-runbooks work; and a little more: OpenStack, and migration of MachineSets.
+They protect what OpenShift's own ValidatingAdmissionPolicies protect, with the same messages, so that runbooks work; in
+addition OpenStack, and migration of MachineSets.
 
 | module | forbids |
 |---|---|
-| `mirrors` | to change the side that is not authoritative |
-| `bookkeeping` | to change what Machine sync writes down on objects |
-| `creation` | to make a second active copy of a machine by hand |
-| `transition` | to move authority in a state that does not survive it |
-| `unsupported` | to set on mirrored objects what the Machine API cannot express (`inexpressible`, `samples`) |
+| `mirrors` | changes of the object that is not authoritative |
+| `bookkeeping` | changes of the annotations in which Machine sync keeps records |
+| `creation` | creation of a second active copy of a machine by hand |
+| `transition` | moves of authority in a state in which they would fail |
+| `unsupported` | fields of mirrored objects that the Machine API cannot express (`inexpressible`, `samples`) |
 | `authority` | nothing: conditions about authority; `windlass.capability.manifests` has `policy` and `cel` |
 
-**Cost.** A policy may be given objects of another kind to compare with, and the API server then runs it once for each
-of them: OpenShift's take all Machines of the other API, on every update. Here no rule on UPDATE is given anything. What
-it must know stands on the object: authority in status or in an annotation, mirrored labels in another, what the
-infrastructure of the twin is like in status.phase. Rules on CREATE cannot do so, and are given the twins; the Machines
-that a MachineSet makes are left out by a label, which is looked at before.
+**Cost.** A policy may have other objects as parameters, and the API server then evaluates it once for each of them:
+OpenShift's policies have all Machines of the other API as parameters, on every update. Our rules on UPDATE have no
+parameters. The facts that they need are on the object: authority in status or in an annotation, mirrored labels in
+another annotation, the state of the other API's infrastructure in status.phase. A new object has no such facts, so
+rules on CREATE have the objects of the other API as parameters; Machines that a MachineSet creates are skipped by a
+label before that.
 
-**Names** are OpenShift's with `windlass-` before them. Its own policies are on the same cluster wherever its operator
-is, which writes them back: under the same name the two would overwrite each other without end.
+**Names** are OpenShift's with the prefix `windlass-`. OpenShift's operator installs its own policies and reverts
+changes to them: under the same names, both programs would overwrite each other without end.
 """
 
 from collections.abc import Iterable
@@ -48,9 +49,9 @@ def policies(
 ) -> tuple[Policy, ...]:
     """All policies.
 
-    `service_account` is the one in whose name Machine sync acts, exempt everywhere. The controllers of both APIs are
-    exempt where OpenShift exempts them, and so are the users `exempt`: providers with accounts of their own. KeyError
-    for a platform that does not exist.
+    `service_account`, under which Machine sync acts, is exempt everywhere. The controllers of both APIs are exempt
+    where OpenShift exempts them, and so are the users `exempt`: providers with their own accounts. KeyError for a
+    platform that does not exist.
     """
     ours = (service_account.user,)
     controllers = tuple(
@@ -81,6 +82,6 @@ def documents(
     platforms: Iterable[str] = SERVED,
     exempt: Iterable[str] = (),
 ) -> list[Manifest]:
-    """The policies, each followed by its binding; arguments as of `policies`."""
+    """The policies, each followed by its binding. The arguments are those of `policies`."""
     chosen = policies(namespaces=namespaces, service_account=service_account, platforms=platforms, exempt=exempt)
     return [document for policy in chosen for document in policy.documents()]

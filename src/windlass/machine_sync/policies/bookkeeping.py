@@ -1,12 +1,12 @@
-"""What Machine sync writes down on an object is its own: other policies, and its next decision, take it for true.
+"""Users may not change the annotations of Machine sync, because other policies and its decisions rely on them.
 
 On UPDATE of an object that has the sync finalizer or the annotation authoritative-api, annotations under
-`sync.machine.openshift.io/` stay as they are. They may all go together with the finalizer: that is how machines are
-released before Machine sync is uninstalled.
+`sync.machine.openshift.io/` may not change. They may all be removed together with the finalizer: that releases the
+object before Machine sync is uninstalled.
 
-A released mirror is one that the other policies do not protect any more: whoever unpauses it has two controllers on one
-instance. So releasing needs a right of its own, the verb `release` on the object. No role of OpenShift or Kubernetes
-names it; administrators of the cluster, who may do everything, have it.
+The other policies no longer protect a released mirror: if it is unpaused, two controllers act on one instance. So
+releasing needs its own right, the verb `release` on the object. No role of OpenShift or Kubernetes names it; only
+cluster administrators have it, because they may do everything.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from windlass.capability.manifests.policy import Policy, Rule
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, SYNC_FINALIZER, Namespaces
 
 RELEASE: Final = "release"
-"""The verb that RBAC must allow somebody who takes the record off an object."""
+"""The verb that RBAC must allow a user who removes our annotations from an object."""
 
 _RECORD: Final = f"k.startsWith({literal(AUTHORITY_ANNOTATION.partition('/')[0] + '/')})"
 _FINALIZER: Final = literal(SYNC_FINALIZER)

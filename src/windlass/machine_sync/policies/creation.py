@@ -1,8 +1,8 @@
-"""A twin that a user makes by hand must not be a second authority over the same machine.
+"""An object that a user creates by hand must not become a second authority for the same machine.
 
-An object that is being made says nothing of its twin yet, so these rules have to look it up. That is dear: the API
-server runs the rule once for each object that it is given. A MachineSet makes Machines under names that nobody has, and
-labels them; they are skipped, and only Machines made by hand are looked at.
+A new object has no facts about the object of its name in the other API, so these rules have that API's objects as
+parameters. That is expensive: the API server evaluates the rule once for each of them. A MachineSet creates Machines
+with unique names and a label; these are skipped, and only Machines created by hand are evaluated.
 """
 
 from typing import Final
@@ -27,7 +27,7 @@ _IS_PAUSED: Final = f"{literal(PAUSED_ANNOTATION)} in object.metadata.?annotatio
 
 
 def policies(namespaces: Namespaces, *, exempt: tuple[str, ...], exempt_makers: tuple[str, ...]) -> tuple[Policy, ...]:
-    """Two for each API. `exempt_makers`: for whom those of Cluster API do not hold."""
+    """Two for each API. `exempt_makers`: users who are exempt from those of Cluster API."""
     return (
         Policy(
             name="openshift-only-create-mapi-machine-if-authoritative-api-capi",

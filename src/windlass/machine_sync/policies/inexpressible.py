@@ -1,13 +1,13 @@
-"""Fields of Cluster API that the Machine API cannot express: found by asking conversion.
+"""Finds the fields of Cluster API that the Machine API cannot express, with conversion itself.
 
-A field is set to a value that its CRD admits, and the object is converted. If conversion has anything to say (an error,
-or a warning that something is lost), the field cannot be mirrored. So the list is that of conversion by construction: a
-field that conversion learns leaves it by itself.
+A field is set to a value that its CRD accepts, and the object is converted. If conversion reports anything (an error,
+or a warning that something is lost), the field cannot be mirrored. So the list always matches conversion: when
+conversion learns a field, the field leaves the list.
 
     [str(field) for field in fields(infra_machine_prober(AWS))]        # ami.eksLookupType, imageLookupFormat, ...
 
-The values come from `samples`: one for each field that does not take just any string. Fields that only some values of
-cannot be expressed are not found here; conversion reports them when they occur.
+The values come from `samples`, for each field that does not accept any string. Fields of which only some values cannot
+be expressed are not found; conversion reports them when they occur.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,13 +23,14 @@ from windlass.machine_sync.policies.samples import CORE, NO_SAMPLES, PLATFORMS, 
 
 Tree = dict[str, Any]
 Reports = Callable[[Tree], bool]
-"""Whether conversion has anything to say of a spec."""
+"""Whether conversion reports anything about a spec."""
 Make = Callable[[Any], Tree]
 """A whole spec around one of its parts."""
 
 
 class Step(Struct, frozen=True):
-    """One name of a path. `absent`: what the field reads as if it is not set, as CEL; "" if only presence tells."""
+    """One name of a path. `absent`: the value of the field if it is not set, as CEL; "" if only its presence
+    matters."""
 
     name: str
     absent: str = ""
@@ -37,7 +38,7 @@ class Step(Struct, frozen=True):
 
 
 class Field(Struct, frozen=True):
-    """A field by its path. `forms`: in which forms of the list items on the path it cannot be expressed; empty: all."""
+    """A field by its path. `forms`: the forms of list items on the path in which it cannot be expressed; empty: all."""
 
     path: tuple[Step, ...]
     forms: tuple[Form, ...] = ()
@@ -48,7 +49,7 @@ class Field(Struct, frozen=True):
 
 
 class Prober(Struct, frozen=True):
-    """A type of spec, how to ask conversion about one, and what to ask it with."""
+    """A type of spec, its conversion, and the samples."""
 
     spec: type[Struct]
     reports: Reports
@@ -89,9 +90,10 @@ def _set_reports(platform: Platform, spec: Tree) -> bool:
 
 
 def fields(prober: Prober) -> list[Field]:
-    """What cannot be expressed, in the order of the type; of a struct that cannot be at all, only the struct.
+    """The fields that cannot be expressed, in the order of the type; for a struct without any expressible field, only
+    the struct.
 
-    ValueError if conversion complains of the very base of the samples: it would seem that nothing can be expressed.
+    ValueError if conversion reports something about the base of the samples: then nothing would seem expressible.
     """
     base = prober.samples.base
     if prober.reports(base):
@@ -166,7 +168,7 @@ _ABSENT: Final[dict[type[inspect.Type], str]] = {
 
 
 def _absent(field: inspect.Field) -> str:
-    """Go leaves zero values of plain types out, and empty lists and maps; those of pointers it writes."""
+    """Go omits zero values of plain types, and empty lists and maps; it writes those of pointers."""
     known = _pointee(field.type)
     is_pointer = known is not field.type and not isinstance(known, inspect.ListType)
     return "" if is_pointer else _ABSENT.get(type(known), "")

@@ -1,15 +1,15 @@
-"""The side that is not authoritative is a mirror: its spec and the metadata that Machine sync keeps are not for users.
+"""Users may not change the spec of a mirror, or the metadata that Machine sync keeps on it.
 
 | on UPDATE of | while | may not change |
 |---|---|---|
-| Machine, MachineSet of the Machine API | status.authoritativeAPI is ClusterAPI | the spec, but for authoritativeAPI |
+| Machine, MachineSet of the Machine API | status.authoritativeAPI is ClusterAPI | the spec, except authoritativeAPI |
 | Machine, MachineSet of Cluster API | annotation authoritative-api is MachineAPI | the spec |
 | all of them | | labels and annotations of either API |
-| all of them | | a mirrored label, but to what it mirrors |
+| all of them | | a mirrored label, except to the mirrored value |
 | Machines | | label machine-template-hash |
 
-OpenShift's policies look both facts up, authority and mirrored labels, in the twin. Here they stand on the object
-itself, where Machine sync writes them down; `bookkeeping` keeps users from writing them.
+OpenShift's policies read both facts, authority and mirrored labels, from the object of the other API. Ours read them
+from the object itself, where Machine sync records them; `bookkeeping` keeps users from changing the record.
 """
 
 from typing import Final
@@ -40,7 +40,7 @@ _SPECS: Final = {"spec": "object.?spec.orValue({})", "oldSpec": "oldObject.?spec
 
 
 class _Side(Struct, frozen=True):
-    """What differs between the two APIs: `authority` is the other one, as users read it."""
+    """The differences between the two APIs: `authority` is the name of the other one."""
 
     authority: str
     while_mirror: str
@@ -113,7 +113,7 @@ _MIRRORED: Final = (
     f"variables.oldAnnotations[?{literal(MIRRORED_LABELS_ANNOTATION)}].orValue('')"
     "\n  .split(',').filter(p, p.contains('=')).map(p, p.split('=', 2))"
 )
-"""Pairs of key and value: the labels that the object has because its twin has them."""
+"""Pairs of key and value: the labels that were copied from the other API."""
 
 _AS_MIRRORED: Final = (
     "variables.mirrored.all(p, variables.labels[?p[0]] == variables.oldLabels[?p[0]] ||\n"

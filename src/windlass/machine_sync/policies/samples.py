@@ -1,7 +1,7 @@
-"""Values to ask conversion with, for fields that do not take just any value: see `inexpressible`.
+"""Sample values for fields that do not accept any value: see `inexpressible`.
 
-These say what is admissible, never what is forbidden. A platform that is not here is asked with "x" and 1, so that its
-enumerations seem inexpressible: add a word that each of them takes.
+They say which values are valid, never which are forbidden. For a platform that is not here, "x" and 1 are used, so that
+its enumerations seem inexpressible: add a valid word for each of them.
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,7 @@ Tree = dict[str, Any]
 
 
 class Form(Struct, frozen=True):
-    """One of the forms that items of a list have, when they are converted differently.
-
-    `item` is the least item of this form, `when` says as CEL about `{0}` that an item has it, and `noun` is the
-    item in words.
-    """
+    """x"""
 
     item: Tree
     when: str
@@ -25,7 +21,7 @@ class Form(Struct, frozen=True):
 
 
 class Samples(Struct, frozen=True, kw_only=True):
-    """What to ask with; all by the path of the field, list items marked `[]`.
+    """The samples; all by the path of the field, list items marked `[]`.
 
     base      the least spec that converts
     values    an admissible value
@@ -68,8 +64,9 @@ _AWS: Final = Samples(
         "nonRootVolumes": [{"deviceName": "x"}],
     },
     company={"hostID": {"hostAffinity": "host"}, "dynamicHostAllocation": {"hostAffinity": "host"}},
-    # What the IP family of the cluster gives: machines that a MachineSet makes have it. And a root volume with a name,
-    # which the Machine API can have as another volume: templates that have it must go on making machines.
+    # Fields that follow the IP family of the cluster: MachineSets create machines with them. And the name of a root
+    # volume, which the Machine API has for other volumes: MachineSets must be able to create machines from such
+    # templates.
     skip=frozenset({"privateDnsName", "assignPrimaryIPv6", "rootVolume.deviceName"}),
 )
 
@@ -99,8 +96,8 @@ _OPENSTACK: Final = Samples(
         "ports[].fixedIPs": [{"subnet": {"id": "x"}}],
         "ports[].fixedIPs[].subnet": {"id": "x"},
     },
-    # IDs beside filters, which no CRD admits. And what the Machine API says of a network by ID with a subnet by filter:
-    # machines that a MachineSet makes have it.
+    # IDs beside filters, which no CRD accepts. And the form of the Machine API's network by ID with a subnet by filter:
+    # MachineSets create machines with it.
     skip=frozenset({"serverGroup.id", "ports[].network.id", "ports[].fixedIPs[].subnet.filter"}),
     forms={
         "ports": (

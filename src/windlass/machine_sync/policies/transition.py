@@ -1,15 +1,15 @@
-"""When authority may change: on UPDATE of spec.authoritativeAPI, while the machine is in a state that survives it.
+"""When spec.authoritativeAPI may change: only while authority over the machine can move.
 
 | must hold | where it is read |
 |---|---|
 | not being provisioned, not being deleted | the Machine itself |
-| the infrastructure of the Cluster API Machine is provisioned | status.phase, of which one is made from the other |
+| the infrastructure of the Cluster API Machine is provisioned | status.phase, which is mirrored |
 | the Cluster API Machine is not being deleted | status.phase, and the mirror is deleted with it |
 | Synchronized is True, else a warning | the Machine or MachineSet itself |
 
-The third is only asked of machines that are mirrored, which is what the sync finalizer says. Under authority of the
-Machine API the phase decides what the mirror says of its infrastructure. Under Cluster API the phase is that of the
-Cluster API Machine, and a provider ID is given to it when its infrastructure is provisioned.
+The third is required only of machines that are mirrored, which the sync finalizer shows. Under the Machine API, the
+phase decides what the mirror says about its infrastructure. Under Cluster API, the phase is that of the Cluster API
+Machine, which gets its provider ID when its infrastructure is provisioned.
 """
 
 from typing import Any, Final
@@ -33,7 +33,7 @@ _IS_SYNCHRONIZED: Final = (
 
 
 def policies(namespaces: Namespaces, *, exempt: tuple[str, ...], exempt_movers: tuple[str, ...]) -> tuple[Policy, ...]:
-    """Four. `exempt_movers`: for whom that about the Cluster API Machine does not hold."""
+    """Four policies. `exempt_movers`: users who are exempt from that about the Cluster API Machine."""
     common: dict[str, Any] = {"namespace": namespaces.machine_api, "when": {"authority-changes": CHANGES_AUTHORITY}}
     return (
         Policy(
@@ -64,7 +64,7 @@ def policies(namespaces: Namespaces, *, exempt: tuple[str, ...], exempt_movers: 
             when={
                 "authority-changes": CHANGES_AUTHORITY,
                 "is-mirrored": _IS_MIRRORED,
-                # Of two refusals the API server shows one, and not always the same.
+                # If two policies refuse, the API server shows one of them, and not always the same.
                 "is-not-refused-already": f"{_IS_NOT_PROVISIONING} && {_IS_NOT_DELETING}",
             },
             rules=(

@@ -1,13 +1,14 @@
-"""What the Machine API cannot express may not be set in Cluster API on what is mirrored, or the mirror grows stale.
+"""Fields that the Machine API cannot express may not be set on mirrored objects of Cluster API: the mirror would become
+stale.
 
 | object | where it is refused |
 |---|---|
-| Machine, MachineSet, infra machine | on UPDATE while it has the sync finalizer, on CREATE with that |
-| infra template | nowhere: nothing on it says whether machines of it are mirrored. The user is warned |
+| Machine, MachineSet, infra machine | on UPDATE while it has the sync finalizer, on CREATE with it |
+| infra template | nowhere: it does not show whether its machines are mirrored. The user is warned |
 
-Machines that only Cluster API has are free. Which fields these are is what `inexpressible` finds, so this page only
-writes them down as CEL. An object that has such a field already keeps it: a policy that comes later must not hold up
-whoever takes a finalizer off.
+Machines that only Cluster API has may have these fields. `inexpressible` finds the fields, and this module writes them
+as CEL. An object that has such a field already may keep it: a policy that is installed later must not block the removal
+of a finalizer.
 """
 
 from collections.abc import Iterable
@@ -53,7 +54,7 @@ def _core(platform: Platform, namespace: str, *, exempt: tuple[str, ...]) -> Pol
         operations=(CREATE, UPDATE),
         exempt=exempt,
         when=_HELD,
-        # The kind is told by the object: `request.kind` may be of another version.
+        # The kind is read from the object: `request.kind` may be of another version.
         variables={
             "path": f"{_IS_MACHINE} ? {literal(_MACHINE)} : {literal(_TEMPLATE)}",
             "spec": f"({_IS_MACHINE} ? {_read('object', _MACHINE)} : {_read('object', _TEMPLATE)}).orValue({{}})",
