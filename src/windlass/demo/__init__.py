@@ -7,7 +7,7 @@ has the command that a user would type, and is done only when its effect is visi
 |---|---|
 | `story` | the parts of a demo: steps, their expectations, and observations |
 | `stage` | the control plane and the processes beside it; a capability's stage adds what its users do |
-| `watching` | the caches through which the story is watched |
+| `watching` | the caches of the objects of the story |
 | `performance` | the steps in order, against the clock |
 | `view` | the output on a terminal and in a log |
 | `picture` | a few steps of it as an SVG, for a README |
@@ -15,5 +15,5 @@ has the command that a user would type, and is done only when its effect is visi
 | `keeping` | `--keep`: the stage stays when the command has ended |
 | `machine_sync` | the demo of Machine sync |
 
-Another capability's demo is a room like `machine_sync`, with a `Demo` of its own.
+Another capability's demo is a package like `machine_sync`, with its own `Demo`.
 """

@@ -1,4 +1,4 @@
-"""`--keep`: runs the demo in a process that stays afterwards, as that of `windlass dev up` does.
+"""`--keep`: runs the demo in a process that keeps running afterwards, like that of `windlass dev up`.
 
 The command starts that process, which plays the story on the same terminal, and ends with its exit code when the story
 is over. `windlass dev status` shows the kept stage, `windlass dev down` ends it.
@@ -24,16 +24,16 @@ from windlass.testing.plane.errors import NotRunning
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run the command `argv`, which plays the demo and stays; returns the exit code of the story.
+    """Run the command `argv`, which plays the demo and keeps running; returns the exit code of the story.
 
-    The command gets one more argument: the file descriptor that `play` tells it on.
+    The command gets one more argument: the file descriptor on which `play` reports that code.
     """
     told, tells = os.pipe()
     player = subprocess.Popen(
         [*argv, str(tells)],
         stdin=subprocess.DEVNULL,
         pass_fds=[tells],
-        # Not in the terminal's group: it must not hear of a Ctrl-C that ends something else later.
+        # Not in the terminal's process group: a later Ctrl-C must not reach it.
         start_new_session=True,
     )
     os.close(tells)
@@ -47,13 +47,13 @@ def run(argv: Sequence[str]) -> int:
         os.close(told)
     if not code:
         return player.wait()
-    # It lives on; tell Popen not to wait for it.
+    # It keeps running; tell Popen not to wait for it.
     player.returncode = 0
     return code[0]
 
 
 def play(demo: Demo[T, S], tells: int, *, svg: Path | None) -> bool:
-    """Play the story, tell whether it came true, and stay until SIGTERM. For the process that stays.
+    """Play the story, report its exit code, and wait for SIGTERM. For the process that keeps running.
 
     Raises PlaneError, for example if a control plane runs in the background already.
     """

@@ -15,7 +15,7 @@ from windlass.testing.plane.errors import PlaneError
 T = TypeVar("T", bound=Stage[Any])
 
 _LOOK_SECONDS = 0.25
-"""How often to look at what cannot be watched."""
+"""Seconds between looks at what cannot be watched."""
 
 
 class Demo(Struct, Generic[T, S], frozen=True):
@@ -27,7 +27,7 @@ class Demo(Struct, Generic[T, S], frozen=True):
 
 
 class Played(Struct, Generic[S], frozen=True):
-    """What became of a step; `observed` None: it was not tried, because one before it failed."""
+    """The result of a step; `observed` None: it was not tried, because an earlier step failed."""
 
     step: Step[Any, S]
     observed: Observed | None = None
@@ -39,7 +39,7 @@ class Played(Struct, Generic[S], frozen=True):
 
 
 class View(Protocol[S]):
-    """Who is told of it."""
+    """Shows the performance."""
 
     def begin(self, number: int, step: Step[Any, S], moment: Moment[S]) -> None: ...
 
@@ -49,7 +49,7 @@ class View(Protocol[S]):
 
 
 async def perform(story: Sequence[Step[T, S]], stage: T, *views: View[S]) -> list[Played[S]]:
-    """What became of all steps, in order. After a step that failed none is tried."""
+    """The results of all steps, in order. After a step that failed, none is tried."""
     performed: list[Played[S]] = []
     scene: S = stage.opening
     for number, step in enumerate(story, start=1):
@@ -62,7 +62,7 @@ async def perform(story: Sequence[Step[T, S]], stage: T, *views: View[S]) -> lis
 
 
 async def _play(number: int, step: Step[T, S], scene: S, *, stage: T, views: Sequence[View[S]]) -> tuple[Played[S], S]:
-    """What became of a step that begins at `scene`, and the scene at its end."""
+    """The result of a step that begins at `scene`, and the scene at its end."""
     begun = time.monotonic()
     moment = Moment(scene, step.about(scene))
     for view in views:
@@ -79,7 +79,7 @@ async def _play(number: int, step: Step[T, S], scene: S, *, stage: T, views: Seq
 
 
 async def _watch(step: Step[T, S], moment: Moment[S], *, stage: T, views: Sequence[View[S]]) -> tuple[S, Observed]:
-    # From here on: how long it took to do what is to come true says nothing of how long that takes.
+    # The deadline begins after the action: the time of the action must not shorten the wait for its effect.
     deadline = time.monotonic() + step.seconds
     scene = moment.before
     while True:

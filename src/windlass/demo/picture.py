@@ -20,7 +20,7 @@ from windlass.demo.story import Columns, Moment, Observed, S, Step
 from windlass.demo.view import conclusion, verdict
 
 WIDTH: Final = 800
-"""Pixels, so that a page of that width shows the text in its own size."""
+"""Pixels. A page of this width shows the text unscaled."""
 
 MOST_LINES: Final = 25
 
@@ -55,7 +55,7 @@ rect {{ fill: #0d1117; stroke: #3d444d }}
 
 
 class TooLong(Exception):
-    """The pictured steps have more lines than a reader of a README will read: picture fewer."""
+    """The pictured steps have too many lines for a README: picture fewer."""
 
 
 class Picture(Generic[S]):
@@ -75,7 +75,7 @@ class Picture(Generic[S]):
             self._shown += [_indented(_command(command)) for command in step.typed(moment)]
 
     def show(self, scene: S, observed: Observed) -> None:
-        """Nothing: the picture has what there is at the end of a step."""
+        """Do nothing: the picture shows the end of a step."""
 
     def end(self, played: Played[S], scene: S) -> None:
         if self._before is not None:
@@ -101,7 +101,7 @@ class Picture(Generic[S]):
 
 
 def svg(lines: Sequence[Sequence[Segment]]) -> str:
-    """The lines on a terminal, in the colours of the reader's page."""
+    """The lines as on a terminal, in the colours of the page."""
     height = 2 * _MARGIN + len(lines) * _LINE
     texts = [text for number, line in enumerate(lines) for text in _texts(line, y=_MARGIN + (number + 0.75) * _LINE)]
     return "\n".join(

@@ -17,22 +17,22 @@ from windlass.demo.view import WIDTH, LinesView, TableView, summarise
 from windlass.testing.binaries import PARTS, obtain
 
 Encore: TypeAlias = Callable[[T, Console, bool], Awaitable[None]]
-"""What happens between the summary and the end; it is told whether all steps came true."""
+"""Runs between the summary and the end; its argument is whether all steps came true."""
 
 
 def prepare() -> None:
-    """Have the programs at hand, building them if need be, before any clock runs. Raises BinariesError."""
+    """Find the programs, or build them, before any deadline begins. Raises BinariesError."""
     obtain(PARTS)
 
 
 def run(demo: Demo[T, S], *, svg: Path | None) -> bool:
-    """The demo that leaves nothing behind; whether all steps came true."""
+    """Run the demo and leave nothing behind; returns whether all steps came true."""
     directory = Path(tempfile.mkdtemp(prefix="windlass-demo-"))
     return asyncio.run(show(demo, demo.stage(directory), svg=svg))
 
 
 async def show(demo: Demo[T, S], stage: T, *, svg: Path | None, encore: "Encore[T] | None" = None) -> bool:
-    """Play the story on `stage`, which is empty again afterwards; whether all steps came true."""
+    """Play the story on `stage`, which is empty again afterwards; returns whether all steps came true."""
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=WIDTH)
     look = TableView if console.is_terminal else LinesView
     view = look(console, demo.columns, steps=len(demo.story))

@@ -1,6 +1,6 @@
 """The stage of a story: its own control plane, the processes beside it, and the actions of a user.
 
-Everything that is started here ends with this process, however that ends.
+All processes that it starts end with this process, however that ends.
 """
 
 import asyncio
@@ -34,10 +34,10 @@ _WITH_STATUS: Final[Mapping[str, type[KubernetesObject]]] = {
 
 
 class Stage(ABC, Generic[S]):
-    """Used with `async with`; what is on it is brought there by the steps of the story, and taken down at the end.
+    """To be used with `async with`. The steps of the story start its processes, and they are stopped at the end.
 
-    `directory` gets logs, keys and kubeconfigs. If it is `temporary` it is removed at the end, unless `keep_logs`.
-    A capability's stage says what it shows (`opening`, `look`), and where its `MANIFESTS` are (a package).
+    `directory` gets logs, keys and kubeconfigs. If it is `temporary` it is removed at the end, unless `keep_logs`. A
+    capability's stage defines the scene (`opening`, `look`), and where its `MANIFESTS` are (a package).
     """
 
     MANIFESTS: ClassVar[str]
@@ -88,13 +88,13 @@ class Stage(ABC, Generic[S]):
         return self.directory / "logs"
 
     def keep_logs(self) -> None:
-        """Do not remove the directory at the end: somebody will want to look."""
+        """Do not remove the directory at the end, so that the logs can be read."""
         self._processes.keep_folders()
 
-    # what is brought on
+    # what the steps install
 
     async def start_control_plane(self) -> None:
-        """etcd, kube-apiserver and kube-controller-manager, and what else the story needs from its beginning."""
+        """Start etcd, kube-apiserver, kube-controller-manager, and whatever else the story needs from its beginning."""
         await self.plane.start()
         self._client = Client(kubeconfig.load(kubeconfig=str(self.plane.kubeconfig(USER))), field_manager="kubectl")
 
@@ -103,12 +103,12 @@ class Stage(ABC, Generic[S]):
         self._watches = Watches(self._user, kinds)
 
     async def start(self, name: str, module: str, *arguments: str) -> None:
-        """Run a Python module that is to stay."""
+        """Run a Python module that keeps running."""
         await self._run(name, module, *arguments)
         self._companions.append(name)
 
     async def begin(self, name: str, *arguments: str) -> None:
-        """Run `windlass` with the `arguments`, as the user; `ended` tells when it has ended, and how."""
+        """Run `windlass` with the `arguments`, as the user; `ended` reports its exit code."""
         self._errand = name
         await self._run(name, "windlass", f"--kubeconfig={self.plane.kubeconfig(USER)}", *arguments)
 
@@ -147,7 +147,7 @@ class Stage(ABC, Generic[S]):
         assert self._client is not None, "there is no control plane yet"
         return self._client
 
-    # what is seen
+    # what the scene shows
 
     async def version(self) -> str:
         """The API server's."""
@@ -157,7 +157,7 @@ class Stage(ABC, Generic[S]):
         return self._version
 
     async def ended(self) -> int | None:
-        """The exit code of the command that was begun last; None while it runs, or if there is none."""
+        """The exit code of the last command; None while it runs, or if there is none."""
         return await asyncio.to_thread(self._processes.exit_code, self._errand) if self._errand else None
 
     async def change(self, *, seconds: float) -> None:
@@ -173,7 +173,7 @@ class Stage(ABC, Generic[S]):
         self._watches.changed.clear()
 
     def casualty(self) -> str:
-        """Which of the processes has ended although it should run, and what its log says; empty if none has."""
+        """The process that has ended although it should run, and the end of its log; empty if none has."""
         for name in self._companions:
             if (code := self._processes.exit_code(name)) is not None:
                 lines = (self.logs / f"{name}.log").read_text(encoding="utf-8", errors="replace").splitlines()

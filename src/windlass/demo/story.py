@@ -15,11 +15,11 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 PATIENCE = 120.0
-"""Seconds for one step. None takes ten on an idle machine, but machines that show things are busy at times."""
+"""Seconds for one step. On an idle computer no step takes ten, but a computer may be busy."""
 
 
 class Observed(Struct, frozen=True):
-    """What a look at a scene came to: met, and what was seen; or not yet, and what is still missing."""
+    """The result of checking a scene: met, with what was seen; or not yet, with what is still missing."""
 
     met: bool
     text: str
@@ -34,21 +34,22 @@ def missing(text: str) -> Observed:
 
 
 class Moment(Struct, Generic[S], frozen=True):
-    """A step's beginning: the scene as it was, and the name of the object that the step is about, if there is one."""
+    """A step's beginning: the scene at that time, and the name of the object that the step is about, if there is
+    one."""
 
     before: S
     name: str = ""
 
 
 Expectation: TypeAlias = Callable[[S, Moment[S]], Observed]
-"""Whether a step has come true: a pure function of what is seen and of the step's beginning."""
+"""Checks whether a step has had its expected effect: a pure function of the present scene and the step's beginning."""
 
 
 class Step(Struct, Generic[T, S], frozen=True):
     """One step.
 
-    `commands` are what a user would type to the same effect; `NAME` in them stands for the object that the step is
-    about, which `about` picks from the scene. `act` does it, `expect` says whether it came true, within `seconds`.
+    `commands` are those that a user would type for the same effect; `NAME` in them stands for the object that the step
+    is about, which `about` selects from the scene. `act` carries the step out, and `expect` must hold within `seconds`.
     `pictured` steps are in the picture of the demo.
     """
 

@@ -1,6 +1,6 @@
 """Prints the demo: every step with its command and result, the objects while they change, a summary.
 
-On a terminal the objects are a live table; elsewhere each change is a line, so that a log tells the whole story.
+On a terminal the objects are a live table; elsewhere each change is a line, so that a log has all changes.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from windlass.demo.performance import Played
 from windlass.demo.story import Columns, Moment, Observed, S, Step
 
 WIDTH: Final = 120
-"""Columns where there is no terminal that has a width of its own."""
+"""The width, in columns, if the output is not a terminal."""
 
 _INDENT: Final = 6
 
@@ -49,14 +49,14 @@ class LinesView(Generic[S]):
         self._print(verdict(played), indent=_INDENT)
 
     def close(self) -> None:
-        """Give the terminal back as it was."""
+        """Restore the terminal."""
 
     def _print(self, text: Text, *, indent: int = 0) -> None:
         self._console.print(Text(" " * indent).append_text(text), soft_wrap=True)
 
 
 class TableView(LinesView[S]):
-    """The objects as a table below each step: live while it waits, and for good when it is over."""
+    """The objects as a table below each step: live while it waits, and final when it is over."""
 
     def __init__(self, console: Console, columns: Columns[S], *, steps: int) -> None:
         super().__init__(console, columns, steps=steps)
@@ -98,7 +98,7 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[Text]]) -> Padding:
 
 
 def verdict(played: Played[Any]) -> Text:
-    """What became of a step, as one line."""
+    """The result of a step, as one line."""
     if played.observed is None:
         return Text("not tried", "dim")
     word, style = ("ok", "bold green") if played.passed else ("FAILED", "bold red")
@@ -106,7 +106,7 @@ def verdict(played: Played[Any]) -> Text:
 
 
 def summarise(console: Console, performed: Sequence[Played[Any]], *, logs: Path, seconds: float) -> None:
-    """One line a step, and what it comes to."""
+    """One line for each step, and the overall result."""
     console.print()
     console.print(Text("Summary", "bold"))
     for number, played in enumerate(performed, start=1):
@@ -122,7 +122,7 @@ def summarise(console: Console, performed: Sequence[Played[Any]], *, logs: Path,
 
 
 def conclusion(performed: Sequence[Played[Any]], *, seconds: float) -> Text:
-    """What it comes to, as one line."""
+    """The overall result, as one line."""
     failed = next((played for played in performed if not played.passed), None)
     if failed is None or failed.observed is None:
         return Text(f"All {len(performed)} steps came true in {seconds:.0f} s.")

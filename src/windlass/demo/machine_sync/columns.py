@@ -1,4 +1,4 @@
-"""Machines and MachineSets as rows: the name, then both sides of it."""
+"""Machines and MachineSets as rows: the name, then the state in both APIs."""
 
 from typing import Final
 

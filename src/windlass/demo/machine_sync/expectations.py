@@ -17,14 +17,14 @@ from windlass.machine_sync.overview import MachineRow
 Expectation: TypeAlias = story.Expectation[Scene]
 
 MACHINE_SET: Final = "demo-worker"
-"""Whose machines the first act is about."""
+"""The MachineSet of the first act."""
 
 DRAIN_SECONDS: Final = 600
 REFUSAL: Final = (
     "failed to convert Cluster API machine to Machine API machine: spec.deletion.nodeDrainTimeoutSeconds: "
     f"Invalid value: {DRAIN_SECONDS}: nodeDrainTimeoutSeconds is not supported"
 )
-"""What the Machine API Machine says while its Cluster API Machine has a drain time-out."""
+"""The condition's message on the Machine API Machine while its Cluster API Machine has a drain time-out."""
 
 
 def api_server_answers(scene: Scene, _: Moment[Scene]) -> Observed:
@@ -56,7 +56,7 @@ def cluster_is_provisioned(scene: Scene, _: Moment[Scene]) -> Observed:
 
 def windlass_leads(scene: Scene, _: Moment[Scene]) -> Observed:
     if not scene.leader:
-        return missing("nobody holds the Lease of Windlass")
+        return missing("the Lease of Windlass has no holder")
     if not scene.ready:
         return missing("Windlass is not ready")
     return met(f"Windlass is ready, and leads as {scene.leader}")
@@ -74,7 +74,7 @@ def machines_are_mirrored(count: int) -> Expectation:
 
 
 def machines_run(count: int) -> Expectation:
-    """`count` Machines, Running on both sides, with all that a mirror should know; and so does that of their set."""
+    """`count` Machines, Running in both APIs, with complete mirrors of the Machines and of their set."""
 
     def look(scene: Scene, _: Moment[Scene]) -> Observed:
         return (
@@ -87,7 +87,7 @@ def machines_run(count: int) -> Expectation:
 
 
 def machine_is_replaced(count: int) -> Expectation:
-    """The machine of the step is gone everywhere, and `count` run again."""
+    """The machine of the step is gone in both APIs and the infrastructure, and `count` machines run again."""
 
     def look(scene: Scene, moment: Moment[Scene]) -> Observed:
         places = {
@@ -114,7 +114,7 @@ def conversion_is_refused(scene: Scene, moment: Moment[Scene]) -> Observed:
         return missing(f"{moment.name} has Synchronized={said.status} {said.reason}: {said.message}")
     there = scene.machines.get(moment.name)
     if there is None or there.object.spec.deletion.node_drain_timeout_seconds is None:
-        # The next step is about the machine that has it, and the two sides are seen by different watches.
+        # The next step needs the machine that has it, and each API has its own watch.
         return missing(f"{moment.name} is not seen with a node drain time-out yet")
     return met(f"Synchronized={said.status}, reason {said.reason}, message: {said.message}")
 
@@ -171,7 +171,7 @@ def not_in_sync(row: MachineRow, authority: str) -> str:
 
 
 def not_running(row: MachineRow, scene: Scene, authority: str) -> str:
-    """What a machine lacks to run under this authority, with all that its mirror should know; empty if nothing."""
+    """What a machine lacks to run under this authority with a complete mirror; empty if nothing."""
     if problem := not_in_sync(row, authority):
         return problem
     assert row.machine_api is not None

@@ -49,7 +49,7 @@ def handed_over(to: str) -> Expectation:
 
 
 def _instances(scene: Scene) -> set[str]:
-    """Those of this act that exist; one on which two APIs acted at once is called so."""
+    """The instances of this act; one on which both APIs acted at once is marked."""
     return {
         f"{one.id} (fought over)" if one.seizures else one.id
         for one in scene.instances
@@ -58,7 +58,7 @@ def _instances(scene: Scene) -> set[str]:
 
 
 def _problem(scene: Scene, authority: str) -> str:
-    """The first thing that is not yet as it is when `authority` is in charge; empty if there is none."""
+    """The first difference from the state under `authority`; empty if there is none."""
     rows = scene.rows_of(MACHINE_SET)
     if len(rows) != COUNT:
         return f"{MACHINE_SET} has {len(rows)} machines, not {COUNT}"
@@ -81,7 +81,7 @@ def _standing(
     there: Present[capi.Machine] | Present[capi.MachineSet] | None,
     authority: str,
 ) -> str:
-    """Which controllers do not stand still although they should, or do although they should not."""
+    """The controllers that are not paused although they should be, or are although they should not be."""
     for api, found in ((MACHINE_API, here), (CLUSTER_API, there)):
         status = (found.tree.get("status") or {}) if found else {}
         if is_true(status.get("conditions") or [], "Paused") == (api == authority):
@@ -90,9 +90,9 @@ def _standing(
 
 
 def _selecting(found: Present[capi.MachineSet] | None, authority: str) -> str:
-    """Whether Cluster API is still to complete the selector of a set that it got.
+    """Whether Cluster API has not yet completed the selector of the set that it now has authority over.
 
-    It does so a while after it has gone on, and `windlass migrate` wants to see a set at rest.
+    It does so a while after it was unpaused, and `windlass migrate` waits until the set no longer changes.
     """
     if authority != CLUSTER_API or (found and CLUSTER_NAME_LABEL in found.object.spec.selector.match_labels):
         return ""

@@ -12,12 +12,13 @@ from windlass.testing.machines.simulators.instances import Instance
 
 
 class Scene(Struct, frozen=True):
-    """All that the story is about; empty before the curtain rises.
+    """The objects of the story; empty before the first step.
 
     `version` is the API server's, empty until it answered. `unwatched` are the resources whose first list has not
-    arrived, None before anybody asked. `ready` is whether Windlass says so at /readyz, `leader` who holds its Lease.
+    arrived, None before they are watched. `ready` is Windlass's answer at /readyz, `leader` the holder of its Lease.
     Machines of both APIs and of the infrastructure are found by name, and so are MachineSets. `instances` are all that
-    the simulated cloud ever made. `code` is the exit code of the command that the step has begun, None while it runs.
+    the simulated cloud has ever created. `code` is the exit code of the command that the step has begun, None while it
+    runs.
     """
 
     version: str = ""
@@ -35,7 +36,7 @@ class Scene(Struct, frozen=True):
 
     @property
     def rows(self) -> list[MachineRow]:
-        """Each machine with both of its sides, by name; as `windlass machines` shows it."""
+        """Each machine of both APIs, by name, as `windlass machines` shows it."""
         return MACHINES.join(self.mirrors.values(), self.machines.values())
 
     def rows_of(self, machine_set: str) -> list[MachineRow]:
@@ -44,11 +45,11 @@ class Scene(Struct, frozen=True):
 
     @property
     def set_rows(self) -> list[MachineSetRow]:
-        """Each MachineSet with both of its sides, by name."""
+        """Each MachineSet of both APIs, by name."""
         return MACHINE_SETS.join(self.mirror_sets.values(), self.sets.values())
 
     def address(self, name: str) -> str:
-        """The first address that the Machine API has of a machine, empty if it has none."""
+        """The first address of a machine in the Machine API, empty if it has none."""
         mirror = self.mirrors.get(name)
         addresses = mirror.object.status.addresses if mirror else []
         return addresses[0].address if addresses else ""

@@ -1,4 +1,5 @@
-"""The stage of Machine sync: a cluster on simulated OpenStack, and Windlass under the ServiceAccount it ships with."""
+"""The stage of Machine sync: a cluster on simulated OpenStack, and Windlass with the ServiceAccount of its
+manifests."""
 
 import asyncio
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ FOREIGN_GROUPS: Final = ("machine.openshift.io", "config.openshift.io", "infrast
 """API groups whose CRDs a user's cluster has already. Those of Cluster API core come with its manager."""
 
 _TOKEN_SECONDS: Final = 7 * 86_400
-"""A week: with `--keep` nobody renews the token."""
+"""A week: with `--keep`, the token is not renewed."""
 
 _WATCHED: Mapping[type[KubernetesObject], str] = {
     capi.Cluster: CLUSTER_API_NAMESPACE,
@@ -48,14 +49,14 @@ class Stage(stage.Stage[Scene]):
         self._kubeconfig: Path | None = None
         self._probes: Rest | None = None
 
-    # what is brought on
+    # what the steps install
 
     async def start_control_plane(self) -> None:
         await super().start_control_plane()
         await asyncio.to_thread(cluster_api.start, self.plane.blocking)
 
     async def install(self) -> None:
-        """The CRDs of other projects that a user's cluster has already, and what Windlass ships."""
+        """The CRDs of other projects that a user's cluster has already, and the manifests of Windlass."""
         await self.plane.apply_crds(*await asyncio.to_thread(crds.documents, *FOREIGN_GROUPS))
         await self.apply("namespaces.yaml")
         account = rbac.DEFAULT_SERVICE_ACCOUNT
@@ -90,7 +91,7 @@ class Stage(stage.Stage[Scene]):
         )
         self._probes = Rest(f"http://127.0.0.1:{port}")
 
-    # what is seen
+    # what the scene shows
 
     async def look(self) -> Scene:
         if self._client is None:
@@ -114,7 +115,7 @@ class Stage(stage.Stage[Scene]):
         )
 
     def _instances(self) -> tuple[Instance, ...]:
-        """What the simulated cloud has made."""
+        """The instances of the simulated cloud."""
         assert self._watches is not None
         records = self._watches.see(InstanceRecord).values()
         return tuple(instance_of(record.object) for record in records if SELECTOR in record.metadata.labels)

@@ -41,7 +41,7 @@ def machine_with_drain_timeout(scene: Scene) -> str:
 
 
 async def _look_on(_: Stage, __: Moment) -> None:
-    """Nothing is done: others act."""
+    """Do nothing: other controllers act."""
 
 
 async def _set_up_cluster(stage: Stage, _: Moment) -> None:
