@@ -1,9 +1,9 @@
-"""Whether Machine sync should run on this cluster, and for which platform.
+"""Decides whether Machine sync should run on this cluster, and for which platform.
 
-It runs when the feature gate `MachineAPIMigration` is enabled for the release the cluster is at, and the platform is
-one that Machine sync serves. Everything else is a reason to idle: ready, waiting, and saying why.
+It runs when the feature gate `MachineAPIMigration` is enabled for the cluster's current release, and Machine sync
+serves the platform. Otherwise it idles: the process is ready, waits, and reports why.
 
-| seen | verdict |
+| observed | verdict |
 |---|---|
 | FeatureGate `cluster` missing, or its kind not served | idle |
 | no entry of status.featureGates for the desired version, and more or fewer than one entry | idle |
@@ -14,7 +14,7 @@ one that Machine sync serves. Everything else is a reason to idle: ready, waitin
 
 Source: github.com/openshift/api config/v1 (the entry is per release, and during an update there are two).
 
-`Activation` keeps asking: it starts and stops the controllers when the answer changes, without a restart.
+`Activation` follows these objects: it starts and stops the controllers when the verdict changes, without a restart.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from windlass.kube.process.pool import CachePool
 FEATURE_GATE = "MachineAPIMigration"
 
 SERVED = ("AWS", "OpenStack")
-"""Platforms whose machines are synchronized. PowerVS converts, and idles here, as OpenShift's own controller does."""
+"""Platforms whose machines are synchronized. PowerVS has conversions, but idles, as in OpenShift's own controller."""
 
 
 class Run(Struct, frozen=True):
@@ -64,7 +64,7 @@ class Idle(Struct, frozen=True):
 def verdict(
     *, infrastructure: Seen[Infrastructure], gate: Seen[FeatureGate], version: Seen[ClusterVersion]
 ) -> Run | Idle:
-    """Run or idle, from the three objects that say so (Infrastructure and FeatureGate `cluster`, ClusterVersion)."""
+    """The verdict, from the three objects that decide (Infrastructure and FeatureGate `cluster`, ClusterVersion)."""
     if not isinstance(gate, Present):
         return Idle(_cannot_read("FeatureGate cluster", gate), "FeatureGate")
     entry = _entry(gate.object, version)
@@ -108,7 +108,7 @@ WATCHED = (FeatureGate, ClusterVersion, Infrastructure)
 
 
 def activation_permissions() -> tuple[Permission, ...]:
-    """What asking needs to read: caches, and nothing beside them."""
+    """The reads that `Activation` needs: caches only."""
     return tuple(permission(kind, "list", "watch") for kind in WATCHED)
 
 
@@ -146,7 +146,7 @@ class Activation:
             await self._changed.wait()
 
     def report(self) -> dict[str, str]:
-        """For readiness: until there is a verdict, nobody knows whether this process does its work."""
+        """For readiness: until there is a verdict, it is unknown whether this process works."""
         return {"activation": "" if self.latest else "the feature gate has not been read yet"}
 
     def _ask(self) -> Run | Idle:

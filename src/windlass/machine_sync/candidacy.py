@@ -1,20 +1,20 @@
-"""The election of Machine sync: it stands for the Lease of OpenShift's own migration controllers, while it has work.
+"""The election of Machine sync: it competes for the Lease of OpenShift's own migration controllers while it has work.
 
-OpenShift's controllers do the same job, as one container of a Deployment that a cluster needs and that its installer
-writes back. So they cannot be scaled down; but they only work while they hold their Lease. Machine sync competes for
-that very Lease: whoever holds it works, the other waits, and the API server sees to it that it is never both.
+OpenShift's controllers do the same job, as one container of a Deployment that the cluster needs and whose changes its
+installer reverts. So they cannot be scaled down, but they work only while they hold their Lease. Machine sync competes
+for the same Lease: the holder works and the other one waits, so both never work at the same time.
 
 | the Lease is held by | Machine sync |
 |---|---|
 | this process | works |
 | another replica of Machine sync | stands by |
-| OpenShift's controllers | idles, and says so in the log, in a metric and in `windlass machines` |
-| nobody, or somebody who has not renewed it in time | takes it, if there is work |
+| OpenShift's controllers | idles, and reports that in the log, in a metric and in `windlass machines` |
+| no holder, or one that has not renewed it in time | takes it, if there is work |
 
-There is no work while the feature gate is off or the platform is not served (`activation`). Then the Lease is given
-back: an idle process must not keep OpenShift's controllers from platforms that only they serve.
+There is no work while the feature gate is off or the platform is not served (`activation`). Then the Lease is released,
+so that OpenShift's controllers can work on platforms that only they serve.
 
-`identity` begins with `windlass_`, so that a person and `windlass machines` can tell the two apart.
+`identity` begins with `windlass_`, so that users and `windlass machines` can distinguish the two programs.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from windlass.machine_sync.holder import OURS, THEIRS, who_is
 
 
 class Candidacy(Election):
-    """An Election that competes between `stand` and `withdraw` only, and gives the Lease back in between."""
+    """An Election that competes only between `stand` and `withdraw`, and releases the Lease otherwise."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Candidacy(Election):
         self._standing.turn_on()
 
     def withdraw(self) -> None:
-        """There is no more work: end `keep`, and give the Lease back in the next `acquire`."""
+        """There is no more work: end `keep`, and release the Lease in the next `acquire`."""
         self._standing.turn_off()
 
     async def acquire(self) -> None:

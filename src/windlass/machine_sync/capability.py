@@ -1,4 +1,4 @@
-"""Machine sync as a capability: `windlass run`, `plan` and `manifests` know it by this value alone."""
+"""Machine sync as a capability: the value that `windlass run`, `plan` and `manifests` use."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final

@@ -15,7 +15,7 @@ Make: TypeAlias = Callable[[IndexedReader], Controller[str, Any]]
 
 
 def makers(*, platform: Platform, namespaces: Namespaces, workers: int = 16, resync: float = 600.0) -> tuple[Make, ...]:
-    """All of them; `workers` is for each. The sets first: Machines wait for theirs."""
+    """All controllers; each has `workers`. MachineSets come first, because Machines wait for their set."""
     how: dict[str, Any] = {"platform": platform, "namespaces": namespaces, "resync": resync}
     return (
         partial(machine_set_controller, workers=max(1, workers // 4), **how),
@@ -31,6 +31,6 @@ def controllers(
     workers: int = 16,
     resync: float = 600.0,
 ) -> tuple[Controller[str, Any], ...]:
-    """All of them over one reader."""
+    """All controllers with one reader."""
     made = makers(platform=platform, namespaces=namespaces, workers=workers, resync=resync)
     return tuple(make(reader) for make in made)

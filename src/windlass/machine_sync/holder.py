@@ -1,4 +1,4 @@
-"""Which program works on the machines, told by the holder of the Lease for which they compete."""
+"""Tells which program works on the machines, by the holder of the Lease for which both compete."""
 
 from windlass.api.coordination import Lease
 from windlass.machine_sync.constants import HOLDER_PREFIX
@@ -13,7 +13,7 @@ def who_is(holder: str) -> str:
 
 
 def held_by(lease: Lease) -> str:
-    """`OpenShift's migration operator (Lease x/y is held by z)`, or "" if nobody holds it. Times are not looked at."""
+    """`OpenShift's migration operator (Lease x/y is held by z)`, or "" if it has no holder. Times are ignored."""
     holder = lease.spec.holder_identity
     if not holder:
         return ""

@@ -1,13 +1,13 @@
-"""How many Machines and MachineSets are synchronized, and why nothing is done, for dashboards and alerts.
+"""Metrics: how many Machines and MachineSets are synchronized, and why the process idles.
 
 | metric | labels | meaning |
 |---|---|---|
-| `windlass_machines` | `authority`, `synchronized`, `reason` | Machines of the Machine API, by what their status says |
-| `windlass_machinesets` | the same | MachineSets of the Machine API, likewise |
+| `windlass_machines` | `authority`, `synchronized`, `reason` | number of Machines of the Machine API, by their status |
+| `windlass_machinesets` | the same | number of MachineSets of the Machine API |
 | `windlass_idle` | `reason` | 1 while this process idles; absent while it works or stands by |
 
-`authority` is MachineAPI, ClusterAPI or Migrating, empty while nobody has said so. `synchronized` is True, False or
-Unknown as in the condition, and None while there is no such condition yet.
+`authority` is MachineAPI, ClusterAPI or Migrating; empty while it is not set. `synchronized` is True, False or Unknown
+as in the condition, and None while there is no such condition yet.
 
 `reason` of `windlass_idle`: FeatureGate, Platform, or LeaseHeld (OpenShift's migration operator works).
 """
@@ -28,7 +28,7 @@ from windlass.machine_sync.activation import Idle
 from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
 
 COUNTED: tuple[type[KubernetesObject], ...] = (mapi.Machine, mapi.MachineSet)
-"""The kinds of the Machine API that say who is authoritative."""
+"""The kinds of the Machine API that have a status.authoritativeAPI."""
 
 
 class _Condition(Struct, gc=False):
@@ -47,7 +47,8 @@ class _Counted(Struct, gc=False):
 
 
 class AuthorityFigures(Collector):
-    """Counts what `cached` gives for each kind at each scrape (5 us an object), so nothing needs to be kept up."""
+    """Counts the objects in the caches (`cached`) at each scrape (5 us for each object), so no counter has to be
+    maintained."""
 
     def __init__(self, cached: Callable[[type[KubernetesObject]], Iterable[Object[Any]]]) -> None:
         self._cached = cached
@@ -69,7 +70,7 @@ class AuthorityFigures(Collector):
 
 
 class IdleFigures(Collector):
-    """Shows why this process idles, as `idle` says at each scrape."""
+    """Exports why this process idles, from `idle` at each scrape."""
 
     def __init__(self, idle: Callable[[], Idle | None]) -> None:
         self._idle = idle

@@ -1,13 +1,13 @@
-"""Who Machine sync is on a cluster and what it may do there, as Kubernetes documents made from its declarations.
+"""The ServiceAccount and RBAC of Machine sync, as Kubernetes documents generated from its declarations.
 
     from windlass.machine_sync import rbac
 
     for document in rbac.documents():
         print(yaml.safe_dump(document))          # what `windlass manifests rbac` prints
 
-Nothing here names a permission: `permissions` collects what the parts of the process declare, and
-`windlass.capability.manifests.rights` arranges it. Not among the documents: the namespaces of Machines. They belong to
-the cluster, and deleting our manifests must never delete them.
+No permission is written here: `permissions` collects the declarations of the parts of the process, and
+`windlass.capability.manifests.rights` turns them into roles. The namespaces of Machines are not among the documents:
+they belong to the cluster, and deleting our manifests must not delete them.
 """
 
 from collections.abc import Iterable
@@ -36,16 +36,16 @@ def documents(
 ) -> list[Manifest]:
     """Namespace, ServiceAccount, roles and bindings, in the order in which they can be applied.
 
-    `namespaces` are those that `windlass run machine-sync` is told of. `platforms` are names as in `Infrastructure`;
-    with fewer of them fewer kinds may be touched. KeyError for a platform that does not exist. `acts_as`: the account
-    that `windlass run machine-sync --as` names.
+    `namespaces` are those of the options of `windlass run machine-sync`. `platforms` are names as in `Infrastructure`;
+    fewer platforms mean rights on fewer kinds. KeyError for a platform that does not exist. `acts_as`: the account that
+    `windlass run machine-sync --as` names.
     """
     declared = permissions(namespaces=namespaces, platforms=platforms)
     return rights.documents(declared, service_account=service_account, theirs=namespaces, acts_as=acts_as)
 
 
 def permissions(*, namespaces: Namespaces, platforms: Iterable[str]) -> tuple[Declaration, ...]:
-    """Everything the process declares: each part of it answers for itself."""
+    """All declarations of the parts of the process."""
     reader = Unread()
     declaring = [
         controller

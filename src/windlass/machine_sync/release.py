@@ -1,11 +1,11 @@
-"""Let go of Machines and MachineSets before Machine sync is uninstalled: what comes off, and what stays paused.
+"""Releases Machines and MachineSets before Machine sync is uninstalled: what is removed, and what stays paused.
 
-While Machine sync runs it holds a finalizer on what mirrors and is mirrored: Machines and MachineSets of both APIs, and
-infra machines. Once it is gone nobody takes that off, and none of them could ever be deleted. What it has
-written down in annotations is soon no longer true, and admission policies go by it. So both come off, in one write: the
-policies that guard the annotations admit no other.
+While Machine sync runs, its finalizer is on Machines and MachineSets of both APIs, and on infra machines. Once it is
+uninstalled, no program removes the finalizer, and none of these objects could ever be deleted. Its annotations become
+wrong, and admission policies rely on them. So both are removed in one write: the policies that protect the annotations
+accept no other.
 
-This page decides what to write. Only metadata is looked at, so that objects which nobody can decode are released too.
+This module decides what to write. It reads metadata only, so that objects that cannot be decoded are released too.
 
     one = group(MACHINES, machine_api, cluster_api, infra)[0]        # a Mirrored: Holder values that belong together
     plan(one.holders)                                                # a Plan, with a write for each that is held
@@ -39,7 +39,8 @@ CLUSTER_API_GROUP = capi.Machine.RESOURCE.group
 
 
 class Family(Struct, frozen=True):
-    """A kind that is mirrored: its type in either API, and what those of Cluster API refer to on each platform."""
+    """A kind that is mirrored: its type in each API, and the kind that those of Cluster API refer to on each
+    platform."""
 
     name: str
     machine_api: type[KubernetesObject]
@@ -93,7 +94,7 @@ HALFWAY = (
 
 
 class Holder(Struct, frozen=True):
-    """An object that may hold our finalizer or bear our annotations.
+    """An object that may have our finalizer or annotations.
 
     `authority` is status.authoritativeAPI of an object of the Machine API. `infra` is what an object of Cluster API
     says is its infra machine or template: kind and name, empty for all others.
@@ -106,7 +107,7 @@ class Holder(Struct, frozen=True):
 
     @property
     def ours(self) -> tuple[str, ...]:
-        """What on it is ours: the finalizer, then annotations."""
+        """Our finalizer and annotations on it."""
         finalizers = (SYNC_FINALIZER,) if SYNC_FINALIZER in self.meta.finalizers else ()
         return (*finalizers, *(key for key in BOOKKEEPING if key in self.meta.annotations))
 
@@ -116,7 +117,7 @@ class Holder(Struct, frozen=True):
 
     @property
     def paused(self) -> bool:
-        """The controllers of its own side are told to leave it alone."""
+        """The controllers of its own API are paused for it."""
         if self.kind in _IN_THE_MACHINE_API:
             return self.authority in (CLUSTER_API, MIGRATING)
         return PAUSED_ANNOTATION in self.meta.annotations
@@ -132,7 +133,7 @@ class Holder(Struct, frozen=True):
 
 
 class Mirrored(Struct, frozen=True):
-    """A Machine or MachineSet (`kind`), as both APIs have it, with its infrastructure: all that belongs together."""
+    """All objects of a Machine or MachineSet (`kind`): those of both APIs, and its infrastructure."""
 
     kind: str
     name: str
@@ -160,7 +161,7 @@ class Stay(Struct, frozen=True):
 
 
 def holder(found: Object[Any]) -> Holder:
-    """What matters of an object as the API server sent it, however broken its content is."""
+    """The needed metadata of an object as the API server sent it, even if its content is malformed."""
     if found.kind in _IN_THE_MACHINE_API:
         return Holder(found.kind, found.metadata, authority=_text(found.tree(), "status", "authoritativeAPI"))
     if found.kind in _IN_CLUSTER_API:
@@ -175,11 +176,11 @@ def holder(found: Object[Any]) -> Holder:
 def group(
     family: Family, machine_api: Iterable[Holder], cluster_api: Iterable[Holder], infra: Iterable[Holder]
 ) -> list[Mirrored]:
-    """The objects of a family, those together that belong together, by name.
+    """The objects of a family, grouped by the Machine or MachineSet that they belong to.
 
-    An infra machine belongs to the Machine that refers to it, else to the Machine that owns it (the reference
-    may have changed, the Machine may be gone), else to the machine of its own name. A template belongs to the
-    MachineSets that refer to it and to the one that it was made for, else to nobody.
+    An infra machine belongs to the Machine that refers to it, else to the Machine that owns it (the reference may have
+    changed, the Machine may be gone), else to the machine of its own name. A template belongs to the MachineSets that
+    refer to it and to the one that it was created for, if any.
     """
     members: dict[str, list[Holder]] = defaultdict(list)
     referrers: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -195,19 +196,19 @@ def group(
 
 
 def plan(holders: Iterable[Holder]) -> Plan:
-    """Take off what is ours, infrastructure first: whatever stops the plan, the object people look at goes last."""
+    """Remove what is ours, infrastructure first, so that the Machine API object, which users look at, comes last."""
     return Plan(tuple(_let_go(found) for found in reversed(reading_order(holders)) if found.held))
 
 
 def reading_order(holders: Iterable[Holder]) -> list[Holder]:
-    """As people look at them: the Machine API, Cluster API, infrastructure."""
+    """The objects in the order of output: the Machine API, Cluster API, infrastructure."""
     return sorted(holders, key=lambda found: (found.kind not in _IN_THE_MACHINE_API, found.kind not in _IN_CLUSTER_API))
 
 
 def stays(holders: Iterable[Holder]) -> list[Stay]:
-    """Which of the objects that belong together stay paused once nobody synchronizes them."""
+    """The objects that stay paused once Machine sync no longer runs."""
     holders = list(holders)
-    # Until somebody has said who owns it, the Machine API's controllers act as if they did.
+    # While status names no authority, the Machine API's controllers act.
     authority = next((found.authority or MACHINE_API for found in holders if found.kind in _IN_THE_MACHINE_API), "")
     return [_stay(found, authority) for found in holders if found.paused]
 

@@ -1,12 +1,12 @@
-"""What Machine sync brings to the process `windlass run machine-sync`.
+"""The parts of Machine sync in the process `windlass run machine-sync`.
 
     activation ── starts and stops the controllers of Machines and MachineSets by feature gate and platform
-        └── candidacy: stands for the Lease while there is work
+        └── candidacy: competes for the Lease while there is work
 
 The controllers are imported when they are started first: the process asks the API server before it imports the types
 and conversions of all platforms, which a process that idles never needs.
 
-OpenShift's own migration operator does the same job. Both compete for one Lease (`candidacy`): two of them would undo
+OpenShift's own migration operator does the same job. Both compete for one Lease (`candidacy`), because they would undo
 each other's work.
 """
 
@@ -43,8 +43,8 @@ def frame(namespaces: Namespaces) -> Frame:
             manager.metrics.registry.register(IdleFigures(idle))
         return activation
 
-    # `workers` for Machines and a quarter of that for sets, each with three objects to write to at a time. The Machine
-    # API chose the name of its finalizer before Kubernetes wished for a "/" in it.
+    # `workers` for Machines and a quarter of that for sets; each writes up to three objects at a time. The name of the
+    # Machine API's finalizer is older than Kubernetes' warning about finalizers without a "/".
     return Frame(elect=elect, work=work, requests=4, is_noise=lambda text: MACHINE_API_FINALIZER in text)
 
 

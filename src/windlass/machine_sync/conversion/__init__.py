@@ -62,7 +62,7 @@ Each platform converts its own part, in its folder of `windlass.machine_sync.pla
 
 from msgspec import UNSET, UnsetType
 
-# `platforms` imports submodules of this package: imported as a module, not for its names, either can be the first.
+# A module import, not `from ... import`: `platforms` imports submodules of this package, and either can be first.
 import windlass.machine_sync.platforms as _platforms
 from windlass.api import capa, capi, capibm, capo, mapi
 from windlass.api.config import Infrastructure

@@ -42,7 +42,7 @@ class Findings(Struct, frozen=True):
     losses: list[FieldError] = []
 
     def lose(self, path: str, value: Any, *, by: str = "Cluster API", becomes: str = "") -> None:
-        """Note that the field at `path` is dropped, because `by` (an API or a type) has no place for it.
+        """Record that the field at `path` is dropped, because `by` (an API or a type) has no such field.
 
         `becomes` describes the value that replaces it, if there is one.
         """
@@ -69,7 +69,7 @@ def invalid_json(path: str, value: Any, detail: str) -> FieldError:
 
 
 def dropped(path: str, value: Any, *, by: str, becomes: str = "") -> FieldError:
-    """The warning that the field is set, and `by` (an API or a type) has no place for it.
+    """The warning that the field is set, and `by` (an API or a type) has no such field.
 
     >>> str(dropped("spec.floatingIP", "10.0.0.1", by="Cluster API"))
     'spec.floatingIP: Invalid value: "10.0.0.1": floatingIP has no equivalent in Cluster API and is dropped'

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from windlass.machine_sync.platforms.platform import Platform
 
 _OWNERS: Final = [OwnerReference(kind=mapi.MachineSet.RESOURCE.kind)]
-"""Of a Machine as the set makes it."""
+"""The owners of a Machine that the set creates."""
 _RANDOM: Final = "Random"
 
 _MACHINES_READY: Final = condition_pair("MachinesReady", "NotReady", "Ready")

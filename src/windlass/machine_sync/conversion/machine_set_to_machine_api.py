@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from windlass.machine_sync.platforms.platform import Platform
 
 _OWNERS: Final = [OwnerReference(kind=capi.MachineSet.RESOURCE.kind)]
-"""Of a Machine as the set makes it."""
+"""The owners of a Machine that the set creates."""
 _NO_NAMING: Final = capi.MachineNaming()
 _NO_OLD_STATUS: Final = capi.MachineSetV1Beta1Status()
 

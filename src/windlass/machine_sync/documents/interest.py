@@ -1,4 +1,4 @@
-"""What of a must-gather concerns machines: Machines and MachineSets of both APIs, and what these refer to."""
+"""The parts of a must-gather that concern machines: Machines and MachineSets of both APIs, and what these refer to."""
 
 from typing import Final
 

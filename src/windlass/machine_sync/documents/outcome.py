@@ -1,4 +1,4 @@
-"""What became of one Machine or MachineSet among documents, and what conversion of any of them needs."""
+"""The outcome of the conversion of one Machine or MachineSet among documents, and what all conversions share."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 class ConversionOutcome(Struct, frozen=True):
-    """What became of one object, named `<kind>/<name>` by `object`.
+    """The outcome for one object; `object` is `<kind>/<name>`.
 
-    Either `results` are there or `errors` are; to Cluster API there are two results, the second is the infra
+    Either there are `results` or there are `errors`; to Cluster API there are two results, the second is the infra
     object. `notes` are remarks about how the documents were put together.
     """
 
@@ -42,7 +42,7 @@ def decoded(document: Document, kind: type[T], resource: Resource) -> T:
 
 
 class Referred:
-    """Decoded documents that others refer to; each is decoded once, for many Machines share a cluster."""
+    """Decoded documents that others refer to; each is decoded once, because many Machines share a cluster."""
 
     def __init__(self) -> None:
         self._decoded: dict[Document, Any] = {}
@@ -60,15 +60,15 @@ class Referred:
 
 
 Convert = Callable[[Document, DocumentIndex, Referred, list[str]], ConversionOutcome]
-"""Converts a document; what it has to remark it adds to the notes, which are in the outcome. Raises Refused."""
+"""Converts a document; it adds remarks to the notes of the outcome. Raises Refused."""
 
 
 def outcomes(
     documents: Iterable[Document], converters: Mapping[Resource, Convert], *, namespace: str
 ) -> Iterator[ConversionOutcome]:
-    """The outcome for each document that is, or without an apiVersion may be, of one of these kinds; in their order.
+    """The outcome for each document of one of these kinds, in their order; without an apiVersion, by its content.
 
-    All results are in `namespace`: a Machine's two objects must be in one, wherever the document was.
+    All results are in `namespace`: a Machine's two objects must be in one, even if the document named another.
     """
     documents = list(documents)
     index, referred = DocumentIndex(documents), Referred()
@@ -89,7 +89,7 @@ def _in(namespace: str, result: Any) -> Any:
 
 
 def check_content(document: Document, resource: Resource, notes: list[str], *, api: str, is_one: bool) -> None:
-    """A document without an apiVersion is known by its content: `is_one` of `api`. Raises Refused."""
+    """A document without an apiVersion is recognized by its content: `is_one` of `api`. Raises Refused."""
     if document.api_version:
         return
     if not is_one:

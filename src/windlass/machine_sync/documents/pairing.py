@@ -1,15 +1,15 @@
-"""Which infra machine and cluster belong to a Machine or MachineSet, among documents.
+"""Finds the infra machine and cluster of a Machine or MachineSet among documents.
 
-In a cluster a Machine's references name objects in its own namespace. Among files two things are different: namespaces
-are often left out, and several files may hold objects of the same names. So
+In a cluster a Machine's references name objects in its own namespace. Files differ in two ways: namespaces are often
+left out, and several files may have objects of the same name. So
 
 * a document without a namespace fits any, if it is the only one of its kind and name;
-* of several that fit, one from the Machine's own file or stream is preferred, and of those the last; but one in a later
-  input is meant to override it, unless its file has Machines or MachineSets of its own;
-* the cluster is found through the Cluster, if that is there; else by the Machine's clusterName; else, if there is just
-  one of the platform (first in the Machine's own file), that one is taken, and said;
-* so it is with the infra template of a MachineSet, whose name follows from its content, and with the
-  Infrastructure, of which there is only one on a cluster.
+* of several that fit, the last one in the Machine's own file or stream is used; one in a later input overrides it,
+  unless its file has Machines or MachineSets of its own;
+* the cluster is found through the Cluster, if it is given; else by the Machine's clusterName; else, if there is only
+  one of the platform (in the Machine's own file, or else in all), that one is used, and a note says so;
+* the same holds for the infra template of a MachineSet, whose name follows from its content, and for the
+  Infrastructure, of which a cluster has only one.
 """
 
 from collections.abc import Iterable
@@ -27,14 +27,14 @@ _SINGLETON = "cluster"
 
 
 class FoundDocument(Struct, frozen=True):
-    """The document that was looked for, or None; `note` says what a person should know about the choice."""
+    """The document that was found, or None; `note` tells the user about the choice."""
 
     document: Document | None
     note: str = ""
 
 
 class DocumentIndex:
-    """Documents, to be asked for by what refers to them."""
+    """Documents, found by the references to them."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self._of_kind: dict[str, list[Document]] = {}
@@ -47,13 +47,13 @@ class DocumentIndex:
             self._named.setdefault((document.kind, document.name), []).append(document)
 
     def infra_machine(self, machine: Document, reference: capi.ContractReference) -> FoundDocument:
-        """What the Machine's spec.infrastructureRef refers to."""
+        """The object of the Machine's spec.infrastructureRef."""
         if fitting := self._fitting(machine, reference.kind, reference.name):
             return _last(fitting)
         return FoundDocument(None, _missing(reference.kind, machine.namespace, reference.name))
 
     def infra_template(self, machine_set: Document, reference: capi.ContractReference) -> FoundDocument:
-        """What the infrastructureRef of the MachineSet's template refers to."""
+        """The object of the infrastructureRef in the MachineSet's template."""
         if fitting := self._fitting(machine_set, reference.kind, reference.name):
             return _last(fitting)
         if only := _only(machine_set, self._of_kind.get(reference.kind, [])):
@@ -76,7 +76,7 @@ class DocumentIndex:
         return FoundDocument(None, f"{_missing(resource.kind, '', _SINGLETON)}: {remedy}")
 
     def said_again(self, machine: Document) -> str:
-        """What there is to say about a Machine or MachineSet that a later input holds too; empty if none does."""
+        """The note about a Machine or MachineSet that a later input has too; empty if none does."""
         named = self._named.get((machine.kind, machine.name), [])
         later = [
             one
@@ -86,7 +86,7 @@ class DocumentIndex:
         return f"is there again, {later[-1].place}: each is converted" if later else ""
 
     def named_cluster(self, machine: Document, kind: type[KubernetesObject], name: str) -> Document | None:
-        """The infra cluster of this name, in whatever namespace: that of Machines is another one."""
+        """The infra cluster of this name in any namespace: it need not be that of the Machines."""
         named = self._named.get((kind.RESOURCE.kind, name), [])
         return self._nearest(machine, named)[-1] if named else None
 
@@ -122,7 +122,7 @@ class DocumentIndex:
         return self._nearest(machine, fitting)
 
     def _nearest(self, machine: Document, fitting: list[Document]) -> list[Document]:
-        """Of those that fit, the ones that are meant for `machine`, the last of them most of all."""
+        """Of those that fit, the ones for `machine`; the last one is preferred."""
 
         def overrides(one: Document) -> bool:
             return one.layer > machine.layer and one.source not in self._with_machines

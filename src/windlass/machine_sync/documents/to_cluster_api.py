@@ -1,8 +1,8 @@
 """From documents to Machines and MachineSets of Cluster API, with their infra machines and templates.
 
-Only Machines and MachineSets of the Machine API are converted. They need the cluster's Infrastructure, which knows its
-name and platform; one that does not say the platform is helped by the kind of the provider spec. If the infra
-cluster is among the documents, Machines must fit it too. Each Machine and MachineSet succeeds or fails by itself.
+Only Machines and MachineSets of the Machine API are converted. They need the cluster's Infrastructure, which has its
+name and platform; if it does not name the platform, the kind of the provider spec does. If the infra cluster is among
+the documents, Machines must fit it too. Each Machine and MachineSet succeeds or fails by itself.
 """
 
 from collections.abc import Iterable, Iterator
@@ -82,7 +82,7 @@ def _infrastructure(
 
 
 def _platform(infrastructure: Infrastructure, provider_spec: Any, notes: list[str]) -> Platform:
-    """The platform of the cluster, else of the provider spec; the latter is said. Raises Refused."""
+    """The platform of the cluster, else of the provider spec, with a note. Raises Refused."""
     status = infrastructure.status
     name = (status.platform_status.type if status.platform_status is not None else "") or status.platform
     if name:

@@ -1,7 +1,7 @@
 """From documents to Machines and MachineSets of the Machine API.
 
-Only Machines and MachineSets of Cluster API are converted; whatever else the input holds is there to be referred to, or
-of no concern. Each succeeds or fails by itself.
+Only Machines and MachineSets of Cluster API are converted; other documents are used if they are referred to. Each
+succeeds or fails by itself.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,6 +1,6 @@
 """Joins both sides into one row per Machine and per MachineSet: the rows of `windlass machines`, as plain values.
 
-The two mirrors of an object have the same name in two namespaces, so they are joined by name:
+An object and its mirror have the same name in two namespaces, so they are joined by name:
 
     from windlass.machine_sync.overview import MACHINES
 
