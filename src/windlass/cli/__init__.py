@@ -3,14 +3,14 @@
 Each command is a module or package with a click command named `command`, loaded only when it is used: `windlass --help`
 and shell completion must not wait for an HTTP stack.
 
-| room | what it holds |
+| module or package | what it holds |
 |---|---|
 | `program` | the list of commands, and how one is run |
 | `conventions` | the behaviour that all commands share: options, connection, output, errors, exit codes |
 | `machine_sync` | the commands of one capability; imports `conventions` and `windlass.machine_sync` |
-| `plan`, `run`, `manifests`, `demo`, `dev`, `completion`, `version` | the commands of all capabilities, and of none |
+| `plan`, `run`, `manifests`, `demo`, `dev`, `completion`, `version` | the commands of all capabilities, and others |
 
-Another capability's commands are a room like `machine_sync`, and a line for each in `program.COMMANDS`.
+Another capability's commands are a package like `machine_sync`, and a line for each in `program.COMMANDS`.
 
 Nothing slow is imported here: a Ctrl-C before `main` runs would print a Python traceback.
 """

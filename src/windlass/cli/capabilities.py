@@ -30,7 +30,7 @@ def rooms(names: Sequence[str] = ()) -> dict[str, Room]:
 
 
 class Commands(click.Group):
-    """A group with a command for each capability, made by `of` from its name and room when it is asked for."""
+    """A group with a command for each capability; `of` makes the command from its name and room when it is needed."""
 
     def __init__(self, *arguments: Any, of: Callable[[str, Room], click.Command], **attributes: Any) -> None:
         super().__init__(*arguments, **attributes)

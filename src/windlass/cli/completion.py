@@ -10,7 +10,7 @@ zsh:   echo 'eval "$(windlass completion zsh)"' >> ~/.zshrc
 fish:  windlass completion fish > ~/.config/fish/completions/windlass.fish"""
 
 
-@click.command(help=f"Print the completion script of a shell. To have it in every new one:\n\n{INSTALL}")
+@click.command(help=f"Print the completion script of a shell. To load it in every new shell:\n\n{INSTALL}")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> int:
     from click.shell_completion import get_completion_class

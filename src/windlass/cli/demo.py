@@ -10,20 +10,22 @@ from windlass.cli.conventions.settings import Settings, settings_of
 
 
 @click.command("demo")
-@click.option("--keep", is_flag=True, help="Leave everything running afterwards, and say how to use and stop it.")
+@click.option("--keep", is_flag=True, help="Leave everything running afterwards, and print how to use and stop it.")
 @click.option(
     "--svg",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Draw a few of the steps into FILE, as a README has them.",
+    help="Draw a few of the steps as an SVG into FILE.",
 )
-@click.option("--stay", type=int, hidden=True, help="Be the process of --keep that stays; tell on this descriptor.")
+@click.option(
+    "--stay", type=int, hidden=True, help="Be the process of --keep that keeps running; report on this descriptor."
+)
 @settings_of
 def command(settings: Settings, *, keep: bool, svg: Path | None, stay: int | None) -> int:
-    """Show what Windlass does, on a real control plane that is started for it.
+    """Show what Windlass does on a real control plane, which the demo starts.
 
     Takes about a minute, and 6 more the first time, when etcd, kube-apiserver and Cluster API are built. Nothing is
-    left behind unless --keep says so. Exit code 0 means that every step was seen to come true.
+    left running without --keep. Exit code 0 means that every step succeeded.
     """
     for option, value in (("--kubeconfig", settings.kubeconfig), ("--context", settings.context)):
         if value is not None:
@@ -44,7 +46,7 @@ def command(settings: Settings, *, keep: bool, svg: Path | None, stay: int | Non
                 return keeping.run([sys.executable, "-m", "windlass", "demo", *drawing, "--stay"])
             passed = showing.run(DEMO, svg=svg)
     except (BinariesError, PlaneError) as problem:
-        # Not through say(): the message carries the end of a log, whose lines matter.
+        # Not through say(): the message has the end of a log, whose line breaks matter.
         click.echo(f"error: {problem}", err=True)
         return Exit.FAILED
     return Exit.OK if passed else Exit.FAILED

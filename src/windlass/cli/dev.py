@@ -48,7 +48,7 @@ def up(settings: Settings, *, cluster_api: bool, crds: bool, assets: str | None)
         try:
             running = background.up(with_cluster_api=cluster_api, foreign_crds=crds, assets=assets)
         except (PlaneError, BinariesError) as problem:
-            # Not through say(): the message carries the end of a log, whose lines matter.
+            # Not through say(): the message has the end of a log, whose line breaks matter.
             click.echo(f"error: {problem}", err=True)
             return Exit.FAILED
         click.echo(f"the control plane is ready at {running.url}; stop it with `windlass dev down`", err=True)
@@ -77,7 +77,7 @@ def down(settings: Settings) -> int:
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
 @settings_of
 def status(settings: Settings, *, output: str) -> int:
-    """Say whether the control plane runs, and how to use it; exit code 1 if it does not."""
+    """Show whether the control plane runs, and how to use it; exit code 1 if it does not."""
     from windlass.testing.background import Background
 
     _refuse_other_servers(settings)

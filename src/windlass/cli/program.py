@@ -18,7 +18,7 @@ COMPLETE_VARIABLE = "_WINDLASS_COMPLETE"
 class Entry(NamedTuple):
     """A command: its module in `windlass.cli`, and its line in `windlass --help`.
 
-    `offline`: it asks no cluster of the user, and so takes no options that name one.
+    `offline`: it uses no cluster of the user, so it has no options that select one.
     """
 
     module: str
@@ -39,7 +39,7 @@ COMMANDS = {
     "run": Entry("run", "Run controllers."),
     "release": Entry("machine_sync.release", "Release machines and MachineSets before an uninstall."),
     "manifests": Entry("manifests", "Print manifests that are generated from the code, such as RBAC.", offline=True),
-    "demo": Entry("demo", "Show what Windlass does, on real parts that are started for it.", offline=True),
+    "demo": Entry("demo", "Show what Windlass does on a real control plane, which the demo starts.", offline=True),
     "dev": Entry("dev", "Start and stop a real control plane on this computer.", offline=True),
     "completion": Entry("completion", "Print the completion script of a shell.", offline=True),
     "version": Entry("version", "Print the version.", offline=True),
@@ -53,7 +53,7 @@ INSTEAD = {
     "apply": "kubectl apply",
     "diff": "windlass plan machine-sync",
 }
-"""What people who know kubectl type first, and what it is called here."""
+"""Commands that users of kubectl may try, and their names here."""
 
 
 class CommandTable(click.Group):
@@ -86,7 +86,7 @@ class CommandTable(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         from click.shell_completion import CompletionItem
 
-        # The group's own version would import every command to ask for its help.
+        # The group's own version would import every command for its help.
         names = [name for name in COMMANDS if name.startswith(incomplete)]
         items = [CompletionItem(name, help=COMMANDS[name].help) for name in names]
         return items + click.Command.shell_complete(self, ctx, incomplete)
@@ -165,7 +165,7 @@ def _call(args: list[str], settings: Settings) -> int:
 
 
 def _discard_unwritable() -> None:
-    """Leave nothing that the interpreter would try to write at its end, where it would print a traceback of its own."""
+    """Leave no output that the interpreter would write at its end: if that failed, it would print its own traceback."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -17,7 +17,7 @@ SECONDS = Duration()
 
 
 class ListenOn(click.ParamType[Any]):
-    """`HOST:PORT`, `:PORT` for all addresses, or `0` for not at all."""
+    """`HOST:PORT`, `:PORT` for all addresses, or `0` for none."""
 
     name = "address"
 
@@ -39,19 +39,31 @@ def _of(name: str, room: Room) -> click.Command:
     @click.command(name, help=room.run)
     @room.options
     @click.option("--leader-elect/--no-leader-elect", default=True, show_default=True, help=room.elected)
-    @click.option("--leader-elect-lease-duration", type=SECONDS, default="15s", show_default=True, help="Its length.")
+    @click.option(
+        "--leader-elect-lease-duration",
+        type=SECONDS,
+        default="15s",
+        show_default=True,
+        help="How long others wait for a holder that no longer renews.",
+    )
     @click.option(
         "--leader-elect-renew-deadline",
         type=SECONDS,
         default="10s",
         show_default=True,
-        help="How long to try to renew.",
+        help="How long the holder tries to renew before it gives up.",
     )
     @click.option(
         "--leader-elect-retry-period", type=SECONDS, default="2s", show_default=True, help="Time between tries."
     )
     @click.option("--workers", type=click.IntRange(1, 256), default=16, show_default=True, help=room.workers)
-    @click.option("--resync", type=SECONDS, default="10m", show_default=True, help="Look at everything this often.")
+    @click.option(
+        "--resync",
+        type=SECONDS,
+        default="10m",
+        show_default=True,
+        help="Interval at which everything is reconciled again.",
+    )
     @click.option("--drain", type=SECONDS, default="20s", show_default=True, help="Time to finish work after SIGTERM.")
     @click.option(
         "--health-probe-bind-address",
@@ -59,7 +71,7 @@ def _of(name: str, room: Room) -> click.Command:
         metavar="ADDRESS",
         default=":8081",
         show_default=True,
-        help="Where /healthz and /readyz are served; 0 for nowhere.",
+        help="Address of /healthz and /readyz; 0 disables them.",
     )
     @click.option(
         "--metrics-bind-address",
@@ -67,13 +79,13 @@ def _of(name: str, room: Room) -> click.Command:
         metavar="ADDRESS",
         default=":8443",
         show_default=True,
-        help="Where /metrics is served; 0 for nowhere.",
+        help="Address of /metrics; 0 disables it.",
     )
     @click.option(
         "--metrics-open", is_flag=True, help="Serve /metrics without authentication; needs a loopback address."
     )
     @click.option("--metrics-tls-cert", type=click.Path(), help="Certificate of /metrics. Default: no TLS.")
-    @click.option("--metrics-tls-key", type=click.Path(), help="Its private key.")
+    @click.option("--metrics-tls-key", type=click.Path(), help="Private key of that certificate.")
     @settings_of
     def command(settings: Settings, /, **values: Any) -> int:
         return _run(settings, room, values)
@@ -115,7 +127,7 @@ def _run(settings: Settings, room: Room, values: dict[str, Any]) -> int:
 
 
 def _settings(values: dict[str, Any], *, request_timeout: float) -> "service.ProcessSettings":
-    """What the options of every capability say. Raises UsageError."""
+    """The settings from the options of every capability. Raises UsageError."""
     from pathlib import Path
 
     from windlass.capability import service

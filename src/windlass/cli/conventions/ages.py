@@ -15,7 +15,7 @@ def age(since: str | None, now: datetime) -> str:
 
 
 def human(seconds: int) -> str:
-    """Two units at most, the second only while it still says something."""
+    """At most two units; the second only while it matters."""
     minutes, hours, days = seconds // _MINUTE, seconds // _HOUR, seconds // _DAY
     if seconds < 2 * _MINUTE:
         return f"{seconds}s"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from windlass.kube.client import Client
 
 PATIENCE = 1.5
-"""Seconds that a person at a prompt is made to wait for names."""
+"""Seconds that a user at a prompt waits for names."""
 
 
 def contexts(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -28,7 +28,7 @@ def contexts(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 
 def of_cluster(ctx: click.Context, ask: "Callable[[Client], Awaitable[set[str]]]") -> set[str]:
-    """What `ask` finds on the cluster that the command line names; nothing if it fails or takes too long."""
+    """The result of `ask` on the cluster that the command line names; nothing if it fails or takes too long."""
     import asyncio
 
     from windlass.cli.conventions.connection import connect

@@ -19,7 +19,7 @@ from windlass.kube.process.colour import colourful
 
 
 def complain(error: BaseException, *, debugging: bool = False) -> Exit:
-    """Tell people about `error`, and return the exit code that tells programs."""
+    """Print `error` for users, and return its exit code for programs."""
     if debugging:
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
     text, code = _explain(error)
@@ -28,31 +28,31 @@ def complain(error: BaseException, *, debugging: bool = False) -> Exit:
 
 
 def cause(error: Exception) -> Exception:
-    """What really happened: a task group wraps what its tasks raised, the first of which ended it."""
+    """The error that ended the work: a task group wraps what its tasks raised, the first of which ended it."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
 def warn(text: str) -> None:
-    """A line that people should see; the command goes on."""
+    """A line for users; the command continues."""
     say("warning", text)
 
 
 def say(severity: str, text: str) -> None:
-    """One line, whatever `text` is made of: servers put line breaks into messages, and objects are anybody's."""
+    """One line, even if `text` has line breaks or control characters, as texts of servers and objects may."""
     click.echo(f"{severity}: {harmless(' '.join(text.split()))}", err=True)
 
 
 def harmless(text: str) -> str:
-    """Unable to do anything to a terminal."""
+    """`text` without characters that could affect a terminal."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def pass_on(warning: str) -> None:
-    """What the API server warns of, shown as kubectl shows it."""
+    """Print a warning of the API server as kubectl does."""
     say(paint("Warning", "yellow", on=colourful(sys.stderr)), warning)
 
 
@@ -62,7 +62,7 @@ def explain(error: BaseException) -> str:
 
 
 def _explain(error: BaseException) -> tuple[str, Exit]:
-    # Not imported above: complaints about the command line itself need no Kubernetes.
+    # Not imported above: errors of the command line itself need no Kubernetes.
     from windlass.kube import errors
 
     match error:
@@ -92,7 +92,7 @@ def _remedy(error: BaseException) -> str:
             what = f"{group[-1]}.{group[2]}" if group[1:2] == ["apis"] and len(group) > 3 else "this kind"
             return f"the API server does not serve {what}: install its CustomResourceDefinition"
         case errors.Conflict():
-            return "somebody else wrote it at the same moment: run the command again"
+            return "another program changed the object at the same moment: run the command again"
         case errors.Busy():
             return "the API server is busy, starting or unhealthy: try again"
         case errors.OutcomeUnknown():

@@ -22,11 +22,11 @@ REQUEST_TIMEOUT = 30.0
 """Seconds, unless `--request-timeout` says otherwise."""
 
 FOREVER = 365 * 86_400.0
-"""What `--request-timeout 0` comes to, in seconds: every request has some deadline, because timers need a number."""
+"""The seconds for `--request-timeout 0`: every request has a deadline, because timers need a number."""
 
 
 def cluster(settings: Settings) -> ClusterConfig:
-    """What kubectl would talk to with the same flags. Raises ConfigError."""
+    """The connection that kubectl would use with the same flags. Raises ConfigError."""
     return config.load(
         kubeconfig=settings.kubeconfig,
         context=settings.context,
@@ -44,9 +44,9 @@ def impersonation(settings: Settings) -> Impersonation | None:
 
 
 def connect(settings: Settings, *, warned: Warned | None = None) -> Client:
-    """A client that acts for this person: their credentials, their patience. To be used with `async with`.
+    """A client with the user's credentials and time limits. To be used with `async with`.
 
-    `warned` is told what the API server warns of; unless given, that goes to standard error, each text once.
+    `warned` gets the warnings of the API server; by default they are printed to standard error, each text once.
     """
     return Client(cluster(settings), timeout=request_timeout(settings), warned=warned or once(complaints.pass_on))
 

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What became of a command, for the program that started it."""
+    """The result of a command, for the program that started it."""
 
     OK = 0
     FAILED = 1

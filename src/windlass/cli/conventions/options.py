@@ -45,35 +45,37 @@ class Duration(click.ParamType[float]):
 
 
 def cluster_options() -> list[click.Option]:
-    """Fresh instances of the options that say which cluster to ask, and how."""
+    """New instances of the options that select the cluster and the credentials."""
     return [
         _option("--kubeconfig", metavar="FILE", help="Kubeconfig to use instead of $KUBECONFIG or ~/.kube/config."),
-        _option("--context", metavar="NAME", help="Context of the kubeconfig.", shell_complete=candidates.contexts),
-        _option("-n", "--namespace", metavar="NAME", help="Namespace to work in, where a command has only one."),
+        _option(
+            "--context", metavar="NAME", help="Context of the kubeconfig to use.", shell_complete=candidates.contexts
+        ),
+        _option("-n", "--namespace", metavar="NAME", help="Namespace, if the command works in only one."),
         _option(
             "--request-timeout",
             type=Duration(),
             metavar="DURATION",
-            help="How long one request may take, as 10s, 1m or 500ms; 0 for ever. Default 30s.",
+            help="Time limit for one request, as 10s, 1m or 500ms; 0 means no limit. Default 30s.",
         ),
-        _option("--as", "as_user", metavar="USER", help="Act in the name of USER (needs the right to impersonate)."),
+        _option("--as", "as_user", metavar="USER", help="Impersonate USER (needs the right to impersonate)."),
         _option(
             "--as-group",
             "as_groups",
             multiple=True,
             metavar="GROUP",
-            help="Act as a member of GROUP, together with --as; may be repeated.",
+            help="Impersonate GROUP, together with --as; may be repeated.",
         ),
     ]
 
 
 def program_options() -> list[click.Option]:
-    """Fresh instances of the options of every command."""
+    """New instances of the options of every command."""
     return [
         _option(
             "--log-level",
             type=click.Choice(LOG_LEVELS),
-            help="How much to say on standard error; debug also shows tracebacks.",
+            help="Level of the logs on standard error; debug also shows tracebacks.",
         ),
         click.Option(
             ["--version"],

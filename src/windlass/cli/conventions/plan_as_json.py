@@ -13,7 +13,7 @@ Tree = dict[str, Any]
 
 
 def planned(plans: Sequence[KeyPlan]) -> str:
-    """What `windlass plan` prints: `items`, and `errors` for those that have no plan."""
+    """The output of `windlass plan`: `items`, and `errors` for those that have no plan."""
     return _text(
         {
             "items": [item(plan) for plan in plans if plan.error is None],
@@ -27,7 +27,8 @@ def planned(plans: Sequence[KeyPlan]) -> str:
 
 
 def followed(courses: Sequence[Course], objects: Sequence[Tree]) -> str:
-    """With `--rounds`: each item has `rounds` of actions, and `objects` is what was written, as it is in the end."""
+    """With `--rounds`: each item has `rounds` of actions, and `objects` are the written objects in their final
+    state."""
     return _text(
         {
             "items": [

@@ -46,13 +46,13 @@ def body(plan: KeyPlan | Course, *, colour: bool) -> list[str]:
 
 
 def nothing_to_do(counted: Mapping[str, int]) -> str:
-    """One line for all that is as it should be."""
+    """One line for all objects for which there is nothing to do."""
     what = [f"1 {kind}" if count == 1 else f"{count} {kind}s" for kind, count in sorted(counted.items())]
     return f"Nothing to do for {' and '.join(what)}."
 
 
 def coming(coming: Next) -> str:
-    """What comes after the actions, in words."""
+    """The next step after the actions, in words."""
     match coming:
         case RequeueAfter(seconds=seconds, why=why):
             return f"look again in {human(round(seconds))}{_because(why)}"

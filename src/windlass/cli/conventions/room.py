@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from windlass.testing.memory.schema import Rules
 
 Decorate = Callable[[Any], Any]
-"""Adds options to the function of a command."""
+"""Adds options to a command's function."""
 
 
 def _none(function: Any) -> Any:
@@ -43,7 +43,7 @@ def _agrees(settings: Settings, **own: Any) -> None:
 class Room:
     """See the module.
 
-    make             the capability, given `home` and what its own options say
+    make             the capability, given `home` and the values of its own options
     options          those options, of every command
     manifest_options more of them, of `windlass manifests` alone
     run, plan        what the command does, for its help
@@ -60,14 +60,14 @@ class Room:
     options: Decorate = _none
     manifest_options: Decorate = _none
     elected: str = "Work only while holding the Lease, so that several replicas may run."
-    workers: str = "Keys of a controller at a time."
+    workers: str = "Keys that a controller reconciles at the same time."
     rules: "Callable[[], Iterable[Rules]]" = tuple
     names: "Callable[[Sequence[str]], list[Name]]" = _plain_names
     completes: Callable[[click.Context, click.Parameter, str], list[str]] = _nothing
     check: Callable[..., None] = _agrees
 
     def own(self, values: dict[str, Any], *, manifests: bool = False) -> dict[str, Any]:
-        """Of the `values` of a command those of its own options."""
+        """Those of a command's `values` that belong to its own options."""
         taken = {*_names(self.options), *(_names(self.manifest_options) if manifests else ())}
         return {name: value for name, value in values.items() if name in taken}
 

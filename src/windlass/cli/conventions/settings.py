@@ -12,13 +12,13 @@ import click
 
 @dataclass(slots=True)
 class Settings:
-    """What the common options said; None where nothing was said."""
+    """The values of the common options; None for those that were not given."""
 
     kubeconfig: str | None = None
     context: str | None = None
     namespace: str | None = None
     request_timeout: float | None = None
-    """Seconds for one request to the API server; 0 is for ever."""
+    """Seconds for one request to the API server; 0 means no limit."""
     as_user: str | None = None
     as_groups: tuple[str, ...] | None = None
     log_level: str | None = None
@@ -33,5 +33,5 @@ settings_of = click.make_pass_decorator(Settings, ensure=True)
 
 
 def said(ctx: click.Context) -> Settings:
-    """The settings of this invocation, as far as the line has been read; one object for all its contexts."""
+    """The settings of this invocation, from the part of the line that was parsed; one object for all its contexts."""
     return ctx.find_root().ensure_object(Settings)

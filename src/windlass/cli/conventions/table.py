@@ -16,7 +16,7 @@ GAP = "   "
 
 
 class Cell(NamedTuple):
-    """`text`, and the colour it has where colour is welcome."""
+    """`text`, and its colour on a terminal with colours."""
 
     text: str
     colour: str | None = None
@@ -24,7 +24,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[R]):
-    """A heading, and how to get its cell out of a row. `wide`: only shown with `-o wide`."""
+    """A heading, and the function that makes its cell from a row. `wide`: only shown with `-o wide`."""
 
     heading: str
     cell: Callable[[R], Cell]
@@ -49,7 +49,7 @@ class Table(Generic[R]):
 
     def _line(self, cells: Sequence[Cell]) -> str:
         painted = [paint(cell.text, cell.colour, on=self._colour) for cell in cells]
-        # Colour has no width; and nothing is padded at the end of a line.
+        # Colour codes have no width, and the end of a line is not padded.
         fill = [width - len(cell.text) for cell, width in zip(cells[:-1], self._widths[:-1], strict=True)]
         return GAP.join([*(text + " " * spaces for text, spaces in zip(painted, fill, strict=False)), painted[-1]])
 

@@ -11,18 +11,18 @@ import click
 
 
 def can_ask() -> bool:
-    """Whether there is a person who can answer a question."""
+    """Whether there is a terminal on which a user can answer a question."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def need(option: str) -> None:
-    """Raises UsageError if there is nobody who can be asked before `option` is carried out."""
+    """Raises UsageError if there is no terminal on which `option` can be confirmed."""
     if not can_ask():
         raise click.UsageError(f"{option} changes many objects and needs a terminal to ask for confirmation: add --yes")
 
 
 def agreed(question: str) -> bool:
-    """Whether the person says yes; anything else is a no. Ctrl-C is a KeyboardInterrupt, in an event loop too."""
+    """Whether the user answers yes; any other answer is a no. Ctrl-C is a KeyboardInterrupt, in an event loop too."""
     with _interruptible() as interrupted:
         click.echo(f"{question} [y/N]: ", nl=False, err=True)
         select.select([sys.stdin, interrupted], [], [])
@@ -31,9 +31,9 @@ def agreed(question: str) -> bool:
 
 @contextmanager
 def _interruptible() -> Iterator[socket.socket]:
-    """Ctrl-C raises while this lasts, and makes the socket readable.
+    """While the block lasts, Ctrl-C raises, and makes the socket readable.
 
-    Else one that comes right before a read would be heard after it, and an event loop would wait for the answer.
+    Otherwise a Ctrl-C right before a read would be handled only after it, and an event loop would wait for the answer.
     """
     heard, told = socket.socketpair()
     with heard, told:

@@ -18,11 +18,11 @@ import click
 from windlass.cli.conventions.options import adopt
 
 _ITSELF = ""
-"""What stands for the command itself where click wants the name of a subcommand. No verb is empty."""
+"""The name of the command itself where click needs the name of a subcommand. No verb is empty."""
 
 
 class _Context(click.Context):
-    """In usage lines and errors, the command itself has the name of its group and no other."""
+    """In usage lines and errors, the command itself has the name of its group."""
 
     @property
     def command_path(self) -> str:
@@ -30,7 +30,7 @@ class _Context(click.Context):
 
 
 class Itself(click.Command):
-    """The command that a `WithVerbs` is when no verb is given; its help lists the verbs too."""
+    """The command that a `WithVerbs` runs when no verb is given; its help lists the verbs too."""
 
     context_class = _Context
 
@@ -67,7 +67,7 @@ class WithVerbs(click.Group):
         return super().parse_args(ctx, args if self._calls_a_verb(args) else [_ITSELF, *args])
 
     def _calls_a_verb(self, args: list[str]) -> bool:
-        # A context of its own, because completion parses forgivingly, and would skip the options of `itself`.
+        # A separate context, because completion parses leniently, and would skip the options of `itself`.
         parser = self.make_parser(click.Context(self))
         try:
             _, rest, _ = parser.parse_args(list(args))

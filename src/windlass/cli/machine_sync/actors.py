@@ -1,4 +1,4 @@
-"""Tells by a Lease's holder whether Machine sync or OpenShift's own operator works on a cluster."""
+"""Tells whether Machine sync or OpenShift's own operator works on a cluster, by the holder of the Lease."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -12,23 +12,23 @@ from windlass.machine_sync.constants import LEASE_NAME, Namespaces
 from windlass.machine_sync.holder import OURS, THEIRS, held_by, who_is
 
 _SILENT_AFTER = 60.0
-"""Seconds without a renewal after which nobody is taken to be there. OpenShift's operator renews every 26 s."""
+"""Seconds without a renewal after which the holder is considered dead. OpenShift's operator renews every 26 s."""
 
 
 class Acting(NamedTuple):
-    """`who` will act, or, if that is empty, what people should know (`doubt`)."""
+    """`who` will act; if that is empty, `doubt` tells users why it is unknown."""
 
     who: str
     doubt: str = ""
 
     @property
     def idles(self) -> str:
-        """What to tell people who expect Machine sync to work; empty if it does, or if nobody does."""
+        """The note for users who expect Machine sync to work; empty if it works, or if no program does."""
         return f"Machine sync idles: the work is done by {self.who}" if self.who.startswith(THEIRS) else ""
 
 
 async def who_acts(api: Api, places: Namespaces, *, now: datetime) -> Acting:
-    """Raises KubeErrors, but for those that say that this cannot be told."""
+    """Raises KubeErrors, except those for which the answer is a doubt."""
     try:
         lease = (await api.get(Lease, LEASE_NAME, namespace=places.cluster_api)).decode()
     except NotFound:
@@ -39,9 +39,10 @@ async def who_acts(api: Api, places: Namespaces, *, now: datetime) -> Acting:
 
 
 def judge(lease: Lease | None, *, now: datetime) -> Acting:
-    """Who holds this. A holder that fell silent is named: only clocks that disagree could excuse it."""
+    """The holder of this Lease. A holder that no longer renews is named as probably dead: otherwise only the clocks
+    differ."""
     if lease is None or not (who := held_by(lease)) or not (renewed := lease.spec.renew_time):
-        doubt = f"no {OURS} is running (nobody holds its Lease)"
+        doubt = f"no {OURS} is running (its Lease has no holder)"
     elif (now - datetime.fromisoformat(renewed)).total_seconds() < _SILENT_AFTER:
         return Acting(who)
     else:

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     help="File, directory (with those below it), must-gather or - for standard input; may be repeated.",
 )
 @click.option("--to", "target", type=sides.ApiParam(), required=True, help="The API to convert to.")
-@click.option("--status/--no-status", default=True, show_default=True, help="Print the status, too.")
+@click.option("--status/--no-status", default=True, show_default=True, help="Print the status too.")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
 @click.option(
     "-n",
     "--namespace",
     metavar="NAME",
-    help="Namespace of what is printed. [default: openshift-cluster-api or openshift-machine-api, as --to says]",
+    help="Namespace of the output. [default: openshift-cluster-api or openshift-machine-api, by --to]",
 )
 def command(sources: tuple[str, ...], *, target: str, status: bool, output: str, namespace: str | None) -> int:
     """Convert Machines and MachineSets from one API to the other, without a cluster.
@@ -49,15 +49,15 @@ def command(sources: tuple[str, ...], *, target: str, status: bool, output: str,
     To machine-api: give Cluster API's Machines and MachineSets together with what they refer to, their AWSMachine,
     OpenStackMachine or IBMPowerVSMachine (for a set, the template of those), and the cluster object of the platform.
 
-    To cluster-api: give the Machine API's Machines and MachineSets together with the cluster's Infrastructure. Each
-    gives two objects, the second is its infrastructure machine or template.
+    To cluster-api: give the Machine API's Machines and MachineSets together with the cluster's Infrastructure. The
+    result has two objects for each: the second is its infrastructure machine or template.
 
-    Other objects do no harm. YAML or JSON, several in a file, lists; of a must-gather only what concerns machines is
-    read.
+    Other objects are ignored. Input may be YAML or JSON, with several documents or lists; of a must-gather, only
+    objects that concern machines are read.
 
-    What was converted goes to standard output, as YAML documents or as one JSON object with items, warnings and errors;
-    what is lost or impossible is said on standard error. The output can be piped to kubectl apply; --no-status leaves
-    out what an API server would ignore.
+    Standard output has the converted objects, as YAML documents or as one JSON object with items, warnings and errors.
+    Standard error has warnings about lost fields, and errors. The output can be piped to kubectl apply; --no-status
+    leaves out the status, which an API server would ignore.
     """
     from windlass.machine_sync.documents import convert_to_cluster_api, convert_to_machine_api
 
@@ -75,7 +75,7 @@ def command(sources: tuple[str, ...], *, target: str, status: bool, output: str,
 
 
 def _read(sources: tuple[str, ...]) -> "list[Document] | None":
-    """All documents; None if anything cannot be read, which has been said then."""
+    """All documents; None if anything cannot be read, after the error was printed."""
     from windlass.capability.documents import STDIN, read_inputs
     from windlass.machine_sync.documents import MACHINES
 

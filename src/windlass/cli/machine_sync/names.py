@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def machines_and_sets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The names on both sides that were not typed yet; after `machine/` or `machineset/`, those of that kind."""
+    """The names in both APIs that were not typed yet; after `machine/` or `machineset/`, those of that kind."""
     import asyncio
 
     from windlass.api import capi, mapi
@@ -28,7 +28,7 @@ def machines_and_sets(ctx: click.Context, param: click.Parameter, incomplete: st
     wanted = sides.get(kind, ()) if slash else [side for kinds in sides.values() for side in kinds]
 
     async def ask(client: "Client") -> set[str]:
-        # Names are metadata: no provider specs for a Tab.
+        # Names are metadata, so provider specs are not read for a Tab.
         found = await asyncio.gather(
             *(client.metadata.list(resource, namespace=namespace) for resource, namespace in wanted),
             return_exceptions=True,

@@ -71,18 +71,18 @@ ROOM = Room(
     run="""Keep Machines and MachineSets of the Machine API and of Cluster API in sync, both ways, and move authority
     from one API to the other, while the feature gate MachineAPIMigration is enabled.""",
     plan="""Show what Machine sync would do about each Machine and MachineSet: every write with its reason and the
-    fields that it changes, and what comes next.
+    fields that it changes, and the next step.
 
-    NAME is a name, machine/NAME or machineset/NAME. Nothing is written, on a cluster or anywhere else.
+    NAME is a name, machine/NAME or machineset/NAME. Nothing is written.
 
-    The plans are those of the controllers themselves, as they would make them now. Files must have the Infrastructure
-    `cluster` among them, and what the machines refer to.
+    The controllers' own rules make the plans. Files must include the Infrastructure `cluster` and the objects that the
+    machines refer to.
 
-    Exit code 3 says that there is something to do, 0 that there is not.
+    Exit code 3 means that there is something to do, 0 that there is not.
     """,
     elected="Work only while holding the Lease of OpenShift's migration operator, so that several replicas may run, "
     "and never beside that operator.",
-    workers="Machines at a time.",
+    workers="Machines that are reconciled at the same time.",
     rules=_rules,
     names=_names,
     completes=names.machines_and_sets,

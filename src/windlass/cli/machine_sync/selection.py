@@ -13,7 +13,7 @@ from windlass.machine_sync.overview import KINDS, AnyKind, AnyRow
 
 
 class Named(Protocol):
-    """What can be asked for: `kind` is Machine or MachineSet."""
+    """A row that can be selected: `kind` is Machine or MachineSet."""
 
     @property
     def kind(self) -> str: ...
@@ -23,7 +23,7 @@ class Named(Protocol):
 
 
 class Wanted(NamedTuple):
-    """One name. `kind` None: whatever has that name."""
+    """One name. `kind` None: any object that has that name."""
 
     name: str
     kind: AnyKind | None = None
@@ -33,22 +33,22 @@ class Wanted(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Of these `kinds`, what is `wanted` (nothing in particular: everything), and of that, with `unsynced`, what is
-    not known to be in sync."""
+    """Of these `kinds`, the rows that are `wanted` (none: all), and of those, with `unsynced`, the ones not known to be
+    in sync."""
 
     kinds: Sequence[AnyKind] = KINDS
     wanted: Sequence[Wanted] = ()
     unsynced: bool = False
 
     def names(self, found: Named) -> bool:
-        """Whether it is asked for by name, or nothing is."""
+        """Whether it is selected by name, or no name was given."""
         return not self.wanted or any(wanted.means(found) for wanted in self.wanted)
 
     def shows(self, row: AnyRow) -> bool:
         return self.names(row) and (row.unsynced or not self.unsynced)
 
     def missing(self, found: Iterable[Named]) -> list[str]:
-        """What is wanted and not among `found`, in words."""
+        """The wanted names that are not among `found`, in words."""
         there = list(found)
         return sorted(
             {
@@ -60,7 +60,7 @@ class Selection(NamedTuple):
 
 
 def parse(words: Iterable[str], *, kinds: Sequence[AnyKind] = KINDS, unsynced: bool = False) -> Selection:
-    """What the `words` of a command line that shows `kinds` ask for. Raises UsageError."""
+    """The selection that the `words` of a command line for `kinds` make. Raises UsageError."""
     wanted = tuple(_parse(word) for word in words)
     for one in wanted:
         if one.kind is not None and one.kind not in kinds:

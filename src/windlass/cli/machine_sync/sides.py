@@ -60,7 +60,7 @@ def namespace_options(function: F) -> F:
 
 
 def namespaces(settings: Settings, machine_api: str, cluster_api: str) -> Namespaces:
-    """The two namespaces. A machine lives in both, so `-n` can at most name one of them."""
+    """The two namespaces. A machine is in both, so `-n` may only name one of them."""
     if settings.namespace not in (None, machine_api, cluster_api):
         raise click.UsageError(
             f"machines are mirrored between the namespaces {machine_api} and {cluster_api}, and {settings.namespace} "

@@ -26,9 +26,9 @@ def _options(function: Any) -> Any:
             show_default=True,
             help="How to print the plans.",
         ),
-        click.option("--all", "every", is_flag=True, help="Show also those for which there is nothing to do."),
+        click.option("--all", "every", is_flag=True, help="Also show objects for which there is nothing to do."),
         click.option(
-            "--rounds", is_flag=True, help="With -f: carry the plans out on a model, until nothing is left to do."
+            "--rounds", is_flag=True, help="With -f: apply the plans to a model, until nothing is left to do."
         ),
         click.option(
             "-f",
@@ -36,7 +36,7 @@ def _options(function: Any) -> Any:
             "sources",
             multiple=True,
             metavar="FILE|DIR|-",
-            help="Ask no cluster: plan for the objects in this file, directory, must-gather or (-) standard input. "
+            help="Plan for the objects in this file, directory, must-gather or (-) standard input, without a cluster. "
             "May be repeated.",
         ),
     ):
@@ -65,8 +65,8 @@ def _of(name: str, room: Room) -> click.Command:
 def command(ctx: click.Context, settings: Settings, /, **values: Any) -> int:
     """Show what controllers would do, without doing it.
 
-    On a cluster, with no more than the right to read; or from files, without a cluster. Without a COMMAND: what those
-    of all capabilities would do.
+    On a cluster, for which you need only the right to read; or from files, without a cluster. Without a COMMAND, the
+    plans of all capabilities are shown.
     """
     if not ctx.invoked_subcommand:
         return _plan(settings, rooms(), values, wanted=())

@@ -49,7 +49,7 @@ class Question(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How to print plans; `every`: also those for which there is nothing to do."""
+    """How to print plans; `every`: also print those with nothing to do."""
 
     form: str
     every: bool
@@ -63,12 +63,12 @@ class Answer(Struct, Generic[P], frozen=True):
     planned: Sequence[P]
 
     def listed(self) -> list[P]:
-        """All that exists, and what does not only if there is something to do about it."""
+        """The plans of all existing objects; of others only if there is something to do."""
         return [plan for plan in self.planned if not plan.idle or (plan.kind, plan.name) in self.selected.existing]
 
 
 async def plan_cluster(settings: Settings, questions: Sequence[Question], form: Form) -> Exit:
-    """`windlass plan`. Raises KubeErrors of looking at the cluster as a whole."""
+    """`windlass plan`. Raises KubeErrors that concern the cluster as a whole."""
     async with connect(settings) as client:
         answers = [await _ask_cluster(client, question) for question in questions]
     answered = [answer for answer in answers if answer is not None]
@@ -76,7 +76,7 @@ async def plan_cluster(settings: Settings, questions: Sequence[Question], form: 
 
 
 async def _ask_cluster(client: Api, question: Question) -> Answer[KeyPlan] | None:
-    """None if there is no ground for plans, which has been said then."""
+    """None if no plans can be made, after the reason was printed."""
     surveyed = await _survey(client, question, whole=True)
     if surveyed is None:
         return None
@@ -135,7 +135,7 @@ async def follow_files(sources: Sequence[str], questions: Sequence[Question], fo
 
 
 class _Modelled(NamedTuple):
-    """A model of a cluster for one question, a survey of it as it is in the beginning, and what to plan.
+    """A model of a cluster for one question, a survey of its initial state, and what to plan.
 
     `new`: how many objects have no status though a controller of the capability would fill it.
     """
@@ -149,19 +149,19 @@ class _Modelled(NamedTuple):
 
 
 class _Models(NamedTuple):
-    """A model for each question that could be answered; `failed`: one could not, which has been said."""
+    """A model for each question that could be answered; `failed`: one could not, and the reason was printed."""
 
     made: Sequence[_Modelled]
     failed: bool
 
 
 async def _models(sources: Sequence[str], questions: Sequence[Question], now: datetime) -> _Models | Exit:
-    """The models with what `sources` hold; or the exit code, after everything has been said."""
+    """The models with the objects of `sources`; or the exit code, after the errors were printed."""
     taken = model.read(sources, [question.planner for question in questions])
     if taken is None:
         return Exit.UNREADABLE
     asked = list(zip(questions, taken, strict=True))
-    # Asked about everything, a capability that the files do not concern has nothing to say.
+    # If all capabilities are planned, one that the files do not concern is silent.
     concerned = [(one, given) for one, given in asked if given.count(one.planner.scope.subjects)]
     if not concerned:
         for question, given in asked:
@@ -187,7 +187,8 @@ async def _modelled(question: Question, given: Given, now: datetime) -> _Modelle
 
 
 async def _survey(api: Api, question: Question, *, whole: bool) -> tuple[Ground, Survey, Selected] | None:
-    """The cluster or model `api`, and what to plan there. None if there is no ground, which has been said then."""
+    """The cluster or model `api`, and what to plan there. None if no plans can be made, after the reason was
+    printed."""
     survey = Survey(api)
     ground = await _ground(question.planner, survey, whole=whole)
     if ground is None:
@@ -198,7 +199,7 @@ async def _survey(api: Api, question: Question, *, whole: bool) -> tuple[Ground,
 
 
 async def _ground(planner: Planner, reader: Reader, *, whole: bool) -> Ground | None:
-    """None if there is none, which has been said then."""
+    """None if there is none, after the reason was printed."""
     try:
         ground = await planner.ground(reader, whole=whole)
     except NoGround as problem:
@@ -244,7 +245,7 @@ def _show_text(answers: Sequence[Answer[P]], form: Form) -> None:
 
 
 def _report_missing(answers: Sequence[Answer[P]]) -> bool:
-    """Tell which names nothing has; whether there are any."""
+    """Print the names that do not exist; returns whether there are any."""
     for answer in answers:
         planner = answer.question.planner
         for name in answer.selected.missing:

@@ -17,7 +17,7 @@ from windlass.testing.memory.schema import Rules
 
 
 def read(sources: Sequence[str], planners: Sequence[Planner]) -> list[Given] | None:
-    """The objects in `sources` that each capability looks at; None if anything is wrong, which has been said then."""
+    """The objects in `sources` that each capability reads; None if anything is wrong, after the error was printed."""
     interest = reduce(or_, (planner.interest for planner in planners))
     documents, problems = read_inputs(sources, stdin=sys.stdin.buffer, interest=interest)
     for text in problems:
@@ -31,7 +31,7 @@ def read(sources: Sequence[str], planners: Sequence[Planner]) -> list[Given] | N
 
 
 def model(given: Given, scope: Scope, *, rules: Iterable[Rules], clock: Callable[[], datetime]) -> MemoryApi:
-    """An API server in memory that holds the objects as they are, uids and versions included.
+    """An API server in memory with these objects unchanged, including uids and versions.
 
     `rules`: those of kinds in `scope` that an open spec and status would not do for.
     """
@@ -41,7 +41,7 @@ def model(given: Given, scope: Scope, *, rules: Iterable[Rules], clock: Callable
 
 
 def changed(api: MemoryApi, *, since: int) -> list[dict[str, Any]]:
-    """The objects that were written after the model's version was `since`, as they are now. Events are left out."""
+    """The objects that were written after the model's version `since`, in their present state. Events are left out."""
     written = {
         (change.kind, change.tree["metadata"].get("namespace"), change.tree["metadata"]["name"]): None
         for change in api.changes_since(since)

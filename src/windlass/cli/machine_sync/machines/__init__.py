@@ -20,12 +20,12 @@ from windlass.cli.machine_sync import names, sides
 VERBS = {
     "describe": "Show one of them in full: conditions, Events, and what Windlass would do next.",
 }
-"""What `windlass machines VERB` does more; the module of the verb's name in this package has a click command named
+"""The verbs of `windlass machines VERB`; the module of the verb's name in this package has a click command named
 `command`."""
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-    """Names, and where the first word is due, verbs."""
+    """Names, and for the first word also verbs."""
     first = not ctx.params.get(param.name or "")
     verbs = [CompletionItem(verb, help=text) for verb, text in VERBS.items() if first and verb.startswith(incomplete)]
     return verbs + [CompletionItem(name) for name in names.machines_and_sets(ctx, param, incomplete)]
@@ -49,7 +49,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     help="Only machines, or only MachineSets.  [default: both]",
 )
 @click.option(
-    "--unsynced", is_flag=True, help="Only what is not known to be in sync; exit code 3 if there is any, 0 if not."
+    "--unsynced", is_flag=True, help="Only objects not known to be in sync; exit code 3 if there are any, 0 if not."
 )
 @click.option(
     "-A",
@@ -74,11 +74,11 @@ def machines(
     machine_api_namespace: str,
     cluster_api_namespace: str,
 ) -> int:
-    """Show machines and MachineSets on both sides: which is authoritative, the phase or the ready replicas on each,
-    whether they are in sync, for how long, and up to which generation of the authoritative side.
+    """Show machines and MachineSets of both APIs: the authority, the phase or the ready replicas in each API, whether
+    they are in sync, since when, and the generation of the authority that the mirror has.
 
-    NAME may say the kind too: machine/NAME, machineset/NAME. A side on which something does not exist shows `-`.
-    Needs no more than the right to list (and, for --watch, to watch) Machines and MachineSets.
+    NAME may include the kind: machine/NAME, machineset/NAME. `-` means that the object does not exist in that API. You
+    need only the right to list (and, for --watch, to watch) Machines and MachineSets.
     """
     import asyncio
 

@@ -31,7 +31,7 @@ async def follow(settings: Settings, places: Namespaces, request: MachinesReques
     """`windlass machines --watch`: until it is interrupted."""
     logs.configure(level=settings.log_level or "error", format="console")
     async with connect(settings) as client:
-        # One plain look first: what cannot work at all ends here with an error, instead of being tried again for ever.
+        # List once first: an error that does not go away ends the command here, instead of endless retries.
         first = await look_at(client, places, request.selection.kinds)
         report_troubles(listings(first))
         note_idle(await why_idle(client, places))
@@ -47,8 +47,8 @@ async def follow(settings: Settings, places: Namespaces, request: MachinesReques
 
 
 class Passage:
-    """Which of the rows that change are printed: those selected and, so that nothing seems to stay as it was shown,
-    those that were selected when they were printed last."""
+    """The changed rows to print: those selected, and those that were selected when last printed, so that the shown
+    state is not stale."""
 
     def __init__(self, selection: Selection) -> None:
         self._selection = selection

@@ -20,14 +20,14 @@ from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import AnyKind, AnyRow, Found
 
 TROUBLE_AFTER = 2.0
-"""Seconds between looks at how the reflectors are doing; a hiccup shorter than that is not worth a word."""
+"""Seconds between checks of the reflectors; shorter interruptions are not reported."""
 
 Place: TypeAlias = tuple[int, str]
-"""Where a row stands: number of the kind, name."""
+"""The position of a row: number of the kind, name."""
 
 
 class FollowedKind(Generic[K]):
-    """The sink of one reflector: the objects of one kind by name. Tells `changed` of every name that it touches."""
+    """The sink of one reflector: the objects of one kind by name. Calls `changed` with each name that changes."""
 
     def __init__(
         self, client: Client, kind: type[K], namespace: str, *, first: Listing, changed: Callable[[str], None]
@@ -59,7 +59,7 @@ class FollowedKind(Generic[K]):
 
 
 class Pair:
-    """One kind on both sides."""
+    """One kind in both APIs."""
 
     def __init__(self, client: Client, places: Namespaces, look: BothSides, *, changed: Callable[[str], None]) -> None:
         kind: AnyKind = look.kind
@@ -100,11 +100,12 @@ class LiveRows:
         return [*(side.reflector.run for pair in self._pairs for side in pair), self._tell_troubles]
 
     def rows(self) -> list[AnyRow]:
-        """Everything there is, by kind and name."""
+        """All rows, by kind and name."""
         return [pair.row(name) for pair in self._pairs for name in pair.names()]
 
     async def changes(self) -> AsyncIterator[list[AnyRow]]:
-        """The rows that changed, in batches, the first with everything; what is gone has no side any more."""
+        """The rows that changed, in batches; the first batch has all rows. A row whose objects are gone has no
+        sides."""
         while True:
             await self.changed.wait()
             self.changed.clear()
@@ -116,7 +117,7 @@ class LiveRows:
                 if fresh == self._shown.get(place):
                     continue
                 if fresh.gone:
-                    # Not even shown, if it came and went between two batches.
+                    # It was created and deleted between two batches: do not show it.
                     if self._shown.pop(place, None) is None:
                         continue
                 else:

@@ -1,4 +1,4 @@
-"""Lists a kind once on each side, or says why it cannot be listed."""
+"""Lists a kind once in each API, or says why it cannot be listed."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from windlass.machine_sync.overview import AnyKind, AnyRow, Found
 
 
 class Listing(NamedTuple):
-    """One kind on one side: what is there, and why it is missing if it could not be listed."""
+    """One kind in one API: its objects, or why they could not be listed."""
 
     resource: str
     items: list[Found]
@@ -22,7 +22,7 @@ class Listing(NamedTuple):
 
 
 class BothSides(NamedTuple):
-    """One kind on both sides."""
+    """One kind in both APIs."""
 
     kind: AnyKind
     machine_api: Listing
@@ -40,7 +40,7 @@ async def look_at(client: Api, places: Namespaces, kinds: Sequence[AnyKind]) -> 
 
 def decoded(item: Object[Any]) -> Found:
     found = seen(item)
-    # Of an object that was sent these are the only two.
+    # An object from the API server is one of these two.
     assert isinstance(found, Present | Unreadable)
     return found
 

@@ -28,7 +28,7 @@ from windlass.machine_sync.overview import AnyRow
 
 
 class MachinesRequest(NamedTuple):
-    """What to print, and in which form."""
+    """The options: what to print, and in which form."""
 
     selection: Selection
     form: str
@@ -66,8 +66,7 @@ async def once(settings: Settings, places: Namespaces, request: MachinesRequest)
 
 
 async def why_idle(client: Client, places: Namespaces) -> str:
-    """Why Machine sync does nothing, if OpenShift's operator does the work; the rest of this command does not fail with
-    this question."""
+    """Why Machine sync does nothing, if OpenShift's operator does the work; empty if that cannot be read."""
     try:
         return (await who_acts(client, places, now=datetime.now(UTC))).idles
     except KubeError:
@@ -75,7 +74,7 @@ async def why_idle(client: Client, places: Namespaces) -> str:
 
 
 def note_idle(why: str) -> None:
-    """Tell people that Machine sync idles."""
+    """Print the note that Machine sync idles."""
     if why:
         click.echo(f"note: {why}", err=True)
 
@@ -99,7 +98,7 @@ def listings(looks: Iterable[BothSides]) -> list[Listing]:
 
 
 def report_troubles(sides: Iterable[Listing]) -> None:
-    """Tell people which side is missing altogether, and why."""
+    """Print which side is missing completely, and why."""
     for side in sides:
         if side.trouble is not None:
             why = complaints.explain(side.trouble)
@@ -109,9 +108,9 @@ def report_troubles(sides: Iterable[Listing]) -> None:
 def report(
     rows: Sequence[AnyRow], *, missing: Sequence[str], places: Namespaces, selection: Selection, complete: bool
 ) -> None:
-    """Tell people what the rows cannot: which objects are not there, and which ones are broken.
+    """Print what the rows do not show: names that do not exist, and objects that cannot be read.
 
-    `complete`: all sides could be listed. Else what was not found may be there.
+    `complete`: all sides could be listed. Otherwise an object that was not found may exist.
     """
     where = f"in {places.machine_api} or {places.cluster_api}" if complete else "on the sides that can be listed"
     for words in missing:
@@ -126,7 +125,7 @@ def report(
 
 
 def summary(rows: Sequence[AnyRow], selection: Selection) -> str:
-    """How many of what there is are in sync: `1 of 40 machines and 1 of 4 MachineSets are not in sync`."""
+    """How many objects are in sync: `1 of 40 machines and 1 of 4 MachineSets are not in sync`."""
     counts = []
     for kind in selection.kinds:
         those = [row for row in rows if row.kind == kind.name]

@@ -47,7 +47,7 @@ class Tables:
         self._last = ""
 
     def lines(self, rows: Iterable[AnyRow]) -> list[str]:
-        """The rows as lines that go on from the ones before: headings only where the kind changes."""
+        """The rows as lines that continue earlier ones: headings only where the kind changes."""
         written: list[str] = []
         for kind, group in groupby(rows, key=lambda row: row.kind):
             begins = kind != self._last
@@ -58,7 +58,7 @@ class Tables:
         return written
 
     def page(self, rows: Iterable[AnyRow]) -> list[str]:
-        """The rows as lines that stand for themselves."""
+        """The rows as a complete output."""
         self._last = ""
         return self.lines(rows)
 
@@ -125,7 +125,7 @@ def _machine_set_columns(now: Callable[[], datetime]) -> _Columns:
 
 
 def _common_columns(name_heading: str, now: Callable[[], datetime]) -> tuple[_Columns, _Columns]:
-    """Those before, and those after, what only one kind has."""
+    """The columns before and after those that only one kind has."""
     return [Column(name_heading, lambda row: Cell(row.name)), Column("AUTHORITY", _authority)], [
         Column("SYNCHRONIZED", _synchronized),
         Column("REASON", lambda row: Cell(row.synchronized.reason or NOTHING if row.synchronized else NOT_THERE)),

@@ -1,7 +1,7 @@
 """`windlass migrate`: moves authority over Machines and MachineSets from one API to the other.
 
 A request is one field, spec.authoritativeAPI; Machine sync does the rest. The command first checks whether that can
-succeed, requests a few objects at a time, and waits until each is at rest on the other side.
+succeed, requests a few objects at a time, and waits until each has arrived.
 
 | module | what it does |
 |---|---|
@@ -32,7 +32,7 @@ IN_FLIGHT = 5
 )
 @click.option("--with-machines", is_flag=True, help="Also migrate the Machines that each MachineSet owns.")
 @click.option("--to", "target", type=sides.ApiParam(), required=True, help="The new authority.")
-@click.option("--dry-run", is_flag=True, help="Report what would happen to each, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Only run the pre-flight, and change nothing.")
 @click.option(
     "--wait/--no-wait", default=True, show_default=True, help="Wait until each is synchronized from its new authority."
 )

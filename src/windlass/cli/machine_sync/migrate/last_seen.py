@@ -16,14 +16,14 @@ from windlass.machine_sync.preflight.report import Kind
 
 
 class LastSeen:
-    """What was last heard of each object. Knows nothing of an object until it has been told of it."""
+    """The last known state of each object. An object is unknown until the first event about it."""
 
     def __init__(self) -> None:
         self._now: dict[ObjectKey, Object[Any] | None] = {}
         self._bells: dict[ObjectKey, asyncio.Event] = {}
 
     def latest(self, key: ObjectKey, *, since: str) -> Seen[Any] | None:
-        """How it is now, Absent if it is gone; None if nothing newer than resourceVersion `since` was heard yet."""
+        """Its present state, Absent if it is gone; None if nothing newer than resourceVersion `since` is known yet."""
         if key not in self._now:
             return None
         found = self._now[key]
@@ -32,11 +32,11 @@ class LastSeen:
         return None if _order(found.resource_version) < _order(since) else seen(found)
 
     def bell(self, key: ObjectKey) -> asyncio.Event:
-        """Set with each change; to be cleared before `latest` is asked."""
+        """Set with each change; clear it before `latest` is called."""
         return self._bells.setdefault(key, asyncio.Event())
 
     def put(self, key: ObjectKey, found: Object[Any] | None) -> None:
-        """It is like this now; None: gone."""
+        """Store the present state; None: it is gone."""
         self._now[key] = found
         self.bell(key).set()
 
@@ -45,7 +45,7 @@ class LastSeen:
 
 
 class Following:
-    """The sink of a reflector: passes on what happens to all objects of one kind."""
+    """The sink of a reflector: stores the states of all objects of one kind."""
 
     def __init__(self, last_seen: LastSeen, kind: Kind) -> None:
         self._last_seen = last_seen

@@ -42,7 +42,7 @@ class Lists:
     async def see(
         self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
     ) -> Seen[K]:
-        """What there was under this name at the time of the list."""
+        """The object of this name at the time of the list."""
         place = (kind, namespace)
         if place not in self._listed:
             self._listed[place] = asyncio.create_task(self._list(kind, namespace))
@@ -57,7 +57,7 @@ class Lists:
 
 
 class Looker:
-    """Looks at candidates for `target`. `together`: what shall move there along with them."""
+    """Reads candidates for `target`. `together`: the objects that move there with them."""
 
     def __init__(
         self, reader: Reader, *, places: Namespaces, target: str, together: Collection[ObjectKey] = frozenset()
@@ -71,7 +71,7 @@ class Looker:
         return await self._see(key.kind, key.name, self._places.machine_api)
 
     async def __call__(self, key: ObjectKey) -> Candidate:
-        """Everything but the dry run."""
+        """Everything except the dry run."""
         machine_api, cluster_api, infrastructure = await together(
             [
                 self.machine_api(key),
@@ -133,12 +133,12 @@ class Looker:
         except Forbidden as error:
             return Hidden(complaints.explain(error))
         except BadRequest as error:
-            # Names that can be none are refused before they are sent.
+            # Invalid names are refused before they are sent.
             return Hidden(str(error))
 
 
 def change(found: Present[Any], target: str) -> dict[str, Any]:
-    """The merge patch that asks for the migration of what was seen, and of nothing else."""
+    """The merge patch that requests the migration; it is refused if the object has changed since it was read."""
     meta = found.metadata
     return {
         "metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version},
@@ -147,12 +147,12 @@ def change(found: Present[Any], target: str) -> dict[str, Any]:
 
 
 async def try_out(client: Client, candidate: Candidate) -> Candidate:
-    """With what the API server, its validation and its admission policies say to a dry run of the change."""
+    """With the answer of the API server, its validation and its admission policies to a dry run of the change."""
     found = candidate.machine_api
     if not isinstance(found, Present) or found.object.spec.authoritative_api == candidate.target:
         return candidate
     body = change(found, candidate.target)
-    # Others write meanwhile; whether they did is of no interest here.
+    # Others may write meanwhile; that does not matter here.
     del body["metadata"]
     try:
         await client.request(
@@ -170,7 +170,7 @@ async def try_out(client: Client, candidate: Candidate) -> Candidate:
 
 
 def refusal(text: str, code: int) -> Trial:
-    """Which of the two a refusal is: policies and RBAC may both say 403, and only RBAC speaks of the user."""
+    """Whether RBAC or a policy refused: both may answer 403, and only RBAC names the user."""
     if code == 403 and "cannot patch resource" in text:
         return Trial(Tried.NOT_ALLOWED, text)
     return Trial(Tried.REFUSED, text)

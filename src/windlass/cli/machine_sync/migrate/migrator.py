@@ -1,10 +1,10 @@
-"""Migrates one object: checks it once more, requests the change, and follows it until it is at rest.
+"""Migrates one object: checks it once more, requests the change, and follows it until it has arrived.
 
 | what happens | what is done |
 |---|---|
 | another writer was first, after our check | checks again |
 | no answer, or a busy server | checks again, and sees whether the request was carried out |
-| the check refuses by now | waits for a moment, then fails |
+| the check now refuses | waits for a moment, then fails |
 | the API server refuses | fails, with its message |
 | the controller reports a failure | waits for a moment, since it often recovers; then fails |
 | it does not finish within the time | times out, and names what it waits for |
@@ -31,13 +31,13 @@ from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.preflight import Answer, Candidate, PreflightVerdict, preflight
 
 SETTLING = 15.0
-"""Seconds that a failure is given to heal: a controller that failed tries again within them, several times."""
+"""Seconds to wait for recovery from a failure: a controller that failed tries again several times in this time."""
 
 BETWEEN_LOOKS = Exponential(0.2).at_most(5.0).jittered(0.5)
 
 
 class MigrationOutcome(StrEnum):
-    """What became of one object."""
+    """The outcome for one object."""
 
     MIGRATED = "migrated"
     REQUESTED = "requested"
@@ -50,7 +50,7 @@ class MigrationOutcome(StrEnum):
 
 
 class MigrationResult(Struct, frozen=True):
-    """`reason` is for people, empty if all is well. `seconds` since the request, None if nothing was asked for."""
+    """`reason` is for users, empty without a problem. `seconds` since the request, None if nothing was requested."""
 
     outcome: MigrationOutcome
     reason: str = ""
@@ -58,11 +58,12 @@ class MigrationResult(Struct, frozen=True):
 
 
 Look: TypeAlias = Callable[[ObjectKey], Awaitable[Candidate]]
-"""How to look at one object live; `windlass.cli.machine_sync.migrate.look.Looker` is one."""
+"""Reads one object live; `windlass.cli.machine_sync.migrate.look.Looker` is one."""
 
 
 class Migrator:
-    """Moves one object at a call. `limit`: seconds for each, None for ever. `wait`: until it is there."""
+    """Moves one object with each call. `limit`: seconds for each, None means no limit. `wait`: wait until it has
+    arrived."""
 
     def __init__(
         self,
@@ -105,7 +106,7 @@ class Migrator:
         return result
 
     def where(self, key: ObjectKey) -> str:
-        """How far it is, as far as is known."""
+        """How far it is, if known."""
         return str(self._reached.get(key, "unknown whether the move was requested"))
 
     async def _ask(self, key: ObjectKey) -> str:
@@ -138,7 +139,7 @@ class Migrator:
             await asyncio.sleep(BETWEEN_LOOKS.delay(attempt, self._random))
 
     async def _follow(self, key: ObjectKey, *, since: str) -> None:
-        """Until it is there. Raises _Failed."""
+        """Wait until it has arrived. Raises _Failed."""
         loop = asyncio.get_running_loop()
         bell = self._last_seen.bell(key)
         stuck_since: float | None = None
@@ -173,7 +174,7 @@ async def _rings(bell: asyncio.Event, *, within: float | None) -> None:
 
 
 class _Failed(Exception):
-    """It cannot go on; the text says why."""
+    """The migration cannot continue; the text says why."""
 
 
 def _severity(result: MigrationResult) -> str:

@@ -35,21 +35,22 @@ from windlass.machine_sync.preflight import Answer, PreflightReport, PreflightVe
 from windlass.machine_sync.preflight.report import SIDE, Kind
 
 MANY = 20
-"""Objects from which on listing whole kinds is cheaper than getting each object that one refers to."""
+"""From this number of objects on, listing whole kinds is cheaper than getting each object that they refer to."""
 
 AT_ONCE = 16
-"""Objects looked at at the same time."""
+"""Objects that are read at the same time."""
 
 TROUBLE_AFTER = 2.0
-"""Seconds between looks at how following is doing."""
+"""Seconds between checks of the watches."""
 
 _AT_REST = {PreflightVerdict.THERE: MigrationOutcome.THERE, PreflightVerdict.REFUSED: MigrationOutcome.REFUSED}
 
 
 class MigrateRequest(NamedTuple):
-    """What to move, where to (`target`), and how. `timeout` in seconds, None for ever.
+    """What to move, where to (`target`), and how. `timeout` in seconds, None means no limit.
 
-    Nothing `wanted`: all that has the labels of `selector`. `with_machines`: with each MachineSet what it owns.
+    Nothing `wanted`: all objects with the labels of `selector`. `with_machines`: with each MachineSet, the Machines
+    that it owns.
     """
 
     wanted: tuple[str, ...]
@@ -66,8 +67,8 @@ class MigrateRequest(NamedTuple):
 
 
 async def migrate(settings: Settings, places: Namespaces, request: MigrateRequest) -> Exit:
-    """`windlass migrate`. Raises KubeErrors of looking; those of moving one object are its result."""
-    # What goes wrong with following is said in our own words.
+    """`windlass migrate`. Raises KubeErrors of reading; those of moving one object are its result."""
+    # We report problems of the watches ourselves.
     logs.configure(level=settings.log_level or "error", format="console")
     async with connect(settings) as client:
         keys = await _select(client, places, request)
@@ -96,7 +97,7 @@ async def migrate(settings: Settings, places: Namespaces, request: MigrateReques
 
 
 def _in_order(reports: Sequence[PreflightReport]) -> list[ObjectKey]:
-    """What is to be moved. Those of an earlier run come first: until they have arrived they are under way too."""
+    """The objects to move. Those of an earlier run come first: they are under way until they have arrived."""
     return [
         view.key_of(report)
         for verdict in (PreflightVerdict.UNDER_WAY, PreflightVerdict.READY)
@@ -141,7 +142,7 @@ async def preflights(
 async def move(
     client: Client, places: Namespaces, keys: Sequence[ObjectKey], *, request: MigrateRequest
 ) -> tuple[dict[ObjectKey, MigrationResult], bool]:
-    """What became of each, and whether somebody interrupted it."""
+    """The outcome of each, and whether the user interrupted."""
     if not keys:
         return {}, False
     last_seen = LastSeen()
@@ -163,7 +164,7 @@ async def move(
 async def _following(
     client: Client, last_seen: LastSeen, places: Namespaces, *, keys: Sequence[ObjectKey], tell: ProgressView
 ) -> AsyncIterator[None]:
-    """While the block lasts, `last_seen` is told of every change of the kinds of `keys`."""
+    """While the block lasts, `last_seen` gets every change of the kinds of `keys`."""
     reflectors = []
     for kind in KINDS:
         names = [key.name for key in keys if key.kind is kind]
@@ -227,7 +228,7 @@ def _remark(reports: Sequence[PreflightReport], *, doubt: str) -> None:
 
 
 def _at_rest(report: PreflightReport) -> MigrationResult:
-    """Of one that is not moved. The first reason is the cause; all of them have been said before."""
+    """The outcome of an object that is not moved. The first reason is the cause; all of them were printed before."""
     reasons = [finding.text for finding in report.findings if finding.answer is Answer.NO]
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
     return MigrationResult(_AT_REST[report.verdict], f"{reasons[0]}{more}" if reasons else "")
@@ -246,7 +247,7 @@ def _print(reports: Sequence[PreflightReport], results: Mapping[ObjectKey, Migra
 def exit_code(
     reports: Sequence[PreflightReport], results: Mapping[ObjectKey, MigrationResult], *, interrupted: bool
 ) -> Exit:
-    """The worst that happened to any of them."""
+    """The exit code: that of the worst outcome."""
     outcomes = {result.outcome for result in results.values()}
     if interrupted:
         return Exit.INTERRUPTED

@@ -10,11 +10,11 @@ from windlass.cli.machine_sync.migrate.selection import ObjectKey
 from windlass.cli.machine_sync.migrate.stage import MigrationStage, Reached
 
 _NAMED = 3
-"""Objects under way that the bar names."""
+"""The number of objects under way that the bar names."""
 
 
 class ProgressView(Protocol):
-    """Who is told. To be entered with `with`."""
+    """Shows progress. To be entered with `with`."""
 
     def __enter__(self) -> Self: ...
 
@@ -23,20 +23,20 @@ class ProgressView(Protocol):
     ) -> None: ...
 
     def update(self, key: ObjectKey, reached: Reached) -> None:
-        """It is this far; also said when nothing has changed."""
+        """The object is this far; also called when nothing has changed."""
         ...
 
     def finish(self, key: ObjectKey, severity: str, text: str) -> None:
-        """It is at rest."""
+        """The object is finished."""
         ...
 
     def say(self, text: str) -> None:
-        """About all of them."""
+        """A message about all objects."""
         ...
 
 
 def progress_view(total: int) -> ProgressView:
-    """For whoever reads standard error."""
+    """Progress as lines on standard error."""
     redrawn = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     return Bar(total) if redrawn else Lines(total)
 
@@ -58,7 +58,7 @@ class Lines:
         pass
 
     def update(self, key: ObjectKey, reached: Reached) -> None:
-        # That it is there is said by `finish`.
+        # `finish` reports the arrival.
         if reached.stage is not MigrationStage.THERE and self._last.get(key) != str(reached):
             self._last[key] = str(reached)
             complaints.say("info", f"{key}: {reached}")

@@ -41,14 +41,14 @@ class ObjectKey(NamedTuple):
 
 
 class Word(NamedTuple):
-    """What somebody wrote; `kind` is None for a bare name."""
+    """A name of the command line; `kind` is None for a bare name."""
 
     kind: Kind | None
     name: str
 
 
 def parse(text: str) -> Word:
-    """Raises UsageError for what cannot be a name."""
+    """Raises UsageError for an invalid name."""
     resource, slash, name = text.rpartition("/")
     named = kind_named(resource) if slash else None
     if not name or (slash and named is None):
@@ -58,7 +58,7 @@ def parse(text: str) -> Word:
 
 
 def resolve(words: Sequence[Word], found: dict[ObjectKey, Look[Any]]) -> list[ObjectKey]:
-    """What is meant by `words`, MachineSets first, each once. `found`: what there is under bare names, by kind.
+    """The objects that `words` select, MachineSets first, each once. `found`: the objects with the bare names, by kind.
 
     Raises UsageError for a bare name that is ambiguous.
     """
@@ -80,7 +80,7 @@ def _meant(word: Word, found: dict[ObjectKey, Look[Any]]) -> ObjectKey:
 
 
 def bare(words: Sequence[Word]) -> list[ObjectKey]:
-    """What has to be looked up before `resolve` knows."""
+    """The bare names, which have to be looked up before `resolve`."""
     return [ObjectKey(kind, word.name) for word in words if word.kind is None for kind in KINDS]
 
 

@@ -13,18 +13,18 @@ from windlass.machine_sync.preflight.checks import condition
 
 
 class MigrationStage(StrEnum):
-    """In the order in which they are passed."""
+    """In the order of a migration."""
 
     ASKED = "asked for"
     MIGRATING = "migrating"
     SYNCHRONIZING = "synchronizing"
     THERE = "there"
     LOST = "lost"
-    """It will not get there: somebody took the request back, or deleted the object."""
+    """It will not arrive: the request was withdrawn, or the object deleted."""
 
 
 class Reached(Struct, frozen=True):
-    """Where it is, and what it waits for. `stuck`: the controller says that it fails; it may heal by itself."""
+    """Its stage, and what it waits for. `stuck`: the controller reports a failure, from which it may recover."""
 
     stage: MigrationStage
     text: str = ""

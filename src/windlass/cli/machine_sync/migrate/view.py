@@ -57,7 +57,7 @@ def report_columns() -> list[Column[PreflightReport]]:
 
 
 def result_columns() -> list[Column[Ending]]:
-    """What became of each."""
+    """The outcome of each."""
     return [
         Column("NAME", lambda ending: Cell(str(ending.report))),
         Column("FROM", lambda ending: Cell(ending.report.authority or NOTHING)),
@@ -69,7 +69,8 @@ def result_columns() -> list[Column[Ending]]:
 
 
 def remarks(reports: Sequence[PreflightReport]) -> list[tuple[str, str]]:
-    """All findings with a text, as (severity, text), the worst first. One that many objects share is said once."""
+    """All findings with a text, as (severity, text), the worst first. A finding that many objects share appears
+    once."""
     shared: dict[tuple[str, str], list[str]] = {}
     for answer, severity in _SEVERITIES.items():
         for report in reports:
@@ -80,7 +81,7 @@ def remarks(reports: Sequence[PreflightReport]) -> list[tuple[str, str]]:
 
 
 def summary(reports: Sequence[PreflightReport]) -> str:
-    """How many of which verdict."""
+    """The number of objects with each verdict."""
     counts = [(sum(report.verdict is verdict for report in reports), verdict) for verdict in PreflightVerdict]
     return ", ".join(f"{count} {verdict}" for count, verdict in counts if count)
 

@@ -18,7 +18,7 @@ _FAILURES = (MigrationOutcome.FAILED, MigrationOutcome.TIMED_OUT)
 
 
 class Waves:
-    """`size` objects at a time through `migrator`. `where` says how far one is that was left."""
+    """Migrates `size` objects at a time with `migrator`. `where` says how far an object is that was left under way."""
 
     def __init__(
         self,

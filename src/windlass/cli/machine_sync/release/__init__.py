@@ -9,7 +9,7 @@ from windlass.cli.machine_sync import names, sides
 @click.command()
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=names.machines_and_sets)
 @click.option("--all", "every", is_flag=True, help="Release every machine and MachineSet.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be done.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation; required for --all without a terminal.")
 @click.option(
     "--force",

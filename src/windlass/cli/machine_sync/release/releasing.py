@@ -1,4 +1,4 @@
-"""Releases the objects that Machine sync holds, once nobody will hold them again, and reports what stays paused.
+"""Releases objects, if no controller runs that would add the finalizers again, and reports what stays paused.
 
 `windlass.machine_sync.release` decides the writes; this module reads, writes and reports. Writes are conditional on
 what was read; after a conflict the object is read again.
@@ -28,7 +28,7 @@ from windlass.machine_sync.holder import held_by
 from windlass.machine_sync.release import FAMILIES, Family, Holder, Mirrored
 
 ATTEMPTS = 5
-"""How often one machine or MachineSet is tried when others write the same objects."""
+"""The number of attempts for one machine or MachineSet when others write the same objects."""
 
 _HALFWAY = (
     "it is Migrating, so neither side acts on it, and without Machine sync neither would: run Machine sync until the "
@@ -40,7 +40,8 @@ AT_ONCE = 16
 
 
 class ReleaseRequest(NamedTuple):
-    """Which Machines and MachineSets (none named: all that are held), and how."""
+    """The Machines and MachineSets (none named: all that have our finalizer or annotations), and how to release
+    them."""
 
     selection: Selection
     dry_run: bool
@@ -49,9 +50,9 @@ class ReleaseRequest(NamedTuple):
 
 
 class Released(NamedTuple):
-    """What became of one machine or MachineSet.
+    """The outcome for one machine or MachineSet.
 
-    `holders` are its objects as they are now but for what was `changed`, which are as they were before.
+    `holders` are its objects: those that were `changed` as they were before, all others as they are now.
     """
 
     holders: Sequence[Holder]
@@ -111,7 +112,7 @@ async def _list(reader: Any, kind: type[KubernetesObject], namespace: str) -> li
 
 
 def _select(there: Sequence[Mirrored], selection: Selection) -> list[Mirrored]:
-    """What is asked for by name, or else all of which something is held."""
+    """The objects that are named, or else all that have our finalizer or annotations."""
     return [one for one in there if (selection.names(one) if selection.wanted else one.held)]
 
 
@@ -135,7 +136,7 @@ def _question(chosen: Sequence[Mirrored]) -> str:
 
 
 async def _running_controller(client: Client, places: Namespaces) -> str:
-    """Which controller is running that would undo our work, or ""."""
+    """The running controller that would add the finalizers again, or ""."""
     try:
         lease = (await client.get(Lease, LEASE_NAME, namespace=places.cluster_api)).decode()
         if not (who := held_by(lease)):
@@ -161,7 +162,8 @@ async def _release_all(client: Client, chosen: Sequence[Mirrored], *, dry_run: b
 
 
 async def let_go(client: Client, executor: Executor, holders: Sequence[Holder]) -> Released:
-    """Release what belongs together. Objects that somebody else wrote or deleted in between are read again."""
+    """Release the objects of one machine or MachineSet. If others changed or deleted some in between, they are read
+    again."""
     changed: list[Holder] = []
     gone: list[Holder] = []
     error: Failure | None = None
@@ -202,12 +204,12 @@ def _print(result: Released, *, dry_run: bool) -> None:
 
 
 def _what(found: Holder) -> str:
-    """What on it is ours, without the prefix that all of it has: finalizer, authoritative-api, ..."""
+    """Our finalizer and annotations on it, without their common prefix: finalizer, authoritative-api, ... ..."""
     return ", ".join(name.rpartition("/")[2] for name in found.ours)
 
 
 def _advise(stays: Sequence[rules.Stay]) -> None:
-    """Each piece of advice once, with the number of objects that it is about."""
+    """Each piece of advice once, with the number of its objects."""
     by_advice: dict[str, int] = {}
     for stay in stays:
         by_advice[stay.advice] = by_advice.get(stay.advice, 0) + 1

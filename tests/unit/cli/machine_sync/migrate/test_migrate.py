@@ -161,7 +161,7 @@ def test_the_operator_of_openshift_acts_too_and_then_machine_sync_idles() -> Non
 
 @pytest.mark.parametrize("found", [None, lease("")])
 def test_without_a_holder_nothing_will_happen(found: Lease | None) -> None:
-    doubt = "no Machine sync is running (nobody holds its Lease), so nothing will happen until one runs"
+    doubt = "no Machine sync is running (its Lease has no holder), so nothing will happen until one runs"
     assert judge(found, now=NOW) == Acting("", doubt)
 
 

@@ -23,8 +23,8 @@ def command(settings: Settings, name: str, *, form: str, machine_api_namespace: 
     """Show a machine or MachineSet on both sides, its infrastructure, conditions and last Events, and the plan that
     Windlass would apply next.
 
-    NAME is the name of a machine or of a MachineSet; if both have it, machine/NAME or machineset/NAME. Needs no more
-    than the right to read.
+    NAME is the name of a machine or of a MachineSet; if both have it, machine/NAME or machineset/NAME. You need only
+    the right to read.
     """
     import asyncio
 

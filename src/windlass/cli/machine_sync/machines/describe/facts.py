@@ -18,7 +18,7 @@ Tree = Mapping[str, Any]
 
 
 class Condition(Struct, rename="camel", frozen=True):
-    """`since` is RFC 3339, None if nobody said when. `of` tells whose it is where one object has several lists."""
+    """`since` is RFC 3339, None if it is not set. `of` names the list, if one object has several."""
 
     type: str
     status: str
@@ -30,11 +30,11 @@ class Condition(Struct, rename="camel", frozen=True):
 
 
 class Described(Struct, rename="camel", frozen=True):
-    """One object. What it does not have, or what its kind does not know, is empty.
+    """One object. Fields that it or its kind does not have are empty.
 
-    `paused` says why its controllers leave it alone, empty if they do not. `synchronized_api` is who was authoritative
-    last, which matters while authority migrates. `replicas` are those of a MachineSet: desired, current, ready and
-    available; None for what nobody has said.
+    `paused` says why its controllers are paused, empty if they are not. `synchronized_api` is the last authority, which
+    matters while authority migrates. `replicas` are those of a MachineSet: desired, current, ready and available; None
+    for those that are not set.
     """
 
     api_version: str
@@ -72,7 +72,7 @@ class Happening(Struct, rename="camel", frozen=True):
 
 
 class Reference(NamedTuple):
-    """Which object another one refers to, in its own namespace."""
+    """The object that another one refers to, in its own namespace."""
 
     kind: str
     name: str
@@ -125,7 +125,7 @@ def infrastructure_of(found: Object[Any]) -> Reference | None:
 
 
 class InvolvedObject(NamedTuple):
-    """What Events may be about: an object, or (without uid) any that had this name."""
+    """The subject of Events: an object, or (without uid) any object that had this name."""
 
     kind: type[KubernetesObject]
     namespace: str
@@ -155,7 +155,7 @@ def _happening(event: Event) -> Happening:
 
 
 def _is_about(event: Event, subject: InvolvedObject) -> bool:
-    """The version of the API does not matter: it is that of whoever told."""
+    """The API version is ignored: it is the one that the sender of the Event used."""
     about, resource = event.involved_object, subject.kind.RESOURCE
     same_kind = (about.kind, _group(about.api_version)) == (resource.kind, resource.group)
     same_name = (about.namespace, about.name) == (subject.namespace, subject.name)

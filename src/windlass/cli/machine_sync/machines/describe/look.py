@@ -33,20 +33,20 @@ EVENTS = 10
 
 
 class Ambiguous(Exception):
-    """A machine and a MachineSet have the name."""
+    """Both a machine and a MachineSet have the name."""
 
 
 class Trouble(Struct, frozen=True):
-    """What could not be read, and why."""
+    """An object that could not be read, and why."""
 
     what: str
     error: KubeError
 
 
 class Sight(Struct):
-    """All that was found. A side that is None does not exist, or is among the `troubles`.
+    """The result. A side that is None does not exist, or is among the `troubles`.
 
-    `plan` None: there is none, and `no_plan` says why. `standing` is on what it was made.
+    `plan` None: there is none, and `no_plan` says why. `standing` has the platform, and whether Machine sync would run.
     """
 
     row: AnyRow
@@ -61,7 +61,7 @@ class Sight(Struct):
 
 
 async def look(client: Api, places: Namespaces, wanted: Wanted, *, now: datetime) -> Sight | None:
-    """What there is to know; None if nothing has that name. Raises Ambiguous, and KubeErrors that concern both."""
+    """The facts; None if no object has that name. Raises Ambiguous, and KubeErrors that concern both sides."""
     kinds = [wanted.kind] if wanted.kind else KINDS
     found = await together(_Sides(client, places, kind, wanted.name).look() for kind in kinds)
     there = [sides for sides in found if sides.machine_api or sides.cluster_api]
@@ -87,7 +87,7 @@ async def look(client: Api, places: Namespaces, wanted: Wanted, *, now: datetime
 
 
 class _Sides:
-    """One name of one kind on both sides."""
+    """One name of one kind in both APIs."""
 
     def __init__(self, client: Api, places: Namespaces, kind: AnyKind, name: str) -> None:
         self._client = client
@@ -109,7 +109,7 @@ class _Sides:
         return self._kind.row(self._name, _found(self.machine_api), _found(self.cluster_api))
 
     async def infrastructure(self) -> Object[Any] | None:
-        """What the object of Cluster API refers to."""
+        """The infra machine or template that the Cluster API object refers to."""
         reference = infrastructure_of(self.cluster_api) if self.cluster_api else None
         platform = platform_of_kind(reference.kind) if reference else None
         if reference is None or platform is None:
@@ -119,7 +119,7 @@ class _Sides:
         return await self._get(kind, reference.name, self._places.cluster_api) if kind else None
 
     async def events(self, infra: Object[Any] | None) -> list[Happening]:
-        """The last Events of all its objects. Of a side that does not exist (any more) those of its name."""
+        """The last Events of all its objects. For a side that does not exist (any more), those of its name."""
         subjects = [
             _subject(self._kind.machine_api, self._places.machine_api, self._name, self.machine_api),
             _subject(self._kind.cluster_api, self._places.cluster_api, self._name, self.cluster_api),
@@ -149,7 +149,7 @@ class _Sides:
 
 
 async def _plan(sight: Sight, client: Api, places: Namespaces, *, now: datetime) -> None:
-    """Ask the controller of the kind, if there is one for this cluster."""
+    """The plan of the controller of this kind, if there is one for this cluster."""
     survey = Survey(client)
     try:
         sight.standing = await standing_of(survey)
@@ -171,7 +171,7 @@ def _found(item: Object[Any] | None) -> Present[Any] | Unreadable | None:
     if item is None:
         return None
     found = seen(item)
-    # Of an object that was sent these are the only two.
+    # An object from the API server is one of these two.
     assert isinstance(found, Present | Unreadable)
     return found
 

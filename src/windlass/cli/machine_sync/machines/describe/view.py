@@ -24,7 +24,7 @@ _COLOURS = {"True": "green", "False": "red", "Unknown": "yellow", "Warning": "ye
 
 
 def as_json(sight: Sight) -> str:
-    """Everything; the keys stay."""
+    """All facts; the keys are stable."""
     row = sight.row
     tree: dict[str, Any] = {
         "kind": row.kind,
@@ -62,7 +62,7 @@ class _Page:
         self._colour = colour
 
     def head(self, row: AnyRow, *, last: str) -> Iterator[str]:
-        """`last`: who was authoritative last."""
+        """`last`: the last authority."""
         facts = {"Name": row.name, "Kind": row.kind, "Authority": _authority(row, last)}
         if row.synchronized is not None:
             said = row.synchronized
