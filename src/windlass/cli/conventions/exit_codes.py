@@ -24,7 +24,7 @@ class Exit(IntEnum):
 MEANING = {
     Exit.OK: "Everything that was asked for was done.",
     Exit.FAILED: "Something could not be done; standard error says what. Everything else was done.",
-    Exit.UNREADABLE: "What was given cannot be read: a kubeconfig, credentials, or an input file.",
+    Exit.UNREADABLE: "The input cannot be read: a kubeconfig, credentials, or a file.",
     Exit.CHANGES: "`windlass plan` has actions, `windlass machines --unsynced` has rows. Nothing went wrong.",
     Exit.REFUSED: "`windlass migrate` only: the pre-flight check refused some objects; all others were moved.",
     Exit.USAGE: "The command line is wrong: an unknown option, a missing argument, a value out of range.",
