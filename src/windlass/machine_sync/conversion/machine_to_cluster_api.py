@@ -77,9 +77,9 @@ def cluster_api_machine(
 ) -> ConvertedToClusterAPI:
     """The Machine of Cluster API for `source` and its infra machine, with the platform's part.
 
-    `kind` is the type of infra machines. `unfit` says why the Machine does not fit its cluster; these errors
-    come first. `unknown` are provider spec fields that its type does not have; these losses come last but for those of
-    the Machine itself.
+    `kind` is the type of infra machines. `unfit` says why the Machine does not fit its cluster; these errors come
+    first. `unknown` are provider spec fields that its type does not have; only the losses of the Machine itself come
+    after these.
     """
     cluster = infrastructure.status.infrastructure_name if infrastructure is not None else ""
     status, address_errors = _status(source)

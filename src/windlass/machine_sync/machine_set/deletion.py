@@ -190,7 +190,7 @@ def _until_disowned(seen: MachineSetSnapshot, kind: type[KubernetesObject], mirr
 
 def _until_templates_are_gone(removals: list[Delete]) -> Plan:
     names = ", ".join(removal.target.name for removal in removals)
-    return Plan.of(*removals).then(WaitFor(f"infra templates to be gone: {names}"))
+    return Plan.of(*removals).then(WaitFor(f"infrastructure templates to be gone: {names}"))
 
 
 def _off_cluster_api(seen: MachineSetSnapshot) -> RemoveFinalizers | None:

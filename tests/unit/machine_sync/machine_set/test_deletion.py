@@ -122,7 +122,7 @@ class TestMachineApi:
         still = template("ms-00000000", **GONE)
         plan = decided(machine_api=going(MAPI_SET), cluster_api=going(CAPI_SET), templates=(still,))
         assert plan.needed == ()
-        assert plan.next == WaitFor("infra templates to be gone: ms-00000000")
+        assert plan.next == WaitFor("infrastructure templates to be gone: ms-00000000")
 
     def test_ss3_a_template_that_another_set_uses_is_not_waited_for(self) -> None:
         used = template("ms-00000000")

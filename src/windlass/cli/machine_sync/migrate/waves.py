@@ -1,4 +1,4 @@
-"""Migrates a few objects at a time: a wave starts when the one before is at rest.
+"""Migrates a few objects at a time: a wave starts when all objects of the one before have finished.
 
 | what happens | the wave under way | the next ones |
 |---|---|---|
