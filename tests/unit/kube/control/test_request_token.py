@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
-from structlog.testing import capture_logs
 
 from windlass.api.authentication import BoundObjectReference, TokenRequestStatus
 from windlass.api.core import Secret, ServiceAccount
@@ -18,6 +17,7 @@ from windlass.kube.control.seen import Absent, Seen
 from windlass.kube.errors import NotFound, OutcomeUnknown, Undeclared
 from windlass.kube.verbs import Api
 from windlass.testing.crash import Scenario, crash_everywhere
+from windlass.testing.logs import captured
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 
@@ -74,7 +74,7 @@ async def test_the_next_decision_gets_the_token_and_when_it_expires() -> None:
 
 async def test_no_text_has_the_token(caplog: pytest.LogCaptureFixture) -> None:
     plan = Plan.of(ask())
-    with capture_logs() as logged, caplog.at_level(logging.DEBUG):
+    with captured() as logged, caplog.at_level(logging.DEBUG):
         outcome = await Executor(world()).apply(plan)
     assert outcome.results[0].answer.token == TOKEN
     texts = (plan, repr(plan), repr(outcome), *outcome.results, *plan.actions[0].diff(), logged, caplog.text)
