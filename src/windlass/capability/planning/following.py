@@ -1,6 +1,7 @@
 """Carries out plans on a model of a cluster until nothing is left to do; never on a cluster.
 
-The model has no other controllers and no people. Where a plan waits for one of them, following it ends.
+The model has no other controllers, no people and no other systems. Where a plan waits for one of them, following it
+ends.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,8 +13,9 @@ from msgspec import Struct, field
 from windlass.capability.planning.decider import Decider
 from windlass.kube.control.executor import Executor, Ledger
 from windlass.kube.control.permissions import Declared
-from windlass.kube.control.plan import Done, Emit, Next, Outcome, Plan, Result, Retry
+from windlass.kube.control.plan import Call, Done, Emit, Next, Outcome, Plan, Result, Retry, WaitFor
 from windlass.kube.control.rounds import reconcile
+from windlass.kube.errors import Withheld
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api
 
@@ -67,7 +69,7 @@ async def follow(asked: Sequence[tuple[Decider, Any]], *, api: Api, ledger: Ledg
                 now=lambda: now,
                 max_rounds=MAX_ROUNDS,
             )
-            course.next = rest.next
+            course.next = _awaited(course) or rest.next
             course.restless = rest.failed and rest.rounds >= MAX_ROUNDS
             wrote += rest.writes
         if not wrote:
@@ -78,6 +80,15 @@ async def follow(asked: Sequence[tuple[Decider, Any]], *, api: Api, ledger: Ledg
             course.restless = True
             course.next = Retry(f"no rest: after {MAX_ROUNDS} turns keys still change what others have just written")
     return courses
+
+
+def _awaited(course: Course) -> WaitFor | None:
+    """What a key waits for if its last round ended at a request to a system that the model does not have."""
+    tried = course.rounds[-1] if course.rounds else ()
+    for result in tried:
+        if isinstance(result.error, Withheld) and isinstance(result.action, Call):
+            return WaitFor(f"the answer of {result.action.system}, which the model lacks: later rounds depend on it")
+    return None
 
 
 class _Recorder(Executor):

@@ -21,6 +21,7 @@ from windlass.cli.conventions.complaints import harmless
 from windlass.cli.conventions.terminal import paint
 from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import Action, Done, Next, RequeueAfter, Result, Retry, WaitFor
+from windlass.kube.errors import Withheld
 
 INDENT = "  "
 
@@ -83,7 +84,8 @@ def _rounds(rounds: Sequence[Sequence[Result]], *, colour: bool) -> Iterator[str
         for result in tried:
             yield from (f"{INDENT}{line}" for line in _action(result.action, colour=colour))
             if result.error is not None:
-                yield paint(f"{INDENT}{INDENT}refused: {harmless(str(result.error))}", "red", on=colour)
+                what, shade = ("not sent", "yellow") if isinstance(result.error, Withheld) else ("refused", "red")
+                yield paint(f"{INDENT}{INDENT}{what}: {harmless(str(result.error))}", shade, on=colour)
 
 
 def _action(action: Action, *, colour: bool) -> Iterator[str]:

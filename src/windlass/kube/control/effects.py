@@ -110,7 +110,7 @@ class Effects:
         require_call(self._permits, call.request, what=call)
         carrier = self._systems.get(call.system)
         if carrier is None:
-            raise Withheld(f"nothing here carries requests to {call.system}, so nothing was sent")
+            raise Withheld(f"nothing here carries requests to {call.system}")
         if self._fence is not None:
             self._fence.gate(min(call.request.SECONDS, self._fence.longest_write))
         return carrier

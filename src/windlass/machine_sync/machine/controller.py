@@ -116,7 +116,10 @@ def _own_name(found: Object[Any]) -> Iterable[str]:
 
 
 def _machines(infra: Object[Any]) -> Iterable[str]:
-    """The machines of an infra machine, by its owners or by our annotation."""
+    """The machines of an infra machine, by its owners or by our annotation.
+
+    Not `owned_by`: a Machine that owns it without controlling it counts too.
+    """
     group, meta = capi.Machine.RESOURCE.group, infra.metadata
     owners = (one for one in meta.owner_references if one.api_version.split("/")[0] == group)
     noted = meta.annotations.get(MACHINE_ANNOTATION)
@@ -152,6 +155,8 @@ def _cluster(machine: Object[capi.Machine]) -> Iterable[str]:
 
 
 def _owning_set(kind: type[KubernetesObject]) -> Index:
+    """By the owner that `decide` takes for the set, which `owned_by` would not always find: see `set_owner`."""
+
     def names(machine: Object[Any]) -> Iterable[str]:
         owner = set_owner(machine.metadata, kind.RESOURCE.api_version)
         return (owner.name,) if owner else ()

@@ -13,10 +13,12 @@ import yaml
 from tests.unit.machine_sync.planning.documents import ALONE, AT_REST, INFRASTRUCTURE, MACHINE, UNMIRRORED
 from windlass.api import mapi
 from windlass.capability.planning import KeyPlan
+from windlass.capability.planning.following import Course
 from windlass.cli import main
 from windlass.cli.conventions import plan_as_text
 from windlass.kube.control.merge import FieldChange
-from windlass.kube.control.plan import Call, Emit, Merge, Request, RequeueAfter, Retry, Target, WaitFor
+from windlass.kube.control.plan import Call, Emit, Merge, Request, RequeueAfter, Result, Retry, Target, WaitFor
+from windlass.kube.errors import Withheld
 
 NEW_SET = {
     "apiVersion": "machine.openshift.io/v1beta1",
@@ -373,6 +375,15 @@ def test_an_effect_outside_kubernetes_reads_like_a_write() -> None:
         '    - flavor: "m1"',
         '    + flavor: "m2"',
         "  then look again at once",
+    ]
+
+
+def test_a_request_that_a_model_cannot_answer_reads_as_not_sent() -> None:
+    resize = Call(target=MACHINE_TARGET, request=ResizeServer("m1", "m2"), why="the flavor changed")
+    tried = (Result(resize, error=Withheld("nothing here carries requests to cloud")),)
+    assert plan_as_text.lines(Course("Machine", "worker-0", WaitFor("the answer"), [tried]), colour=False)[-2:] == [
+        "      not sent: nothing here carries requests to cloud",
+        "  then wait for the answer (look again in 10m at the latest)",
     ]
 
 

@@ -107,6 +107,7 @@ async def test_following_ends_at_an_effect_outside_kubernetes() -> None:
     ((result,),) = course.rounds
     assert (result.action, type(result.error)) == (call, Withheld)
     assert (course.writes, course.restless) == (0, False)
+    assert course.next == WaitFor("the answer of cloud, which the model lacks: later rounds depend on it")
 
 
 async def test_nothing_is_left_to_do_about_what_is_at_rest() -> None:
