@@ -1,7 +1,7 @@
 """Lists the changes of an action, field by field: `spec.replicas` from 2 to 3, never a whole map.
 
 Items of a list that all have a type, or all have a name, are identified by it and not by their index:
-`status.conditions[Ready].reason`. A list of plain values is one field.
+`status.conditions[Ready].reason`. A list of plain values is one field. Of a Secret only the names of its data are told.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,10 +11,23 @@ from windlass.kube.control.merge import FieldChange, same
 from windlass.kube.control.plan import Action, Create, Merge
 
 _NAMES = ("type", "name")
+_DATA = ("data", "stringData")
+HIDDEN = "(not shown)"
 
 
 def field_changes(action: Action) -> tuple[FieldChange, ...]:
     """The changes of `action`, in the order of what is desired. `before` or `after` is None for a field that is not."""
+    changes = _all_changes(action)
+    return tuple(map(_hidden, changes)) if action.target.kind.RESOURCE.confidential else changes
+
+
+def _hidden(change: FieldChange) -> FieldChange:
+    if change.path.split(".")[0] not in _DATA:
+        return change
+    return FieldChange(change.path, *(None if value is None else HIDDEN for value in (change.before, change.after)))
+
+
+def _all_changes(action: Action) -> tuple[FieldChange, ...]:
     match action:
         case Create():
             return tuple(_changes(None, action.body, ""))

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from windlass.api import mapi
-from windlass.capability.planning.fields import field_changes
+from windlass.api import core, mapi
+from windlass.capability.planning.fields import HIDDEN, field_changes
 from windlass.kube.control.merge import FieldChange
-from windlass.kube.control.plan import AddFinalizer, Delete, Merge, Target
+from windlass.kube.control.plan import AddFinalizer, Create, Delete, Merge, Target
 
 from .world import HERE, Tree
 
@@ -59,3 +59,17 @@ def test_finalizers_and_deletions_have_their_fields_too() -> None:
     assert field_changes(Delete(target=aim)) == ()
     added = AddFinalizer(target=aim, observed=("x",), finalizer="y")
     assert field_changes(added) == (FieldChange("metadata.finalizers", None, "y"),)
+
+
+def test_of_a_secret_only_the_names_of_its_data_are_told() -> None:
+    before: Tree = {"metadata": {"labels": {"a": "1"}}, "data": {"token": "b2xk", "gone": "eA=="}}
+    after: Tree = {"metadata": {"labels": {"a": "2"}}, "data": {"token": "bmV3"}, "stringData": {"user": "me"}}
+    secret = Target(core.Secret, "pull", HERE, "uid")
+    assert field_changes(Merge(target=secret, observed=before, desired=after)) == (
+        FieldChange("metadata.labels.a", "1", "2"),
+        FieldChange("data.token", HIDDEN, HIDDEN),
+        FieldChange("data.gone", HIDDEN, None),
+        FieldChange("stringData.user", None, HIDDEN),
+    )
+    created = field_changes(Create(target=secret, body={"type": "Opaque", "data": {"token": "b2xk"}}))
+    assert created == (FieldChange("type", None, "Opaque"), FieldChange("data.token", None, HIDDEN))
