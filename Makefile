@@ -4,7 +4,8 @@ PYTHON ?= python3
 RUN := .venv/bin/
 RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
-PARALLEL := -n 2 --dist loadfile
+# Tests of processes wait for much of their time, so more workers than cores.
+PARALLEL := -n 4 --dist loadfile
 export PYTHONUNBUFFERED := 1
 # Where it is set, each process compiles every module again, and tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE

@@ -9,17 +9,21 @@ from pathlib import Path
 import msgspec
 
 from bench import machines, scale_up, steady
-from bench.arena import RECORDED, Arena
+from bench.arena import EXEMPT, RECORDED, Arena
 from bench.cold import Run, cold, median, spread
 from bench.contestants import IN_FLIGHT, machine_sync, raw
 from bench.machines import Place, make_place, provisioned
+from bench.policies import in_force
 from bench.recording import Recording
 from bench.requests import Request
 from bench.tables import Cell, Table, against
 from windlass.api import mapi
+from windlass.machine_sync import policies
+from windlass.machine_sync.constants import Namespaces
 from windlass.testing.machines import crds
 
-TARGET_RAW, TARGET_WRITES, TARGET_CPU, TARGET_PEAK = 0.85, 6, 12, 110
+TARGET_RAW, TARGET_WRITES, TARGET_CPU, TARGET_PEAK = 0.88, 6, 9, 110
+POLICED = "windlass, all policies"
 
 _UPSTREAM: dict[str, Cell] = {
     "contestant": "upstream operator (Go) *",
@@ -46,6 +50,11 @@ async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
                 again = await _place(arena, f"round-{number}-raw-{in_flight}", objects=objects)
                 run = await _raw(arena, recording, recorded, again, objects=objects, in_flight=in_flight)
                 runs.setdefault(f"raw, {in_flight} in flight", []).append(run)
+            place = await _place(arena, f"round-{number}-policies", objects=objects)
+            namespaces = Namespaces(place.machine_api, place.cluster_api)
+            async with in_force(arena, policies.policies(namespaces=namespaces), namespaces):
+                policed = await _windlass(arena, place, objects=objects, user=EXEMPT)
+            runs.setdefault(POLICED, []).append(policed)
             place = await _place(arena, f"round-{number}-windlass", objects=objects)
             runs.setdefault("windlass", []).append(await _windlass(arena, place, objects=objects))
         return [
@@ -63,8 +72,8 @@ async def _place(arena: Arena, name: str, *, objects: int) -> Place:
     return place
 
 
-async def _windlass(arena: Arena, place: Place, *, objects: int) -> Run:
-    run = await cold(arena, machine_sync(arena, place), objects=objects, completes=_completes)
+async def _windlass(arena: Arena, place: Place, *, objects: int, user: str = "windlass") -> Run:
+    run = await cold(arena, machine_sync(arena, place, user=user), objects=objects, completes=_completes)
     await _check(arena, place, objects=objects)
     return run
 
