@@ -25,7 +25,7 @@ async def there_and_back(ground: Ground, name: str, authority: str) -> None:
         there = await ground.settled(name, target)
         assert there["mirror"]["spec"]["providerID"] == before["mirror"]["spec"]["providerID"]
         assert there["mirror"]["status"]["addresses"] == before["mirror"]["status"]["addresses"]
-        assert there["infra"]["metadata"]["uid"] == before["infra"]["metadata"]["uid"], "no infra machine was made anew"
+        assert there["infra"]["metadata"]["uid"] == before["infra"]["metadata"]["uid"], "no infra machine was recreated"
         assert since(there["mirror"], "Paused") >= since(before["mirror"], "Paused")
     assert await node_of(ground, name) == node, "the Node noticed nothing"
 

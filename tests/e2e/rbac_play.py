@@ -165,7 +165,7 @@ def play_from_cluster_api(cluster: Cluster) -> None:
     cluster.delete(capi.Machine, "c")
     cluster.let_machine_go("c")
     cluster.until_gone(capi.Machine, name="c")
-    # The Cluster API Machine vanishes under a mirror that is being deleted; under another it would be made anew.
+    # The Cluster API Machine vanishes under a mirror that is being deleted; under another it would be recreated.
     cluster.make_machine("d", infra=openstack_machine())
     cluster.until_synchronized("d")
     cluster.delete(mapi.Machine, "d")

@@ -111,7 +111,7 @@ DEVIATIONS: dict[str, Deviation] = {
         {"cluster_api", "infra_machine", "machine_api.status.authoritativeAPI", "machine_api.status.conditions[1]"},
     ),
     "OpenStack-mapi-auth-infra-providerid-only-on-infra": Deviation(
-        f"what only the provider sets is no difference, so the infra machine is not made anew; and {NOT_ADOPTABLE.why}",
+        f"what only the provider sets is no difference, so the infra machine is not recreated; and {NOT_ADOPTABLE.why}",
         {
             "infra_machine.metadata.finalizers[0]",
             "infra_machine.metadata.finalizers[1]",

@@ -154,7 +154,7 @@ async def test_a_fleet_changes_hands_and_back_in_the_worst_of_weather(
     for name in names:
         assert_kept(await ground.instance(name))
         for side, tree in after[name].items():
-            assert tree["metadata"]["uid"] == before[name][side]["metadata"]["uid"], f"{side} {name} was made anew"
+            assert tree["metadata"]["uid"] == before[name][side]["metadata"]["uid"], f"{side} {name} was recreated"
     assert await uids(ground, core.Node) == nodes
     written = ground.stage.plane.audit.events(user=ground.stage.user)
     assert [event["objectRef"] for event in written if event["verb"] == "delete"] == []

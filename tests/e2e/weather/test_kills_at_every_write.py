@@ -27,7 +27,7 @@ def bigger(ground: Ground) -> Tree:
     return {"providerSpec": {"value": {**PROVIDER_SPECS[example.name], example.size: "huge"}}}
 
 
-async def test_mirrors_of_machines_are_made_and_infra_machines_made_anew(ground: Ground, actors: Actors) -> None:
+async def test_mirrors_of_machines_are_made_and_infra_machines_recreated(ground: Ground, actors: Actors) -> None:
     made = Story(
         title="made",
         lives=6,

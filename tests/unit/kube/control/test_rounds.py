@@ -200,5 +200,5 @@ async def test_an_object_that_goes_while_it_is_written_is_looked_at_again_at_onc
     await loop.api.patch(Widget, "w", {"spec": {"size": 1}}, type=PatchType.MERGE, namespace=NAMESPACE)
     loop.api.conflict_by(lambda: loop.api.delete(Widget, "w", namespace=NAMESPACE), "patch", Widget)
     loop.seen.clear()
-    assert await loop.run() == Ending(Done(), rounds=4, writes=2), "it was made anew"
+    assert await loop.run() == Ending(Done(), rounds=4, writes=2), "it was recreated"
     assert [bool(seen.last.failed) for seen in loop.seen] == [False] * 4

@@ -116,7 +116,7 @@ def state(uid: str = "u", generation: int = 1, **metadata: Any) -> Object[Widget
     [
         (None, state(), True, True),
         (state(), None, True, True),
-        (state(), state("made anew"), True, True),
+        (state(), state("recreated"), True, True),
         (state(), state(deletionTimestamp="2026-05-01T12:00:00Z"), True, True),
         (state(), state(generation=2), False, True),
         (state(), state(resourceVersion="2"), False, False),

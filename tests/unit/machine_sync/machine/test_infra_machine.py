@@ -1,4 +1,4 @@
-"""The infra machine of a mirror: what is a real difference, what is changed in place, and how it is made anew."""
+"""The infra machine of a mirror: what is a real difference, what is changed in place, and how it is recreated."""
 
 from typing import Any
 

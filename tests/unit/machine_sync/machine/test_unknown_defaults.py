@@ -1,4 +1,4 @@
-"""A provider that is newer than our types adds defaults of its own: no infra machine is made anew for them."""
+"""A provider that is newer than our types adds defaults of its own: no infra machine is recreated for them."""
 
 import pytest
 

@@ -36,7 +36,7 @@ async def test_a_template_that_is_seen_late_is_not_said_to_be_missing() -> None:
 
 
 async def test_a_mirror_of_history_that_is_being_deleted_does_not_take_todays_set_along() -> None:
-    """The mirror was deleted, gone and made anew since the cache looked."""
+    """The mirror was deleted, gone and recreated since the cache looked."""
     mirrored = await at_rest()
     gone = changed(CAPI_SET, metadata={**CAPI_SET["metadata"], **GONE, "uid": "before"})
     api = world(machine_api=mapi_of(mirrored), cluster_api=gone)
