@@ -32,7 +32,13 @@ from windlass.kube.config import Impersonation
 from windlass.kube.errors import Invalid
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync import policies
-from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MACHINE_SET_LABEL, SET_NAME_LABEL, Namespaces
+from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
+    MACHINE_SET_LABEL,
+    SET_NAME_LABEL,
+    SYNC_FINALIZER,
+    Namespaces,
+)
 from windlass.machine_sync.conversion import to_machine_api
 from windlass.testing.binaries import to_stderr
 from windlass.testing.machines import crds
@@ -143,7 +149,9 @@ async def in_force(arena: Arena, chosen: tuple[Policy, ...], namespaces: Namespa
 
 async def _until(seed: Client, namespaces: Namespaces, *, refused: bool) -> None:
     """Until what one of the last policies forbids is refused, or admitted again."""
-    body = {"metadata": {"name": "probe"}, "spec": {"instanceType": "m6i.large", "imageLookupFormat": "x"}}
+    # Unsupported fields are refused on what machine-sync holds.
+    held = {"name": "probe", "finalizers": [SYNC_FINALIZER]}
+    body = {"metadata": held, "spec": {"instanceType": "m6i.large", "imageLookupFormat": "x"}}
     whole = {"apiVersion": capa.AWSMachine.RESOURCE.api_version, "kind": "AWSMachine", **body}
     path = capa.AWSMachine.RESOURCE.path(namespace=namespaces.cluster_api)
     deadline = time.monotonic() + 60
