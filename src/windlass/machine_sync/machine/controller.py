@@ -6,8 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from windlass.api import capi, config, mapi
-from windlass.api.meta import KubernetesObject
-from windlass.kube.control.controller import Controller, Index, Watch
+from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import (
     Permission,
     blocks_deletion_of,
@@ -21,7 +20,7 @@ from windlass.machine_sync.constants import MACHINE_ANNOTATION, MACHINE_API, Nam
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.observe import BY_MACHINE, MachineObserver
 from windlass.machine_sync.machine.observe import IndexedReader as IndexedReader
-from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
+from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_names
 from windlass.machine_sync.platforms import Platform
 
 NAME = "machine-sync"
@@ -64,8 +63,8 @@ def machine_controller(
         return {*of_cluster_api(BY_CLUSTER)(found), *of_this_cluster(found)}
 
     ours, theirs = namespaces.machine_api, namespaces.cluster_api
-    indexes = {BY_INFRA_MACHINE: _infra_machine, BY_CLUSTER: _cluster, BY_SET: _owning_set(capi.MachineSet)}
-    own_indexes = {BY_SET: _owning_set(mapi.MachineSet), BY_AUTHORITY: _authority}
+    indexes = {BY_INFRA_MACHINE: _infra_machine, BY_CLUSTER: _cluster, BY_SET: set_names(capi.MachineSet)}
+    own_indexes = {BY_SET: set_names(mapi.MachineSet), BY_AUTHORITY: _authority}
     return Controller(
         name=NAME,
         watches=(
@@ -152,16 +151,6 @@ def _infra_machine(machine: Object[capi.Machine]) -> Iterable[str]:
 
 def _cluster(machine: Object[capi.Machine]) -> Iterable[str]:
     return (_spec(machine).cluster_name,)
-
-
-def _owning_set(kind: type[KubernetesObject]) -> Index:
-    """By the owner that `decide` takes for the set, which `owned_by` would not always find: see `set_owner`."""
-
-    def names(machine: Object[Any]) -> Iterable[str]:
-        owner = set_owner(machine.metadata, kind.RESOURCE.api_version)
-        return (owner.name,) if owner else ()
-
-    return names
 
 
 class _Authority(Struct, rename="camel", gc=False):

@@ -1,13 +1,15 @@
 """What a decision about one machine may look at."""
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
 
 from windlass.api import capi, config, mapi
-from windlass.api.meta import ObjectMeta, OwnerReference
+from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Seen, metadata_of
+from windlass.kube.object import Object
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.mirroring.move import Move, Pausable
 from windlass.machine_sync.platforms import Platform
@@ -62,3 +64,16 @@ def set_owner(meta: ObjectMeta, api_version: str) -> OwnerReference | None:
     return next(
         (ref for ref in meta.owner_references if ref.kind == "MachineSet" and ref.api_version == api_version), None
     )
+
+
+def set_names(kind: type[KubernetesObject]) -> Callable[[Object[Any]], tuple[str, ...]]:
+    """A map from a Machine to the name of the MachineSet of this `kind` that `set_owner` finds.
+
+    Not `owned_by`: `decide` follows that owner whether it controls the Machine or not.
+    """
+
+    def names(machine: Object[Any]) -> tuple[str, ...]:
+        owner = set_owner(machine.metadata, kind.RESOURCE.api_version)
+        return (owner.name,) if owner else ()
+
+    return names

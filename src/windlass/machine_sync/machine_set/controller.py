@@ -19,7 +19,7 @@ from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.observe import IndexedReader
-from windlass.machine_sync.machine.snapshot import set_owner
+from windlass.machine_sync.machine.snapshot import set_names, set_owner
 from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.machine_set.infra_templates import set_of, sets_of
 from windlass.machine_sync.machine_set.observe import BY_OWNER, BY_SET, BY_TEMPLATE, MachineSetObserver
@@ -65,7 +65,9 @@ def machine_set_controller(
             Watch(capi.MachineSet, _own_name, namespace=theirs, indexes=indexes),
             # A set that is being deleted waits for its last Machine.
             *(
-                Watch(machine, owner.names, namespace=place, indexes={BY_OWNER: owner.uids}, when=owner.leaves)
+                Watch(
+                    machine, set_names(owner.kind), namespace=place, indexes={BY_OWNER: owner.uids}, when=owner.leaves
+                )
                 for machine, owner, place in (
                     (mapi.Machine, _Owner(mapi.MachineSet), ours),
                     (capi.Machine, _Owner(capi.MachineSet), theirs),
@@ -112,10 +114,6 @@ class _Owner(Struct, frozen=True):
     """The MachineSet of this kind that a Machine belongs to."""
 
     kind: type[KubernetesObject]
-
-    def names(self, machine: Object[Any]) -> Iterable[str]:
-        owner = set_owner(machine.metadata, self.kind.RESOURCE.api_version)
-        return (owner.name,) if owner else ()
 
     def uids(self, machine: Object[Any]) -> Iterable[str]:
         owner = set_owner(machine.metadata, self.kind.RESOURCE.api_version)
