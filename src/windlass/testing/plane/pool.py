@@ -35,9 +35,9 @@ class PlanePool:
         The options of the first call decide how it is made. Later calls add those of `crds` that the plane lacks; a CRD
         that was added is not compared again.
         """
-        crds = read_crds(options.get("crds", ()))
+        crds = [*read_crds(options.get("crds", ()))]
         if (plane := self._planes.get(name)) is None:
-            plane = self._make(options)
+            plane = self._make({**options, "crds": crds})
             plane.start()
             self._planes[name], self._crds[name] = plane, {crd["metadata"]["name"] for crd in crds}
         else:
