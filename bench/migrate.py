@@ -8,8 +8,7 @@ import asyncio
 import collections
 import statistics
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,14 +19,13 @@ from bench.contestant import Contestant
 from bench.contestants import IN_FLIGHT, machine_sync, raw, who_is_paused
 from bench.machine import Noise, NoiseMeter
 from bench.machines import Place
-from bench.policies import in_force
+from bench.policies import ours_in_force
 from bench.recording import Recording
 from bench.requests import Request, RequestLog
 from bench.tables import Cell, Table, against
 from windlass.api import mapi
 from windlass.kube.verbs import PatchType
-from windlass.machine_sync import policies
-from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, Namespaces
+from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 from windlass.testing.binaries import to_stderr
 from windlass.testing.machines import crds
 from windlass.testing.plane.ports import free_ports
@@ -98,7 +96,7 @@ async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
             place = await _place(arena, f"round-{number}-windlass", objects)
             _note(moves, WINDLASS, await _windlass(arena, place, objects))
             place = await _place(arena, f"round-{number}-policies", objects)
-            async with _policies(arena, place):
+            async with ours_in_force(arena, place, exempt=[PAUSED]):
                 _note(moves, POLICED, await _windlass(arena, place, objects, user=EXEMPT))
         return [_table(moves, objects=objects, rounds=rounds), _written(moves)]
 
@@ -203,14 +201,6 @@ async def _wanting(arena: Arena, place: Place, objects: int, *, to: str) -> list
         if in_sync.synchronized(item.tree()) and item.tree()["status"]["authoritativeAPI"] == to
     }
     return sorted({machines.name(number) for number in range(objects)} - found)
-
-
-@asynccontextmanager
-async def _policies(arena: Arena, place: Place) -> AsyncIterator[None]:
-    """While the block lasts all of Windlass's admission policies are in force. Who is paused may say so."""
-    namespaces = Namespaces(place.machine_api, place.cluster_api)
-    async with in_force(arena, policies.policies(namespaces=namespaces, exempt=[PAUSED]), namespaces):
-        yield
 
 
 def _note(moves: Moves, contestant: str, made: Iterable[Move]) -> None:

@@ -6,7 +6,9 @@ One control plane for each round; after the last, `steady` and `scale_up` on the
 import collections
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -15,13 +17,11 @@ from bench.arena import EXEMPT, RECORDED, Arena
 from bench.cold import Run, cold, median, spread
 from bench.contestants import IN_FLIGHT, machine_sync, raw
 from bench.machines import Place, make_place, provisioned
-from bench.policies import in_force
+from bench.policies import ours_in_force
 from bench.recording import Recording
 from bench.requests import Request
 from bench.tables import Cell, Table, against
 from windlass.api import mapi
-from windlass.machine_sync import policies
-from windlass.machine_sync.constants import Namespaces
 from windlass.testing.machines import crds
 
 TARGET_RAW, TARGET_WRITES, TARGET_CPU, TARGET_PEAK = 0.88, 6, 9, 110
@@ -37,6 +37,12 @@ _UPSTREAM: dict[str, Cell] = {
 }
 
 
+class Contest(Protocol):
+    """One run of a contestant, from cold."""
+
+    async def __call__(self, arena: Arena, place: Place, /, *, objects: int) -> Run: ...
+
+
 async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
     """The runs from cold, contestants in turn; then steady state and scale-up in the namespaces of the last.
 
@@ -46,27 +52,27 @@ async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
     async with _arena(directory / "recorded") as arena:
         recorded = await _place(arena, RECORDED, objects=objects)
         recording = Recording.of((await _windlass(arena, recorded, objects=objects)).requests)
-    runs: dict[str, list[Run]] = {}
+    contestants: dict[str, Contest] = {
+        **{
+            f"raw, {in_flight} in flight": partial(_raw, recording, recorded, in_flight=in_flight)
+            for in_flight in IN_FLIGHT
+        },
+        POLICED: _policed,
+        WINDLASS: _windlass,
+    }
+    names = [*contestants]
+    runs: dict[str, list[Run]] = {name: [] for name in names}
     in_sync: list[Table] = []
-    contestants = [*(f"raw, {in_flight} in flight" for in_flight in IN_FLIGHT), POLICED, WINDLASS]
     for number in range(rounds):
         async with _arena(directory / f"round-{number}") as arena:
-            turn = number % len(contestants)
-            for name in contestants[turn:] + contestants[:turn]:
-                place = await _place(arena, name.replace(", ", "-").replace(" ", "-"), objects=objects)
-                if name == POLICED:
-                    namespaces = Namespaces(place.machine_api, place.cluster_api)
-                    async with in_force(arena, policies.policies(namespaces=namespaces), namespaces):
-                        run = await _windlass(arena, place, objects=objects, user=EXEMPT)
-                elif name == WINDLASS:
-                    run, last = await _windlass(arena, place, objects=objects), place
-                else:
-                    in_flight = IN_FLIGHT[contestants.index(name)]
-                    run = await _raw(arena, recording, recorded, place, objects=objects, in_flight=in_flight)
-                runs.setdefault(name, []).append(run)
+            places: dict[str, Place] = {}
+            turn = number % len(names)
+            for name in names[turn:] + names[:turn]:
+                places[name] = await _place(arena, name.replace(", ", "-").replace(" ", "-"), objects=objects)
+                runs[name].append(await contestants[name](arena, places[name], objects=objects))
             if number == rounds - 1:
-                in_sync += await steady.measure(arena, last, objects=objects)
-                in_sync += await scale_up.measure(arena, last, existing=objects)
+                in_sync += await steady.measure(arena, places[WINDLASS], objects=objects)
+                in_sync += await scale_up.measure(arena, places[WINDLASS], existing=objects)
     return [_table(runs, objects=objects, rounds=rounds), _written(runs[WINDLASS][-1]), *in_sync]
 
 
@@ -91,8 +97,13 @@ async def _windlass(arena: Arena, place: Place, *, objects: int, user: str = "wi
     return run
 
 
+async def _policed(arena: Arena, place: Place, *, objects: int) -> Run:
+    async with ours_in_force(arena, place):
+        return await _windlass(arena, place, objects=objects, user=EXEMPT)
+
+
 async def _raw(
-    arena: Arena, recording: Recording, recorded: Place, place: Place, *, objects: int, in_flight: int
+    recording: Recording, recorded: Place, arena: Arena, place: Place, *, objects: int, in_flight: int
 ) -> Run:
     replaced = {
         recorded.machine_api: place.machine_api,

@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import statistics
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +19,9 @@ from typing import Any
 import msgspec
 
 from bench import machines
-from bench.arena import SEED, Arena, with_hands
+from bench.arena import EXEMPT, SEED, Arena, with_hands
 from bench.machine import NoiseMeter
+from bench.machines import Place
 from bench.tables import Cell, Table, against
 from windlass.api import capa, capi, mapi
 from windlass.api.meta import KubernetesObject, tree
@@ -47,7 +48,6 @@ TARGET_MS = 10.0
 TARGET_GROWTH = 1.5
 FEW = 10
 
-_EXEMPT = "system:serviceaccount:windlass-system:windlass-machine-sync"
 _SECONDS, _LEAST, _MOST = 3.0, 15, 150
 """How long one figure is measured, and the fewest and most requests of it."""
 _MAPI_MIRROR, _CAPI_MIRROR = 0, 1
@@ -79,7 +79,7 @@ async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
     """With 10 and with `objects` machines on each side; designs in turn, `rounds` times over."""
     async with Arena(directory) as arena, AsyncExitStack() as stack:
         await arena.plane.apply_crds(*crds.documents(*crds.MACHINES))
-        exempt = await stack.enter_async_context(_acting(arena, _EXEMPT))
+        exempt = await stack.enter_async_context(_acting(arena, EXEMPT))
         fleets = [await _fleet(arena, count) for count in (FEW, objects)]
         for number, fleet in itertools.product(range(rounds), fleets):
             meter = NoiseMeter()
@@ -145,6 +145,14 @@ async def in_force(arena: Arena, chosen: tuple[Policy, ...], namespaces: Namespa
             plural = "validatingadmissionpolic" + ("ies" if document["kind"].endswith("Policy") else "ybindings")
             name = document["metadata"]["name"]
             await arena.seed.request("DELETE", f"/apis/{document['apiVersion']}/{plural}/{name}")
+
+
+@asynccontextmanager
+async def ours_in_force(arena: Arena, place: Place, *, exempt: Sequence[str] = ()) -> AsyncIterator[None]:
+    """While the block lasts all of Windlass's admission policies are in force for `place`."""
+    namespaces = Namespaces(place.machine_api, place.cluster_api)
+    async with in_force(arena, policies.policies(namespaces=namespaces, exempt=exempt), namespaces):
+        yield
 
 
 async def _until(seed: Client, namespaces: Namespaces, *, refused: bool) -> None:
