@@ -20,6 +20,7 @@ DECIDED_BY_TESTS = {"NO_COLOR", "KUBECONFIG", "TERM", "PYTHONUNBUFFERED", "PYTHO
 """Variables of whoever runs the tests that change what a user would see."""
 
 Windlass = Callable[..., "subprocess.CompletedProcess[str]"]
+Begin = Callable[..., "subprocess.Popen[Any]"]
 
 HELD: Tree = {"finalizers": [SYNC_FINALIZER]}
 IN_SYNC = "Successfully synchronized CAPI Machine to MAPI"
@@ -150,6 +151,25 @@ def environment_of(kubeconfig: Path, home: Path) -> dict[str, str]:
 def environment(windlass_plane: PlaneAccess, tmp_path: Path) -> dict[str, str]:
     """Of the process: a home of its own, and the plane's kubeconfig."""
     return environment_of(windlass_plane.kubeconfig(), tmp_path)
+
+
+@pytest.fixture
+def begin(environment: dict[str, str]) -> Iterator[Begin]:
+    """Start `windlass ARGUMENTS...` with pipes; it is killed after the test if it still runs. `env` adds to its
+    environment."""
+    started: list[subprocess.Popen[Any]] = []
+
+    def start(*arguments: str, env: dict[str, str] | None = None, **options: Any) -> "subprocess.Popen[Any]":
+        piped = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        argv = [sys.executable, "-m", "windlass", *arguments]
+        process = subprocess.Popen(argv, env={**environment, **(env or {})}, **{**piped, **options})
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 @pytest.fixture

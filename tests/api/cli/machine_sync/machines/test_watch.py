@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import IO
 
 import pytest
 
-from tests.api.cli.conftest import Sides, condition
+from tests.api.cli.conftest import Begin, Sides, condition
 from tests.api.cli.ptys import see
 from tests.patience import PATIENCE
 from windlass.api import capi, mapi
@@ -49,25 +49,9 @@ class Lines:
 
 
 @pytest.fixture
-def watch(environment: dict[str, str]) -> Iterator[Watch]:
-    """Start `windlass machines --watch` on two sides; it is killed after the test if it still runs."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(sides: Sides, *arguments: str, env: dict[str, str] | None = None) -> "subprocess.Popen[bytes]":
-        process = subprocess.Popen(
-            [sys.executable, "-m", "windlass", "machines", "--watch", *sides.flags, *arguments],
-            env=environment | (env or {}),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
+def watch(begin: Begin) -> Watch:
+    """Start `windlass machines --watch` on two sides."""
+    return lambda sides, *arguments, env=None: begin("machines", "--watch", *sides.flags, *arguments, env=env)
 
 
 def out(process: "subprocess.Popen[bytes]") -> Lines:

@@ -9,17 +9,17 @@ import os
 import pty
 import signal
 import subprocess
-import sys
 import termios
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.api.cli.conftest import Sides, environment_of
+from tests.api.cli.conftest import Begin, Sides, environment_of
 from tests.api.cli.ptys import read_to_the_end, see
 from tests.authorizer import until_allowed
 from tests.objects import Kind, Tree
@@ -172,25 +172,9 @@ def environment(openshift: BlockingAccess, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def start(fleet: Fleet, environment: dict[str, str]) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """Start `windlass migrate ARGUMENTS...`; it is killed after the test if it still runs."""
-    started: list[subprocess.Popen[str]] = []
-
-    def begin(*arguments: str, **options: Any) -> "subprocess.Popen[str]":
-        piped = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "windlass", "migrate", *fleet.flags, *arguments],
-            env=environment,
-            text=True,
-            **{**piped, **options},
-        )
-        started.append(process)
-        return process
-
-    yield begin
-    for process in started:
-        process.kill()
-        process.communicate()
+def start(fleet: Fleet, begin: Begin) -> Callable[..., "subprocess.Popen[str]"]:
+    """Start `windlass migrate ARGUMENTS...`."""
+    return partial(begin, "migrate", *fleet.flags, text=True)
 
 
 @pytest.fixture
