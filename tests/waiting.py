@@ -39,8 +39,8 @@ async def eventually(
             there = error
         if (now := time.monotonic()) > deadline:
             instead = str(there)[:20_000]
-            pytest.fail(f"after {within:g} s {what or 'what was waited for'} has not come true; there is: {instead}")
-        # To look at hundreds of objects takes the processor from whoever is waited for.
+            pytest.fail(f"not seen within {within:g} s: {what or 'the condition'}; there is: {instead}")
+        # Listing hundreds of objects takes CPU from the program that the test waits for.
         await asyncio.sleep(max(0.05, now - looked))
         looked = time.monotonic()
 
@@ -67,5 +67,5 @@ async def patiently(do: Callable[[], Awaitable[object]]) -> None:
 def wait_until(what: str, look: Callable[[], T | None]) -> T:
     """What `look` finds once that is true; `what` is for the failure."""
     found = wait_for(lambda: look() or None, seconds=PATIENCE)
-    assert found is not None, f"after {PATIENCE:g} s it has not come true: {what}"
+    assert found is not None, f"not seen within {PATIENCE:g} s: {what}"
     return found

@@ -187,12 +187,12 @@ def play_missing_infrastructure(cluster: Cluster, scenery: Scenery) -> None:
 def play_from_machine_api(cluster: Cluster, scenery: Scenery) -> None:
     """The Machine `m`, which nobody owns, and the MachineSet `pool` with its Machine `p`, moved away and back."""
     cluster.until_synchronized("m")
-    # What runs is reported, and it is described anew when it is another machine that is wanted.
+    # The status of what runs is copied; another size makes another infrastructure machine.
     running = {"phase": "Running", "providerStatus": {"instanceId": "i-1", "instanceState": "running"}}
     cluster.patch(mapi.Machine, "m", {"status": running}, part="status")
     wait_until("m runs", lambda: (cluster.get(capi.Machine, "m") or {})["status"].get("phase") == "Running")
     cluster.patch(mapi.Machine, "m", {"spec": {"providerSpec": {"value": scenery.larger()}}})
-    wait_until("m is described anew", lambda: size(cluster, scenery, "m") == "larger")
+    wait_until("the infrastructure machine of m has the larger size", lambda: size(cluster, scenery, "m") == "larger")
     cluster.until_synchronized("m")
     move(cluster, mapi.Machine, "m", (capi.Machine, scenery.infra_machine), scenery)
     # A MachineSet gets another template, and somebody meddles with that.
