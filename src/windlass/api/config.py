@@ -1,7 +1,7 @@
 """config.openshift.io/v1: the configuration of an OpenShift cluster. Source: `github.com/openshift/api/config/v1`.
 
-All three kinds are cluster-scoped singletons that Windlass only reads: Infrastructure and FeatureGate are named
-`cluster`, ClusterVersion is named `version`.
+All kinds are cluster-scoped, and Windlass only reads them. Infrastructure and FeatureGate are singletons named
+`cluster`, ClusterVersion is one named `version`; of ClusterOperator there is one for each operator.
 """
 
 from typing import ClassVar
@@ -96,10 +96,35 @@ class Release(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=T
     image: str = always(str)
 
 
+class OperatorCondition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`ClusterOperatorStatusCondition`: like `meta.Condition`, but reasons are free text and may be empty."""
+
+    type: str = always(str)
+    status: str = always(str)
+    last_transition_time: str | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class UpdateHistory(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """One update, or the installation. `state` is Completed or Partial.
+
+    A superseded update gets a completion time too, and stays Partial.
+    """
+
+    state: str = always(str)
+    started_time: str | None = None
+    completion_time: str | None = None
+    version: str = always(str)
+    image: str = always(str)
+
+
 class ClusterVersionStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`desired` is the release that the cluster runs or is being updated to."""
+    """`desired` is the release that the cluster runs or is being updated to; `history` has the newest item first."""
 
     desired: Release = always(Release)
+    history: list[UpdateHistory] = field(default_factory=list)
+    conditions: list[OperatorCondition] = field(default_factory=list)
 
 
 class ClusterVersion(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -113,3 +138,28 @@ class ClusterVersion(Struct, rename="camel", omit_defaults=True, kw_only=True, f
 
     metadata: ObjectMeta = always(ObjectMeta)
     status: ClusterVersionStatus = always(ClusterVersionStatus)
+
+
+class OperandVersion(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """What an operator says it runs: its own release is `operator`, its image `operator-image`."""
+
+    name: str = always(str)
+    version: str = always(str)
+
+
+class ClusterOperatorStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    conditions: list[OperatorCondition] = field(default_factory=list)
+    versions: list[OperandVersion] = field(default_factory=list)
+
+
+class ClusterOperator(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    RESOURCE: ClassVar[Resource] = Resource(
+        group="config.openshift.io",
+        version="v1",
+        kind="ClusterOperator",
+        plural="clusteroperators",
+        namespaced=False,
+    )
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    status: ClusterOperatorStatus = always(ClusterOperatorStatus)

@@ -1,0 +1,286 @@
+"""The report of an update: one value, from which texts, JSON and the UpdateStatus object are made.
+
+It holds moments, not durations, so that it can be shown later than it was made; `windlass.update_status.estimate`
+computes what depends on the present.
+"""
+
+from enum import IntEnum, StrEnum
+
+from msgspec import Struct
+
+from windlass.update_status.times import Duration, Moment
+
+
+class State(StrEnum):
+    """How far an operator is with the update. UNKNOWN: it is not updated, and says nothing of its progress."""
+
+    UPDATED = "Updated"
+    PROGRESSING = "Progressing"
+    PENDING = "Pending"
+    UNKNOWN = "Unknown"
+
+
+class Health(StrEnum):
+    HEALTHY = "Healthy"
+    UNAVAILABLE = "Unavailable"
+    DEGRADED = "Degraded"
+
+
+class Operator(Struct, frozen=True, kw_only=True):
+    """A ClusterOperator. `since`, `reason` and `message` are those of its condition Progressing (ZERO and "" without).
+
+    `health_since` and `health_message` are those of Available or Degraded, whichever `health` speaks of.
+    """
+
+    name: str
+    state: State
+    health: Health
+    since: Moment
+    reason: str = ""
+    message: str = ""
+    health_since: Moment
+    health_reason: str = ""
+    health_message: str = ""
+
+
+class Versions(Struct, frozen=True, kw_only=True):
+    """`previous` "" : a new installation. `incomplete`: the previous update was never completed."""
+
+    target: str
+    previous: str = ""
+    incomplete: bool = False
+    multi_arch: bool = False
+
+
+class ControlPlane(Struct, frozen=True, kw_only=True):
+    """Progress of the operators.
+
+    updating       the status of ClusterVersion's condition Progressing: True, False, Unknown or ""
+    reason         of the same condition, with `message` and `since`, its last transition
+    versions       None: there is no history
+    started        when the update began: from the history, else the condition's transition
+    completed      when it was completed, by the history; None: not yet
+    last_progress  the last transition of an operator after the start; None: none since
+    baseline       how long the update is expected to take as long as nothing better is known
+    """
+
+    updating: str
+    reason: str = ""
+    message: str = ""
+    since: Moment
+    versions: Versions | None
+    started: Moment
+    completed: Moment | None = None
+    last_progress: Moment | None = None
+    baseline: Duration
+    operators: tuple[Operator, ...]
+
+    @property
+    def updated(self) -> int:
+        return sum(operator.state is State.UPDATED for operator in self.operators)
+
+    @property
+    def all_updated(self) -> bool:
+        return self.updated == len(self.operators)
+
+
+class Phase(StrEnum):
+    """What happens to a node, in the order of tables."""
+
+    DRAINING = "Draining"
+    UPDATING = "Updating"
+    REBOOTING = "Rebooting"
+    PAUSED = "Paused"
+    PENDING = "Pending"
+    UPDATED = "Updated"
+
+
+class Assessment(StrEnum):
+    """How a node is doing, in the order of tables."""
+
+    DEGRADED = "Degraded"
+    UNAVAILABLE = "Unavailable"
+    PROGRESSING = "Progressing"
+    EXCLUDED = "Excluded"
+    OUTDATED = "Outdated"
+    COMPLETED = "Completed"
+
+
+_BY_PHASE = {
+    Phase.DRAINING: Assessment.PROGRESSING,
+    Phase.UPDATING: Assessment.PROGRESSING,
+    Phase.REBOOTING: Assessment.PROGRESSING,
+    Phase.PAUSED: Assessment.EXCLUDED,
+    Phase.PENDING: Assessment.OUTDATED,
+    Phase.UPDATED: Assessment.COMPLETED,
+}
+
+
+class Node(Struct, frozen=True, kw_only=True):
+    """A node of a pool.
+
+    updating     it is being updated; `phase` can be UPDATED even so, if its daemon has not begun
+    version      the release of its current MachineConfig, "" if unknown
+    unavailable  it cannot take Pods, as it should with the image that it has; `why_unavailable` says why
+    why_degraded what its Machine Config Daemon says
+    since        when it entered its phase, if a MachineConfigNode tells; else None
+    step         the step of the update that its MachineConfigNode is at, "" if there is none
+    """
+
+    name: str
+    phase: Phase
+    updating: bool = False
+    version: str = ""
+    unavailable: bool = False
+    why_unavailable: str = ""
+    unavailable_since: Moment | None = None
+    degraded: bool = False
+    why_degraded: str = ""
+    since: Moment | None = None
+    step: str = ""
+
+    @property
+    def updated(self) -> bool:
+        return self.phase is Phase.UPDATED and not self.updating
+
+    @property
+    def out_of_service(self) -> bool:
+        """Unavailable for another reason than its update."""
+        return self.unavailable and not self.updating
+
+    @property
+    def assessment(self) -> Assessment:
+        if self.degraded:
+            return Assessment.DEGRADED
+        return Assessment.UNAVAILABLE if self.out_of_service else _BY_PHASE[self.phase]
+
+    @property
+    def message(self) -> str:
+        if self.degraded:
+            return self.why_degraded
+        return self.why_unavailable if self.out_of_service else ""
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """Numbers of nodes; a node can count in several. `outdated` counts all whose phase is not UPDATED."""
+
+    total: int = 0
+    available: int = 0
+    progressing: int = 0
+    outdated: int = 0
+    draining: int = 0
+    excluded: int = 0
+    degraded: int = 0
+    pending: int = 0
+
+    @property
+    def updated(self) -> int:
+        return self.total - self.outdated
+
+    @property
+    def assessment(self) -> str:
+        """Completed, Pending, Degraded, Excluded or Progressing: the first that applies."""
+        if not self.outdated:
+            return "Completed"
+        if self.pending == self.total:
+            return "Pending"
+        if self.degraded:
+            return "Degraded"
+        return "Excluded" if self.excluded else "Progressing"
+
+
+class Pool(Struct, frozen=True, kw_only=True):
+    """A MachineConfigPool with its nodes, both in the order of their lists."""
+
+    name: str
+    paused: bool = False
+    summary: Summary = Summary()
+    nodes: tuple[Node, ...] = ()
+
+
+class Level(IntEnum):
+    """How bad it is."""
+
+    INFO = 0
+    WARNING = 1
+    ERROR = 2
+    CRITICAL = 3
+
+    @property
+    def title(self) -> str:
+        return self.name.capitalize()
+
+
+class Impact(StrEnum):
+    """On what it has an effect."""
+
+    NONE = "None"
+    UNKNOWN = "Unknown"
+    API_AVAILABILITY = "API Availability"
+    CLUSTER_CAPACITY = "Cluster Capacity"
+    APPLICATION_AVAILABILITY = "Application Availability"
+    APPLICATION_OUTAGE = "Application Outage"
+    DATA_LOSS = "Data Loss"
+    UPDATE_SPEED = "Update Speed"
+    UPDATE_STALLED = "Update Stalled"
+
+
+class Scope(StrEnum):
+    CONTROL_PLANE = "ControlPlane"
+    WORKER_POOL = "WorkerPool"
+
+
+class Reference(Struct, frozen=True):
+    """An object that an insight is about, by the plural name of its kind. The core group is ""."""
+
+    group: str
+    resource: str
+    name: str
+    namespace: str = ""
+
+
+class Insight(Struct, frozen=True, kw_only=True):
+    """Something that needs attention, or that explains the update.
+
+    pool       the pool whose section it belongs to, "" for the control plane
+    started    when it began; None: nothing in the cluster says
+    reference  the URL of documentation, or a text in its place
+    """
+
+    level: Level
+    impact: Impact
+    summary: str
+    description: str
+    reference: str
+    started: Moment | None
+    resources: tuple[Reference, ...]
+    scope: Scope = Scope.CONTROL_PLANE
+    pool: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """`oc` shows no others."""
+        return bool(self.summary and self.description and self.reference)
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """How an update was going at one moment.
+
+    pools     in the order of their list, the master pool among them
+    insights  in the order in which they were found
+    alerts    why alerts are missing, in a text for users, or ""
+    gaps      what is not known, and why: a text each
+    """
+
+    control_plane: ControlPlane
+    pools: tuple[Pool, ...] = ()
+    insights: tuple[Insight, ...] = ()
+    alerts: str = ""
+    gaps: tuple[str, ...] = ()
+
+    @property
+    def updating(self) -> bool:
+        """Whether an update is going on: of the control plane, or still of a pool of workers."""
+        return self.control_plane.updating == "True" or any(
+            pool.summary.outdated for pool in self.pools if pool.name != "master"
+        )

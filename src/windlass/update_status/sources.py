@@ -1,0 +1,64 @@
+"""What a report is made from: objects of a cluster or of files, or the reason why they are not known."""
+
+from collections.abc import Mapping
+from typing import TypeAlias, TypeVar
+
+from msgspec import Struct, field
+
+from windlass.api.config import ClusterOperator, ClusterVersion
+from windlass.api.core import Node
+from windlass.api.machineconfiguration import MachineConfigNode, MachineConfigPool
+
+T = TypeVar("T")
+
+
+class Unknown(Struct, frozen=True):
+    """A source that could not be read. `reason` is a text for users: `nodes is forbidden: ...`."""
+
+    reason: str
+
+
+Known: TypeAlias = T | Unknown
+
+
+class AlertLabels(Struct, frozen=True):
+    alertname: str = ""
+    namespace: str = ""
+    severity: str = ""
+
+
+class AlertAnnotations(Struct, frozen=True):
+    summary: str = ""
+    description: str = ""
+    message: str = ""
+    runbook_url: str = ""
+
+
+class Alert(Struct, rename="camel", frozen=True):
+    """One of Prometheus' `GET /api/v1/alerts`. `state` is pending or firing."""
+
+    labels: AlertLabels = AlertLabels()
+    annotations: AlertAnnotations = AlertAnnotations()
+    state: str = ""
+    active_at: str | None = None
+
+
+class Sources(Struct, frozen=True, kw_only=True):
+    """All that a report depends on, apart from the time.
+
+    operators        in the order of their list
+    versions         the releases of MachineConfigs by name; without those that name none
+    gaps             objects that could not be read, each with the reason: `MachineConfig rendered-x: not found`
+    operator_image   the image that the Machine Config Operator runs, "" if it has no such container
+    progress         MachineConfigNodes by name, where they are served
+    """
+
+    cluster_version: ClusterVersion
+    operators: tuple[ClusterOperator, ...]
+    pools: Known[tuple[MachineConfigPool, ...]] = ()
+    nodes: Known[tuple[Node, ...]] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    operator_image: Known[str] = ""
+    alerts: Known[tuple[Alert, ...]] = ()
+    progress: Mapping[str, MachineConfigNode] = field(default_factory=dict)
+    gaps: tuple[str, ...] = ()
