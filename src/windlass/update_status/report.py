@@ -44,10 +44,10 @@ class Operator(Struct, frozen=True, kw_only=True):
 
 
 class Versions(Struct, frozen=True, kw_only=True):
-    """`previous` "" : a new installation. `incomplete`: the previous update was never completed."""
+    """`previous` None: a new installation. `incomplete`: the previous update was never completed."""
 
     target: str
-    previous: str = ""
+    previous: str | None = None
     incomplete: bool = False
     multi_arch: bool = False
 
@@ -266,14 +266,16 @@ class Insight(Struct, frozen=True, kw_only=True):
 class Report(Struct, frozen=True, kw_only=True):
     """How an update was going at one moment.
 
-    pools     in the order of their list, the master pool among them
-    insights  in the order in which they were found
-    alerts    why alerts are missing, in a text for users, or ""
-    gaps      what is not known, and why: a text each
+    pools       in the order of their list, the master pool among them
+    unassigned  the names of nodes that belong to no pool
+    insights    in the order in which they were found
+    alerts      the line that says why alerts are missing, or ""
+    gaps        what is not known, and why: a text each
     """
 
     control_plane: ControlPlane
     pools: tuple[Pool, ...] = ()
+    unassigned: tuple[str, ...] = ()
     insights: tuple[Insight, ...] = ()
     alerts: str = ""
     gaps: tuple[str, ...] = ()

@@ -50,6 +50,7 @@ class Sources(Struct, frozen=True, kw_only=True):
     versions         the releases of MachineConfigs by name; without those that name none
     gaps             objects that could not be read, each with the reason: `MachineConfig rendered-x: not found`
     operator_image   the image that the Machine Config Operator runs, "" if it has no such container
+    alerts_trouble   the line that says why alerts are missing, "" if none are
     progress         MachineConfigNodes by name, where they are served
     """
 
@@ -59,6 +60,7 @@ class Sources(Struct, frozen=True, kw_only=True):
     nodes: Known[tuple[Node, ...]] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     operator_image: Known[str] = ""
-    alerts: Known[tuple[Alert, ...]] = ()
+    alerts: tuple[Alert, ...] = ()
+    alerts_trouble: str = ""
     progress: Mapping[str, MachineConfigNode] = field(default_factory=dict)
     gaps: tuple[str, ...] = ()

@@ -47,6 +47,12 @@ def moment(text: str | None) -> Moment:
     return ZERO + since_zero * SECOND + int((fraction or "")[:9].ljust(9, "0"))
 
 
+def known_moment(text: str | None) -> Moment | None:
+    """The same, but None for a time that is missing or zero."""
+    when = moment(text)
+    return None if when == ZERO else when
+
+
 _YEAR_1: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 

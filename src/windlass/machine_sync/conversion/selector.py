@@ -1,14 +1,7 @@
 """Prints label selectors in the form of a MachineSet's `status.selector`, and lists the labels that they name."""
 
-import re
-from typing import Final
-
 from windlass.api import capi, mapi
-
-# Kubernetes' rules for the name, the prefix and the value of a label.
-_NAME: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_PREFIX: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
-_LONGEST_PREFIX: Final = 253
+from windlass.kube.labels import is_key, is_value
 
 
 def selector_text(selector: capi.LabelSelector) -> str:
@@ -20,7 +13,7 @@ def selector_text(selector: capi.LabelSelector) -> str:
     requirements: list[tuple[str, str]] = []
     for key in sorted(selector.match_labels):
         value = selector.match_labels[key]
-        if not (_is_key(key) and _is_value(value)):
+        if not (is_key(key) and is_value(value)):
             return ""
         requirements.append((key, f"{key}={value}"))
     for expression in selector.match_expressions:
@@ -43,7 +36,7 @@ def _key(requirement: tuple[str, str]) -> str:
 
 def _requirement(expression: capi.SelectorRequirement) -> str | None:
     key, values = expression.key, expression.values
-    if not _is_key(key) or not all(map(_is_value, values)):
+    if not is_key(key) or not all(map(is_value, values)):
         return None
     match expression.operator:
         case "In" if values:
@@ -55,14 +48,3 @@ def _requirement(expression: capi.SelectorRequirement) -> str | None:
         case "DoesNotExist" if not values:
             return f"!{key}"
     return None
-
-
-def _is_key(key: str) -> bool:
-    prefix, slash, name = key.rpartition("/")
-    if slash and not (len(prefix) <= _LONGEST_PREFIX and _PREFIX.fullmatch(prefix)):
-        return False
-    return _NAME.fullmatch(name) is not None
-
-
-def _is_value(value: str) -> bool:
-    return not value or _NAME.fullmatch(value) is not None

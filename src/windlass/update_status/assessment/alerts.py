@@ -1,0 +1,48 @@
+"""Picks the alerts that concern the update: those that began during it, and those that are known to hold it up."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from windlass.update_status.report import Impact, Insight, Level, Reference
+from windlass.update_status.sources import Alert
+from windlass.update_status.times import ZERO, Moment, moment
+
+KNOWN: Final = frozenset({"PodDisruptionBudgetLimit", "PodDisruptionBudgetAtLimit"})
+"""Alerts that affect updates even if they are older."""
+
+NO_RUNBOOK: Final = "<alert does not have a runbook_url annotation>"
+
+_LEVELS: Final = {"critical": Level.CRITICAL, "warning": Level.WARNING}
+
+
+def insights_of_alerts(alerts: Iterable[Alert], *, started: Moment) -> Iterator[Insight]:
+    """An insight for each that concerns an update that `started` then."""
+    for alert in alerts:
+        name, level = alert.labels.alertname, _LEVELS.get(alert.labels.severity)
+        if not name or level is None or alert.state == "pending":
+            continue
+        began = moment(alert.active_at)
+        why = _why(name, during=began > started)
+        if not why:
+            continue
+        yield Insight(
+            level=level,
+            impact=Impact.UNKNOWN,
+            summary=f"Alert is firing: {alert.annotations.summary or name}",
+            description=f"{why} {_description(alert)}",
+            reference=alert.annotations.runbook_url or NO_RUNBOOK,
+            started=None if began == ZERO else began,
+            resources=(Reference("config.openshift.io", "alerts", name, alert.labels.namespace),),
+        )
+
+
+def _why(name: str, *, during: bool) -> str:
+    if name in KNOWN:
+        when = "started firing during the update" if during else "has been firing since before the update started"
+        return f"Alert known to affect updates {when}."
+    return "Alert started firing during the update." if during else ""
+
+
+def _description(alert: Alert) -> str:
+    said = [text for text in (alert.annotations.description, alert.annotations.message) if text]
+    return f"The alert description is: {' | '.join(said)}" if said else "The alert has no description."

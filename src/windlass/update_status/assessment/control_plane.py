@@ -1,0 +1,167 @@
+"""Assesses the control plane: how many operators have reached the target, what they say, and since when."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from msgspec import structs
+
+from windlass.api.config import ClusterOperator, OperatorCondition, UpdateHistory
+from windlass.update_status.constants import MACHINE_CONFIG_OPERATOR, PAYLOAD_ANNOTATIONS
+from windlass.update_status.report import ControlPlane, Health, Operator, State, Versions
+from windlass.update_status.sources import Known, Sources, Unknown
+from windlass.update_status.times import HOUR, ZERO, Duration, Moment, moment, since
+
+USUAL: Final[Duration] = HOUR
+"""What an update of the control plane takes if no earlier one tells."""
+
+
+class Problem(Exception):
+    """There can be no report; the text is `oc`'s."""
+
+
+def assess_control_plane(sources: Sources) -> tuple[ControlPlane, list[str]]:
+    """The control plane, and what is not known of it. Raises Problem."""
+    if not sources.operators:
+        raise Problem(
+            "no cluster operator information available - you must be connected to an OpenShift version 4 server"
+        )
+    status = sources.cluster_version.status
+    progressing = condition(status.conditions, "Progressing")
+    if progressing is None:
+        raise Problem("no current Progressing info, see `oc describe clusterversion` for more details.")
+    operators = [
+        _operator(operator, target=status.desired.version, image=sources.operator_image)
+        for operator in platform_operators(sources.operators)
+    ]
+    history, gaps = status.history, list[str]()
+    changed = moment(progressing.last_transition_time)
+    plane = ControlPlane(
+        updating=progressing.status,
+        reason=progressing.reason,
+        message=progressing.message,
+        since=changed,
+        versions=_versions(history),
+        started=changed,
+        baseline=USUAL,
+        operators=tuple(operators),
+    )
+    if isinstance(sources.operator_image, Unknown):
+        gaps.append(f"whether {MACHINE_CONFIG_OPERATOR} runs the image of the target: {sources.operator_image.reason}")
+    if history:
+        plane = _by_history(plane, history, gaps)
+    return plane, gaps
+
+
+def platform_operators(operators: Iterable[ClusterOperator]) -> list[ClusterOperator]:
+    """Those that come with the release; others have no part in an update."""
+    return [one for one in operators if any(key.startswith(PAYLOAD_ANNOTATIONS) for key in one.metadata.annotations)]
+
+
+def condition(conditions: Iterable[OperatorCondition], name: str) -> OperatorCondition | None:
+    """The first condition of a type."""
+    return next((one for one in conditions if one.type == name), None)
+
+
+def last_condition(conditions: Sequence[OperatorCondition], name: str) -> OperatorCondition | None:
+    """The last condition of a type: of operators it is the last that counts."""
+    return condition(reversed(conditions), name)
+
+
+def is_multi_arch(history: Sequence[UpdateHistory]) -> bool:
+    """Whether the update is a migration of the same version to the payload for several architectures."""
+    return len(history) > 1 and history[0].version == history[1].version and history[0].image != history[1].image
+
+
+def _versions(history: Sequence[UpdateHistory]) -> Versions | None:
+    if not history:
+        return None
+    if len(history) == 1:
+        return Versions(target=history[0].version)
+    return Versions(
+        target=history[0].version,
+        previous=history[1].version,
+        incomplete=history[1].state == "Partial",
+        multi_arch=is_multi_arch(history),
+    )
+
+
+def _operator(operator: ClusterOperator, *, target: str, image: Known[str]) -> Operator:
+    conditions = operator.status.conditions
+    progressing = last_condition(conditions, "Progressing") or _NONE
+    available = last_condition(conditions, "Available") or _NONE
+    degraded = last_condition(conditions, "Degraded") or _NONE
+    if _is_updated(operator, target=target, image=image):
+        state = State.UPDATED
+    else:
+        state = {"True": State.PROGRESSING, "False": State.PENDING}.get(progressing.status, State.UNKNOWN)
+    if available.status != "True":
+        health, tells = Health.UNAVAILABLE, available
+    elif degraded.status == "True":
+        health, tells = Health.DEGRADED, degraded
+    else:
+        health, tells = Health.HEALTHY, available
+    return Operator(
+        name=operator.metadata.name,
+        state=state,
+        health=health,
+        since=moment(progressing.last_transition_time),
+        reason=progressing.reason,
+        message=progressing.message,
+        health_since=moment(tells.last_transition_time),
+        health_reason=tells.reason,
+        health_message=tells.message,
+    )
+
+
+_NONE: Final = OperatorCondition(type="", status="")
+
+
+def _is_updated(operator: ClusterOperator, *, target: str, image: Known[str]) -> bool:
+    """An operator reports its version at once; the Machine Config Operator has arrived when it runs the new image."""
+    versions = operator.status.versions
+    if not any(one.name == "operator" and one.version == target for one in versions):
+        return False
+    if operator.metadata.name != MACHINE_CONFIG_OPERATOR or isinstance(image, Unknown):
+        return True
+    return all(one.version == image for one in versions if one.name == "operator-image")
+
+
+def _by_history(plane: ControlPlane, history: Sequence[UpdateHistory], gaps: list[str]) -> ControlPlane:
+    newest = history[0]
+    started = moment(newest.started_time)
+    last = _last_progress(plane)
+    completed = None
+    if newest.state == "Completed":
+        if newest.completion_time:
+            completed = moment(newest.completion_time)
+        else:
+            gaps.append("when the update was completed: status.history[0] of ClusterVersion has no completionTime")
+    return structs.replace(
+        plane,
+        started=started,
+        completed=completed,
+        last_progress=last if last > started else None,
+        baseline=USUAL if plane.all_updated else _baseline(history, gaps),
+    )
+
+
+def _last_progress(plane: ControlPlane) -> Moment:
+    """When an operator last changed; the nodes' restarts make others change while the Machine Config Operator works."""
+    if len(plane.operators) - plane.updated == 1:
+        for one in plane.operators:
+            if one.name == MACHINE_CONFIG_OPERATOR and one.state is State.PROGRESSING and one.since != ZERO:
+                return one.since
+    return max((one.since for one in plane.operators), default=ZERO)
+
+
+def _baseline(history: Sequence[UpdateHistory], gaps: list[str]) -> Duration:
+    """What the latest completed update took, the installation excluded."""
+    for number, item in enumerate(history[1:-1], start=1):
+        if item.state == "Completed":
+            if item.completion_time:
+                return since(moment(item.started_time), moment(item.completion_time))
+            gaps.append(
+                f"how long earlier updates took: status.history[{number}] of ClusterVersion has no completionTime"
+            )
+            return USUAL
+    return USUAL

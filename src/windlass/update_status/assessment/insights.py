@@ -1,0 +1,109 @@
+"""Finds what needs attention: of nodes and pools, alerts, ClusterVersion, operators, and the history."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import structs
+
+from windlass.api.config import ClusterOperator, ClusterVersion
+from windlass.update_status.assessment.alerts import insights_of_alerts
+from windlass.update_status.assessment.control_plane import condition, last_condition, platform_operators
+from windlass.update_status.report import Impact, Insight, Level, Reference, Report
+from windlass.update_status.sources import Sources
+from windlass.update_status.times import MINUTE, ZERO, Duration, Moment, known_moment, moment
+
+_RUNBOOKS: Final = "https://github.com/openshift/runbooks/blob/master/alerts/cluster-monitoring-operator"
+DOWN_DOCS: Final = f"{_RUNBOOKS}/ClusterOperatorDown.md"
+DEGRADED_DOCS: Final = f"{_RUNBOOKS}/ClusterOperatorDegraded.md"
+HISTORY_DOCS: Final = (
+    "https://docs.openshift.com/container-platform/latest/updating/troubleshooting_updates/"
+    "gathering-data-cluster-update.html#gathering-clusterversion-history-cli_troubleshooting_updates"
+)
+
+TOLERATED: Final[Duration] = 5 * MINUTE
+"""So long an operator may be unavailable or degraded before it is worth a warning."""
+UNAVAILABLE_TOO_LONG: Final[Duration] = 20 * MINUTE
+DEGRADED_TOO_LONG: Final[Duration] = 40 * MINUTE
+
+
+def find_insights(report: Report, sources: Sources, of_pools: tuple[Insight, ...], *, now: Moment) -> Report:
+    """`report` with all insights, in the order in which `oc` finds them."""
+    started = report.control_plane.started
+    found = (
+        *of_pools,
+        *insights_of_alerts(sources.alerts, started=started),
+        *_of_cluster_version(sources.cluster_version, now),
+        *(each for operator in platform_operators(sources.operators) for each in _of_operator(operator, now)),
+        *_of_history(report, sources.cluster_version),
+    )
+    return structs.replace(report, insights=found, alerts=sources.alerts_trouble)
+
+
+def _of_cluster_version(version: ClusterVersion, now: Moment) -> Iterator[Insight]:
+    failing = condition(version.status.conditions, "Failing")
+    name = version.metadata.name
+    resources = (Reference("config.openshift.io", "clusterversions", name),)
+    if failing is None:
+        yield Insight(
+            level=Level.WARNING,
+            impact=Impact.UPDATE_STALLED,
+            summary=f"Cluster Version {name} has no Failing condition",
+            description="Current status of Cluster Version reconciliation is unclear.  See 'oc -n "
+            "openshift-cluster-version logs -l k8s-app=cluster-version-operator --tail -1' to debug.",
+            reference=DEGRADED_DOCS,
+            started=now,
+            resources=resources,
+        )
+    elif failing.status != "False":
+        verb = "may be" if failing.status == "Unknown" else "is"
+        yield Insight(
+            level=Level.WARNING,
+            impact=Impact.UPDATE_STALLED,
+            summary=f"Cluster Version {name} {verb} failing to proceed with the update ({failing.reason})",
+            description=failing.message,
+            reference=DEGRADED_DOCS,
+            started=known_moment(failing.last_transition_time),
+            resources=resources,
+        )
+
+
+def _of_operator(operator: ClusterOperator, now: Moment) -> Iterator[Insight]:
+    for kind, status, verb, too_long, reference in (
+        ("Available", "False", "unavailable", UNAVAILABLE_TOO_LONG, DOWN_DOCS),
+        ("Degraded", "True", "degraded", DEGRADED_TOO_LONG, DEGRADED_DOCS),
+    ):
+        found = last_condition(operator.status.conditions, kind)
+        if found is None or found.status != status:
+            continue
+        started = moment(found.last_transition_time)
+        if now <= started + TOLERATED:
+            continue
+        name = operator.metadata.name
+        yield Insight(
+            level=Level.ERROR if now > started + too_long else Level.WARNING,
+            impact=Impact.API_AVAILABILITY,
+            summary=f"Cluster Operator {name} is {verb} ({found.reason})",
+            description=found.message or "<no message>",
+            reference=reference,
+            started=None if started == ZERO else started,
+            resources=(Reference("config.openshift.io", "clusteroperators", name),),
+        )
+
+
+def _of_history(report: Report, version: ClusterVersion) -> Iterator[Insight]:
+    """The previous update was never completed."""
+    history = version.status.history
+    if len(history) < 2 or history[1].state != "Partial" or report.control_plane.all_updated:
+        return
+    previous = history[1].version
+    last = next((item.version for item in history[2:] if item.state == "Completed"), "unknown")
+    yield Insight(
+        level=Level.WARNING,
+        impact=Impact.NONE,
+        summary=f"Previous update to {previous} never completed, last complete update was {last}",
+        description=f"Current update to {history[0].version} was initiated while the previous update to version "
+        f"{previous} was still in progress",
+        reference=HISTORY_DOCS,
+        started=known_moment(history[0].started_time),
+        resources=(Reference("config.openshift.io", "clusterversions", version.metadata.name),),
+    )

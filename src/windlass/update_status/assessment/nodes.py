@@ -1,0 +1,188 @@
+"""Assesses a node: its phase by the annotations of the Machine Config Operator, and what needs attention.
+
+A MachineConfigNode, where it is served, knows when a step began; annotations do not.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from windlass.api import core
+from windlass.api.machineconfiguration import GROUP, MachineConfigNode, MachineConfigPool
+from windlass.update_status.assessment.availability import DEGRADED_STATES, Unavailability, unavailability
+from windlass.update_status.constants import (
+    CURRENT_CONFIG,
+    DESIRED_CONFIG,
+    DESIRED_DRAIN,
+    LAST_APPLIED_DRAIN,
+    MASTER,
+    REASON,
+    STATE,
+)
+from windlass.update_status.report import Impact, Insight, Level, Node, Phase, Reference, Scope
+from windlass.update_status.times import Moment, moment
+
+_DOCS: Final = "https://docs.openshift.com/container-platform/latest"
+NODE_DOCS: Final = (
+    f"{_DOCS}/post_installation_configuration/machine-configuration-tasks.html"
+    "#understanding-the-machine-config-operator"
+)
+PAUSED_DOCS: Final = (
+    f"{_DOCS}/support/troubleshooting/troubleshooting-operator-issues.html"
+    "#troubleshooting-disabling-autoreboot-mco_troubleshooting-operator-issues"
+)
+
+STEPS: Final = {
+    "UpdatePrepared": "preparing",
+    "Cordoned": "cordoning",
+    "Drained": "draining",
+    "AppliedFilesAndOS": "applying files and OS image",
+    "AppliedFiles": "applying files",
+    "AppliedOSImage": "applying the OS image",
+    "ImagePulledFromRegistry": "pulling the OS image",
+    "UpdateExecuted": "executing",
+    "RebootedNode": "rebooting",
+    "UpdatePostActionComplete": "finishing",
+    "Resumed": "resuming",
+    "UpdateComplete": "completing",
+    "Uncordoned": "uncordoning",
+}
+"""The steps of a MachineConfigNode in their order; a condition that is Unknown is under way."""
+
+
+class Update(Struct, frozen=True, kw_only=True):
+    """What all nodes are judged by.
+
+    target      the version of the newest history item, None without a history
+    multi_arch  a migration to several architectures is in progress: all nodes get new configurations of one version
+    versions    the releases of MachineConfigs
+    progress    MachineConfigNodes by name
+    """
+
+    target: str | None
+    multi_arch: bool
+    versions: Mapping[str, str]
+    progress: Mapping[str, MachineConfigNode]
+    wall: Moment
+
+
+class NodeFound(Struct, frozen=True):
+    """A node, and the insights into it."""
+
+    node: Node
+    insights: tuple[Insight, ...] = ()
+
+
+def assess_node(node: core.Node, pool: MachineConfigPool, update: Update) -> NodeFound:
+    said = node.metadata.annotations
+    phase, updating = _phase(said, pool, update)
+    why = unavailability(node, pool)
+    degraded = bool(said.get(DESIRED_CONFIG)) and said.get(STATE) in DEGRADED_STATES
+    since, step = _step(update.progress.get(node.metadata.name), phase, degraded=degraded)
+    found = Node(
+        name=node.metadata.name,
+        phase=phase,
+        updating=updating,
+        version=update.versions.get(said.get(CURRENT_CONFIG, ""), ""),
+        unavailable=why is not None,
+        why_unavailable=why.short if why else "",
+        unavailable_since=why.since if why else None,
+        degraded=degraded,
+        why_degraded=said.get(REASON, "") if degraded else "",
+        since=since,
+        step=step,
+    )
+    return NodeFound(found, _insights(found, why, pool.metadata.name, update.wall))
+
+
+def paused_pool(pool: MachineConfigPool) -> Insight:
+    """Nodes of the pool wait until somebody unpauses it."""
+    name = pool.metadata.name
+    return Insight(
+        level=Level.WARNING,
+        impact=Impact.UPDATE_STALLED,
+        summary=f"Outdated nodes in a paused pool '{name}' will not be updated",
+        description="Pool is paused, which stops all changes to the nodes in the pool, including updates. The nodes "
+        "will not be updated until the pool is unpaused by the administrator.",
+        reference=PAUSED_DOCS,
+        started=None,
+        resources=(Reference(GROUP, "machineconfigpools", name),),
+        scope=Scope.WORKER_POOL,
+        pool="" if name == MASTER else name,
+    )
+
+
+def _phase(said: Mapping[str, str], pool: MachineConfigPool, update: Update) -> tuple[Phase, bool]:
+    """The phase, and whether the node is being updated."""
+    current, desired = said.get(CURRENT_CONFIG, ""), said.get(DESIRED_CONFIG, "")
+    version, next_version = update.versions.get(current, ""), update.versions.get(desired, "")
+    has_desired, pool_wants = current == desired, desired == pool.spec.configuration.name
+    if version and version == update.target:
+        settled = not update.multi_arch or DESIRED_CONFIG not in said or (has_desired and pool_wants)
+        if settled:
+            return Phase.UPDATED, False
+    if version and next_version and next_version == update.target and not has_desired and pool_wants:
+        return _phase_of_update(said), True
+    return (Phase.PAUSED if pool.spec.paused else Phase.PENDING), False
+
+
+def _phase_of_update(said: Mapping[str, str]) -> Phase:
+    desired, applied, state = said.get(DESIRED_DRAIN, ""), said.get(LAST_APPLIED_DRAIN, ""), said.get(STATE, "")
+    if desired and applied:
+        asked_to_drain = desired != applied and desired.partition("-")[0] == "drain"
+        # Done while being updated: the daemon has not begun yet.
+        if asked_to_drain or state == "Done":
+            return Phase.DRAINING
+    return {"Rebooting": Phase.REBOOTING, "Done": Phase.UPDATED}.get(state, Phase.UPDATING)
+
+
+def _step(found: MachineConfigNode | None, phase: Phase, *, degraded: bool) -> tuple[Moment | None, str]:
+    """Since when the node is in its state, and the step that it is at, as far as a MachineConfigNode tells."""
+    if found is None:
+        return None, ""
+    conditions = {one.type: one for one in found.status.conditions}
+    if degraded and (bad := conditions.get("NodeDegraded")) and bad.status == "True":
+        return moment(bad.last_transition_time), ""
+    under_way = [name for name in STEPS if (one := conditions.get(name)) and one.status == "Unknown"]
+    if phase is Phase.UPDATED or not under_way:
+        updated = conditions.get("Updated")
+        settled = updated is not None and updated.status == ("True" if phase is Phase.UPDATED else "False")
+        return (moment(updated.last_transition_time) if updated and settled else None), ""
+    return moment(conditions[under_way[-1]].last_transition_time), STEPS[under_way[-1]]
+
+
+def _insights(node: Node, why: Unavailability | None, pool: str, wall: Moment) -> tuple[Insight, ...]:
+    found = []
+    scope = Scope.CONTROL_PLANE if pool == MASTER else Scope.WORKER_POOL
+    place = "" if pool == MASTER else pool
+    resources = (Reference("", "nodes", node.name),)
+    if why and node.out_of_service and why.is_serious(wall):
+        found.append(
+            Insight(
+                level=Level.WARNING,
+                impact=Impact.UPDATE_SPEED,
+                summary=why.title,
+                description=node.why_degraded if node.degraded else why.text,
+                reference=NODE_DOCS,
+                started=why.since,
+                resources=resources,
+                scope=scope,
+                pool=place,
+            )
+        )
+    if node.degraded:
+        found.append(
+            Insight(
+                level=Level.ERROR,
+                impact=Impact.UPDATE_STALLED,
+                summary=f"Node {node.name} is degraded",
+                description=node.why_degraded,
+                reference=NODE_DOCS,
+                started=None,
+                resources=resources,
+                scope=scope,
+                pool=place,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,146 @@
+"""Finds the pool of each node, and assesses the nodes of each pool."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from windlass.api import core
+from windlass.api.machineconfiguration import LabelSelector, LabelSelectorRequirement, MachineConfigPool
+from windlass.kube.labels import is_key, is_value
+from windlass.update_status.assessment.control_plane import Problem, condition, is_multi_arch
+from windlass.update_status.assessment.nodes import NodeFound, Update, assess_node, paused_pool
+from windlass.update_status.constants import MASTER, WORKER
+from windlass.update_status.report import Assessment, Insight, Node, Phase, Pool, Summary
+from windlass.update_status.sources import Sources, Unknown
+from windlass.update_status.times import Moment
+
+Selects = Callable[[Mapping[str, str]], bool]
+
+
+class PoolsFound(Struct, frozen=True, kw_only=True):
+    """The pools with their nodes, the insights into both, the nodes of no pool, and what is not known."""
+
+    pools: tuple[Pool, ...] = ()
+    insights: tuple[Insight, ...] = ()
+    unassigned: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
+
+
+def assess_pools(sources: Sources, wall: Moment) -> PoolsFound:
+    """All pools. Raises Problem for a selector that Kubernetes would refuse."""
+    if isinstance(sources.pools, Unknown):
+        return PoolsFound(gaps=(f"pools and nodes: {sources.pools.reason}",))
+    gaps: list[str] = []
+    nodes: Sequence[core.Node] = ()
+    if isinstance(sources.nodes, Unknown):
+        gaps.append(f"nodes: {sources.nodes.reason}")
+    else:
+        nodes = sources.nodes
+    members, unassigned = _members(sources.pools, nodes, gaps)
+    update = _update(sources, wall)
+    pools: list[Pool] = []
+    insights: list[Insight] = []
+    for pool in sources.pools:
+        found = [assess_node(node, pool, update) for node in members[pool.metadata.name]]
+        pools.append(_pool(pool, found))
+        insights += (insight for node in found for insight in node.insights)
+        if any(node.node.phase is Phase.PAUSED for node in found):
+            insights.append(paused_pool(pool))
+    return PoolsFound(pools=tuple(pools), insights=tuple(insights), unassigned=tuple(unassigned), gaps=tuple(gaps))
+
+
+def summarize(nodes: Sequence[Node]) -> Summary:
+    """The numbers of a pool's nodes."""
+    under_way = {Phase.DRAINING, Phase.UPDATING, Phase.REBOOTING}
+    return Summary(
+        total=len(nodes),
+        available=sum(not node.unavailable for node in nodes),
+        progressing=sum(node.phase in under_way and not node.degraded for node in nodes),
+        outdated=sum(node.phase is not Phase.UPDATED for node in nodes),
+        draining=sum(node.phase is Phase.DRAINING for node in nodes),
+        excluded=sum(node.phase is Phase.PAUSED for node in nodes),
+        degraded=sum(node.assessment is Assessment.DEGRADED for node in nodes),
+        pending=sum(node.phase is Phase.PENDING for node in nodes),
+    )
+
+
+def selects(selector: LabelSelector | None) -> Selects | None:
+    """The selector as a predicate on labels; None if Kubernetes would refuse it. No selector selects nothing."""
+    if selector is None:
+        return lambda _: False
+    tests = [_equals(key, value) for key, value in selector.match_labels.items()]
+    tests += [_requirement(one) for one in selector.match_expressions]
+    known = [test for test in tests if test is not None]
+    return (lambda labels: all(test(labels) for test in known)) if len(known) == len(tests) else None
+
+
+def _equals(key: str, value: str) -> Selects | None:
+    return (lambda labels: labels.get(key) == value) if is_key(key) and is_value(value) else None
+
+
+def _requirement(one: LabelSelectorRequirement) -> Selects | None:
+    key, values = one.key, frozenset(one.values)
+    if not is_key(key) or not all(map(is_value, values)):
+        return None
+    match one.operator:
+        case "In" if values:
+            return lambda labels: labels.get(key) in values
+        case "NotIn" if values:
+            return lambda labels: labels.get(key) not in values
+        case "Exists" if not values:
+            return lambda labels: key in labels
+        case "DoesNotExist" if not values:
+            return lambda labels: key not in labels
+    return None
+
+
+def _members(
+    pools: Sequence[MachineConfigPool], nodes: Sequence[core.Node], gaps: list[str]
+) -> tuple[dict[str, list[core.Node]], list[str]]:
+    """The nodes of each pool, and the names of those that have none."""
+    ordered = _by_precedence(pools)
+    names = [name for name, _ in ordered]
+    if nodes and MASTER not in names:
+        gaps.append("nodes of the control plane: there is no MachineConfigPool master")
+    members: dict[str, list[core.Node]] = {name: [] for name in names}
+    unassigned = []
+    for node in nodes:
+        name = next((name for name, selected in ordered if selected(node.metadata.labels)), None)
+        if name is not None:
+            members[name].append(node)
+        else:
+            unassigned.append(node.metadata.name)
+            if WORKER not in names:
+                gaps.append(
+                    f"the pool of Node {node.metadata.name}: none selects it, and there is no MachineConfigPool worker"
+                )
+    return members, unassigned
+
+
+def _by_precedence(pools: Sequence[MachineConfigPool]) -> list[tuple[str, Selects]]:
+    """A node belongs to master if that selects it, then to a custom pool, then to worker."""
+    found = []
+    for pool in pools:
+        selected = selects(pool.spec.node_selector)
+        if selected is None:
+            raise Problem(f"failed to get label selector from the pool: {pool.metadata.name}")
+        found.append((pool.metadata.name, selected))
+    rank = {MASTER: 0, WORKER: 2}
+    return sorted(found, key=lambda one: rank.get(one[0], 1))
+
+
+def _update(sources: Sources, wall: Moment) -> Update:
+    status = sources.cluster_version.status
+    progressing = condition(status.conditions, "Progressing")
+    return Update(
+        target=status.history[0].version if status.history else None,
+        multi_arch=is_multi_arch(status.history) and progressing is not None and progressing.status == "True",
+        versions=sources.versions,
+        progress=sources.progress,
+        wall=wall,
+    )
+
+
+def _pool(pool: MachineConfigPool, found: Sequence[NodeFound]) -> Pool:
+    nodes = tuple(one.node for one in found)
+    return Pool(name=pool.metadata.name, paused=pool.spec.paused, summary=summarize(nodes), nodes=nodes)
