@@ -88,6 +88,8 @@ class Cache(Generic[K]):
         """Set when the first list is complete, and never cleared."""
         self.settled = asyncio.Event()
         """Set when the first list is complete or the kind is known not to be served."""
+        self.answered = asyncio.Event()
+        """The same, but set also when the server has said that the kind may not be listed."""
         self._client = client
         self._inactivity = inactivity
         self._store: Store[K] = Store()
@@ -138,6 +140,12 @@ class Cache(Generic[K]):
     def unserved(self) -> str:
         """Why the kind is not `served`, for people."""
         return self._unserved
+
+    @property
+    def forbidden(self) -> str:
+        """Why the kind may not be listed, for people; empty once it was listed."""
+        pulse = self._reflector.pulse
+        return pulse.error if pulse.forbidden and not self.synced.is_set() else ""
 
     @property
     def health(self) -> Health:
@@ -282,14 +290,20 @@ class Cache(Generic[K]):
                 except Exception:
                     self._failed("served again")
         self.synced.set()
+        self._settle()
+
+    def _settle(self) -> None:
         self.settled.set()
+        self.answered.set()
 
     def _entered(self, stage: FollowStage) -> None:
         if stage is FollowStage.LISTING:
             self._store.asking()
         elif stage is FollowStage.NOT_SERVED:
             self._unserved = self._reflector.pulse.error
-            self.settled.set()
+            self._settle()
+        elif stage is FollowStage.BACKING_OFF and self._reflector.pulse.forbidden:
+            self.answered.set()
 
     def _covers(self, namespace: str | None) -> bool:
         return self.namespace is None or namespace is None or namespace == self.namespace

@@ -44,6 +44,8 @@ class Pulse(Struct, frozen=True):
     """Watches begun, since the start."""
     skipped: int = 0
     """Objects left out because their metadata cannot be read, counted each time they are sent."""
+    forbidden: bool = False
+    """The last error was that the kind may not be listed or watched."""
 
     @property
     def failing(self) -> str:

@@ -49,6 +49,7 @@ from windlass.kube.errors import (
     ApiError,
     BadRequest,
     DecodeError,
+    Forbidden,
     Gone,
     Invalid,
     KubeError,
@@ -166,6 +167,7 @@ class Reflector(Generic[K]):
         self._pause = 0.0
         self._streams_lists = True
         self._error = ""
+        self._forbidden = False
         self._failures = self._failed_lists = self._old_lists = self._silences = self._relists = 0
         self._lists = self._watches = self._skipped = 0
 
@@ -187,6 +189,7 @@ class Reflector(Generic[K]):
             lists=self._lists,
             watches=self._watches,
             skipped=self._skipped,
+            forbidden=self._forbidden,
         )
 
     async def run(self) -> NoReturn:
@@ -372,6 +375,7 @@ class Reflector(Generic[K]):
             self._failing_since = self._clock.monotonic()
         self._failures += 1
         self._note(error, text)
+        self._forbidden = isinstance(error, Forbidden)
         if stage is FollowStage.LISTING:
             self._failed_lists += 1
         if isinstance(error, NotServed):

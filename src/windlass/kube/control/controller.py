@@ -78,6 +78,8 @@ class Watch(Struct, Generic[Key], frozen=True):
     `metadata_only`: for objects whose content must not be cached, such as Secrets. The cache, `map` and `indexes` then
     have only the metadata, and `observe` reads an object by name from the server itself.
 
+    `optional`: the controller works without the kind if it may not be listed; `see_all` says so.
+
     `cache_only`: only the cache is read (`see` with neither `confirm` nor `live`), so the `get` permission is not
     declared. With a selector, `see` may still ask the server about an object outside the selection.
     """
@@ -90,6 +92,7 @@ class Watch(Struct, Generic[Key], frozen=True):
     metadata_only: bool = False
     when: Difference = any_difference
     cache_only: bool = False
+    optional: bool = False
 
     def __str__(self) -> str:
         selected = f" ({self.label_selector})" if self.label_selector else ""

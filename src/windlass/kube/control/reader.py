@@ -39,7 +39,7 @@ from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Declared, Permits, require
 from windlass.kube.control.plan import Target
 from windlass.kube.control.population import Population
-from windlass.kube.control.seen import NotServedKind, Seen, answered, seen
+from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Seen, answered, seen
 from windlass.kube.errors import NotServed, Status, Undeclared
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api
@@ -51,6 +51,7 @@ class _Part(Struct):
     cache: Cache[Any]
     indexes: Mapping[str, Hashable] | None = None
     metadata_only: bool = False
+    optional: bool = False
 
 
 class CacheReader:
@@ -79,7 +80,12 @@ class CacheReader:
         """
         part = _Part(cache)
         if watch is not None:
-            part = _Part(cache, {name: (name, index) for name, index in watch.indexes.items()}, watch.metadata_only)
+            part = _Part(
+                cache,
+                {name: (name, index) for name, index in watch.indexes.items()},
+                watch.metadata_only,
+                watch.optional,
+            )
         parts = self._parts.setdefault(cache.kind, [])
         parts.append(part)
         parts.sort(key=lambda part: part.cache.selected)
@@ -109,21 +115,34 @@ class CacheReader:
             return await answered(self._api.get(kind, name, namespace=namespace), kind, name, namespace=namespace)
         return await answered(cache.ask(name, namespace=namespace), kind, name, namespace=namespace)
 
-    async def see_all(self, kind: type[K], *, namespace: str | None = None) -> Population[K] | NotServedKind:
+    async def see_all(
+        self, kind: type[K], *, namespace: str | None = None, metadata_only: bool = False
+    ) -> Population[K] | NotServedKind | ForbiddenKind:
         """All objects of a kind that is watched, or those in `namespace`, as they are at one moment.
+
+        `metadata_only`: of a kind whose watch says so; the objects have only their metadata.
 
         Waits until the caches of the kind are filled, and reads each object live that a write of unknown outcome
         concerns. Otherwise it does not yield to the event loop, so populations of several kinds that are taken one
         after the other show one moment too. For a kind that is watched with a selector, it returns the selected
-        objects. Raises Undeclared if the kind is not watched, and KubeErrors if the server did not answer.
+        objects, and for one that is watched as optional and may not be listed, why. Raises Undeclared if the kind is
+        not watched, and KubeErrors if the server did not answer.
         """
-        caches: list[Cache[K]] = [part.cache for part in self._whole(kind)]
-        if not caches:
+        parts = self._parts.get(kind, []) if metadata_only else self._whole(kind)
+        parts = [part for part in parts if part.metadata_only == metadata_only]
+        if not parts:
+            looked_at = f"{'the metadata of ' if metadata_only else ''}all {kind.RESOURCE.name}"
+            remedy = " with metadata_only" if metadata_only else ""
             raise Undeclared(
-                f"controller {self._controller or '(without a name)'} looks at all {kind.RESOURCE.name}, which it does "
-                "not watch: add a Watch of them"
+                f"controller {self._controller or '(without a name)'} looks at {looked_at}, which it does not watch: "
+                f"add a Watch of them{remedy}"
             )
-        for cache in caches:
+        caches: list[Cache[K]] = [part.cache for part in parts]
+        for part, cache in zip(parts, caches, strict=True):
+            if part.optional:
+                await cache.answered.wait()
+                if cache.forbidden:
+                    return ForbiddenKind(cache.forbidden)
             if not cache.settled.is_set():
                 await cache.wait_settled()
             if not cache.served:

@@ -57,6 +57,12 @@ class NotServedKind(Struct, frozen=True):
     why: str
 
 
+class ForbiddenKind(Struct, frozen=True):
+    """The kind is watched as optional, and may not be listed: whether there are objects is unknown."""
+
+    why: str
+
+
 Seen: TypeAlias = Present[K] | Absent | Unreadable | NotServedKind
 
 

@@ -171,8 +171,8 @@ class Manager:
     async def synced(self) -> None:
         """Return when every cache started so far is filled, or its kind is known not to be served."""
         for entry in list(self._entries.values()):
-            for cache in entry.caches:
-                await cache.wait_settled()
+            for watch, cache in zip(entry.controller.watches, entry.caches, strict=False):
+                await (cache.answered if watch.optional else cache.settled).wait()
 
     # life
 
@@ -269,8 +269,8 @@ class Manager:
     # one controller
 
     async def _look_after(self, entry: _Entry) -> None:
-        for cache in entry.caches:
-            await cache.wait_settled()
+        for watch, cache in zip(entry.controller.watches, entry.caches, strict=True):
+            await (cache.answered if watch.optional else cache.settled).wait()
         entry.synced = True
         if all(each.synced for each in self._entries.values()):
             self.filled.set()

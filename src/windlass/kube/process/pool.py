@@ -44,6 +44,7 @@ class _Shared(Struct):
     cache: Cache[Any]
     task: asyncio.Task[Any]
     users: int
+    needed: int
     indexes: Counter[tuple[str, Index]]
 
 
@@ -94,6 +95,7 @@ class CachePool:
                 shared.cache.add_index((name, index), index)
             shared.indexes[name, index] += 1
         shared.users += 1
+        shared.needed += not watch.optional
         return shared.cache
 
     async def release(self, watch: Watch[Any]) -> None:
@@ -102,6 +104,7 @@ class CachePool:
         if shared is None:
             raise ValueError(f"this pool has no cache of {watch}: it was released too often")
         shared.users -= 1
+        shared.needed -= not watch.optional
         for name, index in watch.indexes.items():
             shared.indexes[name, index] -= 1
             if not shared.indexes[name, index]:
@@ -124,7 +127,8 @@ class CachePool:
         """The name of each cache, and why it is unreliable now (empty: it is reliable)."""
         troubles: dict[str, list[str]] = {}
         for name, shared in self._named():
-            troubles.setdefault(f"cache/{name}", []).append(shared.cache.health.trouble)
+            if shared.needed or not shared.cache.forbidden:
+                troubles.setdefault(f"cache/{name}", []).append(shared.cache.health.trouble)
         return {name: "; ".join(filter(None, each)) for name, each in troubles.items()}
 
     def figures(self) -> Iterator[Figures]:
@@ -161,7 +165,7 @@ class CachePool:
             self.ledger.add(cache)
         task = asyncio.create_task(cache.run(), name=f"cache {watch}")
         task.add_done_callback(self._ended)
-        return _Shared(cache, task, 0, Counter())
+        return _Shared(cache, task, 0, 0, Counter())
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         if task.cancelled():

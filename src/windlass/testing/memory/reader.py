@@ -63,8 +63,10 @@ class MemoryReader:
         except DecodeError as error:
             return Unreadable(ObjectMeta(name=name, namespace=namespace or ""), str(error))
 
-    async def see_all(self, kind: type[K], *, namespace: str | None = None) -> Population[K] | NotServedKind:
-        """All objects of a kind as the cache holds them."""
+    async def see_all(
+        self, kind: type[K], *, namespace: str | None = None, metadata_only: bool = False
+    ) -> Population[K] | NotServedKind:
+        """All objects of a kind as the cache holds them; `metadata_only` shows their content too."""
         if kind.RESOURCE not in {served.RESOURCE for served in self.api.kinds}:
             return NotServedKind(f"{kind.RESOURCE} is not served")
         return Population(self.listing(kind, namespace))

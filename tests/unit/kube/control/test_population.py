@@ -11,11 +11,12 @@ from hypothesis import given
 
 from tests.explore import examples
 from windlass.kube.cache import Cache
+from windlass.kube.control.controller import Watch
 from windlass.kube.control.plan import Target
 from windlass.kube.control.population import Population
 from windlass.kube.control.reader import CacheReader
-from windlass.kube.control.seen import NotServedKind, Present, Unreadable
-from windlass.kube.errors import NotServed, Status, TransportError, Undeclared
+from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Present, Unreadable
+from windlass.kube.errors import Forbidden, NotServed, Status, TransportError, Undeclared
 from windlass.kube.object import Object
 from windlass.testing.clock import VirtualLoop, run
 from windlass.testing.scripted import ScriptedServer, Widget
@@ -155,6 +156,33 @@ async def test_a_kind_that_is_not_served_is_a_state_and_one_that_is_not_watched_
     world.reader.remove(world.cache)
     with pytest.raises(Undeclared, match=r"looks at all widgets\.example\.com, which it does not watch"):
         await world.reader.see_all(Widget)
+
+
+@scenario
+async def test_metadata_is_looked_at_through_a_cache_that_holds_only_metadata(world: World) -> None:
+    world.server.put("a", {"size": 1})
+    await world.all()
+    with pytest.raises(Undeclared, match=r"the metadata of all widgets\.example\.com, which it does not watch"):
+        await world.all(metadata_only=True)
+    world.reader.remove(world.cache)
+    world.reader.add(world.cache, Watch(Widget, lambda _: (), metadata_only=True))
+    assert [one.metadata.name for one in await world.all(metadata_only=True)] == ["a"]
+    with pytest.raises(Undeclared):
+        await world.all()
+
+
+@scenario
+async def test_a_kind_that_may_not_be_listed_is_a_state_where_it_is_optional(world: World) -> None:
+    refusal = Forbidden(Status("Failure", "widgets is forbidden", "Forbidden", 403))
+    world.reader.remove(world.cache)
+    world.reader.add(world.cache, Watch(Widget, lambda _: (), optional=True))
+    world.server.put("a", {"size": 1})
+    world.server.fail(*[refusal] * 3)
+    found = await world.reader.see_all(Widget)
+    assert isinstance(found, ForbiddenKind)
+    assert "widgets is forbidden" in found.why
+    await world.cache.wait_synced()
+    assert [one.metadata.name for one in await world.all()] == ["a"]
 
 
 @scenario
