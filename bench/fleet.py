@@ -19,7 +19,7 @@ from bench.machines import Place
 from bench.requests import Request
 from bench.tables import Cell, Table, against
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
-from windlass.testing.machines import crds
+from windlass.testing import crds
 from windlass.testing.plane.errors import PlaneError
 from windlass.testing.plane.ports import free_ports
 from windlass.testing.plane.rest import Rest

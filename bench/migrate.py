@@ -26,8 +26,8 @@ from bench.tables import Cell, Table, against
 from windlass.api import mapi
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
+from windlass.testing import crds
 from windlass.testing.binaries import to_stderr
-from windlass.testing.machines import crds
 from windlass.testing.plane.ports import free_ports
 
 TARGET_RAW, TARGET_WRITES = 0.8, 8

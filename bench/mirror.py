@@ -22,7 +22,7 @@ from bench.recording import Recording
 from bench.requests import Request
 from bench.tables import Cell, Table, against
 from windlass.api import mapi
-from windlass.testing.machines import crds
+from windlass.testing import crds
 
 TARGET_RAW, TARGET_WRITES, TARGET_CPU, TARGET_PEAK = 0.88, 6, 9, 110
 WINDLASS, POLICED = "windlass", "windlass, all policies"

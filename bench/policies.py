@@ -41,8 +41,8 @@ from windlass.machine_sync.constants import (
     Namespaces,
 )
 from windlass.machine_sync.conversion import to_machine_api
+from windlass.testing import crds
 from windlass.testing.binaries import to_stderr
-from windlass.testing.machines import crds
 
 TARGET_MS = 10.0
 TARGET_GROWTH = 1.5

@@ -24,8 +24,7 @@ from windlass.kube.client import Client
 from windlass.kube.errors import ApiError, NotFound
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api, PatchType
-from windlass.testing import memory
-from windlass.testing.machines import crds
+from windlass.testing import crds, memory
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.checks import EVENT, MACHINE_AUTHORITY
 from windlass.testing.memory.garbage import collect_garbage

@@ -7,8 +7,8 @@ import pytest
 
 from windlass.machine_sync import policies
 from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
-from windlass.testing import ControlPlane
-from windlass.testing.machines import cluster_api, crds
+from windlass.testing import ControlPlane, crds
+from windlass.testing.machines import cluster_api
 from windlass.testing.plane.pool import PlanePool
 
 from ..api.machine_sync.stage import new_stage

@@ -16,8 +16,7 @@ from tests.waiting import wait_until
 from windlass.api import config, mapi
 from windlass.api.coordination import Lease
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
-from windlass.testing import BlockingControlPlane
-from windlass.testing.machines import crds
+from windlass.testing import BlockingControlPlane, crds
 from windlass.testing.plane.errors import Refused
 from windlass.testing.plane.manifests import read_manifests
 from windlass.testing.plane.processes import Processes

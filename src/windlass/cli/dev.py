@@ -28,7 +28,7 @@ def command() -> None:
 
 @command.command()
 @click.option("--cluster-api", is_flag=True, help="Also run the core manager of Cluster API.")
-@click.option("--crds", is_flag=True, help="Install the CRDs of Cluster API, its providers and OpenShift's machines.")
+@click.option("--crds", is_flag=True, help="Install the CRDs of Cluster API, its providers and OpenShift.")
 @click.option("--assets", metavar="DIR", help="Folder with etcd and kube-apiserver to use.")
 @settings_of
 def up(settings: Settings, *, cluster_api: bool, crds: bool, assets: str | None) -> int:

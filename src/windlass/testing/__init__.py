@@ -15,7 +15,8 @@ Installing `windlass[testing]` gives pytest the fixtures `windlass_plane`, `wind
 | `windlass.testing.binaries` | where these programs come from |
 | `windlass.testing.pytest_plugin` | the fixtures |
 | `windlass.testing.memory` | an in-memory model of the API server for plans |
-| `windlass.testing.machines` | what concerns machines: CRDs, simulators, the real controllers of both APIs |
+| `windlass.testing.crds` | the CRDs of Cluster API, its providers and OpenShift, by API group |
+| `windlass.testing.machines` | what concerns machines: simulators, the real controllers of both APIs |
 
 Importing this package costs nothing; names are loaded when they are used.
 """

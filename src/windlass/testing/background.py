@@ -23,8 +23,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from windlass.testing import crds
 from windlass.testing.binaries import CLUSTER_API, CORE_PARTS, PARTS, BinariesError, obtain
-from windlass.testing.machines import cluster_api, crds
+from windlass.testing.machines import cluster_api
 from windlass.testing.plane.control_plane import BlockingControlPlane
 from windlass.testing.plane.errors import PlaneError, StartFailed
 from windlass.testing.plane.waiting import wait_for

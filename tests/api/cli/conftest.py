@@ -13,8 +13,7 @@ from tests.objects import Kind, Objects, Tree, new_namespaces
 from tests.patience import PATIENCE
 from windlass.api import capi, capo, mapi
 from windlass.machine_sync.constants import SYNC_FINALIZER
-from windlass.testing import BlockingAccess, PlaneAccess
-from windlass.testing.machines import crds
+from windlass.testing import BlockingAccess, PlaneAccess, crds
 
 DECIDED_BY_TESTS = {"NO_COLOR", "KUBECONFIG", "TERM", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
 """Variables of whoever runs the tests that change what a user would see."""

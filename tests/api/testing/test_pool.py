@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from windlass.testing.machines import crds
+from windlass.testing import crds
 from windlass.testing.plane.access import found
 from windlass.testing.plane.pool import PlanePool
 

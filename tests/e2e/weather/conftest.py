@@ -4,8 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from windlass.testing import ControlPlane
-from windlass.testing.machines import crds
+from windlass.testing import ControlPlane, crds
 from windlass.testing.plane.pool import PlanePool
 
 from ...api.machine_sync.stage import Stage, new_stage

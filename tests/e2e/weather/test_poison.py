@@ -13,8 +13,7 @@ from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.errors import ApiError
-from windlass.testing import ControlPlane
-from windlass.testing.machines import crds
+from windlass.testing import ControlPlane, crds
 
 from ...api.machine_sync.stage import CLUSTER, Stage
 

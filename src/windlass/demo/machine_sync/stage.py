@@ -14,7 +14,8 @@ from windlass.demo.machine_sync.scene import Scene
 from windlass.kube.errors import NotFound
 from windlass.machine_sync import rbac
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
-from windlass.testing.machines import cluster_api, crds
+from windlass.testing import crds
+from windlass.testing.machines import cluster_api
 from windlass.testing.machines.simulators.instances import SELECTOR, Instance, InstanceRecord, instance_of
 from windlass.testing.plane.errors import PlaneError
 from windlass.testing.plane.ports import free_ports

@@ -132,12 +132,17 @@ OPENSHIFT_API = Part(
     crds=".",
     # Of each kind the variant with all feature gates on: without MachineAPIMigration there is no authoritativeAPI.
     crd_files=(
+        "config/v1/zz_generated.crd-manifests/*_clusteroperators.crd.yaml",
         "config/v1/zz_generated.crd-manifests/*_clusterversions-CustomNoUpgrade.crd.yaml",
         "config/v1/zz_generated.crd-manifests/*_dnses-CustomNoUpgrade.crd.yaml",
         "config/v1/zz_generated.crd-manifests/*_featuregates.crd.yaml",
         "config/v1/zz_generated.crd-manifests/*_infrastructures-SelfManagedHA-CustomNoUpgrade.crd.yaml",
         "machine/v1beta1/zz_generated.crd-manifests/*_machines-CustomNoUpgrade.crd.yaml",
         "machine/v1beta1/zz_generated.crd-manifests/*_machinesets-CustomNoUpgrade.crd.yaml",
+        "machineconfiguration/v1/zz_generated.crd-manifests/*_machineconfignodes-SelfManagedHA-CustomNoUpgrade.crd.yaml",
+        "machineconfiguration/v1/zz_generated.crd-manifests/*_machineconfigpools-SelfManagedHA.crd.yaml",
+        "machineconfiguration/v1/zz_generated.crd-manifests/*_machineconfigs.crd.yaml",
+        "route/v1/zz_generated.crd-manifests/routes.crd.yaml",
     ),
 )
 MACHINE_API = Part(

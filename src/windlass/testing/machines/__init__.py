@@ -1,8 +1,7 @@
-"""What tests and the demo need to play machines: CRDs, simulators, and the real controllers of both APIs.
+"""What tests and the demo need to play machines: simulators, and the real controllers of both APIs.
 
 | module | what it holds |
 |---|---|
-| `crds` | the CRDs of Cluster API, its providers and OpenShift's machines, ready to apply |
 | `cluster_api` | Cluster API's core manager |
 | `simulators` | small stand-ins for absent actors: infrastructure providers, the Machine API, kubelets |
 | `machine_api` | the Machine API's own controllers and webhooks, over a cloud that is played |

@@ -10,8 +10,8 @@ Its admission webhooks are served, but none is registered.
 from collections.abc import Sequence
 from pathlib import Path
 
+from windlass.testing import crds
 from windlass.testing.binaries import CLUSTER_API, obtain
-from windlass.testing.machines import crds
 from windlass.testing.plane.control_plane import BlockingControlPlane
 from windlass.testing.plane.ports import free_ports
 from windlass.testing.plane.rest import Rest, answers

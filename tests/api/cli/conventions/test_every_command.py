@@ -13,8 +13,7 @@ from tests.api.cli.conftest import Sides, Windlass
 from tests.api.cli.ptys import read_to_the_end
 from tests.patience import PATIENCE
 from windlass.kube.process.colour import colourful
-from windlass.testing import ControlPlane
-from windlass.testing.machines import crds
+from windlass.testing import ControlPlane, crds
 
 pytestmark = pytest.mark.plane
 

@@ -26,8 +26,7 @@ from windlass.machine_sync.constants import (
     SYNC_FINALIZER,
 )
 from windlass.machine_sync.release import Holder
-from windlass.testing import BlockingAccess, ControlPlane
-from windlass.testing.machines import crds
+from windlass.testing import BlockingAccess, ControlPlane, crds
 
 pytestmark = pytest.mark.plane
 

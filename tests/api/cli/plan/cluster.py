@@ -16,8 +16,7 @@ from tests.patience import PATIENCE
 from tests.unit.machine_sync.planning.documents import UNMIRRORED
 from windlass.api import capi, config, mapi
 from windlass.machine_sync.platforms import OPENSTACK
-from windlass.testing import BlockingAccess
-from windlass.testing.machines import crds
+from windlass.testing import BlockingAccess, crds
 from windlass.testing.plane.rest import MERGE_PATCH
 
 HOME, VIEWER = "default", "viewer"

@@ -17,8 +17,7 @@ from tests.api.cli.conftest import Begin, Sides, condition
 from tests.api.cli.ptys import see
 from tests.patience import PATIENCE
 from windlass.api import capi, mapi
-from windlass.testing import ControlPlane
-from windlass.testing.machines import crds
+from windlass.testing import ControlPlane, crds
 
 pytestmark = pytest.mark.plane
 

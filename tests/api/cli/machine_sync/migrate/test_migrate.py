@@ -30,8 +30,7 @@ from windlass.api import capi, capo, mapi
 from windlass.api.coordination import Lease
 from windlass.cli.machine_sync.migrate import moving
 from windlass.machine_sync.constants import LEASE_NAME, MACHINE_API_NAMESPACE
-from windlass.testing import BlockingAccess, ControlPlane
-from windlass.testing.machines import crds
+from windlass.testing import BlockingAccess, ControlPlane, crds
 from windlass.testing.plane.errors import PlaneError, Refused
 from windlass.testing.plane.rest import MERGE_PATCH
 

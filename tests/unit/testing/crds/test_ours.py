@@ -7,9 +7,9 @@ import pytest
 
 from windlass.api import capibm, capo
 from windlass.api.meta import KubernetesObject
-from windlass.testing.machines.crds import lax
-from windlass.testing.machines.crds.drift import differences
-from windlass.testing.machines.crds.ours import Foreign, foreign
+from windlass.testing.crds import lax
+from windlass.testing.crds.drift import differences
+from windlass.testing.crds.ours import Foreign, foreign
 
 OURS: list[type[KubernetesObject]] = [
     capo.OpenStackMachine,

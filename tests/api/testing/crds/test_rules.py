@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.patience import PATIENCE
-from windlass.testing.machines.crds import documents, lax
-from windlass.testing.machines.crds.ours import foreign
+from windlass.testing.crds import documents, lax
+from windlass.testing.crds.ours import foreign
 from windlass.testing.plane.access import BlockingAccess, found
 from windlass.testing.plane.errors import Refused
 from windlass.testing.plane.facade import PlaneAccess

@@ -8,11 +8,23 @@ from typing import Any, cast
 
 import pytest
 
-from windlass.api import authentication, authorization, capa, capi, config, coordination, core, mapi
+from windlass.api import (
+    apps,
+    authentication,
+    authorization,
+    capa,
+    capi,
+    config,
+    coordination,
+    core,
+    machineconfiguration,
+    mapi,
+    route,
+)
 from windlass.api.meta import KubernetesObject
 from windlass.machine_sync.planning.deciders import DEFAULTS
-from windlass.testing.machines import crds
-from windlass.testing.machines.crds.drift import differences
+from windlass.testing import crds
+from windlass.testing.crds.drift import differences
 from windlass.testing.plane.facade import PlaneAccess
 
 pytestmark = pytest.mark.plane
@@ -24,13 +36,19 @@ CUSTOM: list[type[KubernetesObject]] = [
     capa.AWSCluster,
     capa.AWSMachine,
     capa.AWSMachineTemplate,
+    config.ClusterOperator,
     config.ClusterVersion,
     config.FeatureGate,
     config.Infrastructure,
+    machineconfiguration.MachineConfig,
+    machineconfiguration.MachineConfigNode,
+    machineconfiguration.MachineConfigPool,
     mapi.Machine,
     mapi.MachineSet,
+    route.Route,
 ]
 BUILT_IN: list[type[KubernetesObject]] = [
+    apps.Deployment,
     core.Event,
     core.Namespace,
     core.Node,

@@ -1,6 +1,6 @@
 """The CRDs of kinds that Windlass uses but does not own, adapted to a plane without conversion webhooks.
 
-    from windlass.testing.machines import crds
+    from windlass.testing import crds
 
     await plane.apply_crds(*crds.documents(*crds.MACHINES))
 
@@ -8,13 +8,13 @@
 |---|---|
 | cluster.x-k8s.io and the other groups of Cluster API core | the module `sigs.k8s.io/cluster-api` |
 | infrastructure.cluster.x-k8s.io, AWS kinds | the module `sigs.k8s.io/cluster-api-provider-aws/v2` |
-| infrastructure.cluster.x-k8s.io, other providers | `windlass.testing.machines.crds.ours` |
-| machine.openshift.io, config.openshift.io | the module `github.com/openshift/api`, all feature gates on |
+| infrastructure.cluster.x-k8s.io, other providers | `windlass.testing.crds.ours` |
+| the groups below openshift.io | the module `github.com/openshift/api`, all feature gates on |
 
 CRDs from modules are the projects' real ones, so that tests do not check our code against our own schemas. A module is
 loaded when one of its groups is first requested.
 
-`windlass.testing.machines.crds.drift` compares Structs with any of them.
+`windlass.testing.crds.drift` compares Structs with any of them.
 """
 
 import copy
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from windlass.testing.binaries import CLUSTER_API, CLUSTER_API_AWS, OPENSHIFT_API, Part, obtain
-from windlass.testing.machines.crds import ours
+from windlass.testing.crds import ours
 from windlass.testing.plane.manifests import read_manifests
 
 CLUSTER_API_CORE = (
@@ -38,6 +38,8 @@ CLUSTER_API_CORE = (
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 MACHINES = ("machine.openshift.io", "cluster.x-k8s.io", INFRASTRUCTURE, "config.openshift.io")
 """The API groups of machines in both APIs, and of the configuration that says what the cluster runs on."""
+UPDATES = ("config.openshift.io", "machineconfiguration.openshift.io", "route.openshift.io")
+"""The API groups of what an update of a cluster is seen in."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ _MODULES = (
     _Module(CLUSTER_API, CLUSTER_API_CORE, {"cluster.x-k8s.io/v1beta2": "v1beta2"}),
     # AWSMachine v1beta2 follows contract v1beta1: its status has `ready`, and no `initialization`.
     _Module(CLUSTER_API_AWS, (INFRASTRUCTURE,), {"cluster.x-k8s.io/v1beta1": "v1beta2"}),
-    _Module(OPENSHIFT_API, ("config.openshift.io", "machine.openshift.io")),
+    _Module(OPENSHIFT_API, (*UPDATES, "machine.openshift.io")),
 )
 _GROUPS = frozenset([INFRASTRUCTURE, *(group for module in _MODULES for group in module.groups)])
 

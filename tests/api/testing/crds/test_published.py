@@ -1,6 +1,6 @@
 """The CRDs that the projects publish, on a plane that has no conversion webhooks."""
 
-from windlass.testing.machines import crds
+from windlass.testing import crds
 from windlass.testing.plane.facade import PlaneAccess
 
 

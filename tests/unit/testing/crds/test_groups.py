@@ -2,7 +2,7 @@
 
 import pytest
 
-from windlass.testing.machines import crds
+from windlass.testing import crds
 
 
 def test_a_group_without_crds_is_refused_by_name() -> None:
