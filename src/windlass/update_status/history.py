@@ -1,0 +1,198 @@
+"""Keeps a record of each update: how long every operator, node and pool took, and what went wrong.
+
+    records -> followed(records, report, identified insights, now) -> the records that change
+
+A record follows from the one before and the report, so a controller that was restarted goes on where another stopped.
+It changes when an operator, a node or a pool begins or ends to update, or when a trouble comes or goes; between these
+nothing is written. Old records lose their nodes, then their troubles, then go: all of them stay below `LARGEST` bytes.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import structs
+
+from windlass.api.meta import ObjectMeta
+from windlass.api.update_record import MOST_NODES, MOST_TROUBLES, NodeTook, Took, Trouble, UpdateRecord
+from windlass.update_status.report import Insight, Phase, Report, State
+from windlass.update_status.times import Moment, rfc3339
+
+KEPT: Final = 10
+"""Updates."""
+LARGEST: Final = 512 * 1024
+"""Bytes of JSON of all records."""
+
+PROGRESSING: Final = "Progressing"
+COMPLETED: Final = "Completed"
+SUPERSEDED: Final = "Superseded"
+
+_UNDER_WAY: Final = frozenset({Phase.DRAINING, Phase.UPDATING, Phase.REBOOTING})
+
+
+def followed(
+    records: Iterable[UpdateRecord], report: Report, insights: Mapping[str, Insight], *, now: Moment
+) -> list[UpdateRecord]:
+    """The records that are new or changed. `insights` are those of `report` by uid."""
+    running = [record for record in records if record.state == PROGRESSING]
+    if not report.updating or report.control_plane.versions is None:
+        return [_ended(record, report, now) for record in running]
+    begun = _begun(report)
+    found = [_superseded(record, now) for record in running if record.metadata.name != begun.metadata.name]
+    before = next((record for record in running if record.metadata.name == begun.metadata.name), begun)
+    after = _continued(before, report, insights, now)
+    return [*found, after] if before is begun or _differ(before, after) else found
+
+
+def kept(records: Iterable[UpdateRecord]) -> tuple[list[UpdateRecord], list[UpdateRecord]]:
+    """What all records have to become to be few and small enough: the changed ones, and those to delete."""
+    newest = sorted(records, key=lambda record: record.started, reverse=True)
+    gone, changed = newest[KEPT:], dict[str, UpdateRecord]()
+    newest = newest[:KEPT]
+    sizes = {record.metadata.name: len(msgspec.json.encode(record)) for record in newest}
+    for lighten in (_without_nodes, _without_troubles):
+        for place in range(len(newest) - 1, 0, -1):
+            if sum(sizes.values()) <= LARGEST:
+                break
+            lighter = lighten(newest[place])
+            if lighter is not newest[place]:
+                newest[place] = changed[lighter.metadata.name] = lighter
+                sizes[lighter.metadata.name] = len(msgspec.json.encode(lighter))
+    return list(changed.values()), gone
+
+
+def record_name(target: str, started: str) -> str:
+    """The name of a record: the version for people, and a digest that tells two updates to one version apart."""
+    digest = hashlib.sha256(f"{target} {started}".encode()).hexdigest()[:8]
+    readable = re.sub(r"[^a-z0-9.]+", "-", target.lower()).strip("-.")[:48].strip("-.")
+    return f"{readable}-{digest}" if readable else digest
+
+
+def _begun(report: Report) -> UpdateRecord:
+    plane = report.control_plane
+    assert plane.versions is not None
+    started = rfc3339(plane.started)
+    return UpdateRecord(
+        metadata=ObjectMeta(name=record_name(plane.versions.target, started)),
+        previous=plane.versions.previous or "",
+        target=plane.versions.target,
+        state=PROGRESSING,
+        started=started,
+    )
+
+
+def _continued(record: UpdateRecord, report: Report, insights: Mapping[str, Insight], now: Moment) -> UpdateRecord:
+    completed = report.control_plane.completed
+    return structs.replace(
+        record,
+        control_plane_completed=record.control_plane_completed or (rfc3339(completed) if completed else None),
+        operators=_operators(record.operators, report, now),
+        pools=_pools(record.pools, report, now),
+        nodes=_nodes(record.nodes, report, now),
+        troubles=_troubles(record.troubles, insights, now),
+    )
+
+
+def _operators(known: Sequence[Took], report: Report, now: Moment) -> list[Took]:
+    entries = {entry.name: entry for entry in known}
+    begun = report.control_plane.started
+    for operator in report.control_plane.operators:
+        entry = entries.get(operator.name)
+        # The last transition of Progressing is when it began, or when it was done; an earlier one tells nothing.
+        since = rfc3339(operator.since if operator.since > begun else now)
+        if operator.state is State.PROGRESSING and entry is None:
+            entries[operator.name] = Took(name=operator.name, started=since)
+        elif operator.state is State.UPDATED and entry is not None and entry.completed is None:
+            entries[operator.name] = structs.replace(entry, completed=since)
+        elif operator.state is State.UPDATED and entry is None and operator.since > begun:
+            entries[operator.name] = Took(name=operator.name, completed=since)
+    return list(entries.values())
+
+
+def _pools(known: Sequence[Took], report: Report, now: Moment) -> list[Took]:
+    entries = {entry.name: entry for entry in known}
+    for pool in report.pools:
+        entry = entries.get(pool.name)
+        if entry is None and pool.summary.outdated and any(node.phase in _UNDER_WAY for node in pool.nodes):
+            entries[pool.name] = Took(name=pool.name, started=rfc3339(now))
+        elif entry is not None and entry.completed is None and not pool.summary.outdated:
+            entries[pool.name] = structs.replace(entry, completed=rfc3339(now))
+    return list(entries.values())
+
+
+def _nodes(known: Sequence[NodeTook], report: Report, now: Moment) -> list[NodeTook]:
+    entries = {entry.name: entry for entry in known}
+    for pool in report.pools:
+        for node in pool.nodes:
+            entry = entries.get(node.name)
+            if entry is None and node.phase in _UNDER_WAY and len(entries) < MOST_NODES:
+                entries[node.name] = NodeTook(name=node.name, pool=pool.name, started=rfc3339(now))
+            elif entry is not None and entry.completed is None and node.updated:
+                entries[node.name] = structs.replace(entry, completed=rfc3339(now))
+    return list(entries.values())
+
+
+def _troubles(known: Sequence[Trouble], insights: Mapping[str, Insight], now: Moment) -> list[Trouble]:
+    entries = {entry.uid: entry for entry in known}
+    present = rfc3339(now)
+    for uid, insight in insights.items():
+        entry = entries.get(uid)
+        if entry is None:
+            if len(entries) < MOST_TROUBLES:
+                first = present if insight.started is None else rfc3339(insight.started)
+                entries[uid] = Trouble(
+                    uid=uid,
+                    level=insight.level.title,
+                    summary=insight.summary[:1024],
+                    first_seen=first,
+                    last_seen=present,
+                )
+            continue
+        # What comes back was not resolved for good.
+        entries[uid] = structs.replace(entry, level=insight.level.title, last_seen=present, resolved=None)
+    for uid, entry in entries.items():
+        if uid not in insights and entry.resolved is None:
+            entries[uid] = structs.replace(entry, resolved=present)
+    return list(entries.values())
+
+
+def _ended(record: UpdateRecord, report: Report, now: Moment) -> UpdateRecord:
+    """Nothing is updated any more: neither operators nor pools."""
+    versions, present = report.control_plane.versions, rfc3339(now)
+    if versions is None or versions.target != record.target:
+        return _superseded(record, now)
+    finished = _continued(record, report, {}, now)
+    return structs.replace(finished, state=COMPLETED, completed=present)
+
+
+def _superseded(record: UpdateRecord, now: Moment) -> UpdateRecord:
+    return structs.replace(
+        record, state=SUPERSEDED, completed=rfc3339(now), troubles=_troubles(record.troubles, {}, now)
+    )
+
+
+def _differ(before: UpdateRecord, after: UpdateRecord) -> bool:
+    """Apart from when troubles were last seen."""
+    return _without_last_seen(before) != _without_last_seen(after)
+
+
+def _without_last_seen(record: UpdateRecord) -> UpdateRecord:
+    return structs.replace(record, troubles=[structs.replace(one, last_seen=None) for one in record.troubles])
+
+
+def _without_nodes(record: UpdateRecord) -> UpdateRecord:
+    return _lighter(record, "nodes", len(record.nodes))
+
+
+def _without_troubles(record: UpdateRecord) -> UpdateRecord:
+    return _lighter(record, "troubles", len(record.troubles))
+
+
+def _lighter(record: UpdateRecord, what: str, count: int) -> UpdateRecord:
+    if not count:
+        return record
+    omitted = "; ".join(filter(None, (record.omitted, f"{count} {what}")))
+    emptied: dict[str, Any] = {what: [], "omitted": omitted}
+    return structs.replace(record, **emptied)
