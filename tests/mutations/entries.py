@@ -167,6 +167,19 @@ _IN_TURN = (
         ("(not normal or self._normal_in_a_row >= LOW_SHARE)", "not normal"),
         ("        if again is not None and not self._closed:", "        if False:"),
         ("if due is not None and due.priority <= priority:", "if due is not None:"),
+        ("elif (not_before := self._not_before.get(key, 0.0)) > now:", "elif (not_before := 0.0) > now:"),
+    ),
+    *_in(
+        "kube/control/rounds.py",
+        "kube/control/test_pace.py",
+        ("        if rest and refused.error is None and", "        if False and refused.error is None and"),
+        ("        if rest and refused.error is None and", "        if rest and"),
+        ("        rest = pace.rest(clock() - began)\n", ""),
+    ),
+    *_in(
+        "kube/control/worker.py",
+        "kube/control/test_pace.py",
+        ("return max(ending.rest, controller.pace.floor)", "return ending.rest"),
     ),
     *_in(
         "kube/process/lease.py",

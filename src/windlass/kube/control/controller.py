@@ -55,6 +55,7 @@ from msgspec import Struct, field
 
 from windlass.api.meta import KubernetesObject
 from windlass.kube.backoff import CONFLICT, RECONCILE, Backoff
+from windlass.kube.control.pace import Pace
 from windlass.kube.control.permissions import READ, CallPermission, Declaration, Permission, permission, reads
 from windlass.kube.control.rounds import Decide, Observe
 from windlass.kube.control.source import Difference, Source, any_difference
@@ -104,9 +105,9 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
     """A controller; see the module.
 
     `workers` keys are in work at a time. `timeout` bounds one reconcile, all its rounds, in seconds. Every `resync`
-    seconds (0: never) all watched objects are reconciled again. Two reconciles of one key start at least `min_interval`
-    seconds apart. `key_text` writes a key for people. `needs_leadership` False: it works while standing by too, and may
-    only read.
+    seconds (0: never) all watched objects are reconciled again. `pace`: how long a key rests after a reconcile,
+    while its changes are collected. `key_text` writes a key for people. `needs_leadership` False: it works while
+    standing by too, and may only read.
     """
 
     name: str
@@ -118,7 +119,7 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
     workers: int = 1
     timeout: float = 120.0
     resync: float = 600.0
-    min_interval: float = 0.0
+    pace: Pace = Pace()
     backoff: Backoff = RECONCILE
     conflict: Backoff = CONFLICT
     key_text: Callable[[Key], str] = lambda key: text_of(key)

@@ -11,7 +11,7 @@ so equal clusters give equal plans.
 Cost: taking a population copies and sorts references (4 ms for 5,000 objects). Each version of an object is decoded
 once, when it is reached (13 us for 1 KB). The result is kept while the cache holds the object, for at most 8,192
 objects with 32 MB of JSON together; reading it again costs 1 us. A controller that reads everything should coalesce
-its wake-ups (`Controller.min_interval`).
+its wake-ups (`Controller.pace`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

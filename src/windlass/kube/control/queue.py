@@ -32,8 +32,8 @@ Guarantees:
 6. *In turn.* Within a priority keys leave in the order in which they came; a key that is added again and again
    goes to the end of the line each time.
 7. *Growing delays.* `retry` waits as its `Backoff` says for the number of failures in a row, jitter included.
-8. *Not too often.* With `min_interval` two takes of a key lie at least that many seconds apart; what happens between
-   is coalesced.
+8. *Rest.* After `done(key, rest=5)` nobody gets the key for 5 s, however it is woken; what happens meanwhile is
+   coalesced.
 
 Cancelling a waiting `take` loses nothing. All methods belong to one event loop; only `take` and `idle` wait. The clock
 is the loop's, so `windlass.testing.clock.VirtualLoop` controls it. `tests/unit/kube/control/test_queue.py` checks the
@@ -100,13 +100,11 @@ class Queue(Generic[Key]):
         self,
         *,
         backoff: Backoff = RECONCILE,
-        min_interval: float = 0.0,
         random: Random | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self._loop = loop or asyncio.get_running_loop()
         self._backoff = backoff
-        self._min_interval = min_interval
         self.timings: Timings | None = None
         self._random = random or Random()
         self._lines: tuple[OrderedDict[Key, float], ...] = (OrderedDict(), OrderedDict())
@@ -167,18 +165,20 @@ class Queue(Generic[Key]):
                     self._wake_one()
                 raise
 
-    def done(self, key: Key) -> None:
-        """Hand `key` back; if it changed meanwhile it is ready again at once. ValueError if it was not taken."""
+    def done(self, key: Key, *, rest: float = 0.0) -> None:
+        """Hand `key` back; if it changed meanwhile it is ready again after `rest` seconds. ValueError if not taken."""
         began = self._working.pop(key, None)
         if began is None:
             raise ValueError(f"{key!r} is not in work: it was never taken, or handed back twice")
+        now = self._loop.time()
         if self.timings:
-            self.timings.worked(self._loop.time() - began)
+            self.timings.worked(now - began)
+        if rest > 0:
+            self._remember_rest(key, now + rest)
         again = self._again.pop(key, None)
         if again is not None and not self._closed:
-            not_before = self._not_before.get(key, 0.0)
-            if not_before > self._loop.time():
-                self._schedule(key, not_before, again.priority)
+            if rest > 0:
+                self._schedule(key, now + rest, again.priority)
             else:
                 self._put_in_line(key, again)
         if not self._working:
@@ -259,8 +259,6 @@ class Queue(Generic[Key]):
         self._due.pop(key, None)
         now = self._loop.time()
         self._working[key] = now
-        if self._min_interval:
-            self._remember_start(key, now)
         if self.timings:
             self.timings.waited(now - since)
         return key
@@ -340,17 +338,19 @@ class Queue(Generic[Key]):
                 priority = self._due.pop(key).priority
                 if key in self._working:
                     self._keep_back(key, priority)
+                elif (not_before := self._not_before.get(key, 0.0)) > now:
+                    self._schedule(key, not_before, priority)
                 else:
                     self._put_in_line(key, _Waiting(priority, self._loop.time()))
         self._set_timer()
 
-    def _remember_start(self, key: Key, now: float) -> None:
+    def _remember_rest(self, key: Key, until: float) -> None:
         while self._not_before:
-            oldest, until = next(iter(self._not_before.items()))
-            if until > now:
+            oldest, over = next(iter(self._not_before.items()))
+            if over > self._loop.time():
                 break
             del self._not_before[oldest]
-        self._not_before[key] = now + self._min_interval
+        self._not_before[key] = until
         self._not_before.move_to_end(key)
 
     def _wake_one(self) -> None:

@@ -30,11 +30,16 @@ of the failure. A snapshot can hold a failed look:
 
 The first round of an attempt has no failure in `last`: `decide` must leave a failure condition as it is until then.
 
+With a `Pace` an attempt ends with its first successful plan, and the next round is another reconcile, after the rest.
+Otherwise what changed during a write would be written at once, and a large object again and again. An attempt with a
+refusal, a Call or a token goes on, because `decide` must get the outcome.
+
 If the server accepts the writes of a plan and nothing changes (it restores a default, it prunes a field), the plan
 would be repeated for ever, so it counts as rest. A plan that still changes something after `max_rounds` rounds does not
 converge; the error shows the last two plans and the last refusal.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
@@ -43,11 +48,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from windlass.kube.control.executor import Executor
-from windlass.kube.control.plan import Action, Call, Emit, Next, Outcome, Plan, Result, Retry
+from windlass.kube.control.pace import Pace
+from windlass.kube.control.plan import Action, Call, Emit, Next, Outcome, Plan, RequeueAfter, Result, Retry
 from windlass.kube.errors import AlreadyExists, Conflict, Failure, Fenced, KubeError, NotFound, Withheld
 from windlass.kube.object import Object
 
 MAX_ROUNDS = 20
+NO_PACE = Pace()
 
 KeyT = TypeVar("KeyT", contravariant=True)
 SnapshotT = TypeVar("SnapshotT")
@@ -69,13 +76,15 @@ class Ending(Struct, frozen=True):
     """How a reconcile ended.
 
     `next` is that of the last plan, or Retry if an error stopped it. `error` is that error, or the transient failure
-    of another system that `decide` took into account. `rounds` and `writes` are counts.
+    of another system that `decide` took into account. `rounds` and `writes` are counts. `rest`: seconds for which the
+    pace leaves the key alone.
     """
 
     next: Next
     rounds: int = 0
     writes: int = 0
     error: Failure | None = None
+    rest: float = 0.0
 
     @property
     def failed(self) -> bool:
@@ -90,24 +99,28 @@ async def reconcile(
     executor: Executor,
     now: Callable[[], datetime],
     wrote: Callable[[Object[Any]], None] | None = None,
+    pace: Pace = NO_PACE,
     max_rounds: int = MAX_ROUNDS,
 ) -> Ending:
     """Reconcile `key` until it rests. Raises exceptions of `observe` and `decide`: bugs, or Failures of reads.
 
-    `wrote` is called for each write that was answered.
+    `wrote` is called for each write that was answered. Time is that of the event loop.
     """
+    clock = asyncio.get_running_loop().time
     attempt = _Attempt()
     last = refused = Outcome()
     before = plan = Plan()
-    writes = 0
+    writes, rest = 0, pace.rest(0.0)
     for number in range(1, max_rounds + 1):
         snapshot, unread = await look(observe, key, attempt.shown(Outcome() if _vanished(last) else last))
         attempt.keep(unread)
         before, plan = plan, decide(snapshot, now=now())
         plan, pending, held = attempt.admitted(plan, executor.pending(plan))
         if not pending:
-            return Ending(plan.next, number, writes, held or attempt.stop)
+            return Ending(plan.next, number, writes, held or attempt.stop, rest)
+        began = clock()
         earlier, last = last, await executor.apply(plan, wrote=wrote)
+        rest = pace.rest(clock() - began)
         writes += sum(result.error is None and not isinstance(result.action, Emit) for result in last.results)
         attempt.take_note(last)
         error = last.error
@@ -115,17 +128,19 @@ async def reconcile(
             refused = last
             undecidable = _undecidable(last)
             if undecidable is not None or what_failed(last) == what_failed(earlier):
-                return Ending(Retry(what_failed(last)), number, writes, undecidable or error)
+                return Ending(Retry(what_failed(last)), number, writes, undecidable or error, rest)
             if _vanished(last) or _is_call(last.failed):
                 continue
         if isinstance(plan.next, Retry):
-            return Ending(plan.next, number, writes, error or held or attempt.stop)
+            return Ending(plan.next, number, writes, error or held or attempt.stop, rest)
         if error is None and not any(result.changed for result in last.results):
-            return Ending(plan.next, number, writes, attempt.stop)
+            return Ending(plan.next, number, writes, attempt.stop, rest)
+        if rest and refused.error is None and attempt.is_plain and not any(result.answer for result in last.results):
+            return Ending(RequeueAfter(rest, "look at what was written"), number, writes, rest=rest)
     text = f"no rest after {max_rounds} rounds; the last two plans were:\n{before}\nand then:\n{plan}"
     if refused.error is not None:
         text += f"\nthe last refusal was:\n{what_failed(refused)}"
-    return Ending(Retry(text), max_rounds, writes, refused.error)
+    return Ending(Retry(text), max_rounds, writes, refused.error, rest)
 
 
 async def look(
@@ -148,6 +163,11 @@ class _Attempt(Struct):
     calls: list[tuple[Call, Result]] = field(default_factory=list)
     unread: Failure | None = None
     stop: Failure | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """No other system was asked or read in vain."""
+        return not self.calls and self.unread is None
 
     def shown(self, last: Outcome) -> Outcome:
         """The outcome for `observe`: the round before, with all failures of other systems in this attempt."""

@@ -56,9 +56,7 @@ class Running(Generic[Key]):
         random: Random | None = None,
     ) -> None:
         self.controller = controller
-        self.queue: Queue[Key] = Queue(
-            backoff=controller.backoff, min_interval=controller.min_interval, random=random or Random()
-        )
+        self.queue: Queue[Key] = Queue(backoff=controller.backoff, random=random or Random())
         self._executor = executor
         self._echoes: Echoes[Key] = Echoes()
         self._caches = caches
@@ -118,17 +116,21 @@ class Running(Generic[Key]):
             except Closed:
                 return
             self._echoes.begin(key)
+            rest = 0.0
             try:
-                await self.reconcile(key)
+                rest = await self.reconcile(key)
             finally:
                 if self._echoes.end(key):
                     self._wake(key)
-                self.queue.done(key)
+                self.queue.done(key, rest=rest)
             # A reconcile that finds nothing to do never yields. Thousands in a row would block other tasks.
             await asyncio.sleep(0)
 
-    async def reconcile(self, key: Key) -> None:
-        """Reconcile `key` until it rests or fails; then update the queue, the log and the metrics."""
+    async def reconcile(self, key: Key) -> float:
+        """Reconcile `key` until it rests or fails; then update the queue, the log and the metrics.
+
+        Returns for how many seconds nobody should take it again.
+        """
         controller = self.controller
         began = time.perf_counter()
         if self._counts:
@@ -139,8 +141,9 @@ class Running(Generic[Key]):
                 object=controller.key_text(key),
                 reconcile_id=f"{self._random.getrandbits(48):012x}",
             ):
-                rest, bug = await self._to_rest(key)
-                self._account(key, rest, bug=bug, seconds=time.perf_counter() - began)
+                ending, bug = await self._to_rest(key)
+                self._account(key, ending, bug=bug, seconds=time.perf_counter() - began)
+            return max(ending.rest, controller.pace.floor)
         finally:
             if self._counts:
                 self._counts.ended()
@@ -157,6 +160,7 @@ class Running(Generic[Key]):
                     executor=self._executor,
                     now=self._clock.now,
                     wrote=partial(self._echoes.expect, key),
+                    pace=controller.pace,
                 )
                 return rest, None
         except Failure as error:

@@ -19,6 +19,7 @@ from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.pace import Pace
 from windlass.kube.control.permissions import writes
 from windlass.kube.control.plan import Merge, Outcome, Plan, RequeueAfter, target
 from windlass.kube.control.reader import CacheReader
@@ -60,7 +61,7 @@ def signing(reader: CacheReader, namespace: str, identity: str) -> Controller[st
         permissions=(writes(ConfigMap, "patch", namespace=namespace),),
         observe=observe,
         decide=decide,
-        min_interval=BEAT,
+        pace=Pace(floor=BEAT),
     )
 
 

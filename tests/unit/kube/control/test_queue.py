@@ -182,23 +182,46 @@ def test_a_retry_respects_what_the_server_asked_for(loop: VirtualLoop) -> None:
     assert loop.time() == pytest.approx(30)
 
 
-def test_two_takes_of_one_key_lie_min_interval_apart(loop: VirtualLoop) -> None:
-    queue = queue_on(loop, min_interval=10)
+def test_a_key_is_left_alone_while_it_rests_and_comes_back_once(loop: VirtualLoop) -> None:
+    queue = queue_on(loop)
     times = []
     queue.add("a")
     for _ in range(3):
         take(loop, queue)
         times.append(loop.time())
         queue.add("a")
-        queue.done("a")
+        loop.advance(2)
+        queue.done("a", rest=10)
         queue.add("a")
-    assert times == pytest.approx([0, 10, 20])
+        queue.add_after("a", 1)
+    assert times == pytest.approx([0, 12, 24])
 
 
-def test_min_interval_does_not_hold_up_other_keys(loop: VirtualLoop) -> None:
-    queue = queue_on(loop, min_interval=10)
+def test_a_delay_that_was_asked_for_before_the_rest_does_not_end_it(loop: VirtualLoop) -> None:
+    queue = queue_on(loop)
     queue.add("a")
-    take_and_finish(loop, queue)
+    take(loop, queue)
+    queue.add_after("a", 5)
+    queue.done("a", rest=10)
+    assert take_and_finish(loop, queue) == "a"
+    assert loop.time() == pytest.approx(10)
+
+
+def test_a_delay_longer_than_the_rest_is_kept(loop: VirtualLoop) -> None:
+    queue = queue_on(loop)
+    queue.add("a")
+    take(loop, queue)
+    queue.add_after("a", 30)
+    queue.done("a", rest=10)
+    assert take_and_finish(loop, queue) == "a"
+    assert loop.time() == pytest.approx(30)
+
+
+def test_a_key_that_rests_does_not_hold_up_other_keys(loop: VirtualLoop) -> None:
+    queue = queue_on(loop)
+    queue.add("a")
+    take(loop, queue)
+    queue.done("a", rest=10)
     queue.add("a")
     queue.add("b")
     assert take(loop, queue) == "b"
@@ -255,27 +278,25 @@ def test_outdated_delays_do_not_pile_up(loop: VirtualLoop) -> None:
 
 
 KEYS = st.sampled_from(["a", "b", "c", "d"])
-INTERVAL = 3.0
+RESTS = st.sampled_from([0.0, 0.0, 3.0, 7.0])
 
 
 class QueueMachine(RuleBasedStateMachine):
     """Producers and workers do what they like; a model remembers only what is owed.
 
     `owed[key]` is the latest moment by which the key must have become ready for a take that starts after it was asked
-    for: asked for at once means now, a delay means its end, and `min_interval` may postpone either. `firm[key]` is the
+    for: asked for at once means now, a delay means its end, and a rest may postpone either. `firm[key]` is the
     same for what was asked for at normal priority, which must be ready at that priority.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.loop = VirtualLoop()
-        self.queue: Queue[str] = Queue(
-            loop=self.loop, random=Random(0), backoff=Exponential(1.0).at_most(8.0), min_interval=INTERVAL
-        )
+        self.queue: Queue[str] = Queue(loop=self.loop, random=Random(0), backoff=Exponential(1.0).at_most(8.0))
         self.owed: dict[str, float] = {}
         self.firm: dict[str, float] = {}
         self.in_work: set[str] = set()
-        self.started: dict[str, float] = {}
+        self.rested: dict[str, float] = {}
         self.failures: dict[str, int] = {}
 
     def owe(self, key: str, by: float, priority: Priority = Priority.NORMAL) -> None:
@@ -284,7 +305,7 @@ class QueueMachine(RuleBasedStateMachine):
             self.firm[key] = min(by, self.firm.get(key, by))
 
     def allowed_at(self, key: str) -> float:
-        return self.started.get(key, -INTERVAL) + INTERVAL
+        return self.rested.get(key, 0.0)
 
     @rule(key=KEYS, priority=st.sampled_from(Priority))
     def something_changes(self, key: str, priority: Priority) -> None:
@@ -315,11 +336,10 @@ class QueueMachine(RuleBasedStateMachine):
         now = self.loop.time()
         assert key not in self.in_work, "one key in two hands"
         assert key in self.owed, "nobody asked for this"
-        assert now >= self.allowed_at(key) - 1e-6, "sooner than min_interval allows"
+        assert now >= self.allowed_at(key) - 1e-6, "before its rest was over"
         del self.owed[key]
         self.firm.pop(key, None)
         self.in_work.add(key)
-        self.started[key] = now
 
     @rule()
     def a_worker_gives_up_waiting(self) -> None:
@@ -334,10 +354,11 @@ class QueueMachine(RuleBasedStateMachine):
         self.loop.run_until_complete(impatient())
 
     @precondition(lambda self: self.in_work)
-    @rule(data=st.data())
-    def a_worker_hands_a_key_back(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), rest=RESTS)
+    def a_worker_hands_a_key_back(self, data: st.DataObject, rest: float) -> None:
         key = data.draw(st.sampled_from(sorted(self.in_work)))
-        self.queue.done(key)
+        self.queue.done(key, rest=rest)
+        self.rested[key] = self.loop.time() + rest
         self.in_work.discard(key)
 
     @rule(seconds=st.sampled_from([0.25, 1.0, 4.0, 20.0]))
