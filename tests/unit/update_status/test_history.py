@@ -1,0 +1,202 @@
+"""Records of updates: what they hold after a story of reports, also if the controller was away in between."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from windlass.api.meta import ObjectMeta
+from windlass.api.update_record import NodeTook, Took, Trouble, UpdateRecord
+from windlass.update_status.history import KEPT, LARGEST, followed, kept, record_name
+from windlass.update_status.report import (
+    ControlPlane,
+    Health,
+    Impact,
+    Insight,
+    Level,
+    Node,
+    Operator,
+    Phase,
+    Pool,
+    Report,
+    State,
+    Summary,
+    Versions,
+)
+from windlass.update_status.times import HOUR, MINUTE, moment, rfc3339
+
+START = moment("2026-03-01T12:00:00Z")
+
+
+def at(minutes: float) -> int:
+    return START + int(minutes * MINUTE)
+
+
+def clock(minutes: float) -> str:
+    return rfc3339(at(minutes))
+
+
+def operator(name: str, state: State, since: int = START - HOUR) -> Operator:
+    return Operator(name=name, state=state, since=since, health=Health.HEALTHY, health_since=START)
+
+
+def pool(name: str, *phases: Phase) -> Pool:
+    nodes = tuple(Node(name=f"{name}-{number}", phase=phase) for number, phase in enumerate(phases))
+    outdated = sum(phase is not Phase.UPDATED for phase in phases)
+    return Pool(name=name, summary=Summary(total=len(nodes), outdated=outdated), nodes=nodes)
+
+
+def report(
+    *operators: Operator,
+    pools: Sequence[Pool] = (),
+    target: str = "4.16.1",
+    updating: bool = True,
+    completed: int | None = None,
+) -> Report:
+    plane = ControlPlane(
+        updating=str(updating),
+        since=START,
+        versions=Versions(target=target, previous="4.15.9"),
+        started=START if target == "4.16.1" else START + HOUR,
+        completed=completed,
+        baseline=HOUR,
+        operators=operators,
+    )
+    return Report(control_plane=plane, pools=tuple(pools))
+
+
+def insight(summary: str, level: Level = Level.ERROR) -> Insight:
+    return Insight(
+        level=level,
+        impact=Impact.UNKNOWN,
+        summary=summary,
+        description="",
+        reference="",
+        started=None,
+        resources=(),
+    )
+
+
+def play(*steps: tuple[float, Report, dict[str, Insight]]) -> list[UpdateRecord]:
+    """The records after all steps."""
+    records: dict[str, UpdateRecord] = {}
+    for minutes, each, insights in steps:
+        for record in followed(records.values(), each, insights, now=at(minutes)):
+            records[record.metadata.name] = record
+    return list(records.values())
+
+
+def test_an_idle_cluster_has_no_record() -> None:
+    assert play((0, report(operator("etcd", State.UPDATED), updating=False), {})) == []
+
+
+def test_an_operator_took_from_its_own_transitions_not_from_when_they_were_noticed() -> None:
+    (record,) = play(
+        (5, report(operator("etcd", State.PROGRESSING, at(2))), {}),
+        (9, report(operator("etcd", State.UPDATED, at(8))), {}),
+    )
+    assert record.operators == [Took(name="etcd", started=clock(2), completed=clock(8))]
+
+
+def test_an_operator_that_was_updated_unseen_has_no_beginning() -> None:
+    (record,) = play((9, report(operator("dns", State.UPDATED, at(8)), operator("old", State.UPDATED)), {}))
+    assert record.operators == [Took(name="dns", completed=clock(8))]
+
+
+def test_nodes_and_pools_took_from_their_first_phase_to_updated() -> None:
+    (record,) = play(
+        (1, report(pools=[pool("worker", Phase.PENDING, Phase.PENDING)]), {}),
+        (2, report(pools=[pool("worker", Phase.DRAINING, Phase.PENDING)]), {}),
+        (3, report(pools=[pool("worker", Phase.REBOOTING, Phase.PENDING)]), {}),
+        (4, report(pools=[pool("worker", Phase.UPDATED, Phase.UPDATING)]), {}),
+        (6, report(pools=[pool("worker", Phase.UPDATED, Phase.UPDATED)]), {}),
+    )
+    assert record.nodes == [
+        NodeTook(name="worker-0", pool="worker", started=clock(2), completed=clock(4)),
+        NodeTook(name="worker-1", pool="worker", started=clock(4), completed=clock(6)),
+    ]
+    assert record.pools == [Took(name="worker", started=clock(2), completed=clock(6))]
+
+
+def test_a_trouble_is_resolved_when_it_is_gone_and_open_again_when_it_comes_back() -> None:
+    seen = {"health-1": insight("Cluster Operator etcd is degraded (Bad)")}
+    steps = [(1.0, report(), seen), (2.0, report(), seen), (3.0, report(), {})]
+    (record,) = play(*steps)
+    assert [(one.first_seen, one.resolved) for one in record.troubles] == [(clock(1), clock(3))]
+    (record,) = play(*steps, (4, report(), seen))
+    assert [(one.first_seen, one.last_seen, one.resolved) for one in record.troubles] == [(clock(1), clock(4), None)]
+
+
+def test_nothing_is_written_while_nothing_begins_or_ends() -> None:
+    seen = {"health-1": insight("slow")}
+    running = report(operator("etcd", State.PROGRESSING, at(2)), pools=[pool("worker", Phase.DRAINING)])
+    (record,) = play((5, running, seen))
+    assert followed([record], running, seen, now=at(50)) == []
+
+
+def test_an_update_is_over_when_neither_operators_nor_pools_have_something_to_do() -> None:
+    done = operator("etcd", State.UPDATED, at(8))
+    (record,) = play(
+        (1, report(operator("etcd", State.PROGRESSING, at(1)), pools=[pool("worker", Phase.PENDING)]), {}),
+        (9, report(done, pools=[pool("worker", Phase.DRAINING)], updating=False, completed=at(8)), {}),
+        (20, report(done, pools=[pool("worker", Phase.UPDATED)], updating=False, completed=at(8)), {}),
+    )
+    assert (record.state, record.control_plane_completed, record.completed) == ("Completed", clock(8), clock(20))
+
+
+def test_a_new_target_supersedes_the_update() -> None:
+    first, second = play(
+        (1, report(operator("etcd", State.PROGRESSING, at(1))), {"health-1": insight("slow")}),
+        (61, report(operator("etcd", State.PROGRESSING, at(61)), target="4.16.2"), {}),
+    )
+    assert (first.state, first.completed) == ("Superseded", clock(61))
+    assert [one.resolved for one in first.troubles] == [clock(61)]
+    assert (second.state, second.target) == ("Progressing", "4.16.2")
+
+
+@pytest.mark.parametrize(
+    ("target", "readable"),
+    [("4.16.1", "4.16.1"), ("4.16.0-EC.2", "4.16.0-ec.2"), ("4.16.1+build_5", "4.16.1-build-5"), ("", ""), ("..", "")],
+)
+def test_the_name_of_a_record_has_the_version(target: str, readable: str) -> None:
+    name = record_name(target, clock(0))
+    assert name.rpartition("-")[0] == readable
+    assert name != record_name(target, clock(1))
+
+
+def old(number: int, *, nodes: int, troubles: int = 0) -> UpdateRecord:
+    return UpdateRecord(
+        metadata=ObjectMeta(name=f"r{number}"),
+        target=f"4.16.{number}",
+        state="Completed",
+        started=clock(number * 60),
+        nodes=[NodeTook(name=f"node-{each}", pool="worker", started=clock(0)) for each in range(nodes)],
+        troubles=[Trouble(uid=f"t{each}", summary="x" * 1000) for each in range(troubles)],
+    )
+
+
+def test_the_oldest_records_go() -> None:
+    changed, gone = kept([old(number, nodes=1) for number in range(KEPT + 2)])
+    assert changed == []
+    assert sorted(record.metadata.name for record in gone) == ["r0", "r1"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 256)), max_size=12))
+def test_all_records_are_small_enough_and_the_newest_is_whole(sizes: Any) -> None:
+    records = [old(number, nodes=nodes, troubles=troubles) for number, (nodes, troubles) in enumerate(sizes)]
+    changed, gone = kept(records)
+    lighter = {record.metadata.name: record for record in changed}
+    left = [lighter.get(record.metadata.name, record) for record in records if record not in gone]
+    total = sum(len(msgspec.json.encode(record)) for record in left)
+    assert total <= LARGEST + (len(msgspec.json.encode(records[-1])) if records else 0)
+    assert len(left) <= KEPT
+    if records:
+        assert records[-1] in left
+    for record in changed:
+        whole = next(one for one in records if one.metadata.name == record.metadata.name)
+        assert record.omitted
+        assert structs.replace(record, omitted="", nodes=whole.nodes, troubles=whole.troubles) == whole
