@@ -8,6 +8,7 @@ from enum import IntEnum, StrEnum
 
 from msgspec import Struct
 
+from windlass.update_status.semver import is_older
 from windlass.update_status.times import Duration, Moment
 
 
@@ -44,12 +45,23 @@ class Operator(Struct, frozen=True, kw_only=True):
 
 
 class Versions(Struct, frozen=True, kw_only=True):
-    """`previous` None: a new installation. `incomplete`: the previous update was never completed."""
+    """`previous` None: a new installation. `incomplete`: the previous update was never completed.
+
+    unfinished  the versions that were to be reached since the last completed update but never were, newest first
+    completed   the version that the last completed update before these reached, None if there is none
+    """
 
     target: str
     previous: str | None = None
     incomplete: bool = False
     multi_arch: bool = False
+    unfinished: tuple[str, ...] = ()
+    completed: str | None = None
+
+    @property
+    def rollback(self) -> bool:
+        """Whether the target is older than the previous version."""
+        return self.previous is not None and is_older(self.target, self.previous)
 
 
 class ControlPlane(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Assesses the control plane: how many operators have reached the target, what they say, and since when."""
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Final
 
 from msgspec import structs
@@ -77,11 +78,14 @@ def _versions(history: Sequence[UpdateHistory]) -> Versions | None:
         return None
     if len(history) == 1:
         return Versions(target=history[0].version)
+    unfinished = [item.version for item in takewhile(lambda item: item.state == "Partial", history[1:])]
     return Versions(
         target=history[0].version,
         previous=history[1].version,
-        incomplete=history[1].state == "Partial",
+        incomplete=bool(unfinished),
         multi_arch=is_multi_arch(history),
+        unfinished=tuple(unfinished),
+        completed=next((item.version for item in history[1:] if item.state == "Completed"), None),
     )
 
 
