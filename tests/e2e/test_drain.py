@@ -1,12 +1,12 @@
 """A Pod that its PodDisruptionBudget protects holds the instance of a deleted machine, whoever drains its Node.
 
 Either API is the authority, and the machine is deleted on either side. Cluster API's manager and the Machine API's own
-controllers drain; the API server refuses to evict. The tests say how many disruptions a budget allows: the controller
-of budgets does not run here.
+controllers drain; the API server refuses to evict.
 
 Cluster API drains nothing unless it knows a machine of the control plane. Where it knows none, the instance goes.
 """
 
+import json
 import time
 from contextlib import suppress
 from typing import Any
@@ -50,14 +50,15 @@ class ProtectedPod(Struct):
         metadata = {"name": pod.name, "namespace": pod.namespace, "labels": {"app": pod.name}}
         # Nobody plays the kubelet: an evicted Pod must not wait for it.
         running = {"nodeName": node, "terminationGracePeriodSeconds": 0, "containers": [{"name": "a", "image": "a"}]}
-        guarding = {"minAvailable": 1, "selector": {"matchLabels": {"app": pod.name}}}
+        guarding = {"selector": {"matchLabels": {"app": pod.name}}}
         await ground.stage.plane.apply(
             {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": running},
             {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": guarding},
         )
         # A Pod that has not run yet is evicted whatever its budget says.
         ready = {"type": "Ready", "status": "True"}
-        await pod._say(pod._path, {"phase": "Running", "conditions": [ready]})
+        status = {"phase": "Running", "conditions": [ready]}
+        await pod._patch(f"{pod._path}/status", {"status": status})
         await pod.allow(0)
         return pod
 
@@ -77,12 +78,19 @@ class ProtectedPod(Struct):
         return False
 
     async def allow(self, disruptions: int) -> None:
+        """Return when the controller of budgets has counted the Pod, and allows so many."""
         path = f"/apis/policy/v1/namespaces/{self.namespace}/poddisruptionbudgets/{self.name}"
-        healthy = {"currentHealthy": 1, "desiredHealthy": 1 - disruptions, "expectedPods": 1}
-        await self._say(path, {"observedGeneration": 1, "disruptionsAllowed": disruptions, **healthy})
+        await self._patch(path, {"spec": {"minAvailable": 1 - disruptions}})
 
-    async def _say(self, path: str, status: Tree) -> None:
-        await self.ground.stage.admin.request("PATCH", f"{path}/status", body={"status": status}, content_type=MERGE)
+        async def status() -> Tree:
+            found: Tree = json.loads(await self.ground.stage.admin.request("GET", path))
+            return found.get("status") or {}
+
+        counted = {"currentHealthy": 1, "disruptionsAllowed": disruptions}
+        await eventually(status, lambda seen: counted.items() <= seen.items())
+
+    async def _patch(self, path: str, body: Tree) -> None:
+        await self.ground.stage.admin.request("PATCH", path, body=body, content_type=MERGE)
 
     def evictions(self) -> list[int]:
         """What the API server answered to those who wanted to evict it."""

@@ -23,6 +23,7 @@ CONTROLLERS = (
     "serviceaccount-controller",
     "validatingadmissionpolicy-status-controller",
     "clusterrole-aggregation-controller",
+    "disruption-controller",
 )
 """The controllers that run: without them the API server would seem broken to a user. None runs workloads."""
 

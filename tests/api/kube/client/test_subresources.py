@@ -1,7 +1,4 @@
-"""Evictions and tokens on a real API server: what it grants, what it refuses, and which rights are enough.
-
-The tests say how many disruptions a budget allows: the controller that counts Pods does not run on a plane.
-"""
+"""Evictions and tokens on a real API server: what it grants, what it refuses, and which rights are enough."""
 
 import base64
 import json
@@ -53,14 +50,17 @@ async def a_budget(admin: Client, namespace: str) -> None:
     """It needs one healthy Pod, has one, and so allows no disruption."""
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "shop"}}}
     await admin.create(PodDisruptionBudget, {"metadata": {"name": "shop"}, "spec": spec}, namespace=namespace)
-    await count_healthy(admin, namespace, 1)
+    await counted(admin, namespace, healthy=1)
 
 
-async def count_healthy(admin: Client, namespace: str, pods: int) -> None:
-    counted = {"currentHealthy": pods, "desiredHealthy": 1, "expectedPods": pods}
-    status = {"observedGeneration": 1, "disruptionsAllowed": pods - 1, **counted}
-    how: dict[str, Any] = {"type": PatchType.MERGE, "namespace": namespace, "subresource": "status"}
-    await admin.patch(PodDisruptionBudget, "shop", {"status": status}, **how)
+async def counted(admin: Client, namespace: str, *, healthy: int) -> None:
+    """Wait until the budget has seen so many healthy Pods."""
+
+    async def status() -> Any:
+        budget = await admin.get(PodDisruptionBudget, "shop", namespace=namespace)
+        return budget.tree().get("status", {}).get("currentHealthy")
+
+    await eventually(status, lambda seen: seen == healthy)
 
 
 @asynccontextmanager
@@ -100,7 +100,7 @@ async def test_a_pod_that_its_budget_protects_is_not_evicted_and_the_error_says_
     (cause,) = refused.value.status.details.causes
     assert "shop needs 1 healthy pods and has 1 currently" in cause.message
     await a_running_pod(admin, windlass_namespace, "two")
-    await count_healthy(admin, windlass_namespace, 2)
+    await counted(admin, windlass_namespace, healthy=2)
     await admin.evict(Pod, "one", namespace=windlass_namespace)
     with pytest.raises(NotFound):
         await admin.get(Pod, "one", namespace=windlass_namespace)
