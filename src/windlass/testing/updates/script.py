@@ -1,0 +1,85 @@
+"""Plays a whole update, step by step or at once.
+
+    cluster = PlayedCluster(client, pace=0.5)
+    await cluster.install()
+    for step in cluster.healthy_update("4.16.1"):
+        print(step.title)
+        await step.play()
+
+`cluster.cvo` and `cluster.mco` have the steps of other stories: operators that degrade, paused pools, drains that hang.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+
+from windlass.kube.clock import Clock, SystemClock
+from windlass.kube.verbs import Api
+from windlass.testing.updates.cvo import ClusterVersionOperator
+from windlass.testing.updates.layout import MACHINE_CONFIG, Layout
+from windlass.testing.updates.mco import MachineConfigOperator
+
+
+class Step(Struct, frozen=True):
+    """A part of a script: what happens, for people, and a coroutine that makes it happen."""
+
+    title: str
+    play: Callable[[], Awaitable[None]]
+
+
+class PlayedCluster:
+    """The cluster that `layout` describes, with the operators that update it.
+
+    `pace` is the time in seconds between two steps of an operator or a Node; 0 is as quick as the API server. For
+    `patience` see `MachineConfigOperator`.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        layout: Layout | None = None,
+        *,
+        pace: float = 1.0,
+        patience: float = 3600.0,
+        clock: Clock | None = None,
+    ) -> None:
+        self.layout = layout or Layout()
+        self._clock = clock or SystemClock()
+        self._pace = pace
+        self.cvo = ClusterVersionOperator(api, self.layout, clock=self._clock)
+        self.mco = MachineConfigOperator(api, self.layout, pace=pace, patience=patience, clock=self._clock)
+
+    async def install(self) -> None:
+        """Create all objects of the cluster, at rest. Raises AlreadyExists on a server that has such objects."""
+        await self.mco.install()
+        await self.cvo.install()
+
+    def healthy_update(self, version: str) -> list[Step]:
+        """An update to `version` at which nothing goes wrong."""
+        first = [name for name in self.layout.operators if name != MACHINE_CONFIG]
+        return [
+            Step(f"the update to {version} begins", lambda: self.cvo.start(version)),
+            *(Step(f"{name} is updated", lambda name=name: self._update(name)) for name in first),  # type: ignore[misc]
+            Step("machine-config begins, and pools get their new configurations", lambda: self._begin_pools(version)),
+            Step("the nodes are updated; the control plane is done with its own", self._roll),
+        ]
+
+    async def _update(self, operator: str) -> None:
+        await self.cvo.progress(operator)
+        await self._clock.sleep(self._pace)
+        await self.cvo.finish(operator)
+
+    async def _begin_pools(self, version: str) -> None:
+        await self.cvo.progress(MACHINE_CONFIG)
+        await self.mco.render(version)
+
+    async def _roll(self) -> None:
+        async with asyncio.TaskGroup() as rolling:
+            for pool in self.layout.pools:
+                rolling.create_task(self._control_plane() if pool.name == "master" else self.mco.roll(pool.name))
+
+    async def _control_plane(self) -> None:
+        await self.mco.roll("master")
+        await self.cvo.finish(MACHINE_CONFIG)
+        await self.cvo.complete()

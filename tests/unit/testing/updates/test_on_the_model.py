@@ -1,0 +1,43 @@
+"""A played update on the in-memory API server, in virtual time."""
+
+from windlass.api import apps, config, core, machineconfiguration
+from windlass.kube.clock import Clock
+from windlass.testing.clock import VirtualLoop
+from windlass.testing.memory import MemoryApi
+from windlass.testing.updates import PlayedCluster
+from windlass.testing.updates.drain import Pod
+
+KINDS = (
+    apps.Deployment,
+    config.ClusterOperator,
+    config.ClusterVersion,
+    core.Namespace,
+    core.Node,
+    machineconfiguration.MachineConfig,
+    machineconfiguration.MachineConfigNode,
+    machineconfiguration.MachineConfigPool,
+    Pod,
+)
+
+
+async def updated(clock: Clock) -> config.ClusterVersion:
+    api = MemoryApi(*KINDS, clock=clock.now)
+    cluster = PlayedCluster(api, pace=1.0, clock=clock)
+    await cluster.install()
+    for step in cluster.healthy_update("4.16.1"):
+        await step.play()
+    return (await api.get(config.ClusterVersion, "version")).decode()
+
+
+def test_a_healthy_update_of_nine_nodes_takes_twenty_paces_and_says_when_it_began_and_ended() -> None:
+    loop = VirtualLoop()
+    try:
+        status = loop.run_until_complete(updated(loop.clock)).status
+        assert loop.time() == 20, "four operators, and four nodes of the largest pool with four pauses each"
+    finally:
+        loop.close()
+    newest = status.history[0]
+    assert (newest.started_time, newest.completion_time) == ("2026-01-01T00:00:00Z", "2026-01-01T00:00:16Z")
+    since = {one.type: one.last_transition_time for one in status.conditions}
+    assert since["Progressing"] == "2026-01-01T00:00:16Z"
+    assert since["Available"] == "2026-01-01T00:00:00Z", "it was available all the time"
