@@ -1,0 +1,1 @@
+"""A report as the status of the UpdateStatus object, and back."""
