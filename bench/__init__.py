@@ -8,7 +8,7 @@ README.md describes the method; RESULTS.md has the results.
 | module | what it holds |
 |---|---|
 | `converge`, `mirror`, `steady`, `scale_up`, `convert`, `startup` | their tables |
-| `migrate`, `fleet`, `policies` | one table each |
+| `migrate`, `fleet`, `policies`, `writes` | one table each |
 | `cold` | a contestant from its start until every object is as it should be |
 | `replay`, `recording` | the bare protocol: recorded requests sent again by a loop around aiohttp |
 | `widgets*`, `controller_runtime/` | the trivial controller, once for each contestant |

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import converge, first_list, fleet, migrate, mirror, policies, startup
+from bench import converge, first_list, fleet, migrate, mirror, policies, startup, writes
 from bench.contestant import ROOT, environment
 from bench.machine import describe
 from bench.tables import Table
@@ -32,6 +32,7 @@ BENCHMARKS = {
     "fleet": Benchmark(fleet.measure, 5000),
     "policies": Benchmark(policies.measure),
     "first-list": Benchmark(first_list.measure, 20_000),
+    "writes": Benchmark(writes.measure),
     "startup": Benchmark(startup.measure),
 }
 NAMES = [*BENCHMARKS, "convert"]
@@ -40,7 +41,9 @@ NAMES = [*BENCHMARKS, "convert"]
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Windlass beside its rivals.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; all if none")
-    usual = ", ".join(f"{name} {benchmark.objects}" for name, benchmark in BENCHMARKS.items() if name != "startup")
+    usual = ", ".join(
+        f"{name} {benchmark.objects}" for name, benchmark in BENCHMARKS.items() if name not in ("startup", "writes")
+    )
     parser.add_argument("-n", "--objects", "--machines", type=int, help=f"how many [default: {usual}]")
     parser.add_argument("--sets", type=int, default=200, help="MachineSets of the fleet [default: 200]")
     parser.add_argument("--rounds", type=int, default=3, help="how often each contestant runs [default: 3]")

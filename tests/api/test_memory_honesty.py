@@ -396,6 +396,40 @@ async def json_patch(play: Play) -> None:
 
 
 @script
+async def items_of_lists(play: Play) -> None:
+    made = await play.create("w", spec={"size": 1, "m": {"a/b": 1, "c~d": 2}})
+    conditions = [{"type": name, "status": "False"} for name in ("A", "B", "C")]
+    found = await play.merge("w", {"status": {"conditions": conditions, "deep": [{"l": [1, 2]}]}}, subresource="status")
+
+    def at(version: str) -> dict[str, Any]:
+        return {"op": "test", "path": "/metadata/resourceVersion", "value": version}
+
+    second = "/status/conditions/1"
+    changed = {"op": "add", "path": f"{second}/status", "value": "True"}
+    await play.json("w", at(made.resource_version), changed, subresource="status")
+    found = await play.json("w", at(found.resource_version), changed, subresource="status")
+    found = await play.json(
+        "w",
+        at(found.resource_version),
+        {"op": "remove", "path": "/status/conditions/0"},
+        {"op": "add", "path": second, "value": {"type": "D"}},
+        {"op": "replace", "path": "/status/deep/0/l/1", "value": None},
+        {"op": "add", "path": "/status/deep/0/l/-", "value": {}},
+        subresource="status",
+    )
+    await play.json("w", at(found.resource_version), {"op": "remove", "path": f"{second}7"}, subresource="status")
+    await play.json("w", at(found.resource_version), {"op": "remove", "path": f"{second}/type"}, subresource="status")
+    twice = {"op": "add", "path": second, "value": {"type": "C"}}
+    await play.json("w", at(found.resource_version), twice, subresource="status")
+    await play.json(
+        "w",
+        at(found.resource_version),
+        {"op": "add", "path": "/spec/m/a~1b", "value": 3},
+        {"op": "remove", "path": "/spec/m/c~0d"},
+    )
+
+
+@script
 async def nulls(play: Play) -> None:
     await play.create("w", spec={"size": None, "open": None, "deep": {"x": None}, "list": [None, 1]})
     await play.json(

@@ -37,6 +37,8 @@ _WRITING = (
             'metadata = {**(action.patch.get("metadata") or {}), "resourceVersion": version}',
             'metadata = {**(action.patch.get("metadata") or {})}',
         ),
+        ("self._patch(action, [test, *operations], PatchType.JSON)", "self._patch(action, operations, PatchType.JSON)"),
+        ("            if live.resource_version == version:\n                raise\n", ""),
         ("                uid=aim.uid,\n", ""),
         ('resource_version=version if action.pin else ""', 'resource_version=""'),
         ("except NotFound:\n            return None", "except KubeError:\n            return None"),

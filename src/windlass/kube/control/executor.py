@@ -11,6 +11,7 @@ not cancel the others, and the next action waits for all. It
   which is safe because that one was itself conditional on what was observed;
 * reports every answer to the `Ledger`, so that the next observation sees our own writes before the watch does;
 * after a conflict reads the object once, so that the next attempt decides on its present state;
+* tells a JSON patch that met a newer object (a Conflict) from one that does not fit what was observed (Invalid);
 * takes a deletion as done when the object is not found, but as failed when its kind is not served;
 * never repeats a write of unknown outcome: it reports doubt, and the next observation reads the object live;
 * makes Calls through the carriers of `systems` (`windlass.kube.control.effects`); one without carriers is a dry run.
@@ -35,6 +36,7 @@ from windlass.kube.client.fence import Fence
 from windlass.kube.client.overlay import is_gone
 from windlass.kube.clock import rfc3339
 from windlass.kube.control.effects import Carrier, Effects
+from windlass.kube.control.item_patch import Operation
 from windlass.kube.control.permissions import Permits, require
 from windlass.kube.control.plan import (
     Action,
@@ -45,6 +47,7 @@ from windlass.kube.control.plan import (
     Emit,
     Evict,
     Merge,
+    MergeItems,
     Outcome,
     Plan,
     RemoveFinalizers,
@@ -52,7 +55,7 @@ from windlass.kube.control.plan import (
     Result,
     Target,
 )
-from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, Unconditional
+from windlass.kube.errors import AlreadyExists, Conflict, Invalid, KubeError, NotFound, Status, Unconditional
 from windlass.kube.logger import Logger
 from windlass.kube.object import Object
 from windlass.kube.shorten import shortened
@@ -186,6 +189,8 @@ class Executor:
             case _:
                 verb, part = "delete" if isinstance(action, Delete) else "patch", action.subresource
                 require(self._permits, aim.kind, verb, part, namespace=aim.namespace, name=aim.name, what=action)
+                if isinstance(action, MergeItems):  # to tell a conflict; see _patch_items
+                    require(self._permits, aim.kind, "get", namespace=aim.namespace, name=aim.name, what=action)
 
     async def _send(self, action: Action, versions: dict[str, str]) -> Object[Any] | None:
         aim = action.target
@@ -194,6 +199,8 @@ class Executor:
             case Create():
                 body = _identified(action.body, aim)
                 return await self._api.create(aim.kind, body, namespace=aim.namespace, field_manager=self._manager)
+            case MergeItems(operations=list() as operations):
+                return await self._patch_items(action, operations, version)
             case Merge():
                 metadata = {**(action.patch.get("metadata") or {}), "resourceVersion": version}
                 return await self._patch(action, {**action.patch, "metadata": metadata})
@@ -210,13 +217,31 @@ class Executor:
                 return await self._emit(action)
         raise TypeError(f"the executor does not know the action {type(action).__name__}")
 
-    async def _patch(self, action: Action, body: dict[str, Any]) -> Object[Any]:
+    async def _patch_items(self, action: MergeItems, operations: list[Operation], version: str) -> Object[Any]:
+        aim = action.target
+        test = {"op": "test", "path": "/metadata/resourceVersion", "value": version}
+        try:
+            return await self._patch(action, [test, *operations], PatchType.JSON)
+        except Invalid as error:
+            # The answer to a failed test and to a path that leads nowhere is the same, and has no causes. The second
+            # is a mistake in the decision, which another attempt would repeat.
+            if error.status.details.causes:
+                raise
+            live = await self._api.get(aim.kind, aim.name, namespace=aim.namespace)
+            if live.resource_version == version:
+                raise
+            text = f"{aim} has been modified: resourceVersion {version} was observed, now it is {live.resource_version}"
+            raise Conflict(Status("Failure", text, "Conflict", 409), request=error.request) from error
+
+    async def _patch(
+        self, action: Action, body: dict[str, Any] | list[Operation], kind: PatchType = PatchType.MERGE
+    ) -> Object[Any]:
         aim = action.target
         return await self._api.patch(
             aim.kind,
             aim.name,
             body,
-            type=PatchType.MERGE,
+            type=kind,
             namespace=aim.namespace,
             subresource=action.subresource,
             field_manager=self._manager,

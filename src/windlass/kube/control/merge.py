@@ -31,7 +31,7 @@ def _merge_patch(observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dic
         there: Any = observed.get(key)
         if there is wanted:
             continue
-        if _are_maps(there, wanted):
+        if are_maps(there, wanted):
             if inner := _merge_patch(there, wanted):
                 patch[key] = inner
         elif there is None or not _same(there, wanted):
@@ -65,7 +65,7 @@ def _same(left: Any, right: Any) -> bool:
         return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
     if isinstance(left, list):
         return isinstance(right, list) and len(left) == len(right) and all(map(_same, left, right))
-    if not _are_maps(left, right):
+    if not are_maps(left, right):
         return bool(left == right)
     for key, value in left.items():
         if value is not None and ((there := right.get(key)) is None or not _same(value, there)):
@@ -73,7 +73,7 @@ def _same(left: Any, right: Any) -> bool:
     return all(value is None or left.get(key) is not None for key, value in right.items())
 
 
-def _are_maps(left: Any, right: Any) -> bool:
+def are_maps(left: Any, right: Any) -> bool:
     if isinstance(left, dict) and isinstance(right, dict):
         return True
     if isinstance(left, _NO_MAPS) or isinstance(right, _NO_MAPS):

@@ -17,10 +17,10 @@ code and RBAC cannot drift apart.
     rules(declared)["openshift-machine-api"]      # the rules of a Role in that namespace
     rules(declared).get(None, [])                 # the rules of a ClusterRole
 
-Each action needs a verb: Create `create`; Merge and the finalizers `patch` (of `status` when they write that); Delete
-`delete`; Evict `create` on pods/eviction; RequestToken `create` on serviceaccounts/token; Emit `create` on events.
-Wildcards are refused. A Call needs its class of request among `calls(CreateBucket, DeleteBucket)`; the other system has
-its own permissions, so it adds no RBAC.
+Each action needs a verb: Create `create`; Merge and the finalizers `patch` (of `status` when they write that);
+MergeItems the same and `get`; Delete `delete`; Evict `create` on pods/eviction; RequestToken `create` on
+serviceaccounts/token; Emit `create` on events. Wildcards are refused. A Call needs its class of request among
+`calls(CreateBucket, DeleteBucket)`; the other system has its own permissions, so it adds no RBAC.
 
 OpenShift turns on OwnerReferencesPermissionEnforcement. It requires two more permissions, which no request names:
 

@@ -20,6 +20,7 @@ state that it saw:
 |---|---|
 | `Create` | a new object; when no answer comes, the next round looks for it before it is created again |
 | `Merge` | JSON merge patch from the observed to the desired tree, null for removed keys, with resourceVersion |
+| `MergeItems` | the same by JSON patch, which sends only the changed items of lists, with a test of resourceVersion |
 | `AddFinalizer`, `RemoveFinalizers` | merge patch of the list with resourceVersion |
 | `Delete` | with the uid, and the resourceVersion when the content was the reason |
 | `Evict` | a Pod, with the uid, unless a PodDisruptionBudget forbids: then `Unevictable` is the error |
@@ -35,10 +36,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias
 
+import msgspec
 from msgspec import Struct, to_builtins
 
 from windlass.api.authentication import BoundObjectReference
 from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.kube.control.item_patch import MOST_OPERATIONS, NoParent, Operation, item_patch
 from windlass.kube.control.merge import FieldChange, changes, merge_patch
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import Failure
@@ -47,6 +50,8 @@ from windlass.kube.object import Object
 Tree: TypeAlias = Mapping[str, Any]
 Subresource: TypeAlias = Literal["", "status"]
 Propagation: TypeAlias = Literal["", "Background", "Foreground", "Orphan"]
+
+_encoded = msgspec.json.Encoder().encode
 
 
 class Target(Struct, frozen=True):
@@ -139,6 +144,30 @@ class Merge(Action, frozen=True, kw_only=True, dict=True):
 
     def diff(self) -> tuple[FieldChange, ...]:
         return tuple(changes(self.observed, self.desired))
+
+
+class MergeItems(Merge, frozen=True, kw_only=True, dict=True):
+    """The same for an object with large lists, of which only the changed items are sent.
+
+    Items are named by their place in the list, so `observed` must have the lists as the server sent them
+    (`Present.tree`), not as a type has them. If it has not, the server refuses the patch as Invalid.
+    """
+
+    @property
+    def verb(self) -> str:
+        return "merge"
+
+    @cached_property
+    def operations(self) -> list[Operation] | None:
+        """The JSON patch, without the test of resourceVersion. None where the merge patch is sent instead: it is
+        smaller, a parent was not observed, or the server takes no patch so long."""
+        try:
+            operations = item_patch(self.observed, self.desired)
+        except NoParent:
+            return None
+        if len(operations) >= MOST_OPERATIONS:
+            return None
+        return operations if len(_encoded(operations)) < len(_encoded(self.patch)) else None
 
 
 class AddFinalizer(Action, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ its CRD (`windlass.testing.memory.schema`). `load` puts objects as they were rec
 | a wrong uid in a body is 422 on the main endpoint | `versions` |
 | two-phase delete, no new finalizers while deleting, preconditions, propagation | `deletion` |
 | JSON patch: operations, failed tests and paths | `json_patch` |
+| JSON patch of items of lists in status, with a test of resourceVersion | `items_of_lists` |
 | null: removed by a merge patch, dropped in declared fields, kept as data in open ones | `nulls` |
 | unknown fields are refused in declared places | `strictness` |
 | list: label and field selectors, order | `listing` |

@@ -17,17 +17,21 @@ from windlass.capability.manifests.crd import custom_resource_definition
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor, event_name
+from windlass.kube.control.item_patch import item_patch
 from windlass.kube.control.plan import (
     AddFinalizer,
     Create,
     Delete,
+    Done,
     Emit,
     Merge,
+    MergeItems,
     Outcome,
     Plan,
     RemoveFinalizers,
     Target,
 )
+from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.errors import AlreadyExists, BadRequest, Conflict, Invalid, OutcomeUnknown
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
@@ -205,6 +209,137 @@ class TestMerge:
         await place.create(size=1, color="red")
         await place.raw_apply({"spec": {"size": 1}})
         assert (await place.get())["spec"] == {"size": 1, "color": "red"}
+
+
+def condition(kind: str, message: str = "") -> dict[str, Any]:
+    """One of the items of a list."""
+    time = "2026-05-01T12:00:00Z"
+    return {"type": kind, "status": "True", "reason": "R", "message": message, "lastTransitionTime": time}
+
+
+A, B, C = map(condition, "ABC")
+
+
+class TestMergeItems:
+    async def with_conditions(self, place: Place, *conditions: dict[str, Any]) -> Object[Form]:
+        if not (await place.client.list(Form, namespace=place.namespace)).items:
+            await place.create(size=1)
+        return await place.other_writes({"status": {"conditions": [*conditions]}}, subresource="status")
+
+    def change(self, found: Object[Form], *conditions: dict[str, Any]) -> MergeItems:
+        return MergeItems(
+            target=at(found),
+            observed={"status": found.tree()["status"]},
+            desired={"status": {"conditions": [*conditions]}},
+            part="status",
+        )
+
+    async def test_one_item_is_sent_and_the_others_stay(self, place: Place) -> None:
+        found = await self.with_conditions(place, A, B, C)
+        change = self.change(found, A, condition("B", "changed"), C)
+        assert change.operations == [{"op": "add", "path": "/status/conditions/1/message", "value": "changed"}]
+        outcome = await place.do(change)
+        assert outcome.error is None
+        assert (await place.get())["status"]["conditions"] == [A, condition("B", "changed"), C]
+
+    async def test_items_come_and_go_in_one_write(self, place: Place) -> None:
+        found = await self.with_conditions(place, A, B, C)
+        outcome = await place.do(self.change(found, condition("New"), B, condition("C", "changed"), condition("D")))
+        assert outcome.error is None
+        written = (await place.get())["status"]["conditions"]
+        assert written == [condition("New"), B, condition("C", "changed"), condition("D")]
+
+    async def test_keys_with_slashes_are_keys(self, place: Place) -> None:
+        await place.create(size=1)
+        marks = {"metadata": {"annotations": {"a/b": "1", "c.d/e": "2", "kept": "x" * 200}}}
+        found = await place.other_writes(marks)
+        observed = {"metadata": {"annotations": found.tree()["metadata"]["annotations"]}}
+        desired = {"metadata": {"annotations": {"c.d/e": "3", "kept": "x" * 200, "more": "y"}}}
+        change = MergeItems(target=at(found), observed=observed, desired=desired)
+        assert (await place.do(change)).error is None
+        assert (await place.get())["metadata"]["annotations"] == desired["metadata"]["annotations"]
+
+    async def test_a_change_decided_on_an_old_state_is_a_conflict(self, place: Place) -> None:
+        found = await self.with_conditions(place, A, B, C)
+        await self.with_conditions(place, condition("New"), A, B, C)
+        outcome = await place.do(self.change(found, A, condition("B", "changed"), C))
+        assert isinstance(outcome.error, Conflict)
+        assert (await place.get())["status"]["conditions"] == [condition("New"), A, B, C]
+
+    async def test_a_change_of_items_that_are_gone_is_a_conflict(self, place: Place) -> None:
+        found = await self.with_conditions(place, A, B, C)
+        await self.with_conditions(place, A)
+        assert isinstance((await place.do(self.change(found, A, B, condition("C", "changed")))).error, Conflict)
+
+    async def test_without_a_test_of_the_version_another_item_is_changed(self, place: Place) -> None:
+        found = await self.with_conditions(place, A, B, C)
+        await self.with_conditions(place, condition("New"), A, B, C)
+        change = self.change(found, A, condition("B", "changed"), C)
+        await place.client.patch(
+            Form,
+            "f",
+            item_patch(change.observed, change.desired),
+            type=PatchType.JSON,
+            namespace=place.namespace,
+            subresource="status",
+        )
+        written = (await place.get())["status"]["conditions"]
+        assert [item["type"] for item in written if item["message"]] == ["A"]
+
+    async def test_what_does_not_fit_the_object_that_was_observed_is_invalid_and_no_conflict(
+        self, place: Place
+    ) -> None:
+        found = await self.with_conditions(place, A)
+        outcome = await place.do(
+            MergeItems(
+                target=at(found),
+                observed={"status": {"conditions": [A, B, C]}},
+                desired={"status": {"conditions": [A, B, condition("C", "changed")]}},
+                part="status",
+            )
+        )
+        assert isinstance(outcome.error, Invalid)
+
+    async def test_an_item_that_breaks_the_schema_is_invalid_and_named(self, place: Place) -> None:
+        found = await self.with_conditions(place, A, B, C)
+        outcome = await place.do(self.change(found, A, {**B, "reason": None}, C))
+        assert isinstance(outcome.error, Invalid)
+        assert "status.conditions[1].reason" in str(outcome.error)
+
+    async def test_two_writes_go_through_in_one_plan(self, place: Place) -> None:
+        found = await self.with_conditions(place, A, B, C)
+        outcome = await place.do(
+            Merge(target=at(found), observed={"spec": {"size": 1}}, desired={"spec": {"size": 2}}),
+            self.change(found, A, condition("B", "changed"), C),
+        )
+        assert outcome.error is None
+        assert (await place.get())["status"]["conditions"] == [A, condition("B", "changed"), C]
+
+    async def test_after_a_conflict_the_next_attempt_writes_it(self, place: Place) -> None:
+        await self.with_conditions(place, A, B, C)
+        first = True
+
+        async def observe(key: str, last: Outcome) -> Object[Form]:
+            nonlocal first
+            found = await place.client.get(Form, key, namespace=place.namespace)
+            if first:
+                first = False
+                await self.with_conditions(place, condition("New"), A, B, C)
+            return found
+
+        def decide(found: Object[Form], /, *, now: datetime) -> Plan:
+            desired = [{**item, "message": "seen"} for item in found.tree()["status"]["conditions"]]
+            return Plan.of(self.change(found, *desired))
+
+        async def attempt() -> Ending:
+            return await reconcile(
+                "f", observe=observe, decide=decide, executor=place.executor, now=lambda: datetime.now(UTC)
+            )
+
+        assert isinstance((await attempt()).error, Conflict)
+        assert (await attempt()).next == Done()
+        written = (await place.get())["status"]["conditions"]
+        assert [(item["type"], item["message"]) for item in written] == [(kind, "seen") for kind in ("New", *"ABC")]
 
 
 class TestFinalizers:

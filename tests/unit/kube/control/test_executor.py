@@ -11,6 +11,7 @@ from tests.patience import PATIENCE
 from tests.unit.kube.widgets import NAMESPACE, Widget, widget
 from windlass.api.core import Event
 from windlass.api.meta import ObjectMeta, Resource
+from windlass.capability.planning.fields import field_changes
 from windlass.kube.control.executor import NOTE_LIMIT, Executor, event_name
 from windlass.kube.control.permissions import Declared, Permission, emits_events, evicts_pods, permission, writes
 from windlass.kube.control.plan import (
@@ -21,6 +22,7 @@ from windlass.kube.control.plan import (
     Emit,
     Evict,
     Merge,
+    MergeItems,
     Outcome,
     Plan,
     RemoveFinalizers,
@@ -28,6 +30,7 @@ from windlass.kube.control.plan import (
 )
 from windlass.kube.errors import (
     Conflict,
+    Invalid,
     NotFound,
     NotServed,
     OutcomeUnknown,
@@ -38,7 +41,7 @@ from windlass.kube.errors import (
     api_error,
 )
 from windlass.kube.object import Object
-from windlass.kube.verbs import PatchType
+from windlass.kube.verbs import PatchRequest, PatchType
 from windlass.testing.logs import captured
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.refusals import not_served, unevictable
@@ -120,6 +123,96 @@ async def test_a_merge_of_what_somebody_else_changed_is_a_conflict(
     assert isinstance(outcome.error, Conflict)
     assert tree(api)["spec"] == {"size": 5}
     assert ledger.latest["w"].resource_version == newer.resource_version
+
+
+ITEMS = [{"name": name, "text": "x" * 50} for name in "abc"]
+
+
+def with_items(found: Object[Widget], *items: dict[str, Any], observed: list[Any] | None = None) -> MergeItems:
+    spec = found.tree()["spec"] if observed is None else {"items": observed}
+    return MergeItems(target=at(found), observed={"spec": spec}, desired={"spec": {"items": [*items]}})
+
+
+class Listening(MemoryApi):
+    """Notes how patches are sent, and their bodies."""
+
+    def __init__(self) -> None:
+        super().__init__(Widget, Event)
+        self.sent: list[tuple[PatchType, Any]] = []
+
+    async def send(self, request: Any, /) -> Any:
+        if isinstance(request, PatchRequest):
+            self.sent.append((request.type, request.body))
+        return await super().send(request)
+
+
+async def test_of_a_list_only_the_changed_items_are_sent_for_the_version_that_was_observed() -> None:
+    api = Listening()
+    found = await stored(api, items=ITEMS)
+    outcome = await apply(Executor(api), with_items(found, ITEMS[0], {**ITEMS[1], "text": "y"}, ITEMS[2]))
+    assert outcome.error is None
+    assert api.sent == [
+        (
+            PatchType.JSON,
+            [
+                {"op": "test", "path": "/metadata/resourceVersion", "value": found.resource_version},
+                {"op": "add", "path": "/spec/items/1/text", "value": "y"},
+            ],
+        )
+    ]
+    assert [item["text"][:1] for item in tree(api)["spec"]["items"]] == ["x", "y", "x"]
+
+
+async def test_a_merge_patch_is_sent_where_it_is_smaller_or_no_parent_was_observed() -> None:
+    api = Listening()
+    found = await stored(api, items=ITEMS)
+    short = with_items(found, {"name": "a"})
+    new = MergeItems(target=at(found), observed={}, desired={"status": {"phase": "Ready"}}, part="status")
+    assert (await apply(Executor(api), short, new)).error is None
+    assert [how for how, _ in api.sent] == [PatchType.MERGE, PatchType.MERGE]
+    assert tree(api)["spec"] == {"items": [{"name": "a"}]}
+    assert tree(api)["status"] == {"phase": "Ready"}
+
+
+async def test_items_that_are_as_desired_are_not_sent() -> None:
+    api = Listening()
+    found = await stored(api, items=ITEMS)
+    assert (await apply(Executor(api), with_items(found, *ITEMS))).results == ()
+    assert api.sent == []
+
+
+async def test_items_of_a_list_that_somebody_else_changed_are_a_conflict(
+    executor: Executor, api: MemoryApi, ledger: Recorder
+) -> None:
+    found = await stored(api, items=ITEMS)
+    newer = await api.patch(Widget, "w", {"spec": {"items": []}}, type=PatchType.MERGE, namespace=NAMESPACE)
+    outcome = await apply(executor, with_items(found, *ITEMS[:2], {"name": "c"}))
+    assert isinstance(outcome.error, Conflict)
+    assert tree(api)["spec"] == {"items": []}
+    assert ledger.latest["w"].resource_version == newer.resource_version
+
+
+async def test_items_of_a_list_that_was_never_so_are_invalid(executor: Executor, api: MemoryApi) -> None:
+    found = await stored(api, items=[])
+    outcome = await apply(executor, with_items(found, *ITEMS[:2], {"name": "c"}, observed=ITEMS))
+    assert isinstance(outcome.error, Invalid)
+
+
+async def test_a_change_of_items_needs_the_right_to_tell_a_conflict(api: MemoryApi) -> None:
+    found = await stored(api, items=ITEMS)
+    permits = Declared([writes(Widget, "patch", namespace=NAMESPACE)])
+    outcome = await apply(Executor(api, permits=permits), with_items(found, ITEMS[0]))
+    assert isinstance(outcome.error, Undeclared)
+    assert "may get" in str(outcome.error)
+
+
+def test_a_change_of_items_is_shown_as_a_merge_is() -> None:
+    aim = Target(Widget, "w", NAMESPACE, "u", "1")
+    observed, desired = {"spec": {"items": ITEMS}}, {"spec": {"items": ITEMS[:2]}}
+    merge, items = (kind(target=aim, observed=observed, desired=desired) for kind in (Merge, MergeItems))
+    assert str(items) == str(merge)
+    assert items.diff() == merge.diff()
+    assert field_changes(items) == field_changes(merge) != ()
 
 
 async def test_writes_to_one_object_build_on_each_other(executor: Executor, api: MemoryApi) -> None:

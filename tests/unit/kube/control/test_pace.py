@@ -130,6 +130,20 @@ def test_a_key_that_has_nothing_to_write_rests_for_the_floor(world: World) -> No
     assert world.looks == pytest.approx(range(11), abs=2 * BEAT)
 
 
+def test_so_does_a_key_that_fails(world: World) -> None:
+    async def broken(key: str, last: Outcome) -> Object[Widget]:
+        world.looks.append(world.loop.time())
+        raise RuntimeError("broken")
+
+    world.observe = broken  # type: ignore[method-assign]
+
+    async def script(running: Running[str]) -> None:
+        await beats(running, 10.5)
+
+    world.play(script)
+    assert world.looks == pytest.approx(range(11), abs=2 * BEAT)
+
+
 def test_without_a_pace_a_key_does_not_rest(world: World) -> None:
     async def script(running: Running[str]) -> None:
         await beats(running, 1)
