@@ -131,12 +131,13 @@ _BY_PHASE = {
 class Node(Struct, frozen=True, kw_only=True):
     """A node of a pool.
 
-    updating     it is being updated; `phase` can be UPDATED even so, if its daemon has not begun
-    version      the release of its current MachineConfig, "" if unknown
-    unavailable  it cannot take Pods, as it should with the image that it has; `why_unavailable` says why
-    why_degraded what its Machine Config Daemon says
-    since        when it entered its phase, if a MachineConfigNode tells; else None
-    step         the step of the update that its MachineConfigNode is at, "" if there is none
+    updating        it is being updated; `phase` can be UPDATED even so, if its daemon has not begun
+    version         the release of its current MachineConfig, "" if unknown
+    unavailable     it cannot take Pods, as it should with the image that it has; `why_unavailable` says why
+    why_degraded    what its Machine Config Daemon says
+    degraded_since  when that began, if a MachineConfigNode tells; else None
+    since           when it entered its phase, if a MachineConfigNode tells; else None
+    step            the step of the update that its MachineConfigNode is at, "" if there is none
     """
 
     name: str
@@ -148,6 +149,7 @@ class Node(Struct, frozen=True, kw_only=True):
     unavailable_since: Moment | None = None
     degraded: bool = False
     why_degraded: str = ""
+    degraded_since: Moment | None = None
     since: Moment | None = None
     step: str = ""
 

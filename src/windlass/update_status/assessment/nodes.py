@@ -79,7 +79,8 @@ def assess_node(node: core.Node, pool: MachineConfigPool, update: Update) -> Nod
     phase, updating = _phase(said, pool, update)
     why = unavailability(node, pool)
     degraded = bool(said.get(DESIRED_CONFIG)) and said.get(STATE) in DEGRADED_STATES
-    since, step = _step(update.progress.get(node.metadata.name), phase, degraded=degraded)
+    progress = update.progress.get(node.metadata.name)
+    since, step = _step(progress, phase)
     found = Node(
         name=node.metadata.name,
         phase=phase,
@@ -90,6 +91,7 @@ def assess_node(node: core.Node, pool: MachineConfigPool, update: Update) -> Nod
         unavailable_since=why.since if why else None,
         degraded=degraded,
         why_degraded=said.get(REASON, "") if degraded else "",
+        degraded_since=_degraded_since(progress) if degraded else None,
         since=since,
         step=step,
     )
@@ -137,13 +139,19 @@ def _phase_of_update(said: Mapping[str, str]) -> Phase:
     return {"Rebooting": Phase.REBOOTING, "Done": Phase.UPDATED}.get(state, Phase.UPDATING)
 
 
-def _step(found: MachineConfigNode | None, phase: Phase, *, degraded: bool) -> tuple[Moment | None, str]:
-    """Since when the node is in its state, and the step that it is at, as far as a MachineConfigNode tells."""
+def _degraded_since(found: MachineConfigNode | None) -> Moment | None:
+    conditions = found.status.conditions if found else ()
+    return next(
+        (moment(one.last_transition_time) for one in conditions if one.type == "NodeDegraded" and one.status == "True"),
+        None,
+    )
+
+
+def _step(found: MachineConfigNode | None, phase: Phase) -> tuple[Moment | None, str]:
+    """Since when the node is in its phase, and the step that it is at, as far as a MachineConfigNode tells."""
     if found is None:
         return None, ""
     conditions = {one.type: one for one in found.status.conditions}
-    if degraded and (bad := conditions.get("NodeDegraded")) and bad.status == "True":
-        return moment(bad.last_transition_time), ""
     under_way = [name for name in STEPS if (one := conditions.get(name)) and one.status == "Unknown"]
     if phase is Phase.UPDATED or not under_way:
         updated = conditions.get("Updated")

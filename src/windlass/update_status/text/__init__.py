@@ -1,4 +1,7 @@
-"""Renders a report as text for terminals: to the byte what `oc adm upgrade status` prints of the same cluster.
+"""Renders a report as text for terminals.
+
+`render` prints to the byte what `oc adm upgrade status` prints of the same cluster; `wide.render_wide` leaves nothing
+out.
 
 | module | what it renders |
 |---|---|
@@ -6,6 +9,7 @@
 | `nodes` | pools and their nodes |
 | `health` | insights |
 | `table` | columns |
+| `wide`, `safe` | the report in full, without control characters |
 """
 
 from enum import StrEnum

@@ -1,0 +1,239 @@
+"""Renders a report in full: what `oc` leaves out, cuts off or does not know, one table for each section.
+
+Texts from the cluster are shown whole. What is not known has a line that says why.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from msgspec import structs
+
+from windlass.update_status.constants import MASTER
+from windlass.update_status.estimate import progress
+from windlass.update_status.report import (
+    ControlPlane,
+    Health,
+    Insight,
+    Node,
+    Operator,
+    Pool,
+    Reference,
+    Report,
+    State,
+    Versions,
+)
+from windlass.update_status.text.control_plane import estimated, in_state, operator_health, target_version
+from windlass.update_status.text.health import in_order as insights_in_order
+from windlass.update_status.text.nodes import in_order as nodes_in_order
+from windlass.update_status.text.nodes import node_estimate, node_version, pool_completion
+from windlass.update_status.text.safe import safe_lines, safe_table
+from windlass.update_status.times import SECOND, ZERO, Moment, rfc3339, short, since, truncated
+
+_STATES: Final = {State.PROGRESSING: "Updating", State.UNKNOWN: "Unknown"}
+
+
+def render_wide(report: Report, *, now: Moment) -> str:
+    """The report as it is at `now`, in whole lines."""
+    unknown = _section("Unknown", _unknown(report))
+    if not report.updating:
+        return "\n".join(filter(None, ["The cluster is not updating.\n", unknown]))
+    pools = sorted(report.pools, key=lambda pool: pool.name != MASTER)
+    operators = report.control_plane.operators
+    sections = [
+        _section("Control Plane", _control_plane(report.control_plane, now)),
+        _section("Updating Cluster Operators", _updating(operators, now)),
+        _section("Unhealthy Cluster Operators", _unhealthy(operators, now)),
+        _section(
+            "Pools", safe_table(("POOL", "ASSESSMENT", "COMPLETION", "STATUS"), map(_pool, pools)) if pools else ""
+        ),
+        _section("Nodes", _nodes(pools, report.unassigned, now)),
+        _section("Update Health", _health(report, now)),
+        unknown,
+    ]
+    return "\n".join(filter(None, sections))
+
+
+def _section(title: str, text: str) -> str:
+    return f"= {title} =\n{text}" if text else ""
+
+
+def _control_plane(plane: ControlPlane, now: Moment) -> str:
+    found = progress(plane, now)
+    left = estimated(plane.versions, found)
+    silent = in_state(plane, State.UNKNOWN)
+    updating = in_state(plane, State.PROGRESSING)
+    waiting = len(in_state(plane, State.PENDING))
+    lines = {
+        "Assessment": found.assessment,
+        "Message": plane.message,
+        "Target Version": _target(plane.versions),
+        "History": _history(plane.versions),
+        "Updating": ", ".join(operator.name for operator in updating),
+        "Unknown": ", ".join(operator.name for operator in silent),
+        "Completion": f"{found.completion:.0f}% ({plane.updated} operators updated, {len(updating)} updating, "
+        f"{waiting} waiting{f', {len(silent)} unknown' if silent else ''})",
+        "Started": "" if plane.started == ZERO else rfc3339(plane.started),
+        "Completed": _completed(plane),
+        "Duration": short(max(0, found.duration)) + (f" (Est. Time Remaining: {left})" if left else ""),
+        "Operator Health": operator_health(plane.operators),
+    }
+    indent = "\n" + " " * 17
+    return "".join(f"{label + ':':17}{indent.join(safe_lines(text))}\n" for label, text in lines.items() if text)
+
+
+def _target(versions: Versions | None) -> str:
+    text = target_version(versions)
+    return f"{text}, a rollback" if versions and versions.rollback else text
+
+
+def _history(versions: Versions | None) -> str:
+    """From the last completed update to the target, if others were begun between them."""
+    if versions is None or not versions.unfinished:
+        return ""
+    steps = [f"{version} (never completed)" for version in reversed(versions.unfinished)]
+    return " > ".join([versions.completed or "unknown", *steps, versions.target])
+
+
+def _completed(plane: ControlPlane) -> str:
+    if plane.completed is not None:
+        return rfc3339(plane.completed)
+    waits = plane.all_updated and plane.updating == "True"
+    return "not yet: all operators are updated, ClusterVersion is not" if waits else ""
+
+
+def _updating(operators: Iterable[Operator], now: Moment) -> str:
+    """Operators that are being updated, and those that do not say whether they are."""
+    rows = [
+        (one.name, _STATES[one.state], _age(one.since, now), _reasoned(one.reason, one.message))
+        for one in operators
+        if one.state in _STATES
+    ]
+    return safe_table(("NAME", "STATE", "SINCE", "MESSAGE"), rows) if rows else ""
+
+
+def _unhealthy(operators: Iterable[Operator], now: Moment) -> str:
+    rows = [
+        (one.name, one.health, _age(one.health_since, now), _reasoned(one.health_reason, one.health_message))
+        for one in operators
+        if one.health is not Health.HEALTHY
+    ]
+    return safe_table(("NAME", "HEALTH", "SINCE", "MESSAGE"), rows) if rows else ""
+
+
+def _reasoned(reason: str, message: str) -> str:
+    """Reasons can be so long that a column of their own would push messages out of sight."""
+    return ": ".join(filter(None, (reason, message))) or "no message given"
+
+
+def _pool(pool: Pool) -> tuple[str, ...]:
+    """Nodes that wait because their pool is paused are counted as paused: somebody wants it so."""
+    summary = pool.summary
+    if not summary.total:
+        return pool.name, "Empty", "", "0 Total" + (", the pool is paused" if pool.paused else "")
+    counts = [
+        f"{summary.available} Available",
+        f"{summary.progressing} Progressing",
+        f"{summary.draining} Draining",
+        *(f"{count} {word}" for count, word in ((summary.pending, "Pending"), (summary.degraded, "Degraded")) if count),
+    ]
+    if pool.paused:
+        counts.append(f"{summary.excluded} Paused on purpose" if summary.excluded else "the pool is paused")
+    if summary.degraded:
+        assessment = "Degraded"
+    else:
+        assessment = "Paused" if summary.assessment == "Excluded" else summary.assessment
+    return pool.name, assessment, pool_completion(summary), ", ".join(counts)
+
+
+def _nodes(pools: Sequence[Pool], unassigned: Sequence[str], now: Moment) -> str:
+    rows = [_node(node, pool.name, now) for pool in pools for node in nodes_in_order(pool.nodes)]
+    rows += [(name, "none", "-", "-", "-", "-", "?", "-", "no pool selects the node") for name in unassigned]
+    header = ("NAME", "POOL", "ASSESSMENT", "PHASE", "STEP", "SINCE", "VERSION", "EST", "MESSAGE")
+    return safe_table(header, rows) if rows else ""
+
+
+def _node(node: Node, pool: str, now: Moment) -> tuple[str, ...]:
+    messages = []
+    if node.degraded:
+        messages.append(node.why_degraded or "degraded, no reason given")
+    if node.unavailable:
+        age = _age(node.unavailable_since, now)
+        messages.append(node.why_unavailable if age == "-" else f"{node.why_unavailable} (for {age})")
+    return (
+        node.name,
+        pool,
+        node.assessment,
+        node.phase,
+        node.step or "-",
+        _age(node.since, now),
+        node_version(node),
+        node_estimate(node),
+        "\n".join(messages),
+    )
+
+
+def _health(report: Report, now: Moment) -> str:
+    """All insights; those that only say that a pool is paused come last, for somebody wants it so."""
+    nodes = {node.name: node for pool in report.pools for node in pool.nodes}
+    paused = {pool.name for pool in report.pools if pool.paused}
+    insights = insights_in_order(_dated(insight, nodes) for insight in report.insights)
+    if not insights:
+        return "Update is proceeding well\n"
+    insights.sort(key=lambda insight: _is_intended(insight, paused))
+    words = ["Intended" if _is_intended(insight, paused) else insight.level.title for insight in insights]
+    counts = ", ".join(_counted(word, count) for word, count in Counter(words).items())
+    rows = [
+        (_age(insight.started, now), word, insight.impact, "\n".join(_message(insight)))
+        for word, insight in zip(words, insights, strict=True)
+    ]
+    return f"{counts}\n" + safe_table(("SINCE", "LEVEL", "IMPACT", "MESSAGE"), rows)
+
+
+def _counted(word: str, count: int) -> str:
+    plural = "s" if count > 1 and word in ("Error", "Warning") else ""
+    return f"{count} {word.lower()}{plural}"
+
+
+def _dated(insight: Insight, nodes: Mapping[str, Node]) -> Insight:
+    """The insight with its start, if it is about a degraded node whose MachineConfigNode tells."""
+    if insight.started is not None or len(insight.resources) != 1 or insight.resources[0].resource != "nodes":
+        return insight
+    node = nodes.get(insight.resources[0].name)
+    return structs.replace(insight, started=node.degraded_since) if node else insight
+
+
+def _is_intended(insight: Insight, paused: set[str]) -> bool:
+    """Whether all that it says is that pools are paused."""
+    return bool(insight.resources) and all(
+        one.resource == "machineconfigpools" and one.name in paused for one in insight.resources
+    )
+
+
+def _message(insight: Insight) -> Iterator[str]:
+    yield insight.summary or "no summary given"
+    yield insight.description or "no description given"
+    about = ", ".join(_name(one) for one in insight.resources if one.namespace or one.name not in insight.summary)
+    if about:
+        yield f"About: {about}"
+    if insight.reference:
+        yield f"See: {insight.reference}"
+
+
+def _name(one: Reference) -> str:
+    return f"{one.resource} {one.namespace}/{one.name}" if one.namespace else f"{one.resource} {one.name}"
+
+
+def _unknown(report: Report) -> str:
+    gaps = [(what, why) for what, _, why in (gap.partition(": ") for gap in report.gaps)]
+    texts = [f"{what}: unknown because {why}" if why else what for what, why in gaps]
+    if report.alerts:
+        texts.append(report.alerts)
+    return "".join("\n  ".join(safe_lines(text)) + "\n" for text in texts)
+
+
+def _age(start: Moment | None, now: Moment) -> str:
+    """How long ago; a start that is later than now is now: clocks differ."""
+    if start is None or start == ZERO:
+        return "-"
+    return short(max(0, truncated(since(start, now), SECOND)))

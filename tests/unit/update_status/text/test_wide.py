@@ -1,0 +1,265 @@
+"""The report in full."""
+
+from msgspec import structs
+
+from windlass.update_status.report import Health, Level, Phase, Reference, Report, State, Versions
+from windlass.update_status.text.wide import render_wide
+from windlass.update_status.times import HOUR, MINUTE, SECOND, Moment
+
+from .reports import NOW, PENDING, START, UPDATED, control_plane, insight, lines, node, operator, pool, report
+
+
+def wide(found: Report, now: Moment = NOW) -> str:
+    return render_wide(found, now=now)
+
+
+def section(found: Report, title: str) -> str:
+    """The text of one section, without its title."""
+    texts = {text.partition("\n")[0]: text.partition("\n")[2] for text in wide(found).rstrip("\n").split("\n\n")}
+    return texts[f"= {title} ="] + "\n"
+
+
+def test_an_update_in_full() -> None:
+    plane = control_plane(
+        UPDATED,
+        operator("etcd", State.PROGRESSING, since=NOW - MINUTE, reason="NodeInstaller", message="1 of 3\nsecond line"),
+        operator("dns", State.UNKNOWN, health=Health.UNAVAILABLE, why=("NoPods", "no\tPods")),
+        PENDING,
+        operator("auth", State.PENDING, health=Health.DEGRADED),
+        last_progress=START + MINUTE,
+    )
+    plane = structs.replace(plane, message="Working towards 4.16.1: 3 of 5 done\n(60% complete)")
+    found = report(
+        plane,
+        pool(
+            "worker",
+            structs.replace(
+                node("w-0", Phase.DRAINING, degraded="no PDB\nallows it"), since=NOW - HOUR, step="draining"
+            ),
+            node("w-1", Phase.UPDATED),
+        ),
+        pool("infra", node("i-0", Phase.PAUSED), node("i-1", Phase.UPDATING, unavailable="Not ready"), paused=True),
+        pool("edge"),
+        pool("master", structs.replace(node("m-0", unavailable="Not ready"), unavailable_since=NOW - 90 * SECOND)),
+        unassigned=("lost-0",),
+        insights=(
+            insight(
+                "Outdated nodes in a paused pool 'infra' will not be updated",
+                started=None,
+                resources=(Reference("machineconfiguration.openshift.io", "machineconfigpools", "infra"),),
+            ),
+            insight("Node w-0 is degraded", Level.ERROR, description="no PDB\nallows it"),
+        ),
+        gaps=("pools: machineconfigpools is forbidden: User x", "a gap without a reason"),
+        alerts="Unable to fetch alerts, ignoring alerts in 'Update Health':  no token",
+    )
+    assert wide(found) == lines("""
+        = Control Plane =
+        Assessment:      Progressing
+        Message:         Working towards 4.16.1: 3 of 5 done
+                         (60% complete)
+        Target Version:  4.16.1 (from 4.16.0)
+        Updating:        etcd
+        Unknown:         dns
+        Completion:      20% (1 operators updated, 1 updating, 2 waiting, 1 unknown)
+        Started:         2024-02-27T12:00:00Z
+        Duration:        14m (Est. Time Remaining: 55m)
+        Operator Health: 3 Healthy, 1 Unavailable, 1 Available but degraded
+
+        = Updating Cluster Operators =
+        NAME   STATE      SINCE   MESSAGE
+        etcd   Updating   1m      NodeInstaller: 1 of 3
+                                  second line
+        dns    Unknown    14m     no message given
+
+        = Unhealthy Cluster Operators =
+        NAME   HEALTH        SINCE   MESSAGE
+        dns    Unavailable   14m     NoPods: no\\tPods
+        auth   Degraded      14m     no message given
+
+        = Pools =
+        POOL     ASSESSMENT   COMPLETION   STATUS
+        master   Pending      0% (0/1)     0 Available, 0 Progressing, 0 Draining, 1 Pending
+        worker   Degraded     50% (1/2)    2 Available, 0 Progressing, 1 Draining, 1 Degraded
+        infra    Paused       0% (0/2)     1 Available, 1 Progressing, 0 Draining, 1 Paused on purpose
+        edge     Empty                     0 Total
+
+        = Nodes =
+        NAME     POOL     ASSESSMENT    PHASE      STEP       SINCE   VERSION   EST   MESSAGE
+        m-0      master   Unavailable   Pending    -          -       4.16.0    ?     Not ready (for 1m30s)
+        w-0      worker   Degraded      Draining   draining   1h      4.16.0    ?     no PDB
+                                                                                      allows it
+        w-1      worker   Completed     Updated    -          -       4.16.1    -
+        i-1      infra    Progressing   Updating   -          -       4.16.0    +5m   Not ready
+        i-0      infra    Excluded      Paused     -          -       4.16.0    -
+        lost-0   none     -             -          -          -       ?         -     no pool selects the node
+
+        = Update Health =
+        1 error, 1 intended
+        SINCE   LEVEL      IMPACT           MESSAGE
+        14m     Error      Update Stalled   Node w-0 is degraded
+                                            no PDB
+                                            allows it
+                                            See: https://example.com/runbook
+        -       Intended   Update Stalled   Outdated nodes in a paused pool 'infra' will not be updated
+                                            What it is.
+                                            See: https://example.com/runbook
+
+        = Unknown =
+        pools: unknown because machineconfigpools is forbidden: User x
+        a gap without a reason
+        Unable to fetch alerts, ignoring alerts in 'Update Health':  no token
+    """)
+
+
+def test_an_update_of_which_all_is_well() -> None:
+    assert wide(report(control_plane(UPDATED, PENDING, last_progress=START + MINUTE))) == lines("""
+        = Control Plane =
+        Assessment:      Progressing
+        Target Version:  4.16.1 (from 4.16.0)
+        Completion:      50% (1 operators updated, 0 updating, 1 waiting)
+        Started:         2024-02-27T12:00:00Z
+        Duration:        14m (Est. Time Remaining: 55m)
+        Operator Health: 2 Healthy
+
+        = Update Health =
+        Update is proceeding well
+    """)
+
+
+def test_a_completed_control_plane_keeps_its_section() -> None:
+    done = report(control_plane(UPDATED, updating="False", completed=START + 13 * MINUTE), pool("worker", node("w-0")))
+    assert section(done, "Control Plane") == lines("""
+        Assessment:      Completed
+        Target Version:  4.16.1 (from 4.16.0)
+        Completion:      100% (1 operators updated, 0 updating, 0 waiting)
+        Started:         2024-02-27T12:00:00Z
+        Completed:       2024-02-27T12:13:00Z
+        Duration:        13m
+        Operator Health: 1 Healthy
+    """)
+
+
+def test_operators_can_be_updated_before_cluster_version_says_so() -> None:
+    text = section(report(control_plane(UPDATED)), "Control Plane")
+    assert "Completed:       not yet: all operators are updated, ClusterVersion is not\n" in text
+
+
+def test_an_update_whose_end_is_not_recorded_is_not_said_to_go_on() -> None:
+    found = report(control_plane(UPDATED, updating="False"), pool("worker", node("w-0")))
+    assert "Completed:" not in section(found, "Control Plane")
+
+
+def test_a_rollback_is_called_one() -> None:
+    plane = control_plane(PENDING, versions=Versions(target="4.16.0", previous="4.16.1"))
+    assert "Target Version:  4.16.0 (from 4.16.1), a rollback\n" in wide(report(plane))
+
+
+def test_updates_that_were_never_completed_are_listed() -> None:
+    versions = Versions(
+        target="4.16.3", previous="4.16.2", incomplete=True, unfinished=("4.16.2", "4.16.1"), completed="4.16.0"
+    )
+    text = section(report(control_plane(PENDING, versions=versions)), "Control Plane")
+    assert "Target Version:  4.16.3 (from incomplete 4.16.2)\n" in text
+    assert "History:         4.16.0 > 4.16.1 (never completed) > 4.16.2 (never completed) > 4.16.3\n" in text
+    never = structs.replace(versions, unfinished=("4.16.2",), completed=None)
+    text = section(report(control_plane(PENDING, versions=never)), "Control Plane")
+    assert "History:         unknown > 4.16.2 (never completed) > 4.16.3\n" in text
+
+
+def test_a_degraded_node_comes_before_the_nodes_that_wait() -> None:
+    found = report(None, pool("worker", node("w-0", degraded="x"), node("w-1")))
+    assert "worker   Degraded     0% (0/2)" in section(found, "Pools")
+
+
+def test_a_paused_pool_says_so_even_if_no_node_waits() -> None:
+    found = report(None, pool("edge", paused=True), pool("worker", node("w-0", Phase.UPDATED), paused=True))
+    text = section(found, "Pools")
+    assert "edge     Empty                     0 Total, the pool is paused\n" in text
+    assert "worker   Completed    100% (1/1)   1 Available, 0 Progressing, 0 Draining, the pool is paused\n" in text
+
+
+def test_all_nodes_are_shown() -> None:
+    found = report(None, pool("worker", *(node(f"w-{number:03}") for number in range(100))))
+    assert section(found, "Nodes").count("\n") == 101
+
+
+def test_all_reasons_of_a_node_are_shown() -> None:
+    found = report(None, pool("worker", node("w-0", degraded="", unavailable="Node is marked unschedulable")))
+    assert section(found, "Nodes") == lines("""
+        NAME   POOL     ASSESSMENT   PHASE     STEP   SINCE   VERSION   EST   MESSAGE
+        w-0    worker   Degraded     Pending   -      -       4.16.0    ?     degraded, no reason given
+                                                                              Node is marked unschedulable
+    """)
+
+
+def test_incomplete_insights_are_shown() -> None:
+    found = report(insights=(insight("Node w-0 is degraded", description="", reference=""), insight("", Level.INFO)))
+    assert section(found, "Update Health") == lines("""
+        1 warning, 1 info
+        SINCE   LEVEL     IMPACT           MESSAGE
+        14m     Warning   Update Stalled   Node w-0 is degraded
+                                           no description given
+        14m     Info      Update Stalled   no summary given
+                                           What it is.
+                                           See: https://example.com/runbook
+    """)
+
+
+def test_a_degraded_node_is_dated_by_its_machine_config_node() -> None:
+    nodes = [
+        structs.replace(node(f"w-{number}", degraded="x"), degraded_since=NOW - number * MINUTE if number else None)
+        for number in range(3)
+    ]
+    found = report(
+        None,
+        pool("worker", *nodes),
+        insights=tuple(
+            insight(f"{name} is degraded", started=None, resources=(Reference("", "nodes", name),))
+            for name in ("w-0", "w-2", "w-1", "gone")
+        ),
+    )
+    words = [line.split() for line in section(found, "Update Health").split("\n") if "is degraded" in line]
+    assert [(row[0], row[4]) for row in words] == [("1m", "w-1"), ("2m", "w-2"), ("-", "w-0"), ("-", "gone")]
+
+
+def test_what_an_insight_is_about_is_named_unless_its_summary_does() -> None:
+    found = report(
+        insights=(
+            insight(
+                "Alert is firing: Down",
+                resources=(
+                    Reference("config.openshift.io", "alerts", "Down", "openshift-dns"),
+                    Reference("", "nodes", "w-0"),
+                    Reference("", "nodes", "Alert"),
+                ),
+            ),
+            insight("Another thing"),
+        )
+    )
+    text = section(found, "Update Health")
+    assert text.startswith("2 warnings\n")
+    assert text.count("About: ") == 1
+    assert "About: alerts openshift-dns/Down, nodes w-0\n" in text
+
+
+def test_an_insight_into_a_paused_pool_and_more_is_not_intended() -> None:
+    both = (Reference("", "machineconfigpools", "infra"), Reference("", "nodes", "i-0"))
+    found = report(None, pool("infra", node("i-0"), paused=True), insights=(insight("x", resources=both), insight("y")))
+    assert section(found, "Update Health").startswith("2 warnings\n")
+
+
+def test_a_start_in_the_future_is_now() -> None:
+    found = report(insights=(insight("x", started=NOW + HOUR),))
+    assert "\nnow     Warning " in wide(found)
+
+
+def test_a_cluster_that_is_not_updating_or_is_not_known_to() -> None:
+    idle = report(control_plane(UPDATED, updating="False"))
+    assert wide(idle) == "The cluster is not updating.\n"
+    assert wide(structs.replace(idle, gaps=("pools and nodes: forbidden",))) == lines("""
+        The cluster is not updating.
+
+        = Unknown =
+        pools and nodes: unknown because forbidden
+    """)
