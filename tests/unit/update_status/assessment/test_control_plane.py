@@ -159,20 +159,23 @@ def test_of_conditions_of_an_operator_the_last_of_a_type_counts() -> None:
     [
         ([], None),
         ([BEGUN], Versions(target=TARGET)),
-        ([BEGUN, UPDATED_BEFORE], Versions(target=TARGET, previous=PREVIOUS)),
+        ([BEGUN, UPDATED_BEFORE], Versions(target=TARGET, previous=PREVIOUS, completed=PREVIOUS)),
         (
             [BEGUN, item(PREVIOUS, state="Partial", started=-60, completed=0), INSTALLED],
-            Versions(target=TARGET, previous=PREVIOUS, incomplete=True),
+            Versions(target=TARGET, previous=PREVIOUS, incomplete=True, unfinished=(PREVIOUS,), completed="4.14.0"),
         ),
         (
             [item(TARGET, state="Partial", started=0, image="multi"), item(TARGET, started=-60, image="single")],
-            Versions(target=TARGET, previous=TARGET, multi_arch=True),
+            Versions(target=TARGET, previous=TARGET, multi_arch=True, completed=TARGET),
         ),
         (
             [item(TARGET, state="Partial", started=0, image="same"), item(TARGET, started=-60, image="same")],
-            Versions(target=TARGET, previous=TARGET),
+            Versions(target=TARGET, previous=TARGET, completed=TARGET),
         ),
-        ([item("4.14.9", state="Partial", started=0), UPDATED_BEFORE], Versions(target="4.14.9", previous=PREVIOUS)),
+        (
+            [item("4.14.9", state="Partial", started=0), UPDATED_BEFORE],
+            Versions(target="4.14.9", previous=PREVIOUS, completed=PREVIOUS),
+        ),
     ],
     ids=["none", "installation", "update", "after an incomplete one", "multi-arch", "same image", "rollback"],
 )
