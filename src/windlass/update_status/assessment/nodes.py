@@ -21,7 +21,7 @@ from windlass.update_status.constants import (
     STATE,
 )
 from windlass.update_status.report import Impact, Insight, Level, Node, Phase, Reference, Scope
-from windlass.update_status.times import Moment, moment
+from windlass.update_status.times import Moment, known_moment, moment
 
 _DOCS: Final = "https://docs.openshift.com/container-platform/latest"
 NODE_DOCS: Final = (
@@ -80,7 +80,7 @@ def assess_node(node: core.Node, pool: MachineConfigPool, update: Update) -> Nod
     why = unavailability(node, pool)
     degraded = bool(said.get(DESIRED_CONFIG)) and said.get(STATE) in DEGRADED_STATES
     progress = update.progress.get(node.metadata.name)
-    since, step = _step(progress, phase)
+    since, step = _step(progress, phase, degraded=degraded)
     found = Node(
         name=node.metadata.name,
         phase=phase,
@@ -139,25 +139,24 @@ def _phase_of_update(said: Mapping[str, str]) -> Phase:
     return {"Rebooting": Phase.REBOOTING, "Done": Phase.UPDATED}.get(state, Phase.UPDATING)
 
 
-def _degraded_since(found: MachineConfigNode | None) -> Moment | None:
-    conditions = found.status.conditions if found else ()
-    return next(
-        (moment(one.last_transition_time) for one in conditions if one.type == "NodeDegraded" and one.status == "True"),
-        None,
-    )
-
-
-def _step(found: MachineConfigNode | None, phase: Phase) -> tuple[Moment | None, str]:
-    """Since when the node is in its phase, and the step that it is at, as far as a MachineConfigNode tells."""
+def _step(found: MachineConfigNode | None, phase: Phase, *, degraded: bool) -> tuple[Moment | None, str]:
+    """Since when the node is in its state, and the step that it is at, as far as a MachineConfigNode tells."""
     if found is None:
         return None, ""
     conditions = {one.type: one for one in found.status.conditions}
+    if degraded and (bad := conditions.get("NodeDegraded")) and bad.status == "True":
+        return moment(bad.last_transition_time), ""
     under_way = [name for name in STEPS if (one := conditions.get(name)) and one.status == "Unknown"]
     if phase is Phase.UPDATED or not under_way:
         updated = conditions.get("Updated")
         settled = updated is not None and updated.status == ("True" if phase is Phase.UPDATED else "False")
         return (moment(updated.last_transition_time) if updated and settled else None), ""
     return moment(conditions[under_way[-1]].last_transition_time), STEPS[under_way[-1]]
+
+
+def _degraded_since(found: MachineConfigNode | None) -> Moment | None:
+    said = (one for one in found.status.conditions if one.type == "NodeDegraded") if found else ()
+    return next((known_moment(one.last_transition_time) for one in said if one.status == "True"), None)
 
 
 def _insights(node: Node, why: Unavailability | None, pool: str, wall: Moment) -> tuple[Insight, ...]:
