@@ -21,7 +21,7 @@ from windlass.update_status.constants import (
     STATE,
 )
 from windlass.update_status.report import Impact, Insight, Level, Node, Phase, Reference, Scope
-from windlass.update_status.times import Moment, known_moment, moment
+from windlass.update_status.times import Moment, known_moment
 
 _DOCS: Final = "https://docs.openshift.com/container-platform/latest"
 NODE_DOCS: Final = (
@@ -35,20 +35,23 @@ PAUSED_DOCS: Final = (
 
 STEPS: Final = {
     "UpdatePrepared": "preparing",
+    "UpdateExecuted": "executing",
     "Cordoned": "cordoning",
     "Drained": "draining",
     "AppliedFilesAndOS": "applying files and OS image",
     "AppliedFiles": "applying files",
     "AppliedOSImage": "applying the OS image",
     "ImagePulledFromRegistry": "pulling the OS image",
-    "UpdateExecuted": "executing",
-    "RebootedNode": "rebooting",
     "UpdatePostActionComplete": "finishing",
+    "RebootedNode": "rebooting",
     "Resumed": "resuming",
     "UpdateComplete": "completing",
     "Uncordoned": "uncordoning",
 }
-"""The steps of a MachineConfigNode in their order; a condition that is Unknown is under way."""
+"""The steps of a MachineConfigNode in their order; a condition that is Unknown is under way.
+
+UpdateExecuted and UpdatePostActionComplete are under way as long as their parts are, and stand before them.
+"""
 
 
 class Update(Struct, frozen=True, kw_only=True):
@@ -119,12 +122,12 @@ def _phase(said: Mapping[str, str], pool: MachineConfigPool, update: Update) -> 
     """The phase, and whether the node is being updated."""
     current, desired = said.get(CURRENT_CONFIG, ""), said.get(DESIRED_CONFIG, "")
     version, next_version = update.versions.get(current, ""), update.versions.get(desired, "")
-    has_desired, pool_wants = current == desired, desired == pool.spec.configuration.name
-    if version and version == update.target:
-        settled = not update.multi_arch or DESIRED_CONFIG not in said or (has_desired and pool_wants)
-        if settled:
-            return Phase.UPDATED, False
-    if version and next_version and next_version == update.target and not has_desired and pool_wants:
+    arrived, on_pool = current == desired, desired == pool.spec.configuration.name
+    # In a migration to several architectures, the old and the new configuration are of the same version.
+    settled = not update.multi_arch or DESIRED_CONFIG not in said or (arrived and on_pool)
+    if version and version == update.target and settled:
+        return Phase.UPDATED, False
+    if version and next_version and next_version == update.target and not arrived and on_pool:
         return _phase_of_update(said), True
     return (Phase.PAUSED if pool.spec.paused else Phase.PENDING), False
 
@@ -145,13 +148,13 @@ def _step(found: MachineConfigNode | None, phase: Phase, *, degraded: bool) -> t
         return None, ""
     conditions = {one.type: one for one in found.status.conditions}
     if degraded and (bad := conditions.get("NodeDegraded")) and bad.status == "True":
-        return moment(bad.last_transition_time), ""
+        return known_moment(bad.last_transition_time), ""
     under_way = [name for name in STEPS if (one := conditions.get(name)) and one.status == "Unknown"]
     if phase is Phase.UPDATED or not under_way:
         updated = conditions.get("Updated")
         settled = updated is not None and updated.status == ("True" if phase is Phase.UPDATED else "False")
-        return (moment(updated.last_transition_time) if updated and settled else None), ""
-    return moment(conditions[under_way[-1]].last_transition_time), STEPS[under_way[-1]]
+        return (known_moment(updated.last_transition_time) if updated and settled else None), ""
+    return known_moment(conditions[under_way[-1]].last_transition_time), STEPS[under_way[-1]]
 
 
 def _degraded_since(found: MachineConfigNode | None) -> Moment | None:

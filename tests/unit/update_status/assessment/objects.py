@@ -142,9 +142,9 @@ def node(
     state: str | None = "Done",
     roles: Iterable[str] = ("worker",),
     unschedulable: bool = False,
-    **said: str,
+    **said: str | None,
 ) -> Node:
-    """A node that waits for its update; `said` are further annotations of the Machine Config Operator."""
+    """A node that waits for its update. `said` are further annotations; it lacks those that are None."""
     annotations = {"currentConfig": current, "desiredConfig": desired, "state": state, **said}
     return Node(
         metadata=ObjectMeta(
