@@ -10,7 +10,7 @@ from windlass.kube.labels import is_key, is_value
 from windlass.update_status.assessment.control_plane import Problem, condition, is_multi_arch
 from windlass.update_status.assessment.nodes import NodeFound, Update, assess_node, paused_pool
 from windlass.update_status.constants import MASTER, WORKER
-from windlass.update_status.report import Assessment, Insight, Node, Phase, Pool, Summary
+from windlass.update_status.report import Insight, Node, Phase, Pool, Summary
 from windlass.update_status.sources import Sources, Unknown
 from windlass.update_status.times import Moment
 
@@ -30,12 +30,10 @@ def assess_pools(sources: Sources, wall: Moment) -> PoolsFound:
     """All pools. Raises Problem for a selector that Kubernetes would refuse."""
     if isinstance(sources.pools, Unknown):
         return PoolsFound(gaps=(f"pools and nodes: {sources.pools.reason}",))
-    gaps: list[str] = []
-    nodes: Sequence[core.Node] = ()
-    if isinstance(sources.nodes, Unknown):
-        gaps.append(f"nodes: {sources.nodes.reason}")
-    else:
-        nodes = sources.nodes
+    nodes, gaps = sources.nodes, list[str]()
+    if isinstance(nodes, Unknown):
+        gaps.append(f"nodes: {nodes.reason}")
+        nodes = ()
     members, unassigned = _members(sources.pools, nodes, gaps)
     update = _update(sources, wall)
     pools: list[Pool] = []
@@ -59,7 +57,7 @@ def summarize(nodes: Sequence[Node]) -> Summary:
         outdated=sum(node.phase is not Phase.UPDATED for node in nodes),
         draining=sum(node.phase is Phase.DRAINING for node in nodes),
         excluded=sum(node.phase is Phase.PAUSED for node in nodes),
-        degraded=sum(node.assessment is Assessment.DEGRADED for node in nodes),
+        degraded=sum(node.degraded for node in nodes),
         pending=sum(node.phase is Phase.PENDING for node in nodes),
     )
 
@@ -110,10 +108,8 @@ def _members(
             members[name].append(node)
         else:
             unassigned.append(node.metadata.name)
-            if WORKER not in names:
-                gaps.append(
-                    f"the pool of Node {node.metadata.name}: none selects it, and there is no MachineConfigPool worker"
-                )
+    if unassigned and WORKER not in names:
+        gaps.append("nodes of workers: there is no MachineConfigPool worker")
     return members, unassigned
 
 
