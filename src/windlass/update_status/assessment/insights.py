@@ -8,7 +8,7 @@ from msgspec import structs
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.update_status.assessment.alerts import insights_of_alerts
 from windlass.update_status.assessment.control_plane import condition, last_condition, platform_operators
-from windlass.update_status.report import Impact, Insight, Level, Reference, Report
+from windlass.update_status.report import ControlPlane, Impact, Insight, Level, Reference, Report
 from windlass.update_status.sources import Sources
 from windlass.update_status.times import MINUTE, ZERO, Duration, Moment, known_moment, moment
 
@@ -34,7 +34,7 @@ def find_insights(report: Report, sources: Sources, of_pools: tuple[Insight, ...
         *insights_of_alerts(sources.alerts, started=started),
         *_of_cluster_version(sources.cluster_version, now),
         *(each for operator in platform_operators(sources.operators) for each in _of_operator(operator, now)),
-        *_of_history(report, sources.cluster_version),
+        *_of_history(report.control_plane, sources.cluster_version.metadata.name),
     )
     return structs.replace(report, insights=found, alerts=sources.alerts_trouble)
 
@@ -90,20 +90,20 @@ def _of_operator(operator: ClusterOperator, now: Moment) -> Iterator[Insight]:
         )
 
 
-def _of_history(report: Report, version: ClusterVersion) -> Iterator[Insight]:
+def _of_history(plane: ControlPlane, name: str) -> Iterator[Insight]:
     """The previous update was never completed."""
-    history = version.status.history
-    if len(history) < 2 or history[1].state != "Partial" or report.control_plane.all_updated:
+    versions = plane.versions
+    if versions is None or not versions.incomplete or plane.all_updated:
         return
-    previous = history[1].version
-    last = next((item.version for item in history[2:] if item.state == "Completed"), "unknown")
+    previous = versions.previous
+    last = "unknown" if versions.completed is None else versions.completed
     yield Insight(
         level=Level.WARNING,
         impact=Impact.NONE,
         summary=f"Previous update to {previous} never completed, last complete update was {last}",
-        description=f"Current update to {history[0].version} was initiated while the previous update to version "
+        description=f"Current update to {versions.target} was initiated while the previous update to version "
         f"{previous} was still in progress",
         reference=HISTORY_DOCS,
-        started=known_moment(history[0].started_time),
-        resources=(Reference("config.openshift.io", "clusterversions", version.metadata.name),),
+        started=None if plane.started == ZERO else plane.started,
+        resources=(Reference("config.openshift.io", "clusterversions", name),),
     )

@@ -4,7 +4,7 @@ import pytest
 
 from windlass.api.config import ClusterOperator, OperatorCondition, UpdateHistory
 from windlass.update_status.assessment.control_plane import Problem, assess_control_plane
-from windlass.update_status.report import ControlPlane, Health, Operator, State, Versions
+from windlass.update_status.report import ControlPlane, Health, Operator, State
 from windlass.update_status.sources import Sources, Unknown
 from windlass.update_status.times import HOUR, MINUTE, ZERO
 
@@ -154,33 +154,31 @@ def test_of_conditions_of_an_operator_the_last_of_a_type_counts() -> None:
     assert (found.state, found.since) == (State.PENDING, after(2))
 
 
+def migrated(*images: str) -> list[UpdateHistory]:
+    return [item(TARGET, state="Partial", started=-number, image=image) for number, image in enumerate(images)]
+
+
 @pytest.mark.parametrize(
-    ("history", "versions"),
+    ("history", "previous", "multi_arch"),
     [
-        ([], None),
-        ([BEGUN], Versions(target=TARGET)),
-        ([BEGUN, UPDATED_BEFORE], Versions(target=TARGET, previous=PREVIOUS, completed=PREVIOUS)),
-        (
-            [BEGUN, item(PREVIOUS, state="Partial", started=-60, completed=0), INSTALLED],
-            Versions(target=TARGET, previous=PREVIOUS, incomplete=True, unfinished=(PREVIOUS,), completed="4.14.0"),
-        ),
-        (
-            [item(TARGET, state="Partial", started=0, image="multi"), item(TARGET, started=-60, image="single")],
-            Versions(target=TARGET, previous=TARGET, multi_arch=True, completed=TARGET),
-        ),
-        (
-            [item(TARGET, state="Partial", started=0, image="same"), item(TARGET, started=-60, image="same")],
-            Versions(target=TARGET, previous=TARGET, completed=TARGET),
-        ),
-        (
-            [item("4.14.9", state="Partial", started=0), UPDATED_BEFORE],
-            Versions(target="4.14.9", previous=PREVIOUS, completed=PREVIOUS),
-        ),
+        ([BEGUN], None, False),
+        ([BEGUN, UPDATED_BEFORE], PREVIOUS, False),
+        ([item(TARGET, state="Partial", started=0, image="a"), UPDATED_BEFORE], PREVIOUS, False),
+        (migrated("multi", "single"), TARGET, True),
+        (migrated("multi", "single", "single"), TARGET, True),
+        (migrated("same", "same"), TARGET, False),
+        (migrated("same", "same", "other"), TARGET, False),
     ],
-    ids=["none", "installation", "update", "after an incomplete one", "multi-arch", "same image", "rollback"],
+    ids=["installation", "update", "other image", "multi-arch", "multi-arch again", "same image", "same image again"],
 )
-def test_the_versions(history: list[UpdateHistory], versions: Versions | None) -> None:
-    assert assessed(sources(version=cluster_version(history=history))).versions == versions
+def test_the_versions(history: list[UpdateHistory], previous: str | None, multi_arch: bool) -> None:
+    versions = assessed(sources(version=cluster_version(history=history))).versions
+    assert versions is not None
+    assert (versions.target, versions.previous, versions.multi_arch) == (TARGET, previous, multi_arch)
+
+
+def test_without_a_history_there_are_no_versions() -> None:
+    assert assessed(sources(version=cluster_version(history=()))).versions is None
 
 
 @pytest.mark.parametrize(
