@@ -28,8 +28,7 @@ class Objects:
         whole = {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind, **body}
         whole.pop("status", None)
         await self.api.create(kind, whole, namespace=namespace)
-        if "status" in body:
-            await self._write_status(kind, body["metadata"]["name"], body["status"])
+        await self._write_status_of(kind, body, namespace=namespace)
 
     async def ensure(self, kind: type[KubernetesObject], body: Tree, *, namespace: str | None = None) -> None:
         """Create the object, or merge `body` into the one that a cluster played here before has left."""
@@ -37,6 +36,7 @@ class Objects:
             await self.create(kind, body, namespace=namespace)
         except AlreadyExists:
             await self.patch(kind, body["metadata"]["name"], body, namespace=namespace)
+            await self._write_status_of(kind, body, namespace=namespace)
 
     async def get(self, kind: type[KubernetesObject], name: str) -> Tree:
         """A cluster-scoped object."""
@@ -63,12 +63,17 @@ class Objects:
         status = (await self.get(kind, name)).get("status") or {}
         change(status)
         status["conditions"] = merged(status.get("conditions") or [], conditions, now=self.now)
-        await self._write_status(kind, name, status)
+        await self._write_status_of(kind, {"metadata": {"name": name}, "status": status})
 
-    async def _write_status(self, kind: type[KubernetesObject], name: str, status: Tree) -> None:
+    async def _write_status_of(self, kind: type[KubernetesObject], body: Tree, *, namespace: str | None = None) -> None:
+        if "status" not in body:
+            return
         # A merge patch would remove the null that the completionTime of an update in progress must have.
-        operations = [{"op": "add", "path": "/status", "value": status}]
-        await self.api.patch(kind, name, operations, type=PatchType.JSON, subresource="status")
+        operations = [{"op": "add", "path": "/status", "value": body["status"]}]
+        name = body["metadata"]["name"]
+        await self.api.patch(
+            kind, name, operations, type=PatchType.JSON, namespace=namespace, subresource="status"
+        )  # fmt: skip
 
 
 def condition(type: str, status: bool | str, reason: str = "", message: str = "") -> Tree:  # noqa: A002
