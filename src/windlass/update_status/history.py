@@ -1,6 +1,6 @@
 """Keeps a record of each update: how long every operator, node and pool took, and what went wrong.
 
-    records -> followed(records, report, identified insights, now) -> the records that change
+    followed(records, report, insights, now) -> the records that change
 
 A record follows from the one before and the report, so a controller that was restarted goes on where another stopped.
 It changes when an operator, a node or a pool begins or ends to update, or when a trouble comes or goes; between these
@@ -16,8 +16,9 @@ import msgspec
 from msgspec import structs
 
 from windlass.api.meta import ObjectMeta
+from windlass.api.update_insights import HealthInsight
 from windlass.api.update_record import MOST_NODES, MOST_TROUBLES, NodeTook, Took, Trouble, UpdateRecord
-from windlass.update_status.report import Insight, Phase, Report, State
+from windlass.update_status.report import Phase, Report, State
 from windlass.update_status.times import Moment, rfc3339
 
 KEPT: Final = 10
@@ -33,9 +34,9 @@ _UNDER_WAY: Final = frozenset({Phase.DRAINING, Phase.UPDATING, Phase.REBOOTING})
 
 
 def followed(
-    records: Iterable[UpdateRecord], report: Report, insights: Mapping[str, Insight], *, now: Moment
+    records: Iterable[UpdateRecord], report: Report, insights: Mapping[str, HealthInsight], *, now: Moment
 ) -> list[UpdateRecord]:
-    """The records that are new or changed. `insights` are those of `report` by uid."""
+    """The records that are new or changed. `insights` are those of the object by uid."""
     running = [record for record in records if record.state == PROGRESSING]
     if not report.updating or report.control_plane.versions is None:
         return [_ended(record, report, now) for record in running]
@@ -83,7 +84,9 @@ def _begun(report: Report) -> UpdateRecord:
     )
 
 
-def _continued(record: UpdateRecord, report: Report, insights: Mapping[str, Insight], now: Moment) -> UpdateRecord:
+def _continued(
+    record: UpdateRecord, report: Report, insights: Mapping[str, HealthInsight], now: Moment
+) -> UpdateRecord:
     completed = report.control_plane.completed
     return structs.replace(
         record,
@@ -134,24 +137,23 @@ def _nodes(known: Sequence[NodeTook], report: Report, now: Moment) -> list[NodeT
     return list(entries.values())
 
 
-def _troubles(known: Sequence[Trouble], insights: Mapping[str, Insight], now: Moment) -> list[Trouble]:
+def _troubles(known: Sequence[Trouble], insights: Mapping[str, HealthInsight], now: Moment) -> list[Trouble]:
     entries = {entry.uid: entry for entry in known}
     present = rfc3339(now)
     for uid, insight in insights.items():
         entry = entries.get(uid)
         if entry is None:
             if len(entries) < MOST_TROUBLES:
-                first = present if insight.started is None else rfc3339(insight.started)
                 entries[uid] = Trouble(
                     uid=uid,
-                    level=insight.level.title,
-                    summary=insight.summary[:1024],
-                    first_seen=first,
+                    level=insight.impact.level,
+                    summary=insight.impact.summary,
+                    first_seen=insight.started_at,
                     last_seen=present,
                 )
             continue
         # What comes back was not resolved for good.
-        entries[uid] = structs.replace(entry, level=insight.level.title, last_seen=present, resolved=None)
+        entries[uid] = structs.replace(entry, level=insight.impact.level, last_seen=present, resolved=None)
     for uid, entry in entries.items():
         if uid not in insights and entry.resolved is None:
             entries[uid] = structs.replace(entry, resolved=present)

@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from windlass.api.meta import ObjectMeta
+from windlass.api.update_insights import HealthInsight, InsightImpact, InsightScope
 from windlass.api.update_record import NodeTook, Took, Trouble, UpdateRecord
 from windlass.update_status.history import KEPT, LARGEST, followed, kept, record_name
 from windlass.update_status.report import (
     ControlPlane,
     Health,
-    Impact,
-    Insight,
-    Level,
     Node,
     Operator,
     Phase,
@@ -69,19 +67,16 @@ def report(
     return Report(control_plane=plane, pools=tuple(pools))
 
 
-def insight(summary: str, level: Level = Level.ERROR) -> Insight:
-    return Insight(
-        level=level,
-        impact=Impact.UNKNOWN,
-        summary=summary,
-        description="",
-        reference="",
-        started=None,
-        resources=(),
+def insight(summary: str) -> HealthInsight:
+    return HealthInsight(
+        started_at=clock(1),
+        start_source="FirstSeen",
+        scope=InsightScope(type="ControlPlane"),
+        impact=InsightImpact(level="Error", type="Unknown", summary=summary),
     )
 
 
-def play(*steps: tuple[float, Report, dict[str, Insight]]) -> list[UpdateRecord]:
+def play(*steps: tuple[float, Report, dict[str, HealthInsight]]) -> list[UpdateRecord]:
     """The records after all steps."""
     records: dict[str, UpdateRecord] = {}
     for minutes, each, insights in steps:

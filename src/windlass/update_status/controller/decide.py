@@ -1,0 +1,126 @@
+"""Decides what the UpdateStatus, the records and the Events become: one decision about all of it, from one snapshot.
+
+| seen | planned |
+|---|---|
+| the CRD is not installed | nothing |
+| there is no UpdateStatus | create it; the next round fills it |
+| it cannot be read | nothing; an error, because writing it could lose what a newer release wrote |
+| ClusterVersion or operators cannot be read | the rest of the status stays, and Available says why |
+| otherwise | Events of phases, records that change, the status: only what differs is written |
+
+While an update is going on, time alone changes the report: it is made again when the next threshold is reached.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec import structs
+
+from windlass.api.meta import Condition
+from windlass.api.update import OwnCondition, UpdateStatus, UpdateStatusStatus
+from windlass.api.update_record import UpdateRecord
+from windlass.kube.conditions import put
+from windlass.kube.control.plan import Action, Create, Delete, Merge, MergeItems, Plan, RequeueAfter, Target, target
+from windlass.kube.control.population import Population
+from windlass.kube.control.seen import NotServedKind, Present, Unreadable
+from windlass.update_status.assessment import Problem, assess
+from windlass.update_status.controller.events import events
+from windlass.update_status.controller.snapshot import Snapshot
+from windlass.update_status.document import health_insights, write
+from windlass.update_status.history import followed, kept
+from windlass.update_status.report import Report
+from windlass.update_status.sources import Unknown
+from windlass.update_status.times import of_datetime
+
+NAME: Final = "cluster"
+
+AGAIN: Final = 60.0
+"""Seconds after which a report is made again during an update: estimates and thresholds are told in minutes."""
+
+
+def decide(seen: Snapshot, *, now: datetime) -> Plan:
+    match seen.stored:
+        case NotServedKind(why=why):
+            return Plan.nothing(f"UpdateStatus is not served: {why}")
+        case Unreadable(why=why):
+            return Plan().retry(f"UpdateStatus {NAME} cannot be read: {why}: correct or delete it")
+        case Present() as stored:
+            return _kept_up(seen, stored, now)
+    why = "updates are reported in it"
+    return Plan.of(Create(target=Target(UpdateStatus, NAME), body={"spec": {}}, why=why))
+
+
+def _kept_up(seen: Snapshot, stored: Present[UpdateStatus], now: datetime) -> Plan:
+    before = stored.object.status
+    if isinstance(seen.sources, Unknown):
+        return Plan.of(_status(stored, _unavailable(before, seen.sources.reason, now)))
+    try:
+        report = assess(seen.sources, now=of_datetime(now))
+    except Problem as problem:
+        return Plan.of(_status(stored, _unavailable(before, str(problem), now)))
+    after = write(report, now=of_datetime(now), previous=before)
+    plan = Plan.of(*_recorded(seen, stored, report, after, now), _status(stored, after))
+    return plan.then(RequeueAfter(AGAIN, "estimates and thresholds")) if report.updating else plan
+
+
+def _status(stored: Present[UpdateStatus], after: UpdateStatusStatus) -> Action:
+    return MergeItems(
+        target=target(stored),
+        part="status",
+        observed={"status": stored.tree.get("status") or {}},
+        desired={"status": msgspec.to_builtins(after)},
+        why="the report changed",
+    )
+
+
+def _unavailable(before: UpdateStatusStatus, why: str, now: datetime) -> UpdateStatusStatus:
+    """What was known stays, and is not to be relied on."""
+    new = Condition(type="Available", status="False", reason="SourcesMissing", message=f"There is no report: {why}")
+    return structs.replace(before, conditions=tuple[OwnCondition, ...](put(before.conditions, new, now=now)))
+
+
+def _recorded(
+    seen: Snapshot, stored: Present[UpdateStatus], report: Report, after: UpdateStatusStatus, now: datetime
+) -> Iterator[Action]:
+    """The Events first: if the process ends in between, they are sent again rather than never."""
+    if not isinstance(seen.records, Population):
+        return
+    known = {each.metadata.name: each for each in seen.records if isinstance(each, Present)}
+    records = [each.object for each in known.values()]
+    changed = followed(records, report, health_insights(after), now=of_datetime(now))
+    for record in changed:
+        before = known.get(record.metadata.name)
+        yield from events(target(stored), before.object if before else None, record)
+        yield _written(record, before)
+    if changed:
+        newest = {**{one.metadata.name: one for one in records}, **{one.metadata.name: one for one in changed}}
+        yield from _tidied(newest.values(), known)
+
+
+def _written(record: UpdateRecord, before: Present[UpdateRecord] | None) -> Action:
+    body = _body(record)
+    if before is None:
+        why = f"the update to {record.target} began"
+        return Create(target=Target(UpdateRecord, record.metadata.name), body=body, why=why)
+    observed = {key: value for key, value in before.tree.items() if key not in ("apiVersion", "kind", "metadata")}
+    return MergeItems(target=target(before), observed=observed, desired=body, why="something began or ended")
+
+
+def _tidied(records: Iterable[UpdateRecord], known: dict[str, Present[UpdateRecord]]) -> Iterator[Action]:
+    lighter, gone = kept(records)
+    for record in lighter:
+        if (before := known.get(record.metadata.name)) is not None:
+            observed = {key: before.tree[key] for key in ("nodes", "troubles", "omitted") if key in before.tree}
+            desired = {key: value for key, value in _body(record).items() if key in ("nodes", "troubles", "omitted")}
+            yield Merge(target=target(before), observed=observed, desired=desired, why="records are kept small")
+    for record in gone:
+        if (before := known.get(record.metadata.name)) is not None:
+            yield Delete(target=target(before), why="newer updates are kept")
+
+
+def _body(record: UpdateRecord) -> dict[str, Any]:
+    body: dict[str, Any] = msgspec.to_builtins(record)
+    body.pop("metadata")
+    return body

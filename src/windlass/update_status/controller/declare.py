@@ -1,0 +1,103 @@
+"""Declares the controller: what wakes it, and what it may read and write."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from msgspec import Struct, field
+
+from windlass.api.apps import Deployment
+from windlass.api.config import ClusterOperator, ClusterVersion, OperatorCondition
+from windlass.api.core import Node
+from windlass.api.machineconfiguration import GROUP, MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.update import UpdateStatus
+from windlass.api.update_record import UpdateRecord
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.pace import Pace
+from windlass.kube.control.permissions import emits_events, writes
+from windlass.kube.object import Object
+from windlass.update_status.constants import MCO_NAMESPACE
+from windlass.update_status.controller.alerts import Alerts, AlertsSettings
+from windlass.update_status.controller.decide import decide
+from windlass.update_status.controller.observe import NAME, Observer
+from windlass.update_status.controller.snapshot import Snapshot
+
+CONTROLLER: Final = "update-status"
+
+PACE: Final = Pace(floor=1.0, factor=5.0)
+"""A large object is expensive to write: the API server validates all of it."""
+
+
+def update_status_controller(
+    reader: Any, *, alerts: AlertsSettings | None = None, resync: float = 600.0
+) -> Controller[str, Snapshot]:
+    """Keeps the one object up to date."""
+    feed = Alerts(alerts or AlertsSettings(), NAME)
+    return Controller(
+        name=CONTROLLER,
+        watches=(
+            Watch(UpdateStatus, _the_one),
+            Watch(UpdateRecord, _the_one, cache_only=True),
+            Watch(ClusterVersion, _the_one, cache_only=True, optional=True),
+            Watch(ClusterOperator, _the_one, cache_only=True, optional=True),
+            Watch(MachineConfigPool, _the_one, cache_only=True, optional=True),
+            Watch(MachineConfig, _the_one, cache_only=True, optional=True, metadata_only=True),
+            Watch(MachineConfigNode, _the_one, cache_only=True, optional=True),
+            Watch(Node, _the_one, cache_only=True, optional=True, when=_node_differs),
+            Watch(Deployment, _the_one, namespace=MCO_NAMESPACE, cache_only=True, optional=True),
+        ),
+        sources=(feed.poll,),
+        permissions=(
+            writes(UpdateStatus, "create"),
+            writes(UpdateStatus, "patch", subresource="status"),
+            writes(UpdateRecord, "create", "patch", "delete"),
+            emits_events(namespace="default"),
+        ),
+        observe=Observer(reader, feed),
+        decide=decide,
+        workers=1,
+        resync=resync,
+        pace=PACE,
+    )
+
+
+def _the_one(_: Object[Any]) -> Iterable[str]:
+    return (NAME,)
+
+
+class _Metadata(Struct, frozen=True, gc=False):
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+
+
+class _Spec(Struct, frozen=True, gc=False):
+    unschedulable: bool = False
+
+
+class _Status(Struct, frozen=True, gc=False):
+    conditions: list[OperatorCondition] = field(default_factory=list)
+
+
+class _Seen(Struct, frozen=True, gc=False):
+    """The fields of a Node that reports depend on; its heartbeats are in none of them."""
+
+    metadata: _Metadata = _Metadata()
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+
+def _node_differs(old: Object[Any] | None, new: Object[Any] | None) -> bool:
+    if old is None or new is None:
+        return True
+    before, after = old.glimpse(_Seen), new.glimpse(_Seen)
+    if before is None or after is None:
+        return True
+    return (
+        before.metadata.labels != after.metadata.labels
+        or before.spec != after.spec
+        or before.status != after.status
+        or _of_updates(before.metadata.annotations) != _of_updates(after.metadata.annotations)
+    )
+
+
+def _of_updates(annotations: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in annotations.items() if key.startswith(GROUP)}

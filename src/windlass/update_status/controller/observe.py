@@ -1,0 +1,124 @@
+"""Reads what a report is made from, from caches: a source that cannot be read is an Unknown, not an error."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from windlass.api.apps import Deployment
+from windlass.api.config import ClusterOperator, ClusterVersion
+from windlass.api.core import Node
+from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.meta import K, KubernetesObject
+from windlass.api.update import UpdateStatus
+from windlass.api.update_record import UpdateRecord
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.population import Population
+from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Seen, Unreadable
+from windlass.update_status.constants import (
+    CLUSTER_VERSION,
+    MCO_DEPLOYMENT,
+    MCO_NAMESPACE,
+    RELEASE_VERSION,
+)
+from windlass.update_status.controller.alerts import Alerts
+from windlass.update_status.controller.snapshot import Snapshot
+from windlass.update_status.sources import Known, Sources, Unknown
+
+NAME = "cluster"
+"""The name of the one UpdateStatus, and the key."""
+
+
+class Reader(Protocol):
+    """What is needed of `windlass.kube.control.reader.CacheReader`."""
+
+    async def see(self, kind: type[K], name: str, *, namespace: str | None = None) -> Seen[K]: ...
+
+    async def see_all(
+        self, kind: type[K], *, namespace: str | None = None, metadata_only: bool = False
+    ) -> Population[K] | NotServedKind | ForbiddenKind: ...
+
+
+class _Kind(Struct, frozen=True):
+    """The objects of a kind that could be read, and why others could not."""
+
+    found: Known[tuple[Any, ...]]
+    gaps: tuple[str, ...] = ()
+
+
+class Observer:
+    """Observes for the one key; `alerts` are asked for outside."""
+
+    def __init__(self, reader: Reader, alerts: Alerts) -> None:
+        self._reader = reader
+        self._alerts = alerts
+
+    async def __call__(self, key: str, last: Outcome) -> Snapshot:
+        stored = await self._reader.see(UpdateStatus, key)
+        records = await self._reader.see_all(UpdateRecord)
+        return Snapshot(stored, records, await self._sources())
+
+    async def _sources(self) -> Known[Sources]:
+        versions = await self._all(ClusterVersion)
+        operators = await self._all(ClusterOperator)
+        pools, nodes = await self._all(MachineConfigPool), await self._all(Node)
+        configs = await self._reader.see_all(MachineConfig, metadata_only=True)
+        progress = await self._all(MachineConfigNode)
+        image, more_gaps = await self._operator_image(), list[str]()
+        version = _cluster_version(versions)
+        if isinstance(version, Unknown):
+            return version
+        if isinstance(operators.found, Unknown):
+            return operators.found
+        releases: dict[str, str] = {}
+        if isinstance(configs, Population):
+            for config in configs.readable:
+                if release := config.metadata.annotations.get(RELEASE_VERSION):
+                    releases[config.metadata.name] = release
+        else:
+            more_gaps.append(f"the versions of nodes: {configs.why}")
+        known_progress = () if isinstance(progress.found, Unknown) else progress.found
+        alerts = self._alerts.latest
+        return Sources(
+            cluster_version=version,
+            operators=operators.found,
+            pools=pools.found,
+            nodes=nodes.found,
+            versions=releases,
+            operator_image=image,
+            alerts=alerts.found,
+            alerts_trouble=alerts.trouble,
+            progress={node.metadata.name: node for node in known_progress},
+            gaps=(*operators.gaps, *pools.gaps, *nodes.gaps, *more_gaps),
+        )
+
+    async def _all(self, kind: type[K]) -> _Kind:
+        found = await self._reader.see_all(kind)
+        if not isinstance(found, Population):
+            return _Kind(Unknown(found.why))
+        gaps = tuple(_gap(kind, broken) for broken in found.unreadable)
+        return _Kind(tuple(found.readable), gaps)
+
+    async def _operator_image(self) -> Known[str]:
+        found = await self._reader.see_all(Deployment, namespace=MCO_NAMESPACE)
+        if not isinstance(found, Population):
+            return Unknown(found.why)
+        for deployment in found.readable:
+            if deployment.metadata.name == MCO_DEPLOYMENT:
+                containers = deployment.spec.template.spec.containers
+                return next((one.image for one in containers if one.name == MCO_DEPLOYMENT), "")
+        return Unknown(f"there is no Deployment {MCO_NAMESPACE}/{MCO_DEPLOYMENT}")
+
+
+def _cluster_version(versions: _Kind) -> Known[ClusterVersion]:
+    if isinstance(versions.found, Unknown):
+        return versions.found
+    found: Sequence[ClusterVersion] = versions.found
+    named = next((one for one in found if one.metadata.name == CLUSTER_VERSION), None)
+    if named is not None:
+        return named
+    return Unknown(versions.gaps[0] if versions.gaps else f"there is no ClusterVersion {CLUSTER_VERSION}")
+
+
+def _gap(kind: type[KubernetesObject], broken: Unreadable) -> str:
+    return f"{kind.RESOURCE.kind} {broken.metadata.name}: {broken.why}"
