@@ -6,8 +6,12 @@ Nothing is kept of confidential kinds (Secrets).
 
     memo = Memo(decode, objects=256, size=2**22)
     memo(found) is memo(found)          # as long as `found` lives, and 256 others or 4 MB have not come since
+
+A cache holds one object for each version that it shows, so `Memo(project)` computes once for each uid and
+resourceVersion, and forgets the objects that are gone or have changed (`Population.each`).
 """
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -19,9 +23,14 @@ T = TypeVar("T")
 
 
 class Memo(Generic[T]):
-    """`decode`, but the last `objects` results are kept, of objects that have at most `size` bytes of JSON together."""
+    """`decode`, but the last `objects` results are kept, of objects that have at most `size` bytes of JSON together.
 
-    def __init__(self, decode: Callable[[Object[Any]], T], *, objects: int, size: int) -> None:
+    Without these limits the results of all objects are kept that somebody else holds: for results that are small.
+    """
+
+    def __init__(
+        self, decode: Callable[[Object[Any]], T], *, objects: int = sys.maxsize, size: int = sys.maxsize
+    ) -> None:
         self._decode = decode
         self._objects = objects
         self._size = size

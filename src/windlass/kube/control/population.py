@@ -8,6 +8,11 @@
 A population does not change when its cache does, so it may be part of a snapshot. It is ordered by namespace and name,
 so equal clusters give equal plans.
 
+What a rule needs of each object is often small. A memo keeps that, and forgets it with the object:
+
+    FACTS = Memo(lambda node: facts(read(node)))    # a pure function; `read` as in `windlass.kube.control.seen`
+    nodes.each(FACTS)                               # in the order of names; computed for changed objects only
+
 Cost: taking a population copies and sorts references (4 ms for 5,000 objects). Each version of an object is decoded
 once, when it is reached (13 us for 1 KB). The result is kept while the cache holds the object, for at most 8,192
 objects with 32 MB of JSON together; reading it again costs 1 us. A controller that reads everything should coalesce
@@ -15,12 +20,14 @@ its wake-ups (`Controller.pace`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, overload
+from typing import Any, Generic, TypeVar, overload
 
 from windlass.api.meta import K
 from windlass.kube.control.memo import Memo
 from windlass.kube.control.seen import Present, Unreadable, read
 from windlass.kube.object import Object
+
+T = TypeVar("T")
 
 # Apart from the memo of single looks, which one pass over a large kind would empty.
 _DECODED: Memo[Present[Any] | Unreadable] = Memo(read, objects=8192, size=2**25)
@@ -43,6 +50,10 @@ class Population(Sequence[Present[K] | Unreadable], Generic[K]):
     def unreadable(self) -> Iterator[Unreadable]:
         """The objects that do not have the shape of their type."""
         return (each for each in self if isinstance(each, Unreadable))
+
+    def each(self, memo: Memo[T]) -> tuple[T, ...]:
+        """The result of `memo` for each object."""
+        return tuple(map(memo, self._found))
 
     def __len__(self) -> int:
         return len(self._found)

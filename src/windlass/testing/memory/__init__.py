@@ -80,6 +80,7 @@ class MemoryApi(Api):
     ) -> None:
         self._rules: dict[Resource, Rules] = {}
         self._objects: dict[Key, Tree] = {}
+        self._views: dict[Key, Object[Any]] = {}
         self._changes: list[StoredWrite] = []
         self._subscribers: list[Callable[[StoredWrite], None]] = []
         self._faults = Faults()
@@ -138,16 +139,13 @@ class MemoryApi(Api):
 
     def listing(self, kind: type[K], namespace: str | None = None) -> list[Object[K]]:
         """All objects of a kind, by namespace and name, without a request being made (no faults, no kind check)."""
-        return [
-            Object.of(kind, tree)
-            for key, tree in sorted(self._objects.items(), key=lambda item: item[0][1:])
-            if key[0] == kind.RESOURCE and namespace in (None, key[1])
-        ]
+        found = [key for key in self._objects if key[0] == kind.RESOURCE and namespace in (None, key[1])]
+        return [self._shown(kind, key) for key in sorted(found, key=lambda key: key[1:])]
 
     def peek(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K] | None:
         """One object, without a request being made."""
-        tree = self._objects.get((kind.RESOURCE, namespace or "", name))
-        return None if tree is None else Object.of(kind, tree)
+        key = (kind.RESOURCE, namespace or "", name)
+        return self._shown(kind, key) if key in self._objects else None
 
     def changes_since(self, version: int) -> list[StoredWrite]:
         """Every write after the counter stood at `version`, oldest first."""
@@ -287,16 +285,25 @@ class MemoryApi(Api):
 
     # The store
 
+    def _shown(self, kind: type[K], key: Key) -> Object[K]:
+        """The same `Object` until the next write, as in a cache: what is memoised of it need not be decoded again."""
+        view = self._views.get(key)
+        if view is None or view.kind is not kind:
+            view = self._views[key] = Object.of(kind, self._objects[key])
+        return view
+
     def _store(self, key: Key, tree: Tree, happened: Happened, *, version: str = "") -> Tree:
         if not version:
             self._version += 1
         tree["metadata"] = {**tree["metadata"], "resourceVersion": version or str(self._version)}
         self._objects[key] = tree
+        self._views.pop(key, None)
         self._announce(StoredWrite(self._version, happened, self._rules[key[0]].kind, copied(tree)))
         return tree
 
     def _remove(self, key: Key) -> None:
         tree = self._objects.pop(key)
+        self._views.pop(key, None)
         self._version += 1
         last = {**tree, "metadata": {**tree["metadata"], "resourceVersion": str(self._version)}}
         self._announce(StoredWrite(self._version, Happened.DELETED, self._rules[key[0]].kind, copied(last)))

@@ -12,13 +12,17 @@ from hypothesis import given
 from tests.explore import examples
 from windlass.kube.cache import Cache
 from windlass.kube.control.controller import Watch
+from windlass.kube.control.memo import Memo
 from windlass.kube.control.plan import Target
 from windlass.kube.control.population import Population
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Present, Unreadable
 from windlass.kube.errors import Forbidden, NotServed, Status, TransportError, Undeclared
 from windlass.kube.object import Object
+from windlass.kube.verbs import PatchType
 from windlass.testing.clock import VirtualLoop, run
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.scripted import ScriptedServer, Widget
 
 
@@ -136,6 +140,52 @@ async def test_an_object_is_decoded_when_it_is_reached_and_once_for_each_version
     assert first != second
     assert second == await world.all()
     assert [widget.spec["size"] for widget in first.readable] == [1, 1, 1]
+
+
+def sizes_counted() -> tuple[Memo[tuple[str, Any]], list[str]]:
+    """A memo of names and sizes, and the names of the objects for which it computed them."""
+    computed: list[str] = []
+
+    def size(found: Object[Any]) -> tuple[str, Any]:
+        computed.append(found.name)
+        return found.name, found.decode().spec.get("size")
+
+    return Memo(size), computed
+
+
+@scenario
+async def test_what_is_needed_of_each_object_is_computed_once_for_each_version(world: World) -> None:
+    memo, computed = sizes_counted()
+    for name in "cab":
+        world.server.put(name, {"size": 1})
+    assert (await world.all()).each(memo) == (("a", 1), ("b", 1), ("c", 1))
+    computed.clear()
+    world.server.put("b", {"size": 2})
+    world.server.delete("c")
+    await asyncio.sleep(1)
+    assert (await world.all()).each(memo) == (("a", 1), ("b", 2))
+    assert computed == ["b"]
+
+
+async def test_on_the_model_too() -> None:
+    api = MemoryApi(Widget)
+    reader, (memo, computed) = MemoryReader(api), sizes_counted()
+
+    async def sizes() -> tuple[Any, ...]:
+        found = await reader.see_all(Widget)
+        assert isinstance(found, Population)
+        return found.each(memo)
+
+    for name in "cab":
+        identity = {"apiVersion": Widget.RESOURCE.api_version, "kind": "Widget", "metadata": {"name": name}}
+        await api.create(Widget, {**identity, "spec": {"size": 1}}, namespace="default")
+    assert await sizes() == (("a", 1), ("b", 1), ("c", 1))
+    computed.clear()
+    await api.patch(Widget, "b", {"spec": {"size": 2}}, type=PatchType.MERGE, namespace="default")
+    await api.delete(Widget, "c", namespace="default")
+    assert await sizes() == (("a", 1), ("b", 2))
+    assert computed == ["b"]
+    assert len(memo) == 2, "what is gone is forgotten"
 
 
 @scenario
