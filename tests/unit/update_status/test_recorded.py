@@ -1,0 +1,52 @@
+"""What `oc adm upgrade status` printed of recorded cases, byte for byte."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.shared import fixtures
+from windlass.update_status.assessment import Problem, assess
+from windlass.update_status.reading.mock import read_mock
+from windlass.update_status.text import Details, render
+from windlass.update_status.times import of_datetime
+
+CASES = (
+    "4.14.1-degraded",
+    "4.14.1-workers-started-updating-multiple-pools",
+    "4.15.0-ec2-early",
+    "4.15.0-ec2-unavailable-mco-20m",
+    "4.16.0-ec2-control-plane-updated-pdb-prohibits-draining",
+    "4.16.0-single-node",
+    "not-upgrading",
+    "v-degraded-node-multiline-reason",
+    "v-error-no-progressing",
+    "v-multi-arch-rebooting",
+    "v-paused-custom-pool-one-draining",
+    "v-unannotated-operators-empty-pool",
+)
+PRINTED = {Details.NONE: ".output", Details.ALL: ".detailed-output"}
+
+
+def said(name: str, details: Details) -> str:
+    path = fixtures("update_status") / f"{name}-cv.yaml"
+    read = read_mock(str(path), wall=of_datetime(datetime.now(UTC)))
+    report = assess(read.sources, now=read.now, wall=read.wall)
+    return render(report, now=read.now, details=details)
+
+
+def test_all_cases_are_here() -> None:
+    there = {path.name.removesuffix("-cv.yaml") for path in fixtures("update_status").glob("*-cv.yaml")}
+    assert there == set(CASES)
+
+
+@pytest.mark.parametrize("details", PRINTED)
+@pytest.mark.parametrize("name", CASES)
+def test_the_text_is_what_oc_printed(name: str, details: Details) -> None:
+    folder = fixtures("update_status")
+    error = folder / f"{name}.error"
+    if error.exists():
+        with pytest.raises(Problem) as problem:
+            said(name, details)
+        assert f"error: {problem.value}\n" == error.read_text(encoding="utf-8")
+    else:
+        assert said(name, details) == (folder / f"{name}{PRINTED[details]}").read_text(encoding="utf-8")
