@@ -1,0 +1,1 @@
+"""Commands that report how the update of a cluster is going."""

@@ -1,0 +1,57 @@
+"""Declares Update status' own texts and options on the command line."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from windlass.cli.conventions.room import Room
+
+if TYPE_CHECKING:
+    from windlass.capability.capability import Capability
+
+
+def _options(function: Any) -> Any:
+    for option in (
+        click.option(
+            "--alerts-ca",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Certificate authority of that server. [default: the service CA in the pod]",
+        ),
+        click.option(
+            "--alerts-url",
+            default="",
+            metavar="URL",
+            help="Prometheus or thanos-querier, whose alerts become insights; asked with the token of the pod's "
+            "ServiceAccount. [default: none]",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def _make(*, home: str, alerts_url: str = "", alerts_ca: Path | None = None) -> "Capability":
+    from windlass.update_status.capability import capability
+    from windlass.update_status.controller.alerts import AlertsSettings
+
+    settings = AlertsSettings(url=alerts_url.rstrip("/"))
+    if alerts_ca is not None:
+        settings = AlertsSettings(url=settings.url, authority=alerts_ca)
+    return capability(home=home, alerts=settings)
+
+
+ROOM = Room(
+    make=_make,
+    home="windlass-update-status",
+    options=_options,
+    run="""Keep the UpdateStatus `cluster` up to date: how the update of the cluster is going, by what ClusterVersion,
+    ClusterOperators, MachineConfigPools and Nodes say.""",
+    plan="""Show what Update status would write: the UpdateStatus `cluster`, the records of updates, Events.
+
+    NAME is `cluster`. Nothing is written.
+
+    Exit code 3 means that there is something to write, 0 that there is not.
+    """,
+    workers="Has no effect: there is one object to keep up to date.",
+)

@@ -1,0 +1,91 @@
+"""Metrics of the update, read from the cached UpdateStatus at each scrape.
+
+| metric | labels | meaning |
+|---|---|---|
+| `windlass_update_in_progress` | | 1 while the control plane or a pool of workers is being updated, else 0 |
+| `windlass_update_stalled` | | 1 while the control plane is later than estimated by more than 10 minutes, else 0 |
+| `windlass_update_completion_ratio` | | operators that are updated, from 0 to 1 |
+| `windlass_update_estimated_seconds` | | what is left for the control plane, negative if late; absent if unknown |
+| `windlass_update_nodes` | `pool`, `phase` | number of nodes |
+| `windlass_update_insights` | `level`, `informer` | number of health insights |
+| `windlass_update_informer_healthy` | `informer` | 1 if its sources could be read, else 0 |
+
+Both replicas show them: take `max`, never a sum over replicas.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from time import time
+from typing import Any
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from windlass.kube.errors import DecodeError
+from windlass.kube.object import Object
+from windlass.update_status.document import read
+from windlass.update_status.estimate import progress
+from windlass.update_status.report import Report
+from windlass.update_status.times import SECOND
+
+
+class UpdateFigures(Collector):
+    """Makes the figures of the object that `cached` gives."""
+
+    def __init__(self, cached: Callable[[], Iterable[Object[Any]]], *, present: Callable[[], float] = time) -> None:
+        self._cached = cached
+        self._present = present
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        for found in self._cached():
+            try:
+                status = found.decode().status
+            except DecodeError:
+                continue
+            if status.control_plane is None:
+                continue
+            yield from _of_report(read(status), now=int(self._present() * SECOND))
+            yield from _of_informers(status)
+
+
+def _of_report(report: Report, *, now: int) -> Iterator[Metric]:
+    found = progress(report.control_plane, now)
+    updating, stalled = report.updating, report.updating and found.assessment == "Stalled"
+    yield _gauge("windlass_update_in_progress", "1 while something is being updated.", updating)
+    yield _gauge("windlass_update_stalled", "1 while the control plane is much later than estimated.", stalled)
+    yield _gauge("windlass_update_completion_ratio", "Share of operators that are updated.", found.completion / 100)
+    if report.updating and found.estimate:
+        text = "What is left for the control plane."
+        yield _gauge("windlass_update_estimated_seconds", text, found.estimate / SECOND)
+    nodes = GaugeMetricFamily("windlass_update_nodes", "Nodes by pool and phase.", labels=["pool", "phase"])
+    phases = Counter((pool.name, str(node.phase)) for pool in report.pools for node in pool.nodes)
+    for key, count in sorted(phases.items()):
+        nodes.add_metric(key, count)
+    yield nodes
+
+
+def _of_informers(status: Any) -> Iterator[Metric]:
+    counted: Counter[tuple[str, str]] = Counter()
+    names: set[str] = set()
+    for place in (status.control_plane, *status.worker_pools):
+        for informer in place.informers:
+            names.add(informer.name)
+            healths = (entry.insight.health for entry in informer.insights)
+            counted.update((health.impact.level, informer.name) for health in healths if health is not None)
+    insights = GaugeMetricFamily("windlass_update_insights", "Health insights.", labels=["level", "informer"])
+    for key, count in sorted(counted.items()):
+        insights.add_metric(key, count)
+    yield insights
+    trusted = all(one.status == "True" for one in status.conditions if one.type == "Available")
+    healthy = GaugeMetricFamily("windlass_update_informer_healthy", "1 if its sources were read.", labels=["informer"])
+    for name in sorted(names):
+        healthy.add_metric([name], trusted and not status.gaps)
+    yield healthy
+
+
+def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, text, value=value)

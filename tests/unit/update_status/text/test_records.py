@@ -1,0 +1,80 @@
+"""Records of updates as text."""
+
+from windlass.api.meta import ObjectMeta
+from windlass.api.update_record import NodeTook, Took, Trouble, UpdateRecord
+from windlass.update_status.text.records import newest_first, render_record, render_records
+from windlass.update_status.times import moment
+
+NOW = moment("2026-03-02T12:00:00Z")
+DONE = UpdateRecord(
+    metadata=ObjectMeta(name="4.16.1-a"),
+    previous="4.15.9",
+    target="4.16.1",
+    state="Completed",
+    started="2026-03-01T12:00:00Z",
+    control_plane_completed="2026-03-01T13:05:00Z",
+    completed="2026-03-01T14:00:00Z",
+    operators=[
+        Took(name="dns", started="2026-03-01T12:40:00Z", completed="2026-03-01T12:42:00Z"),
+        Took(name="etcd", started="2026-03-01T12:01:00Z", completed="2026-03-01T12:13:30Z"),
+        Took(name="quick", completed="2026-03-01T12:13:30Z"),
+    ],
+    pools=[Took(name="worker", started="2026-03-01T13:00:00Z", completed="2026-03-01T14:00:00Z")],
+    nodes=[NodeTook(name="worker-0", pool="worker", started="2026-03-01T13:00:00Z", completed="2026-03-01T13:09:00Z")],
+    troubles=[
+        Trouble(
+            uid="a",
+            level="Error",
+            summary="Cluster Operator etcd is degraded (Bad)",
+            first_seen="2026-03-01T12:10:00Z",
+            last_seen="2026-03-01T12:12:00Z",
+            resolved="2026-03-01T12:13:00Z",
+        )
+    ],
+)
+RUNNING = UpdateRecord(
+    metadata=ObjectMeta(name="4.16.2-b"),
+    previous="4.16.1",
+    target="4.16.2",
+    state="Progressing",
+    started="2026-03-02T11:00:00Z",
+    operators=[Took(name="etcd", started="2026-03-02T11:30:00Z")],
+    troubles=[Trouble(uid="b", level="Warning", summary="slow\x1b[31m", first_seen="2026-03-02T11:59:00Z")],
+    omitted="3 nodes",
+)
+
+
+def test_the_list_has_the_newest_update_first() -> None:
+    assert render_records(newest_first([DONE, RUNNING]), now=NOW).splitlines() == [
+        "#   FROM     TO       STATE         STARTED                CONTROL PLANE   ALL   SLOWEST OPERATOR   ISSUES",
+        "1   4.16.1   4.16.2   Progressing   2026-03-02T11:00:00Z   1h+             1h+   etcd 30m+          1 (1 open)",
+        "2   4.15.9   4.16.1   Completed     2026-03-01T12:00:00Z   1h5m            2h    etcd 12m30s        1",
+    ]
+
+
+def test_one_update_in_full_has_the_slowest_first() -> None:
+    assert render_record(DONE, now=NOW).splitlines() == [
+        "Update from 4.15.9 to 4.16.1: started 2026-03-01T12:00:00Z, completed 2026-03-01T14:00:00Z",
+        "Control plane: 1h5m, all of the cluster: 2h",
+        "",
+        "OPERATOR   STARTED                DURATION   STATE",
+        "etcd       2026-03-01T12:01:00Z   12m30s     updated",
+        "dns        2026-03-01T12:40:00Z   2m         updated",
+        "quick      -                      -          updated",
+        "",
+        "POOL     STARTED                DURATION   STATE",
+        "worker   2026-03-01T13:00:00Z   1h         updated",
+        "",
+        "NODE       POOL     STARTED                DURATION   STATE",
+        "worker-0   worker   2026-03-01T13:00:00Z   9m         updated",
+        "",
+        "LEVEL   FIRST SEEN             LASTED   STATE      MESSAGE",
+        "Error   2026-03-01T12:10:00Z   3m       resolved   Cluster Operator etcd is degraded (Bad)",
+    ]
+
+
+def test_an_update_in_progress_says_so_and_its_texts_cannot_harm_a_terminal() -> None:
+    text = render_record(RUNNING, now=NOW)
+    assert "started 2026-03-02T11:00:00Z, in progress" in text
+    assert "Left out to keep records small: 3 nodes" in text
+    assert "\x1b" not in text
