@@ -5,7 +5,7 @@ import pytest
 from windlass.update_status.report import Health, State, Versions
 from windlass.update_status.text.control_plane import control_plane as rendered
 from windlass.update_status.text.control_plane import operator_health, target_version, updating_operators
-from windlass.update_status.times import MINUTE, SECOND, ZERO
+from windlass.update_status.times import MINUTE, SECOND, ZERO, Duration
 
 from .reports import NOW, PENDING, START, UPDATED, control_plane, lines, operator
 
@@ -52,19 +52,20 @@ def test_percent_are_rounded_and_halves_to_the_even_number(updated: int, of: int
 
 
 @pytest.mark.parametrize(
-    ("minutes", "assessment", "duration"),
+    ("passed", "assessment", "duration"),
     [
-        (1, "Progressing", "1m (Est. Time Remaining: 1h11m)"),
-        (51, "Progressing", "51m (Est. Time Remaining: 11m)"),
-        (52, "Progressing", "52m (Est. Time Remaining: <10m)"),
-        (60, "Progressing", "1h"),
-        (61, "Progressing - Slow", "1h1m (Est. Time Remaining: <10m)"),
-        (72, "Progressing - Slow", "1h12m (Est. Time Remaining: <10m)"),
-        (73, "Stalled", "1h13m (Est. Time Remaining: N/A; estimate duration was 1h2m)"),
+        (MINUTE, "Progressing", "1m (Est. Time Remaining: 1h11m)"),
+        (51 * MINUTE, "Progressing", "51m (Est. Time Remaining: 11m)"),
+        (51 * MINUTE + 40 * SECOND, "Progressing", "52m (Est. Time Remaining: 10m)"),
+        (52 * MINUTE, "Progressing", "52m (Est. Time Remaining: <10m)"),
+        (60 * MINUTE, "Progressing", "1h"),
+        (61 * MINUTE, "Progressing - Slow", "1h1m (Est. Time Remaining: <10m)"),
+        (72 * MINUTE, "Progressing - Slow", "1h12m (Est. Time Remaining: <10m)"),
+        (73 * MINUTE, "Stalled", "1h13m (Est. Time Remaining: N/A; estimate duration was 1h2m)"),
     ],
 )
-def test_an_estimate_is_vague(minutes: int, assessment: str, duration: str) -> None:
-    text = rendered(control_plane(UPDATED, PENDING, last_progress=START + MINUTE), START + minutes * MINUTE)
+def test_an_estimate_is_vague(passed: Duration, assessment: str, duration: str) -> None:
+    text = rendered(control_plane(UPDATED, PENDING, last_progress=START + MINUTE), START + passed)
     assert f"Assessment:      {assessment}\n" in text
     assert f"Duration:        {duration}\n" in text
 

@@ -252,6 +252,7 @@ def test_an_insight_into_a_paused_pool_and_more_is_not_intended() -> None:
 def test_a_start_in_the_future_is_now() -> None:
     found = report(insights=(insight("x", started=NOW + HOUR),))
     assert "\nnow     Warning " in wide(found)
+    assert "Duration:        now (" in wide(found, START - MINUTE)
 
 
 def test_a_cluster_that_is_not_updating_or_is_not_known_to() -> None:
