@@ -12,8 +12,6 @@ from msgspec import Struct
 from windlass.api.apps import Deployment
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Namespace
-from windlass.kube.clock import Clock, SystemClock
-from windlass.kube.verbs import Api
 from windlass.testing.updates.layout import MACHINE_CONFIG, MCO, MCO_NAMESPACE, Layout, image, release_image
 from windlass.testing.updates.objects import Objects, Tree, condition, is_true
 
@@ -42,9 +40,9 @@ _AT_WORK: Final = {
 class ClusterVersionOperator:
     """The operator of the cluster that `layout` describes. It remembers nothing: each step reads what is there."""
 
-    def __init__(self, api: Api, layout: Layout | None = None, *, clock: Clock | None = None) -> None:
-        self._layout = layout or Layout()
-        self._objects = Objects(api, clock or SystemClock())
+    def __init__(self, objects: Objects, layout: Layout) -> None:
+        self._objects = objects
+        self._layout = layout
 
     async def install(self) -> None:
         """Create the objects of a cluster that was just installed and is at rest."""

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import GROUP, MachineConfig, MachineConfigPool
-from windlass.kube.clock import Clock, SystemClock
-from windlass.kube.verbs import Api
 from windlass.testing.updates.layout import Layout, Pool, image
 from windlass.testing.updates.nodes import PlayedNode, annotations
 from windlass.testing.updates.objects import Objects, Tree, condition, is_true
@@ -20,23 +18,11 @@ _QUICKEST = 0.1
 
 
 class MachineConfigOperator:
-    """The operator of the pools of `layout`.
+    """The operator of the pools of `layout`; `PlayedCluster` says what `pace` and `patience` are."""
 
-    `pace` is the time between the steps of a Node, and `patience` how long a drain may last before its Node reports
-    that it failed (an hour on a cluster); both in seconds.
-    """
-
-    def __init__(
-        self,
-        api: Api,
-        layout: Layout | None = None,
-        *,
-        pace: float = 1.0,
-        patience: float = 3600.0,
-        clock: Clock | None = None,
-    ) -> None:
-        self._layout = layout or Layout()
-        self._objects = Objects(api, clock or SystemClock())
+    def __init__(self, objects: Objects, layout: Layout, *, pace: float, patience: float) -> None:
+        self._objects = objects
+        self._layout = layout
         self._pace = pace
         self._patience = patience
         self._reporting: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -83,7 +69,10 @@ class MachineConfigOperator:
             async with room:
                 while (spec := await self._spec(pool)).get("paused"):
                     await self._objects.clock.sleep(max(self._pace, _QUICKEST))
-                await node.prepare(spec["configuration"]["name"])
+                config = spec["configuration"]["name"]
+                if await node.annotation("currentConfig") == config:
+                    return
+                await node.prepare(config)
                 for step in (node.drain, node.reboot, node.boot, node.settle):
                     await self._objects.clock.sleep(self._pace)
                     await step()
@@ -110,7 +99,7 @@ class MachineConfigOperator:
         name = pool.rendered(version)
         metadata = {"name": name, "annotations": {f"{GROUP}/release-image-version": version}}
         spec = {"config": {"ignition": {"version": "3.4.0"}}, "osImageURL": image("rhel-coreos", version)}
-        await self._objects.create(MachineConfig, {"metadata": metadata, "spec": spec})
+        await self._objects.ensure(MachineConfig, {"metadata": metadata, "spec": spec})
         return name
 
     async def _spec(self, pool: Pool) -> Tree:

@@ -47,8 +47,7 @@ _DOWN: Final = condition("Ready", False, "KubeletNotReady", "node is shutting do
 class PlayedNode:
     """The Node `name` of `pool`. `changed` is awaited after each step.
 
-    `patience` is how long its drain may last before it reports that it failed, and `again` the time between two
-    attempts to evict; both in seconds.
+    `patience` is that of `PlayedCluster`, `again` the time between two attempts to evict, in seconds.
     """
 
     def __init__(
@@ -90,7 +89,7 @@ class PlayedNode:
 
     async def drain(self) -> None:
         """Cordon the Node and evict its Pods. It degrades when that lasts too long, and recovers when it is done."""
-        config = await self._desired()
+        config = await self.annotation("desiredConfig")
         await self._objects.patch(Node, self.name, {"spec": {"unschedulable": True}})
         await self._say(config, done=["Cordoned"], doing=["Drained"])
         await self._changed()
@@ -112,13 +111,15 @@ class PlayedNode:
         """The configuration is on disk; the Node goes down."""
         await self._annotate(state="Rebooting")
         applied = ["AppliedFiles", "AppliedOSImage", "UpdateExecuted"]
-        await self._say(await self._desired(), done=applied, doing=["UpdatePostActionComplete", "RebootedNode"])
+        await self._say(
+            await self.annotation("desiredConfig"), done=applied, doing=["UpdatePostActionComplete", "RebootedNode"]
+        )
         await self._objects.report(Node, self.name, _DOWN)
         await self._changed()
 
     async def boot(self) -> None:
         """The Node is back, and wants to be uncordoned."""
-        config = await self._desired()
+        config = await self.annotation("desiredConfig")
         await self._objects.report(Node, self.name, _UP)
         await self._annotate(desiredDrain=f"uncordon-{config}")
         rebooted = ["UpdatePostActionComplete", "RebootedNode"]
@@ -128,7 +129,7 @@ class PlayedNode:
     async def settle(self) -> None:
         """Uncordon the Node: it has the configuration."""
         await self._objects.patch(Node, self.name, {"spec": {"unschedulable": None}})
-        await self._settle(await self._desired())
+        await self._settle(await self.annotation("desiredConfig"))
         await self._changed()
 
     async def degrade(self, reason: str) -> None:
@@ -136,6 +137,10 @@ class PlayedNode:
         await self._annotate(state="Degraded", reason=reason)
         await self._objects.report(MachineConfigNode, self.name, _step("NodeDegraded", True, reason))
         await self._changed()
+
+    async def annotation(self, name: str) -> str:
+        """One of the Machine Config Operator's, named without its prefix."""
+        return annotations(await self._objects.get(Node, self.name))[name]
 
     async def _settle(self, config: str) -> None:
         await self._annotate(currentConfig=config, lastAppliedDrain=f"uncordon-{config}", state="Done", reason="")
@@ -159,9 +164,6 @@ class PlayedNode:
             _step("NodeDegraded", False, f"Node {self.name} makes progress"),
             _step("Updated", False, f"Node {self.name} is being updated to {config}"),
         )
-
-    async def _desired(self) -> str:
-        return annotations(await self._objects.get(Node, self.name))["desiredConfig"]
 
     async def _annotate(self, **values: str) -> None:
         named = {f"{GROUP}/{name}": value for name, value in values.items()}

@@ -31,7 +31,7 @@ class Objects:
         await self._write_status_of(kind, body, namespace=namespace)
 
     async def ensure(self, kind: type[KubernetesObject], body: Tree, *, namespace: str | None = None) -> None:
-        """Create the object, or merge `body` into the one that a cluster played here before has left."""
+        """Create the object, or merge `body` into the one that an earlier update or cluster has left."""
         try:
             await self.create(kind, body, namespace=namespace)
         except AlreadyExists:

@@ -19,6 +19,7 @@ from windlass.kube.verbs import Api
 from windlass.testing.updates.cvo import ClusterVersionOperator
 from windlass.testing.updates.layout import MACHINE_CONFIG, Layout
 from windlass.testing.updates.mco import MachineConfigOperator
+from windlass.testing.updates.objects import Objects
 
 
 class Step(Struct, frozen=True):
@@ -31,8 +32,8 @@ class Step(Struct, frozen=True):
 class PlayedCluster:
     """The cluster that `layout` describes, with the operators that update it.
 
-    `pace` is the time in seconds between two steps of an operator or a Node; 0 is as quick as the API server. For
-    `patience` see `MachineConfigOperator`.
+    `pace` is the time between two steps of an operator or a Node; 0 is as quick as the API server. `patience` is how
+    long a drain may last before its Node reports that it failed (an hour on a cluster). Both are in seconds.
     """
 
     def __init__(
@@ -47,8 +48,9 @@ class PlayedCluster:
         self.layout = layout or Layout()
         self._clock = clock or SystemClock()
         self._pace = pace
-        self.cvo = ClusterVersionOperator(api, self.layout, clock=self._clock)
-        self.mco = MachineConfigOperator(api, self.layout, pace=pace, patience=patience, clock=self._clock)
+        objects = Objects(api, self._clock)
+        self.cvo = ClusterVersionOperator(objects, self.layout)
+        self.mco = MachineConfigOperator(objects, self.layout, pace=pace, patience=patience)
 
     async def install(self) -> None:
         """Create all objects of the cluster, at rest. Raises AlreadyExists on a server that has such objects."""
