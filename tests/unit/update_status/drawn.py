@@ -1,0 +1,272 @@
+"""Clusters at some moment of an update, drawn by hypothesis.
+
+`clusters` draws what an API server can hold: unique names, all times present, the newest update first.
+`odd_clusters` draws what files can hold besides: anything may be missing, empty or repeated; only times are times.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from hypothesis import strategies as st
+from msgspec import structs
+
+from windlass.api.config import (
+    ClusterOperator,
+    ClusterOperatorStatus,
+    ClusterVersion,
+    ClusterVersionStatus,
+    OperandVersion,
+    OperatorCondition,
+    Release,
+    UpdateHistory,
+)
+from windlass.api.core import Node, NodeCondition, NodeSpec, NodeStatus
+from windlass.api.machineconfiguration import (
+    LabelSelector,
+    LabelSelectorRequirement,
+    MachineConfigNode,
+    MachineConfigNodeStatus,
+    MachineConfigPool,
+    MachineConfigPoolSpec,
+    PoolConfiguration,
+)
+from windlass.api.meta import Condition, ObjectMeta
+from windlass.update_status.constants import (
+    CURRENT_CONFIG,
+    CURRENT_IMAGE,
+    DESIRED_CONFIG,
+    DESIRED_DRAIN,
+    DESIRED_IMAGE,
+    LAST_APPLIED_DRAIN,
+    LAYERING_LABEL,
+    NEWEST_IMAGE,
+    REASON,
+    STATE,
+)
+from windlass.update_status.sources import Alert, AlertAnnotations, AlertLabels, Sources
+from windlass.update_status.times import HOUR, SECOND, moment, rfc3339
+
+START = moment("2024-02-27T12:00:00Z")
+NOW = START + HOUR
+"""The update of a drawn cluster began at START; nothing in it is later than NOW."""
+
+_VERSIONS = ("4.14.9", "4.15.0", "4.16.0")
+_RELEASES = {"old": "4.15.0", "new": "4.16.0", "newer": "4.16.0"}
+_ROLES = ("master", "worker", "infra", "gpu", "edge")
+_STATES = ("Done", "Working", "Rebooting", "Degraded", "Unreconcilable")
+_TEXTS = st.sampled_from(("", "it waits", "one\ntwo", "a\tb", 'n1 says "no" \u200b'))
+_STATUSES = st.sampled_from(("True", "False", "Unknown"))
+_TIMES = st.integers(0, HOUR // SECOND).map(lambda seconds: rfc3339(START + seconds * SECOND))
+_CONFIGS = st.sampled_from((*_RELEASES, "gone"))
+
+
+def _some(values: dict[str, st.SearchStrategy[str]]) -> st.SearchStrategy[dict[str, str]]:
+    """Any of these keys."""
+    return st.fixed_dictionaries({}, optional=values)
+
+
+def _conditions(kind: Any, *types: str) -> st.SearchStrategy[list[Any]]:
+    """At most one of each type; in no order."""
+    one = st.builds(
+        kind, type=st.sampled_from(types), status=_STATUSES, last_transition_time=_TIMES, reason=_TEXTS, message=_TEXTS
+    )
+    return st.lists(one, max_size=len(types), unique_by=lambda each: each.type)
+
+
+@st.composite
+def _histories(draw: st.DrawFn) -> list[UpdateHistory]:
+    """Each earlier item took an hour; the newest began at START, and is completed or not."""
+    items = []
+    for hours in range(draw(st.integers(0, 5))):
+        state = draw(st.sampled_from(("Completed", "Partial")))
+        began = START - 2 * hours * HOUR
+        ended = None if not hours and state == "Partial" else rfc3339(began + HOUR)
+        version, image = draw(st.sampled_from(_VERSIONS)), draw(st.sampled_from(("single", "multi")))
+        items.append(
+            UpdateHistory(state=state, started_time=rfc3339(began), completion_time=ended, version=version, image=image)
+        )
+    return items
+
+
+_OPERANDS = st.builds(
+    OperandVersion, name=st.sampled_from(("operator", "operator-image")), version=st.sampled_from(_VERSIONS)
+)
+
+
+@cache
+def _operator(name: str) -> st.SearchStrategy[ClusterOperator]:
+    status = st.builds(
+        ClusterOperatorStatus,
+        conditions=_conditions(OperatorCondition, "Available", "Progressing", "Degraded", "Upgradeable"),
+        versions=st.lists(_OPERANDS, max_size=3),
+    )
+    annotations = st.sampled_from(({"include.release.openshift.io/x": "true"}, {}))
+    metadata = st.builds(ObjectMeta, name=st.just(name), annotations=annotations)
+    return st.builds(ClusterOperator, metadata=metadata, status=status)
+
+
+@cache
+def _pool(name: str) -> st.SearchStrategy[MachineConfigPool]:
+    label = f"node-role.kubernetes.io/{name}"
+    by_label = LabelSelector(match_labels={label: ""})
+    by_requirement = LabelSelector(match_expressions=[LabelSelectorRequirement(key=label, operator="Exists")])
+    spec = st.builds(
+        MachineConfigPoolSpec,
+        node_selector=st.sampled_from((by_label, by_requirement, None)),
+        paused=st.booleans(),
+        configuration=st.builds(PoolConfiguration, name=_CONFIGS),
+    )
+    metadata = st.builds(
+        ObjectMeta,
+        name=st.just(name),
+        labels=_some({LAYERING_LABEL: st.just("")}),
+        annotations=_some({NEWEST_IMAGE: st.sampled_from(("", "a", "b"))}),
+    )
+    return st.builds(MachineConfigPool, metadata=metadata, spec=spec)
+
+
+@cache
+def _node(name: str) -> st.SearchStrategy[Node]:
+    drains = st.sampled_from(("", "drain-old", "drain-new", "uncordon-old", "uncordon-new"))
+    images = st.sampled_from(("", "a", "b"))
+    annotations = {
+        CURRENT_CONFIG: _CONFIGS,
+        DESIRED_CONFIG: _CONFIGS,
+        STATE: st.sampled_from(_STATES),
+        REASON: _TEXTS,
+        DESIRED_DRAIN: drains,
+        LAST_APPLIED_DRAIN: drains,
+        CURRENT_IMAGE: images,
+        DESIRED_IMAGE: images,
+    }
+    roles = st.lists(st.sampled_from(_ROLES), max_size=2, unique=True)
+    metadata = st.builds(
+        ObjectMeta,
+        name=st.just(name),
+        labels=roles.map(lambda found: {f"node-role.kubernetes.io/{role}": "" for role in found}),
+        annotations=_some(annotations),
+    )
+    conditions = _conditions(NodeCondition, "Ready", "DiskPressure", "NetworkUnavailable", "MemoryPressure")
+    return st.builds(
+        Node,
+        metadata=metadata,
+        spec=st.builds(NodeSpec, unschedulable=st.booleans()),
+        status=st.builds(NodeStatus, conditions=conditions),
+    )
+
+
+_ALERTS = st.builds(
+    Alert,
+    labels=st.builds(
+        AlertLabels,
+        alertname=st.sampled_from(("", "Slow", "PodDisruptionBudgetLimit")),
+        namespace=st.sampled_from(("", "default")),
+        severity=st.sampled_from(("critical", "warning", "info")),
+    ),
+    annotations=st.builds(AlertAnnotations, summary=_TEXTS, description=_TEXTS, message=_TEXTS),
+    state=st.sampled_from(("firing", "pending")),
+    active_at=_TIMES,
+)
+
+
+_STEPS = st.builds(
+    MachineConfigNode,
+    status=st.builds(
+        MachineConfigNodeStatus,
+        conditions=_conditions(Condition, "Updated", "NodeDegraded", "UpdateExecuted", "Drained", "RebootedNode"),
+    ),
+)
+
+
+@st.composite
+def clusters(draw: st.DrawFn, *, operators: int = 6, pools: int = 5, nodes: int = 6) -> Sources:
+    """At least one operator, and at most so many of each; the first two pools are master and worker."""
+    names = ("machine-config", *(f"operator-{number}" for number in range(1, operators)))
+    versions = ClusterVersionStatus(
+        desired=Release(version=draw(st.sampled_from(_VERSIONS))),
+        history=draw(_histories()),
+        conditions=[
+            OperatorCondition(type="Progressing", status=draw(_STATUSES), last_transition_time=draw(_TIMES)),
+            *draw(_conditions(OperatorCondition, "Failing", "Available")),
+        ],
+    )
+    node_names = [f"node-{number}.example.com" for number in range(draw(st.integers(0, nodes)))]
+    progress = st.dictionaries(st.sampled_from(node_names), _STEPS) if node_names else st.just({})
+    return Sources(
+        cluster_version=ClusterVersion(metadata=ObjectMeta(name="version"), status=versions),
+        operators=draw(st.tuples(*map(_operator, names[: draw(st.integers(1, operators))]))),
+        pools=draw(st.tuples(*map(_pool, _ROLES[: draw(st.integers(2, max(2, pools)))]))),
+        nodes=draw(st.tuples(*map(_node, node_names))),
+        versions=_RELEASES,
+        operator_image=draw(st.sampled_from(("", *_VERSIONS))),
+        alerts=tuple(draw(st.lists(_ALERTS, max_size=3))),
+        progress=draw(progress),
+    )
+
+
+_ODD_TEXTS = st.sampled_from(
+    [
+        *(
+            "",
+            "-",
+            "\x00",
+            "\ud800 \U0001fae8",
+            "True",
+            "Partial",
+            "Completed",
+            "Degraded",
+            "In",
+            "Exists",
+            "drain-new",
+        ),
+        *("Progressing", "Ready", "operator", "machine-config", "master", "worker", "4.16.0", "old", "new"),
+    ]
+)
+_ODD_TIMES = st.sampled_from(
+    (None, "", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59.9-12:00", rfc3339(START))
+)
+_ODD_KEYS = st.sampled_from(
+    [
+        *(CURRENT_CONFIG, DESIRED_CONFIG, STATE, REASON, DESIRED_DRAIN, LAST_APPLIED_DRAIN, CURRENT_IMAGE),
+        *(
+            DESIRED_IMAGE,
+            LAYERING_LABEL,
+            NEWEST_IMAGE,
+            "include.release.openshift.io/",
+            "node-role.kubernetes.io/master",
+        ),
+        *("", "-", "old", "new", "master"),
+    ]
+)
+
+
+def _odd(kind: Any, name: str = "") -> st.SearchStrategy[Any]:
+    """Anything that has this type. A field whose name ends in time or at is a time."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if name.endswith(("_time", "_at")):
+        return _ODD_TIMES
+    if kind is ObjectMeta:
+        maps = _odd(dict[str, str])
+        return st.builds(ObjectMeta, name=_ODD_TEXTS, labels=maps, annotations=maps)
+    if kind is str:
+        return _ODD_TEXTS
+    if kind in (bool, int):
+        return st.sampled_from((False, True)).map(kind)
+    if origin in (Union, UnionType):
+        return st.one_of(*(_odd(each) for each in arguments))
+    if origin is list:
+        return st.lists(_odd(arguments[0]), max_size=3)
+    if origin is tuple:
+        return st.lists(_odd(arguments[0]), max_size=3).map(tuple)
+    if origin in (dict, Mapping):
+        return st.dictionaries(_ODD_KEYS, _odd(arguments[1]), max_size=4)
+    if kind is type(None):
+        return st.none()
+    return st.builds(kind, **{field.name: _odd(field.type, field.name) for field in structs.fields(kind)})
+
+
+def odd_clusters() -> st.SearchStrategy[Sources]:
+    """Sources of which nothing is sure but the types, and that times are times."""
+    return _odd(Sources)
