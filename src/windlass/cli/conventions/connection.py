@@ -43,12 +43,17 @@ def impersonation(settings: Settings) -> Impersonation | None:
     return Impersonation(user=settings.as_user, groups=settings.as_groups or ())
 
 
-def connect(settings: Settings, *, warned: Warned | None = None) -> Client:
+def connect(settings: Settings, *, warned: Warned | None = None, user_agent: str = "") -> Client:
     """A client with the user's credentials and time limits. To be used with `async with`.
 
     `warned` gets the warnings of the API server; by default they are printed to standard error, each text once.
     """
-    return Client(cluster(settings), timeout=request_timeout(settings), warned=warned or once(complaints.pass_on))
+    return Client(
+        cluster(settings),
+        timeout=request_timeout(settings),
+        warned=warned or once(complaints.pass_on),
+        user_agent=user_agent,
+    )
 
 
 def request_timeout(settings: Settings) -> float:

@@ -43,12 +43,14 @@ class Tls(Struct, frozen=True):
     """How to verify the server's certificate.
 
     `authority`: the CAs to trust, PEM; None for those of the system. `server_name`: the name that the certificate must
-    have, if it is not the host of the URL. `insecure`: do not verify the certificate.
+    have, if it is not the host of the URL. `insecure`: do not verify the certificate. `also_system`: trust the CAs of
+    the system beside `authority`.
     """
 
     authority: bytes | None = None
     server_name: str | None = None
     insecure: bool = False
+    also_system: bool = False
 
     def context(self, certificate: ClientCertificate | None = None) -> ssl.SSLContext:
         """A context that trusts these CAs and presents `certificate`. Raises ConfigError if either is not usable."""
@@ -57,6 +59,8 @@ class Tls(Struct, frozen=True):
             context = ssl.create_default_context(cadata=authority)
         except ssl.SSLError as error:
             raise ConfigError(f"the CA bundle holds no usable PEM certificate: {error}") from error
+        if self.also_system and authority is not None:
+            context.load_default_certs()
         # Python 3.13 turns this on. It demands extensions (key usage, key identifiers) that the CAs of many clusters,
         # made by `openssl req -x509` or by older installers, do not have and that no other Kubernetes client demands.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT

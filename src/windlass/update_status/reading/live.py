@@ -1,0 +1,170 @@
+"""Reads a cluster, with the requests that `oc adm upgrade status` makes and in their order.
+
+`oc` ends when any of them is refused. Here only the ClusterVersion and the ClusterOperators must be readable; of
+everything else the report says what is missing, and why. No answer at all from the API server is always an error.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from msgspec import structs
+
+from windlass.api.apps import Deployment
+from windlass.api.config import ClusterOperator, ClusterVersion, Infrastructure
+from windlass.api.core import Node
+from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.meta import K
+from windlass.api.route import Route
+from windlass.kube.errors import ApiError, DecodeError, Failure, NotFound, NotServed
+from windlass.kube.verbs import ReadApi
+from windlass.update_status.assessment import Problem, assess
+from windlass.update_status.constants import (
+    CLUSTER_VERSION,
+    MCO_DEPLOYMENT,
+    MCO_NAMESPACE,
+    MONITORING_NAMESPACE,
+    THANOS_QUERIER,
+)
+from windlass.update_status.reading import NO_CLUSTER_VERSION, Reading
+from windlass.update_status.reading.alerts import read_alerts
+from windlass.update_status.reading.facts import configs_of, image_of, releases_of
+from windlass.update_status.reading.objects import check_times
+from windlass.update_status.sources import Alert, Known, Sources, Unknown
+from windlass.update_status.times import Moment
+
+T = TypeVar("T")
+
+AskAlerts = Callable[[str], Awaitable[bytes]]
+"""Asks the service of alerts at a host. Raises Failure."""
+
+HOSTED = (
+    "this cluster has a hosted control plane, whose update is not supported: ask the cluster that hosts it, "
+    "with `oc get hostedclusters,nodepools -A`"
+)
+UNABLE = "Unable to fetch alerts, ignoring alerts in 'Update Health':  "
+"""The beginning of the line that `oc` prints."""
+
+_REFUSALS = (ApiError, DecodeError)
+
+
+async def read_live(
+    api: ReadApi, *, metadata: ReadApi, alerts: AskAlerts, clock: Callable[[], Moment], steps: bool = False
+) -> Reading:
+    """The sources as they are now. Raises Problem, and KubeErrors that concern everything.
+
+    `metadata` reads the metadata of objects only. `steps`: read MachineConfigNodes too, which `oc` does not.
+    """
+    sources = Sources(cluster_version=await _cluster_version(api), operators=await _all(api, ClusterOperator))
+    pools = await _pools(api)
+    nodes = await _known(_all(api, Node))
+    configs, gaps = await _configs(metadata, [] if isinstance(nodes, Unknown) else nodes)
+    sources = structs.replace(
+        sources, pools=pools, nodes=nodes, versions=releases_of(configs), operator_image=await _operator_image(api)
+    )
+    if steps:
+        progress = await _progress(api)
+        if isinstance(progress, Unknown):
+            gaps.append(f"steps of nodes: {progress.reason}")
+        else:
+            sources = structs.replace(sources, progress={one.metadata.name: one for one in progress})
+    sources = structs.replace(sources, gaps=tuple(gaps))
+    now = clock()
+    if assess(sources, now=now).updating:
+        found, trouble = await _alerts(api, alerts)
+        sources = structs.replace(sources, alerts=found, alerts_trouble=trouble)
+    return Reading(sources=sources, now=now, wall=now)
+
+
+async def _cluster_version(api: ReadApi) -> ClusterVersion:
+    try:
+        found = (await api.get(ClusterVersion, CLUSTER_VERSION)).decode()
+    except (NotFound, NotServed):
+        raise Problem(NO_CLUSTER_VERSION) from None
+    check_times(found, source="cluster")
+    return found
+
+
+async def _all(api: ReadApi, kind: type[K]) -> tuple[K, ...]:
+    try:
+        listed = await api.list(kind)
+    except NotServed:
+        # Without the kind there are none, and it is the report that says what that means.
+        if kind is not ClusterOperator:
+            raise
+        return ()
+    found = tuple(item.decode() for item in listed.items)
+    for each in found:
+        check_times(each, source="cluster")
+    return found
+
+
+async def _known(asked: Awaitable[T]) -> Known[T]:
+    try:
+        return await asked
+    except _REFUSALS as error:
+        return Unknown(str(error))
+
+
+async def _pools(api: ReadApi) -> Known[tuple[MachineConfigPool, ...]]:
+    """Raises Problem on hosted control planes, which have no pools."""
+    try:
+        pools = await _all(api, MachineConfigPool)
+    except NotServed:
+        raise Problem(HOSTED) from None
+    except _REFUSALS as error:
+        if await _is_hosted(api):
+            raise Problem(HOSTED) from None
+        return Unknown(str(error))
+    if not pools and await _is_hosted(api):
+        raise Problem(HOSTED)
+    return pools
+
+
+async def _is_hosted(api: ReadApi) -> bool:
+    try:
+        found = (await api.get(Infrastructure, "cluster")).decode()
+    except _REFUSALS:
+        return False
+    return found.status.control_plane_topology == "External"
+
+
+async def _configs(metadata: ReadApi, nodes: Sequence[Node]) -> tuple[list[MachineConfig], list[str]]:
+    """The MachineConfigs that nodes name, and what is missing of them."""
+    found, gaps = [], []
+    for name in configs_of(nodes):
+        try:
+            found.append((await metadata.get(MachineConfig, name)).decode())
+        except _REFUSALS as error:
+            gaps.append(f"MachineConfig {name}: {error}")
+    return found, gaps
+
+
+async def _operator_image(api: ReadApi) -> Known[str]:
+    try:
+        return image_of((await api.get(Deployment, MCO_DEPLOYMENT, namespace=MCO_NAMESPACE)).decode())
+    except _REFUSALS as error:
+        return Unknown(str(error))
+
+
+async def _progress(api: ReadApi) -> Known[tuple[MachineConfigNode, ...]]:
+    try:
+        return await _all(api, MachineConfigNode)
+    except NotServed:
+        return ()
+    except _REFUSALS as error:
+        return Unknown(str(error))
+
+
+async def _alerts(api: ReadApi, ask: AskAlerts) -> tuple[tuple[Alert, ...], str]:
+    """The alerts from the first host that answers, and the line that says why there are none."""
+    try:
+        route = (await api.get(Route, THANOS_QUERIER, namespace=MONITORING_NAMESPACE)).decode()
+    except Failure as error:
+        return (), f"{UNABLE}{error}"
+    trouble = f"Route {MONITORING_NAMESPACE}/{THANOS_QUERIER} has no host"
+    for ingress in route.status.ingress:
+        try:
+            return read_alerts(await ask(ingress.host))
+        except Failure as error:
+            trouble = str(error)
+    return (), f"{UNABLE}{trouble}"
