@@ -41,7 +41,7 @@ def render_records(records: Sequence[UpdateRecord], *, now: Moment) -> str:
         "STARTED",
         "CONTROL PLANE",
         "ALL",
-        "SLOWEST OPERATOR",
+        "SLOWEST",
         "ISSUES",
     )
     return safe_table(heading, rows)

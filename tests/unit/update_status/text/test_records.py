@@ -46,9 +46,9 @@ RUNNING = UpdateRecord(
 
 def test_the_list_has_the_newest_update_first() -> None:
     assert render_records(newest_first([DONE, RUNNING]), now=NOW).splitlines() == [
-        "#   FROM     TO       STATE         STARTED                CONTROL PLANE   ALL   SLOWEST OPERATOR   ISSUES",
-        "1   4.16.1   4.16.2   Progressing   2026-03-02T11:00:00Z   1h+             1h+   etcd 30m+          1 (1 open)",
-        "2   4.15.9   4.16.1   Completed     2026-03-01T12:00:00Z   1h5m            2h    etcd 12m30s        1",
+        "#   FROM     TO       STATE         STARTED                CONTROL PLANE   ALL   SLOWEST       ISSUES",
+        "1   4.16.1   4.16.2   Progressing   2026-03-02T11:00:00Z   1h+             1h+   etcd 30m+     1 (1 open)",
+        "2   4.15.9   4.16.1   Completed     2026-03-01T12:00:00Z   1h5m            2h    etcd 12m30s   1",
     ]
 
 
