@@ -35,3 +35,6 @@ RELEASE_VERSION: Final = f"{GROUP}/release-image-version"
 LAYERING_LABEL: Final = f"{GROUP}/layering-enabled"
 NEWEST_IMAGE: Final = f"{GROUP}/newestImageEquivalentConfig"
 """Label and annotation of a pool whose nodes run images of their own."""
+
+ALERTS: Final = "alerts"
+"""The resource, in the group of ClusterVersion, that insights into alerts name."""

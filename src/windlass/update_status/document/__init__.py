@@ -1,1 +1,17 @@
-"""A report as the status of the UpdateStatus object, and back."""
+"""A report as the status of the UpdateStatus object, and back.
+
+| module | what it does |
+|---|---|
+| `writing` | `write`: the whole status, with what stood before merged in |
+| `sections` | the insights by pool and informer; one that the API server would refuse is quarantined |
+| `insights` | each part of a report as the insight of its kind |
+| `uids`, `pen`, `validity` | names, times and texts as the API takes them, and whether it would take them |
+| `limits` | what is left out when it is too much |
+| `reading` | `read`: the report again |
+| `owned` | the CRD |
+"""
+
+from windlass.update_status.document.reading import NothingWritten, read
+from windlass.update_status.document.writing import write
+
+__all__ = ["NothingWritten", "read", "write"]

@@ -1,0 +1,375 @@
+"""Writes each part of a report as the insight of its kind. `before` is the same insight as it stands."""
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from windlass.api.machineconfiguration import GROUP as MACHINE_CONFIGURATION
+from windlass.api.update_insights import (
+    ARCHITECTURE,
+    INSTALLATION,
+    MOST_NODE_MESSAGE,
+    MOST_RESOURCES,
+    MOST_SUMMARY,
+    NO_VERSION,
+    PARTIAL,
+    AboutRef,
+    ClusterOperatorInsight,
+    ClusterVersionInsight,
+    ControlPlaneVersions,
+    HealthInsight,
+    InsightImpact,
+    InsightRemediation,
+    InsightScope,
+    MachineConfigPoolInsight,
+    NodeCondition,
+    NodeCount,
+    NodeInsight,
+    OperatorCondition,
+    PoolCondition,
+    ProgressingCondition,
+    ResourceRef,
+    ScopeType,
+    Status,
+    Version,
+    VersionMetadata,
+)
+from windlass.update_status.assessment.alerts import NO_RUNBOOK
+from windlass.update_status.constants import CLUSTER_VERSION, MASTER
+from windlass.update_status.document.pen import Pen, fitting, settled_estimate, written, written_if_known
+from windlass.update_status.document.validity import holds
+from windlass.update_status.estimate import Progress, progress
+from windlass.update_status.report import (
+    ControlPlane,
+    Health,
+    Insight,
+    Level,
+    Node,
+    Operator,
+    Phase,
+    Pool,
+    State,
+    Summary,
+)
+from windlass.update_status.times import SECOND, ZERO
+
+CONFIG: Final = "config.openshift.io"
+VERSION_REF: Final = ResourceRef(group=CONFIG, resource="clusterversions", name=CLUSTER_VERSION)
+MOST_REASON: Final = 1024
+MULTI: Final = "multi"
+
+OperatorReason = Literal["Updated", "Pending", "Progressing", "CannotDetermine"]
+NodeReason = Literal["Draining", "Updating", "Rebooting", "Paused", "Pending", "Completed"]
+
+
+def pool_ref(name: str) -> ResourceRef:
+    return ResourceRef(group=MACHINE_CONFIGURATION, resource="machineconfigpools", name=name)
+
+
+def scope_of_pool(name: str) -> ScopeType:
+    return "ControlPlane" if name == MASTER else "WorkerPool"
+
+
+def progressing_condition(
+    plane: ControlPlane, before: tuple[ProgressingCondition, ...], pen: Pen
+) -> ProgressingCondition:
+    status: Status = "True" if plane.updating == "True" else "False" if plane.updating == "False" else "Unknown"
+    return ProgressingCondition(
+        type="Updating",
+        status=status,
+        reason=_PROGRESSING[status],
+        message=pen.message(plane.message, "ClusterVersion"),
+        last_transition_time=pen.changed(before, "Updating", status, plane.since),
+    )
+
+
+_PROGRESSING: Final[
+    dict[
+        Status,
+        Literal["ClusterVersionProgressing", "ClusterVersionNotProgressing", "CannotDetermineUpdating"],
+    ]
+] = {
+    "True": "ClusterVersionProgressing",
+    "False": "ClusterVersionNotProgressing",
+    "Unknown": "CannotDetermineUpdating",
+}
+
+
+def cluster_version(plane: ControlPlane, before: ClusterVersionInsight | None, pen: Pen) -> ClusterVersionInsight:
+    found = progress(plane, pen.now)
+    estimated = None
+    if found.estimate:
+        stood = before.estimated_completed_at if before else None
+        estimated = settled_estimate(pen.now + found.estimate, before=stood, now=pen.now)
+    return ClusterVersionInsight(
+        conditions=(progressing_condition(plane, before.conditions if before else (), pen),),
+        resource=VERSION_REF,
+        assessment=_ASSESSMENTS[found.assessment],
+        versions=_versions(plane, pen),
+        completion=percent(found),
+        started_at=written_if_known(plane.started),
+        completed_at=None if plane.completed is None else written(plane.completed),
+        estimated_completed_at=estimated,
+        last_progress_at=None if plane.last_progress is None else written(plane.last_progress),
+        baseline_seconds=plane.baseline // SECOND,
+        progressing_reason=pen.shortened(plane.reason, MOST_REASON, "the reason of ClusterVersion"),
+    )
+
+
+_ASSESSMENTS: Final[dict[str, Literal["Progressing", "Completed", "Slow", "Stalled"]]] = {
+    "Progressing": "Progressing",
+    "Completed": "Completed",
+    "Progressing - Slow": "Slow",
+    "Stalled": "Stalled",
+}
+
+
+def percent(found: Progress) -> int:
+    return int(f"{found.completion:.0f}")
+
+
+def _versions(plane: ControlPlane, pen: Pen) -> ControlPlaneVersions | None:
+    versions = plane.versions
+    if versions is None:
+        return None
+    for one in (versions.target, versions.previous):
+        if one is not None and not is_version(one):
+            pen.said.append(f"the versions of the update were left out: {one[:64]!r} is not a version")
+            return None
+    if versions.previous is None:
+        previous = Version(version=NO_VERSION, metadata=(VersionMetadata(key=INSTALLATION),))
+    else:
+        marks = (VersionMetadata(key=PARTIAL),) if versions.incomplete else ()
+        previous = Version(version=versions.previous, metadata=marks)
+    multi = (VersionMetadata(key=ARCHITECTURE, value=MULTI),) if versions.multi_arch else ()
+    return ControlPlaneVersions(previous=previous, target=Version(version=versions.target, metadata=multi))
+
+
+def is_version(text: str) -> bool:
+    return text != NO_VERSION and holds(Version(version=text))
+
+
+def cluster_operator(operator: Operator, before: ClusterOperatorInsight | None, pen: Pen) -> ClusterOperatorInsight:
+    name = f"ClusterOperator {operator.name}"
+    stood = before.conditions if before else ()
+    updating, reason = _UPDATING[operator.state]
+    progressing = updating == "True"
+    healthy: Status = "True" if operator.health is Health.HEALTHY else "False"
+    return ClusterOperatorInsight(
+        conditions=(
+            OperatorCondition(
+                type="Updating",
+                status=updating,
+                reason=reason,
+                message=pen.message(operator.message, name),
+                last_transition_time=pen.changed(stood, "Updating", updating, operator.since if progressing else None),
+            ),
+            OperatorCondition(
+                type="Healthy",
+                status=healthy,
+                reason=_HEALTH[operator.health],
+                message=pen.message(operator.health_message, name),
+                last_transition_time=pen.changed(
+                    stood, "Healthy", healthy, operator.health_since if healthy == "False" else None
+                ),
+            ),
+        ),
+        name=operator.name,
+        resource=ResourceRef(group=CONFIG, resource="clusteroperators", name=operator.name),
+        progressing_reason=pen.shortened(operator.reason, MOST_REASON, f"the reason of {name}"),
+        progressing_since=written_if_known(operator.since),
+        health_reason=pen.shortened(operator.health_reason, MOST_REASON, f"the reason of {name}"),
+        health_since=written_if_known(operator.health_since),
+    )
+
+
+_UPDATING: Final[dict[State, tuple[Status, OperatorReason]]] = {
+    State.UPDATED: ("False", "Updated"),
+    State.PENDING: ("False", "Pending"),
+    State.PROGRESSING: ("True", "Progressing"),
+    State.UNKNOWN: ("Unknown", "CannotDetermine"),
+}
+_HEALTH: Final[dict[Health, Literal["AsExpected", "Unavailable", "Degraded"]]] = {
+    Health.HEALTHY: "AsExpected",
+    Health.UNAVAILABLE: "Unavailable",
+    Health.DEGRADED: "Degraded",
+}
+
+
+def pool_condition(summary: Summary, before: tuple[PoolCondition, ...], pen: Pen) -> PoolCondition:
+    status: Status = "False"
+    reason: Literal["Progressing", "Pending", "Updated", "Excluded"]
+    if not summary.outdated:
+        reason = "Updated"
+    elif summary.progressing:
+        status, reason = "True", "Progressing"
+    elif summary.pending == summary.total:
+        reason = "Pending"
+    elif summary.excluded:
+        reason = "Excluded"
+    else:
+        status, reason = "True", "Progressing"
+    return PoolCondition(
+        type="Updating",
+        status=status,
+        reason=reason,
+        message="",
+        last_transition_time=pen.changed(before, "Updating", status),
+    )
+
+
+def machine_config_pool(pool: Pool, before: MachineConfigPoolInsight | None, pen: Pen) -> MachineConfigPoolInsight:
+    summary = pool.summary
+    return MachineConfigPoolInsight(
+        conditions=(pool_condition(summary, before.conditions if before else (), pen),),
+        name=pool.name,
+        resource=pool_ref(pool.name),
+        scope_type=scope_of_pool(pool.name),
+        assessment=_POOL[summary.assessment],
+        completion=round(summary.updated / summary.total * 100) if summary.total else 100,
+        paused=pool.paused,
+        summaries=(
+            NodeCount(type="Total", count=summary.total),
+            NodeCount(type="Available", count=summary.available),
+            NodeCount(type="Progressing", count=summary.progressing),
+            NodeCount(type="Outdated", count=summary.outdated),
+            NodeCount(type="Draining", count=summary.draining),
+            NodeCount(type="Excluded", count=summary.excluded),
+            NodeCount(type="Degraded", count=summary.degraded),
+            NodeCount(type="Pending", count=summary.pending),
+        ),
+    )
+
+
+_POOL: Final[dict[str, Literal["Pending", "Completed", "Degraded", "Excluded", "Progressing"]]] = {
+    "Pending": "Pending",
+    "Completed": "Completed",
+    "Degraded": "Degraded",
+    "Excluded": "Excluded",
+    "Progressing": "Progressing",
+}
+
+
+class _PhaseText(Struct, frozen=True):
+    reason: NodeReason
+    message: str
+    estimate: str | None
+
+
+_PHASES: Final = {
+    Phase.DRAINING: _PhaseText("Draining", "The node is draining", "10m0s"),
+    Phase.UPDATING: _PhaseText("Updating", "The node is updating", "5m0s"),
+    Phase.REBOOTING: _PhaseText("Rebooting", "The node is rebooting", "5m0s"),
+    Phase.PAUSED: _PhaseText("Paused", "The update of the node is paused", "0s"),
+    Phase.PENDING: _PhaseText("Pending", "The update of the node is pending", None),
+    Phase.UPDATED: _PhaseText("Completed", "The node is updated", "0s"),
+}
+
+
+def node_insight(node: Node, pool: str, before: NodeInsight | None, pen: Pen) -> NodeInsight:
+    phase = _PHASES[node.phase]
+    name = f"Node {node.name}"
+    stood = before.conditions if before else ()
+    updating: Status = "True" if node.updating else "False"
+    available: Status = "False" if node.unavailable else "True"
+    degraded: Status = "True" if node.degraded else "False"
+    seen = next((one.reason for one in stood if one.type == "Updating"), None)
+    return NodeInsight(
+        conditions=(
+            NodeCondition(
+                type="Updating",
+                status=updating,
+                reason=phase.reason,
+                message=phase.message,
+                last_transition_time=pen.changed(stood, "Updating", updating),
+            ),
+            NodeCondition(
+                type="Available",
+                status=available,
+                reason="Unavailable" if node.unavailable else "AsExpected",
+                message=pen.message(node.why_unavailable, name) if node.unavailable else "The node is available",
+                last_transition_time=pen.changed(stood, "Available", available, node.unavailable_since),
+            ),
+            NodeCondition(
+                type="Degraded",
+                status=degraded,
+                reason="Degraded" if node.degraded else "AsExpected",
+                message=pen.message(node.why_degraded, name) if node.degraded else "The node is not degraded",
+                last_transition_time=pen.changed(stood, "Degraded", degraded),
+            ),
+        ),
+        name=node.name,
+        resource=ResourceRef(resource="nodes", name=node.name),
+        pool_resource=pool_ref(pool),
+        scope_type=scope_of_pool(pool),
+        version=_node_version(node, pen),
+        estimated_to_complete=_estimate(node),
+        # The conditions have the whole text, so that nothing is lost.
+        message=fitting(node.message, MOST_NODE_MESSAGE),
+        step=node.step,
+        step_started_at=written_if_known(node.since),
+        observed_since=before.observed_since if before and seen == phase.reason else written(pen.now),
+    )
+
+
+def _node_version(node: Node, pen: Pen) -> str | None:
+    if node.version and not is_version(node.version):
+        pen.said.append(f"the version of Node {node.name} was left out: {node.version[:64]!r} is not a version")
+        return None
+    return node.version or None
+
+
+def _estimate(node: Node) -> str | None:
+    if node.degraded or node.out_of_service:
+        return "0s" if node.updated else None
+    return _PHASES[node.phase].estimate
+
+
+def health_insight(insight: Insight, before: HealthInsight | None, pen: Pen) -> HealthInsight:
+    what = f"{insight.summary[:80]!r}"
+    started, source = _start(insight, before, pen)
+    if len(insight.resources) > MOST_RESOURCES:
+        pen.said.append(f"{len(insight.resources) - MOST_RESOURCES} objects of {what} were left out")
+    reference = insight.reference if holds(InsightRemediation(reference=insight.reference)) else None
+    if reference is None and insight.reference not in ("", NO_RUNBOOK):
+        pen.said.append(f"the link of {what} was left out: it is no URL of http or https")
+    return HealthInsight(
+        started_at=started,
+        start_source=source,
+        scope=InsightScope(
+            type=insight.scope.value,
+            resources=tuple(
+                AboutRef(group=one.group or None, resource=one.resource, name=one.name, namespace=one.namespace or None)
+                for one in insight.resources[:MOST_RESOURCES]
+            ),
+        ),
+        impact=InsightImpact(
+            level=_LEVELS[insight.level],
+            type=insight.impact.value,
+            summary=pen.shortened(insight.summary, MOST_SUMMARY, what),
+            description=pen.message(insight.description, what),
+        ),
+        remediation=InsightRemediation(reference=reference),
+    )
+
+
+_LEVELS: Final[dict[Level, Literal["Info", "Warning", "Error", "Critical"]]] = {
+    Level.INFO: "Info",
+    Level.WARNING: "Warning",
+    Level.ERROR: "Error",
+    Level.CRITICAL: "Critical",
+}
+
+
+def _start(
+    insight: Insight, before: HealthInsight | None, pen: Pen
+) -> tuple[str, Literal["Reported", "FirstSeen", "Present"]]:
+    source: Literal["FirstSeen", "Present"]
+    if insight.started is None or insight.started == ZERO:
+        source = "FirstSeen"
+    elif insight.started == pen.now and any(one.resource == "clusterversions" for one in insight.resources):
+        source = "Present"
+    else:
+        return written(insight.started), "Reported"
+    stood = before.started_at if before and before.start_source == source else written(pen.now)
+    return stood, source

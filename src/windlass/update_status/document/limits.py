@@ -1,0 +1,123 @@
+"""Keeps the object within its limits: what matters least is left out first, and it is said how much."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from windlass.api.update import ControlPlaneEntry, WorkerPoolEntry
+from windlass.api.update_insights import ClusterOperatorInsight, HealthInsight, NodeInsight
+
+MOST_BYTES: Final = 896 * 1024
+"""Of all insights together. With metadata and managedFields the object is below 1 MiB, and etcd takes 1.5."""
+
+Entry = ControlPlaneEntry | WorkerPoolEntry
+E = TypeVar("E", ControlPlaneEntry, WorkerPoolEntry)
+
+
+class Weight(IntEnum):
+    """What is left out first, to last. Pools and ClusterVersion are never left out."""
+
+    UPDATED_NODE = 0
+    INFO = 1
+    UPDATED_OPERATOR = 2
+    WAITING_NODE = 3
+    WARNING = 4
+    OTHER = 5
+    KEPT = 6
+
+
+_NAMES: Final = {
+    Weight.UPDATED_NODE: "updated nodes",
+    Weight.INFO: "insights of level Info",
+    Weight.UPDATED_OPERATOR: "updated operators",
+    Weight.WAITING_NODE: "nodes that wait",
+    Weight.WARNING: "insights of level Warning",
+    Weight.OTHER: "insights",
+}
+
+
+class Section(Struct, frozen=True):
+    """The insights of one informer of a pool ("": of the control plane), and how many it may have."""
+
+    pool: str
+    informer: str
+    entries: Sequence[Entry]
+    most: int
+
+
+def weight(entry: Entry) -> Weight:
+    """How much it matters."""
+    if entry.insight.node is not None:
+        return _of_node(entry.insight.node)
+    if entry.insight.health is not None:
+        return _of_health(entry.insight.health)
+    if isinstance(entry, ControlPlaneEntry) and entry.insight.cluster_operator is not None:
+        return _of_operator(entry.insight.cluster_operator)
+    return Weight.KEPT
+
+
+def within_limits(sections: Sequence[Section], said: list[str], *, most_bytes: int = MOST_BYTES) -> list[list[Entry]]:
+    """The entries that are kept of each section, in their order; `said` tells of the others."""
+    left_out = Counter[tuple[str, Weight]]()
+    kept: list[dict[int, Entry]] = []
+    for section in sections:
+        chosen = dict(enumerate(section.entries))
+        for place in _least_first(section.entries)[: max(0, len(section.entries) - section.most)]:
+            left_out[section.pool, weight(chosen.pop(place))] += 1
+        kept.append(chosen)
+    _within_bytes(sections, kept, left_out, most_bytes=most_bytes)
+    for (pool, what), count in sorted(left_out.items()):
+        where = f"pool {pool}" if pool else "the control plane"
+        said.append(f"{count} {_NAMES[what]} of {where} were left out")
+    return [list(chosen.values()) for chosen in kept]
+
+
+def _within_bytes(
+    sections: Sequence[Section],
+    kept: Sequence[dict[int, Entry]],
+    left_out: Counter[tuple[str, Weight]],
+    *,
+    most_bytes: int,
+) -> None:
+    sizes = [{place: len(msgspec.json.encode(entry)) + 1 for place, entry in chosen.items()} for chosen in kept]
+    total = sum(size for each in sizes for size in each.values())
+    if total <= most_bytes:
+        return
+    order = sorted(
+        (weight(entry), -number, -place) for number, chosen in enumerate(kept) for place, entry in chosen.items()
+    )
+    for what, number, place in order:
+        if total <= most_bytes or what is Weight.KEPT:
+            return
+        total -= sizes[-number][-place]
+        del kept[-number][-place]
+        left_out[sections[-number].pool, what] += 1
+
+
+def _least_first(entries: Iterable[Entry]) -> list[int]:
+    """Places of entries: the least important first, among equals the last first."""
+    found = [(weight(entry), -place) for place, entry in enumerate(entries)]
+    return [-place for what, place in sorted(found) if what is not Weight.KEPT]
+
+
+def _of_node(node: NodeInsight) -> Weight:
+    stands = {one.type: one for one in node.conditions}
+    if stands["Available"].status != "True" or stands["Degraded"].status != "False":
+        return Weight.OTHER
+    if stands["Updating"].status == "True":
+        return Weight.OTHER
+    return Weight.UPDATED_NODE if stands["Updating"].reason == "Completed" else Weight.WAITING_NODE
+
+
+def _of_health(health: HealthInsight) -> Weight:
+    return {"Info": Weight.INFO, "Warning": Weight.WARNING}.get(health.impact.level, Weight.OTHER)
+
+
+def _of_operator(operator: ClusterOperatorInsight) -> Weight:
+    stands = {one.type: one for one in operator.conditions}
+    well = stands["Healthy"].status == "True" and stands["Updating"].reason == "Updated"
+    return Weight.UPDATED_OPERATOR if well else Weight.OTHER

@@ -1,0 +1,61 @@
+"""What insights are written with: the present, times and texts as the API takes them, and a note of what was cut."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from windlass.api.update_insights import MOST_MESSAGE, Condition, Status
+from windlass.update_status.times import MINUTE, ZERO, Moment, moment, rfc3339_nano
+
+_LAST: Final[Moment] = moment("9999-12-31T23:59:59Z")
+_ESTIMATE_MOVES: Final = 0.05
+ELLIPSIS: Final = "…"
+
+
+class Pen(Struct, frozen=True):
+    """`said`: what was cut, in words; it grows."""
+
+    now: Moment
+    said: list[str]
+
+    def changed(self, before: Iterable[Condition], kind: str, status: Status, reported: Moment | None = None) -> str:
+        """When a condition got its status: what the cluster reports, else when it was first seen."""
+        if reported is not None and reported != ZERO:
+            return written(reported)
+        for one in before:
+            if one.type == kind and one.status == status:
+                return one.last_transition_time
+        return written(self.now)
+
+    def message(self, text: str, of: str) -> str:
+        return self.shortened(text, MOST_MESSAGE, f"the message of {of}")
+
+    def shortened(self, text: str, most: int, what: str) -> str:
+        if len(text) <= most:
+            return text
+        self.said.append(f"{what} was shortened to {most} characters")
+        return fitting(text, most)
+
+
+def fitting(text: str, most: int) -> str:
+    """The text, or so much of its beginning that it has `most` characters with an ellipsis."""
+    return text if len(text) <= most else text[: most - 1] + ELLIPSIS
+
+
+def written(when: Moment) -> str:
+    """A moment as the API takes it."""
+    return rfc3339_nano(max(ZERO, min(_LAST, when)))
+
+
+def written_if_known(when: Moment | None) -> str | None:
+    return None if when is None or when == ZERO else written(when)
+
+
+def settled_estimate(end: Moment, *, before: str | None, now: Moment) -> str:
+    """An end that is expected; the one of before, unless they differ by more than a minute and by more than 5 %."""
+    if before is not None:
+        difference = abs(moment(before) - end)
+        if difference <= max(MINUTE, int(abs(end - now) * _ESTIMATE_MOVES)):
+            return before
+    return written(end)

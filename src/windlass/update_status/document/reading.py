@@ -1,0 +1,202 @@
+"""Reads the status of UpdateStatus as the report that it was written from."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import structs
+
+from windlass.api.update import ControlPlaneUnion, UpdateStatusStatus, WorkerPoolUnion
+from windlass.api.update_insights import (
+    ARCHITECTURE,
+    INSTALLATION,
+    PARTIAL,
+    AboutRef,
+    ClusterOperatorInsight,
+    ClusterVersionInsight,
+    Condition,
+    HealthInsight,
+    MachineConfigPoolInsight,
+    NodeInsight,
+    Version,
+)
+from windlass.update_status.assessment.alerts import NO_RUNBOOK
+from windlass.update_status.constants import ALERTS, MASTER
+from windlass.update_status.document.sections import NI
+from windlass.update_status.report import (
+    ControlPlane,
+    Health,
+    Impact,
+    Insight,
+    Level,
+    Node,
+    Operator,
+    Phase,
+    Pool,
+    Reference,
+    Report,
+    Scope,
+    State,
+    Summary,
+    Versions,
+)
+from windlass.update_status.times import SECOND, Moment, moment
+
+Union = ControlPlaneUnion | WorkerPoolUnion
+
+
+class NothingWritten(Exception):
+    """The status has no insight into ClusterVersion: its controller has not written it yet."""
+
+
+def read(status: UpdateStatusStatus, *, now: Moment) -> Report:
+    """The report that `status` was written from, apart from what had to be left out.
+
+    `now` is the start of insights that `oc` counts from the present. Raises NothingWritten.
+    """
+    plane = status.control_plane
+    inside = [(one.name, entry.insight) for one in plane.informers for entry in one.insights] if plane else []
+    version = next((insight.cluster_version for _, insight in inside if insight.cluster_version), None)
+    if plane is None or version is None:
+        raise NothingWritten("the UpdateStatus has no insight into ClusterVersion: no controller has written it yet")
+    pools = [
+        (one.name, [entry.insight for each in one.informers for entry in each.insights]) for one in status.worker_pools
+    ]
+    # Insights of equal weight are shown in this order: those of each pool, then those of the control plane.
+    place = min(plane.pools_before, len(pools))
+    masters: list[Union] = [insight for informer, insight in inside if informer == NI]
+    in_order: list[tuple[str, Sequence[Union]]] = [*pools[:place], (MASTER, masters), *pools[place:]]
+    found = [one for name, insights in in_order for one in _insights(insights, "" if name == MASTER else name, now)]
+    found += _insights((insight for informer, insight in inside if informer != NI), "", now)
+    return Report(
+        control_plane=_control_plane(version, [one.cluster_operator for _, one in inside if one.cluster_operator]),
+        pools=tuple(_pool(name, of) for name, of in in_order if name != MASTER or plane.pool_resource is not None),
+        unassigned=status.unassigned_nodes,
+        insights=tuple(found),
+        alerts=status.alerts_missing,
+        gaps=status.gaps,
+    )
+
+
+def _control_plane(found: ClusterVersionInsight, operators: Iterable[ClusterOperatorInsight]) -> ControlPlane:
+    progressing = _condition(found.conditions, "Updating")
+    return ControlPlane(
+        updating=progressing.status,
+        reason=found.progressing_reason,
+        message=progressing.message,
+        since=moment(progressing.last_transition_time),
+        versions=_versions(found.versions.target, found.versions.previous) if found.versions else None,
+        started=moment(found.started_at),
+        completed=None if found.completed_at is None else moment(found.completed_at),
+        last_progress=None if found.last_progress_at is None else moment(found.last_progress_at),
+        baseline=found.baseline_seconds * SECOND,
+        operators=tuple(_operator(operator) for operator in operators),
+    )
+
+
+def _versions(target: Version, previous: Version) -> Versions:
+    return Versions(
+        target=target.version,
+        previous=None if _has(previous, INSTALLATION) else previous.version,
+        incomplete=_has(previous, PARTIAL),
+        multi_arch=_has(target, ARCHITECTURE),
+    )
+
+
+def _has(version: Version, key: str) -> bool:
+    return any(one.key == key for one in version.metadata)
+
+
+def _operator(found: ClusterOperatorInsight) -> Operator:
+    updating, healthy = _condition(found.conditions, "Updating"), _condition(found.conditions, "Healthy")
+    state = {"Updated": State.UPDATED, "Pending": State.PENDING}.get(updating.reason, State.UNKNOWN)
+    health = {"Unavailable": Health.UNAVAILABLE, "Degraded": Health.DEGRADED}.get(healthy.reason, Health.HEALTHY)
+    return Operator(
+        name=found.name,
+        state=State.PROGRESSING if updating.status == "True" else state,
+        health=health,
+        since=moment(found.progressing_since),
+        reason=found.progressing_reason,
+        message=updating.message,
+        health_since=moment(found.health_since),
+        health_reason=found.health_reason,
+        health_message=healthy.message,
+    )
+
+
+def _pool(name: str, insights: Sequence[Union]) -> Pool:
+    found = next((one.machine_config_pool for one in insights if one.machine_config_pool), None)
+    return Pool(
+        name=name,
+        paused=found.paused if found else False,
+        summary=_summary(found) if found else Summary(),
+        nodes=tuple(_node(one.node) for one in insights if one.node),
+    )
+
+
+def _summary(found: MachineConfigPoolInsight) -> Summary:
+    counts = {one.type.lower(): one.count for one in found.summaries}
+    return structs.replace(Summary(), **counts)
+
+
+def _node(found: NodeInsight) -> Node:
+    updating, available, degraded = (
+        _condition(found.conditions, kind) for kind in ("Updating", "Available", "Degraded")
+    )
+    is_unavailable, is_degraded = available.status == "False", degraded.status == "True"
+    return Node(
+        name=found.name,
+        phase=_PHASES.get(updating.reason, Phase.PENDING),
+        updating=updating.status == "True",
+        version=found.version or "",
+        unavailable=is_unavailable,
+        why_unavailable=available.message if is_unavailable else "",
+        unavailable_since=moment(available.last_transition_time) if is_unavailable else None,
+        degraded=is_degraded,
+        why_degraded=degraded.message if is_degraded else "",
+        since=None if found.step_started_at is None else moment(found.step_started_at),
+        step=found.step,
+    )
+
+
+_PHASES = {
+    "Draining": Phase.DRAINING,
+    "Updating": Phase.UPDATING,
+    "Rebooting": Phase.REBOOTING,
+    "Paused": Phase.PAUSED,
+    "Pending": Phase.PENDING,
+    "Completed": Phase.UPDATED,
+}
+
+
+def _insights(insights: Iterable[Union], pool: str, now: Moment) -> list[Insight]:
+    return [_insight(one.health, pool, now) for one in insights if one.health]
+
+
+def _insight(found: HealthInsight, pool: str, now: Moment) -> Insight:
+    started = {"FirstSeen": None, "Present": now}.get(found.start_source, moment(found.started_at))
+    of_alert = any(one.resource == ALERTS for one in found.scope.resources)
+    return Insight(
+        level=_LEVELS.get(found.impact.level, Level.INFO),
+        impact=Impact(found.impact.type),
+        summary=found.impact.summary,
+        description=found.impact.description,
+        reference=found.remediation.reference or (NO_RUNBOOK if of_alert else ""),
+        started=started,
+        resources=tuple(_reference(one) for one in found.scope.resources),
+        scope=Scope(found.scope.type),
+        pool=pool,
+    )
+
+
+_LEVELS = {level.title: level for level in Level}
+
+
+def _reference(found: AboutRef) -> Reference:
+    return Reference(found.group or "", found.resource, found.name, found.namespace or "")
+
+
+def _condition(conditions: Iterable[Condition], kind: str) -> Condition:
+    return next((one for one in conditions if one.type == kind), _ABSENT)
+
+
+# Nothing is known of a condition that is not there.
+_ABSENT = Condition(type="", status="Unknown", reason="", message="", last_transition_time="")

@@ -1,0 +1,150 @@
+"""Gathers the insights of a report by pool and informer; one that the API server would refuse is quarantined."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from windlass.api.update import (
+    MOST_IN_CONTROL_PLANE,
+    MOST_IN_POOL,
+    ControlPlaneEntry,
+    ControlPlaneUnion,
+    UpdateStatusStatus,
+    WorkerPoolEntry,
+    WorkerPoolUnion,
+)
+from windlass.update_status.constants import CLUSTER_VERSION, MASTER
+from windlass.update_status.document import insights
+from windlass.update_status.document.limits import Entry, Section
+from windlass.update_status.document.pen import Pen, written
+from windlass.update_status.document.uids import health_uids, uid
+from windlass.update_status.document.validity import trouble
+from windlass.update_status.report import Insight, Pool, Report
+
+CPI: Final = "cpi"
+"""The informer of ClusterVersion, operators and alerts."""
+NI: Final = "ni"
+"""The informer of pools and nodes."""
+CONTROL_PLANE: Final = ""
+"""In place of the name of a pool."""
+
+_OF_NODES: Final = frozenset({"nodes", "machineconfigpools"})
+
+Before = Mapping[tuple[str, str], Mapping[str, Entry]]
+"""The insights that stand, by pool and informer, then by uid."""
+
+
+def standing(status: UpdateStatusStatus) -> Before:
+    found: dict[tuple[str, str], Mapping[str, Entry]] = {}
+    if status.control_plane is not None:
+        for informer in status.control_plane.informers:
+            found[CONTROL_PLANE, informer.name] = {entry.uid: entry for entry in informer.insights}
+    for pool in status.worker_pools:
+        for source in pool.informers:
+            found[pool.name, source.name] = {entry.uid: entry for entry in source.insights}
+    return found
+
+
+def sections(report: Report, workers: Sequence[Pool], before: Before, pen: Pen, invalid: list[str]) -> list[Section]:
+    """The insights of the control plane and of `workers`. What is quarantined is appended to `invalid`, in words."""
+    known = {pool.name for pool in workers}
+    left_out = {pool.name for pool in report.pools} - known - {MASTER}
+    by_pool: dict[str, list[Insight]] = {pool.name: [] for pool in workers}
+    of_masters, of_operators = list[Insight](), list[Insight]()
+    for insight in report.insights:
+        if insight.pool in known:
+            by_pool[insight.pool].append(insight)
+        elif insight.pool in left_out:
+            pen.said.append(f"an insight into pool {insight.pool[:63]!r} was left out")
+        elif any(one.resource in _OF_NODES for one in insight.resources):
+            of_masters.append(insight)
+        else:
+            of_operators.append(insight)
+    master = next((pool for pool in report.pools if pool.name == MASTER), None)
+
+    cpi = _Gathering(CONTROL_PLANE, CPI, before, pen, invalid)
+    cpi.add_control_plane(report)
+    cpi.add_health(of_operators)
+    nodes = _Gathering(CONTROL_PLANE, NI, before, pen, invalid)
+    if master is not None:
+        nodes.add_pool(master)
+    nodes.add_health(of_masters)
+    found = [cpi.section(), nodes.section()]
+    for pool in workers:
+        gathering = _Gathering(pool.name, NI, before, pen, invalid)
+        gathering.add_pool(pool)
+        gathering.add_health(by_pool[pool.name])
+        found.append(gathering.section())
+    return found
+
+
+class _Gathering:
+    """The insights of one informer."""
+
+    def __init__(self, pool: str, informer: str, before: Before, pen: Pen, invalid: list[str]) -> None:
+        self._pool, self._informer = pool, informer
+        self._before = before.get((pool, informer), {})
+        self._pen, self._invalid = pen, invalid
+        self._entries: dict[str, Entry] = {}
+
+    def section(self) -> Section:
+        most = MOST_IN_POOL if self._pool else MOST_IN_CONTROL_PLANE
+        return Section(self._pool, self._informer, tuple(self._entries.values()), most)
+
+    def add_control_plane(self, report: Report) -> None:
+        pen, plane = self._pen, report.control_plane
+        self._add(
+            uid("cv", CLUSTER_VERSION),
+            "ClusterVersion",
+            "cluster_version",
+            lambda old: insights.cluster_version(plane, old, pen),
+        )
+        for operator in plane.operators:
+            self._add(
+                uid("co", operator.name),
+                "ClusterOperator",
+                "cluster_operator",
+                lambda old, operator=operator: insights.cluster_operator(operator, old, pen),
+            )
+
+    def add_pool(self, pool: Pool) -> None:
+        pen = self._pen
+        self._add(
+            uid("mcp", pool.name),
+            "MachineConfigPool",
+            "machine_config_pool",
+            lambda old: insights.machine_config_pool(pool, old, pen),
+        )
+        for node in pool.nodes:
+            self._add(
+                uid("node", node.name),
+                "Node",
+                "node",
+                lambda old, node=node: insights.node_insight(node, pool.name, old, pen),
+            )
+
+    def add_health(self, found: Iterable[Insight]) -> None:
+        pen, found = self._pen, list(found)
+        for identity, insight in zip(health_uids(found), found, strict=True):
+            self._add(
+                identity, "Health", "health", lambda old, insight=insight: insights.health_insight(insight, old, pen)
+            )
+
+    def _add(self, identity: str, kind: Any, member: str, make: Callable[..., Any]) -> None:
+        """Add what `make` makes of the same insight as it stands; acquiredAt moves only if it differs from that."""
+        stood = self._before.get(identity)
+        fields = {member: make(getattr(stood.insight, member, None) if stood else None)}
+        entry: Entry
+        if self._pool:
+            worker = WorkerPoolUnion(type=kind, **fields)
+            entry = WorkerPoolEntry(uid=identity, acquired_at=self._acquired(stood, worker), insight=worker)
+        else:
+            plane = ControlPlaneUnion(type=kind, **fields)
+            entry = ControlPlaneEntry(uid=identity, acquired_at=self._acquired(stood, plane), insight=plane)
+        why = "there are two of this name" if identity in self._entries else trouble(entry)
+        if why:
+            self._invalid.append(f"{kind} {identity}: {why}")
+        else:
+            self._entries[identity] = entry
+
+    def _acquired(self, stood: Entry | None, insight: ControlPlaneUnion | WorkerPoolUnion) -> str:
+        return stood.acquired_at if stood and stood.insight == insight else written(self._pen.now)

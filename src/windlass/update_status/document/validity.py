@@ -1,0 +1,30 @@
+"""Whether the API server would take a value: by the constraints that its type declares."""
+
+import re
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+# Python's `$` also matches before a final newline; the API server's does not.
+_ENDS_A_LINE = re.compile(rb'"(?:name|namespace|group|resource|version|reference)":"[^"]*\\n"')
+
+
+def trouble(value: Struct) -> str:
+    """Why the API server would refuse it, or ""."""
+    encoded = msgspec.json.encode(value)
+    try:
+        _decoder(type(value)).decode(encoded)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return "A name ends with a newline" if _ENDS_A_LINE.search(encoded) else ""
+
+
+def holds(value: Struct) -> bool:
+    return not trouble(value)
+
+
+@cache
+def _decoder(kind: type[Struct]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)

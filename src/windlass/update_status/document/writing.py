@@ -1,0 +1,174 @@
+"""Writes a report as the status of UpdateStatus, and merges what stood before into it."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, cast
+
+from msgspec import Struct, structs
+
+from windlass.api.update import (
+    MOST_GAPS,
+    MOST_POOLS,
+    MOST_TEXT,
+    MOST_UNASSIGNED,
+    ControlPlaneEntry,
+    ControlPlaneInformer,
+    ControlPlaneStatus,
+    Overview,
+    OwnCondition,
+    PoolStatus,
+    UpdateStatusStatus,
+    WorkerPoolEntry,
+    WorkerPoolInformer,
+)
+from windlass.api.update_insights import Name, Status
+from windlass.update_status.constants import MASTER
+from windlass.update_status.document import insights
+from windlass.update_status.document.limits import within_limits
+from windlass.update_status.document.pen import Pen, fitting
+from windlass.update_status.document.sections import CONTROL_PLANE, NI, sections, standing
+from windlass.update_status.document.validity import holds
+from windlass.update_status.estimate import progress
+from windlass.update_status.report import Insight, Level, Pool, Report
+from windlass.update_status.text.control_plane import target_version
+from windlass.update_status.times import Moment
+
+_MOST_ALERTS_MISSING: Final = 4096
+_MOST_SAID: Final = 8192
+_MOST_TARGET: Final = 256
+
+
+class _Named(Struct, frozen=True):
+    name: Name
+
+
+def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = None) -> UpdateStatusStatus:
+    """The status of `report` at `now`.
+
+    Of `previous`, times are kept that move only with what they tell: acquiredAt with the content of an insight,
+    lastTransitionTime with a status, the expected end by more than a minute and 5 %. What the API server would refuse,
+    and what is beyond a limit, is left out; the condition Truncated says so.
+    """
+    previous = previous or UpdateStatusStatus()
+    pen, invalid = Pen(now, []), list[str]()
+    workers = _workers(report, pen, invalid)
+    found = sections(report, workers, standing(previous), pen, invalid)
+    kept = {
+        (section.pool, section.informer): tuple(entries)
+        for section, entries in zip(found, within_limits(found, pen.said), strict=True)
+    }
+    master = next((pool for pool in report.pools if pool.name == MASTER), None)
+    written = {MASTER, *(pool.name for pool in workers)}
+    names = [pool.name for pool in report.pools if pool.name in written]
+    plane_before = previous.control_plane
+    stood = {pool.name: pool.conditions for pool in previous.worker_pools}
+    status = UpdateStatusStatus(
+        overview=_overview(report, now),
+        control_plane=ControlPlaneStatus(
+            conditions=(
+                insights.progressing_condition(
+                    report.control_plane, plane_before.conditions if plane_before else (), pen
+                ),
+            ),
+            resource=insights.VERSION_REF,
+            pool_resource=insights.pool_ref(MASTER) if master else None,
+            pools_before=names.index(MASTER) if master else 0,
+            informers=tuple(
+                ControlPlaneInformer(name=informer, insights=cast("tuple[ControlPlaneEntry, ...]", entries))
+                for (place, informer), entries in kept.items()
+                if place == CONTROL_PLANE
+            ),
+        ),
+        worker_pools=tuple(
+            PoolStatus(
+                name=pool.name,
+                resource=insights.pool_ref(pool.name),
+                conditions=(insights.pool_condition(pool.summary, stood.get(pool.name, ()), pen),),
+                informers=(
+                    WorkerPoolInformer(name=NI, insights=cast("tuple[WorkerPoolEntry, ...]", kept[pool.name, NI])),
+                ),
+            )
+            for pool in workers
+        ),
+        gaps=tuple(pen.shortened(gap, MOST_TEXT, "a gap") for gap in _some(report.gaps, MOST_GAPS, "gaps", pen)),
+        alerts_missing=pen.shortened(report.alerts, _MOST_ALERTS_MISSING, "the line about alerts"),
+        unassigned_nodes=_some(
+            [name for name in report.unassigned if holds(_Named(name))], MOST_UNASSIGNED, "nodes without a pool", pen
+        ),
+    )
+    return structs.replace(status, conditions=_own_conditions(report, previous.conditions, pen, invalid))
+
+
+def _workers(report: Report, pen: Pen, invalid: list[str]) -> list[Pool]:
+    """The worker pools that are written. If there are too many, those that have most to do."""
+    found: list[Pool] = []
+    names = {MASTER}
+    for pool in report.pools:
+        if pool.name == MASTER:
+            continue
+        if pool.name in names or not holds(_Named(pool.name)):
+            invalid.append(f"pool {pool.name[:63]!r}: it has no name of its own, or none that Kubernetes allows")
+            continue
+        names.add(pool.name)
+        found.append(pool)
+    if len(found) <= MOST_POOLS:
+        return found
+    pen.said.append(f"{len(found) - MOST_POOLS} pools were left out")
+    busiest = sorted(found, key=lambda pool: (not pool.summary.outdated, not pool.summary.total))[:MOST_POOLS]
+    return [pool for pool in found if pool in busiest]
+
+
+def _some(texts: Sequence[str], most: int, what: str, pen: Pen) -> tuple[str, ...]:
+    if len(texts) > most:
+        pen.said.append(f"{len(texts) - most} {what} were left out")
+    return tuple(texts[:most])
+
+
+def _overview(report: Report, now: Moment) -> Overview:
+    plane = report.control_plane
+    found = progress(plane, now)
+    workers = [pool.summary for pool in report.pools if pool.name != MASTER]
+    updated, total = sum(one.updated for one in workers), sum(one.total for one in workers)
+    return Overview(
+        updating=report.updating,
+        assessment=found.assessment,
+        target=fitting(target_version(plane.versions), _MOST_TARGET),
+        operators=f"{plane.updated}/{len(plane.operators)} ({insights.percent(found)}%)",
+        workers=f"{updated}/{total}",
+        health=_health(report.insights),
+    )
+
+
+def _health(found: Iterable[Insight]) -> str:
+    count = Counter(insight.level for insight in found)
+    return ", ".join(f"{count[level]} {level.title}" for level in _WORST_FIRST if count[level]) or "OK"
+
+
+_WORST_FIRST: Final = (Level.CRITICAL, Level.ERROR, Level.WARNING)
+
+
+def _own_conditions(
+    report: Report, before: tuple[OwnCondition, ...], pen: Pen, invalid: Sequence[str]
+) -> tuple[OwnCondition, ...]:
+    def own(
+        kind: Literal["Available", "Degraded", "Truncated"],
+        status: Status,
+        reason: Literal["AsExpected", "SourcesMissing", "LeftOut", "InvalidInsights"],
+        message: str,
+    ) -> OwnCondition:
+        changed = pen.changed(before, kind, status)
+        return OwnCondition(
+            type=kind, status=status, reason=reason, message=fitting(message, _MOST_SAID), last_transition_time=changed
+        )
+
+    missing = [line for line in (report.alerts, *report.gaps) if line]
+    left_out = list(dict.fromkeys((*invalid, *pen.said)))
+    return (
+        own("Available", "True", "AsExpected", ""),
+        own("Degraded", "True", "SourcesMissing", "; ".join(missing))
+        if missing
+        else own("Degraded", "False", "AsExpected", ""),
+        own("Truncated", "True", "InvalidInsights" if invalid else "LeftOut", "; ".join(left_out))
+        if left_out
+        else own("Truncated", "False", "AsExpected", ""),
+    )
