@@ -13,6 +13,7 @@ from windlass.kube.control.plan import (
     Create,
     Delete,
     Merge,
+    MergeItems,
     Outcome,
     Plan,
     RemoveFinalizers,
@@ -105,6 +106,34 @@ async def test_a_program_that_persists_its_intent_first_is_safe_everywhere() -> 
     assert report.points == 6
     assert report.end["Copy.crash.windlass.dev/v1 ns/s"]["spec"] == {"a": 1}
     assert report.end["Source.crash.windlass.dev/v1 ns/s"]["status"] == {"copied": True}
+
+
+async def test_items_of_a_list_that_are_changed_one_by_one_are_safe_everywhere() -> None:
+    async def one_by_one(api: Api, reader: MemoryReader) -> None:
+        async def observe(key: str, last: Outcome) -> Seen[Source]:
+            return await reader.see(Source, key, namespace="ns")
+
+        def decide(source: Seen[Source], *, now: datetime) -> Plan:
+            assert isinstance(source, Present)
+            items = source.tree["spec"]["items"]
+            done = sum(item["done"] for item in items)
+            desired = [{**item, "done": number <= done} for number, item in enumerate(items)]
+            observed = {"spec": {"items": items}}
+            return Plan.of(MergeItems(target=target(source), observed=observed, desired={"spec": {"items": desired}}))
+
+        executor = Executor(api, ledger=reader)
+        rest = await reconcile("s", observe=observe, decide=decide, executor=executor, now=lambda: datetime.now(UTC))
+        assert not rest.failed, rest
+
+    def listed() -> Scenario:
+        api = MemoryApi(Source)
+        api.load({**source(), "spec": {"items": [{"name": name, "done": False, "text": 99 * "x"} for name in "abc"]}})
+        return Scenario(api, one_by_one)
+
+    report = await crash_everywhere(listed)
+    assert report.points == 6
+    items = report.end["Source.crash.windlass.dev/v1 ns/s"]["spec"]["items"]
+    assert [item["done"] for item in items] == [True, True, True]
 
 
 async def test_actors_step_between_laps_until_nothing_is_written() -> None:
