@@ -16,6 +16,8 @@ CUT: Final = b'"\\u0000 nested too deeply \\u0000"'
 """The JSON that replaces whatever is too deep."""
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
+_SQUARE = bytes.maketrans(b"{}", b"[]")
+_NO_MARKS = bytes(set(range(256)) - set(b"[]{}"))
 _OPENING = b"[{"
 _CLOSING = b"]}"
 
@@ -24,16 +26,16 @@ def is_deep(text: bytes, *, deepest: int = DEEPEST) -> bool:
     """Whether the JSON `text` is nested more than `deepest` levels deep."""
     if text.count(b"{") + text.count(b"[") <= deepest:
         return False
-    level = 0
-    for token in _TOKEN.finditer(text):
-        mark = token.group()
-        if mark in _OPENING:
-            level += 1
-            if level > deepest:
-                return True
-        elif mark in _CLOSING:
-            level -= 1
-    return False
+    # Every event of a large object comes here, so the work is left to methods of bytes: without escapes every second
+    # piece between quotes is outside of strings, and each replacement takes away the innermost level.
+    unescaped = text.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in text else text
+    marks = b"".join(unescaped.split(b'"')[::2]).translate(_SQUARE, _NO_MARKS)
+    too_many = b"[" * (deepest + 1)
+    for _ in range(deepest):
+        if not marks or too_many in marks:
+            break
+        marks = marks.replace(b"[]", b"")
+    return bool(marks)
 
 
 def cut(text: bytes, *, deepest: int = DEEPEST) -> bytes:

@@ -2,6 +2,7 @@
 
 import doctest
 import json
+import time
 from typing import Any
 
 import msgspec
@@ -81,6 +82,21 @@ def test_what_stands_beside_the_depth_can_be_glimpsed() -> None:
 def test_many_maps_beside_each_other_are_not_deep() -> None:
     tree = widget("w", size=1) | {"status": {"phase": "", "conditions": [{}] * 1_000}}
     assert Object.of(Widget, tree).decode().spec.size == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(b"[" * 700_000 + b"]" * 700_000, id="one column"),
+        pytest.param(b"[" + b",".join([b"[" * 9_000 + b"]" * 9_000] * 75) + b"]", id="many columns"),
+        pytest.param(b"[[]," * 300_000 + b"1" + b"]" * 300_000, id="with something beside each level"),
+        pytest.param(b"[[[],[]]," * 120_000 + b"1" + b"]" * 120_000, id="with more beside each level"),
+    ],
+)
+def test_a_large_object_made_to_be_slow_is_found_quickly(text: bytes) -> None:
+    began = time.process_time()
+    assert is_deep(text)
+    assert time.process_time() - began < 0.2
 
 
 def test_the_examples_run() -> None:
