@@ -13,6 +13,8 @@ What a rule needs of each object is often small. A memo keeps that, and forgets 
     FACTS = Memo(lambda node: facts(read(node)))    # a pure function; `read` as in `windlass.kube.control.seen`
     nodes.each(FACTS)                               # in the order of names; computed for changed objects only
 
+Of 500 Nodes of 13 KB that costs 0.4 ms if one has changed.
+
 Cost: taking a population copies and sorts references (4 ms for 5,000 objects). Each version of an object is decoded
 once, when it is reached (13 us for 1 KB). The result is kept while the cache holds the object, for at most 8,192
 objects with 32 MB of JSON together; reading it again costs 1 us. A controller that reads everything should coalesce
