@@ -107,7 +107,8 @@ class ClusterVersionOperator:
 
     async def recover(self, operator: str) -> None:
         """The operator is available and not degraded. Whether it progresses stays as it is."""
-        available, _, healthy = _at_rest(operator, await self._target())
+        versions = (await self._objects.get(ClusterOperator, operator))["status"]["versions"]
+        available, _, healthy = _at_rest(operator, versions[0]["version"])
         await self._report_operator(operator, available, healthy)
         await self._report()
 
