@@ -1,5 +1,6 @@
 """The report in full."""
 
+import pytest
 from msgspec import structs
 
 from windlass.update_status.report import Health, Level, Phase, Reference, Report, State, Versions
@@ -243,10 +244,18 @@ def test_what_an_insight_is_about_is_named_unless_its_summary_does() -> None:
     assert "About: alerts openshift-dns/Down, nodes w-0\n" in text
 
 
-def test_an_insight_into_a_paused_pool_and_more_is_not_intended() -> None:
-    both = (Reference("", "machineconfigpools", "infra"), Reference("", "nodes", "i-0"))
-    found = report(None, pool("infra", node("i-0"), paused=True), insights=(insight("x", resources=both), insight("y")))
-    assert section(found, "Update Health").startswith("2 warnings\n")
+@pytest.mark.parametrize(
+    "resources",
+    [
+        (),
+        (Reference("", "machineconfigpools", "infra"), Reference("", "nodes", "i-0")),
+        (Reference("", "machineconfigpools", "worker"),),
+        (Reference("", "nodes", "infra"),),
+    ],
+)
+def test_only_an_insight_into_paused_pools_alone_is_intended(resources: tuple[Reference, ...]) -> None:
+    found = report(None, pool("infra", node("i-0"), paused=True), insights=(insight("x", resources=resources),))
+    assert section(found, "Update Health").startswith("1 warning\n")
 
 
 def test_a_start_in_the_future_is_now() -> None:
