@@ -19,6 +19,8 @@ MOST_MESSAGE = 32768
 MOST_SUMMARY = 1024
 MOST_NODE_MESSAGE = 100
 MOST_RESOURCES = 16
+MOST_VERSION = 64
+MOST_UNFINISHED = 100
 
 LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
@@ -31,6 +33,7 @@ Time: TypeAlias = Annotated[str, DATE_TIME, Meta(max_length=35)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=253, pattern=SUBDOMAIN)]
 Uid: TypeAlias = Annotated[str, Meta(min_length=1, max_length=63, pattern=LABEL)]
 Message: TypeAlias = Annotated[str, Meta(max_length=MOST_MESSAGE)]
+VersionText: TypeAlias = Annotated[str, Meta(max_length=MOST_VERSION)]
 Reason: TypeAlias = Annotated[str, Meta(max_length=1024)]
 Percent: TypeAlias = Annotated[int, Meta(ge=0, le=100)]
 Group: TypeAlias = Annotated[str, Meta(max_length=253, pattern=SUBDOMAIN)]
@@ -146,12 +149,16 @@ class Version(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=T
     Architecture  the architecture of the payload, where it matters: `multi`
     """
 
-    version: Annotated[str, Meta(min_length=1, max_length=64, pattern=f"^(<none>|{SEMVER})$")]
+    version: Annotated[str, Meta(min_length=1, max_length=MOST_VERSION, pattern=f"^(<none>|{SEMVER})$")]
     metadata: Annotated[tuple[VersionMetadata, ...], list_map("key"), Meta(max_length=5)] = ()
 
 
 class ControlPlaneVersions(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """From what to what the control plane is updated."""
+    """From what to what the control plane is updated.
+
+    unfinished      Added: versions that were to be reached since the last completed update but never were, newest first
+    last_completed  Added: the version that the last completed update before these reached; absent if there is none
+    """
 
     SCHEMA: ClassVar = (
         rule(
@@ -166,6 +173,8 @@ class ControlPlaneVersions(Struct, rename="camel", omit_defaults=True, kw_only=T
 
     previous: Version
     target: Version
+    unfinished: Annotated[tuple[VersionText, ...], LIST_ATOMIC, Meta(max_length=MOST_UNFINISHED)] = ()
+    last_completed: VersionText | None = None
 
 
 class ClusterVersionInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -257,6 +266,8 @@ class NodeInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, froz
     message                the beginning of what the conditions say
     step                   Added: the step that its MachineConfigNode is at
     step_started_at        Added: when its MachineConfigNode entered the step or the phase; absent: it does not tell
+    unavailable_since      Added: when it became unavailable, if the cluster tells
+    degraded_since         Added: when it became degraded, if its MachineConfigNode tells
     observed_since         Added: when it was first seen in its phase, the reason of Updating
     """
 
@@ -265,11 +276,13 @@ class NodeInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, froz
     resource: Annotated[ResourceRef, names("nodes", message="resource must be a nodes resource of the core group")]
     pool_resource: PoolRef
     scope_type: ScopeType
-    version: Annotated[str, Meta(max_length=64, pattern=f"^{SEMVER}$")] | None = None
+    version: Annotated[str, Meta(max_length=MOST_VERSION, pattern=f"^{SEMVER}$")] | None = None
     estimated_to_complete: Annotated[str, Meta(max_length=32, pattern="^([0-9]+h)?([0-9]+m)?[0-9]+s$")] | None = None
     message: Annotated[str, Meta(max_length=MOST_NODE_MESSAGE)] = ""
     step: Annotated[str, Meta(max_length=64)] = ""
     step_started_at: Time | None = None
+    unavailable_since: Time | None = None
+    degraded_since: Time | None = None
     observed_since: Time
 
 

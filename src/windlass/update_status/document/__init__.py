@@ -7,11 +7,11 @@
 | `insights` | each part of a report as the insight of its kind |
 | `uids`, `pen`, `validity` | names, times and texts as the API takes them, and whether it would take them |
 | `limits` | what is left out when it is too much |
-| `reading` | `read`: the report again |
+| `reading` | `read`: the report again; `health_insights` |
 | `owned` | the CRD |
 """
 
-from windlass.update_status.document.reading import NothingWritten, read
+from windlass.update_status.document.reading import NothingWritten, health_insights, read
 from windlass.update_status.document.writing import write
 
-__all__ = ["NothingWritten", "read", "write"]
+__all__ = ["NothingWritten", "health_insights", "read", "write"]

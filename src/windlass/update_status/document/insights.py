@@ -11,6 +11,8 @@ from windlass.api.update_insights import (
     MOST_NODE_MESSAGE,
     MOST_RESOURCES,
     MOST_SUMMARY,
+    MOST_UNFINISHED,
+    MOST_VERSION,
     NO_VERSION,
     PARTIAL,
     AboutRef,
@@ -142,7 +144,18 @@ def _versions(plane: ControlPlane, pen: Pen) -> ControlPlaneVersions | None:
         marks = (VersionMetadata(key=PARTIAL),) if versions.incomplete else ()
         previous = Version(version=versions.previous, metadata=marks)
     multi = (VersionMetadata(key=ARCHITECTURE, value=MULTI),) if versions.multi_arch else ()
-    return ControlPlaneVersions(previous=previous, target=Version(version=versions.target, metadata=multi))
+    if len(versions.unfinished) > MOST_UNFINISHED:
+        pen.said.append(f"{len(versions.unfinished) - MOST_UNFINISHED} unfinished versions were left out")
+    return ControlPlaneVersions(
+        previous=previous,
+        target=Version(version=versions.target, metadata=multi),
+        unfinished=tuple(_version_text(one, pen) for one in versions.unfinished[:MOST_UNFINISHED]),
+        last_completed=None if versions.completed is None else _version_text(versions.completed, pen),
+    )
+
+
+def _version_text(text: str, pen: Pen) -> str:
+    return pen.shortened(text, MOST_VERSION, "an earlier version")
 
 
 def is_version(text: str) -> bool:
@@ -295,7 +308,7 @@ def node_insight(node: Node, pool: str, before: NodeInsight | None, pen: Pen) ->
                 status=degraded,
                 reason="Degraded" if node.degraded else "AsExpected",
                 message=pen.message(node.why_degraded, name) if node.degraded else "The node is not degraded",
-                last_transition_time=pen.changed(stood, "Degraded", degraded),
+                last_transition_time=pen.changed(stood, "Degraded", degraded, node.degraded_since),
             ),
         ),
         name=node.name,
@@ -308,6 +321,8 @@ def node_insight(node: Node, pool: str, before: NodeInsight | None, pen: Pen) ->
         message=fitting(node.message, MOST_NODE_MESSAGE),
         step=node.step,
         step_started_at=written_if_known(node.since),
+        unavailable_since=written_if_known(node.unavailable_since),
+        degraded_since=written_if_known(node.degraded_since),
         observed_since=before.observed_since if before and seen == phase.reason else written(pen.now),
     )
 

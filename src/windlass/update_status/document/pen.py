@@ -32,6 +32,7 @@ class Pen(Struct, frozen=True):
         return self.shortened(text, MOST_MESSAGE, f"the message of {of}")
 
     def shortened(self, text: str, most: int, what: str) -> str:
+        text = _unicode(text)
         if len(text) <= most:
             return text
         self.said.append(f"{what} was shortened to {most} characters")
@@ -40,7 +41,13 @@ class Pen(Struct, frozen=True):
 
 def fitting(text: str, most: int) -> str:
     """The text, or so much of its beginning that it has `most` characters with an ellipsis."""
+    text = _unicode(text)
     return text if len(text) <= most else text[: most - 1] + ELLIPSIS
+
+
+def _unicode(text: str) -> str:
+    """Files can name halves of a character (`"\\ud800"` in JSON), which JSON of Kubernetes cannot."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def written(when: Moment) -> str:

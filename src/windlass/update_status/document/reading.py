@@ -13,6 +13,7 @@ from windlass.api.update_insights import (
     ClusterOperatorInsight,
     ClusterVersionInsight,
     Condition,
+    ControlPlaneVersions,
     HealthInsight,
     MachineConfigPoolInsight,
     NodeInsight,
@@ -38,7 +39,7 @@ from windlass.update_status.report import (
     Summary,
     Versions,
 )
-from windlass.update_status.times import SECOND, Moment, moment
+from windlass.update_status.times import SECOND, Moment, known_moment, moment
 
 Union = ControlPlaneUnion | WorkerPoolUnion
 
@@ -76,6 +77,16 @@ def read(status: UpdateStatusStatus, *, now: Moment) -> Report:
     )
 
 
+def health_insights(status: UpdateStatusStatus) -> dict[str, HealthInsight]:
+    """What needs attention, by uid."""
+    informers = [
+        *(status.control_plane.informers if status.control_plane else ()),
+        *(informer for pool in status.worker_pools for informer in pool.informers),
+    ]
+    entries = [entry for informer in informers for entry in informer.insights]
+    return {entry.uid: entry.insight.health for entry in entries if entry.insight.health}
+
+
 def _control_plane(found: ClusterVersionInsight, operators: Iterable[ClusterOperatorInsight]) -> ControlPlane:
     progressing = _condition(found.conditions, "Updating")
     return ControlPlane(
@@ -83,7 +94,7 @@ def _control_plane(found: ClusterVersionInsight, operators: Iterable[ClusterOper
         reason=found.progressing_reason,
         message=progressing.message,
         since=moment(progressing.last_transition_time),
-        versions=_versions(found.versions.target, found.versions.previous) if found.versions else None,
+        versions=_versions(found.versions) if found.versions else None,
         started=moment(found.started_at),
         completed=None if found.completed_at is None else moment(found.completed_at),
         last_progress=None if found.last_progress_at is None else moment(found.last_progress_at),
@@ -92,12 +103,15 @@ def _control_plane(found: ClusterVersionInsight, operators: Iterable[ClusterOper
     )
 
 
-def _versions(target: Version, previous: Version) -> Versions:
+def _versions(found: ControlPlaneVersions) -> Versions:
+    target, previous = found.target, found.previous
     return Versions(
         target=target.version,
         previous=None if _has(previous, INSTALLATION) else previous.version,
         incomplete=_has(previous, PARTIAL),
         multi_arch=_has(target, ARCHITECTURE),
+        unfinished=found.unfinished,
+        completed=found.last_completed,
     )
 
 
@@ -149,10 +163,11 @@ def _node(found: NodeInsight) -> Node:
         version=found.version or "",
         unavailable=is_unavailable,
         why_unavailable=available.message if is_unavailable else "",
-        unavailable_since=moment(available.last_transition_time) if is_unavailable else None,
+        unavailable_since=known_moment(found.unavailable_since),
         degraded=is_degraded,
         why_degraded=degraded.message if is_degraded else "",
-        since=None if found.step_started_at is None else moment(found.step_started_at),
+        degraded_since=known_moment(found.degraded_since),
+        since=known_moment(found.step_started_at),
         step=found.step,
     )
 

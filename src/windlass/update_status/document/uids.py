@@ -46,4 +46,4 @@ def health_uids(insights: Iterable[Insight]) -> list[str]:
 
 
 def _digest(content: str | bytes) -> str:
-    return sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+    return sha256(content.encode(errors="replace") if isinstance(content, str) else content).hexdigest()

@@ -13,10 +13,10 @@ _ENDS_A_LINE = re.compile(rb'"(?:name|namespace|group|resource|version|reference
 
 def trouble(value: Struct) -> str:
     """Why the API server would refuse it, or ""."""
-    encoded = msgspec.json.encode(value)
     try:
+        encoded = msgspec.json.encode(value)
         _decoder(type(value)).decode(encoded)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
         return str(error)
     return "A name ends with a newline" if _ENDS_A_LINE.search(encoded) else ""
 

@@ -1,0 +1,107 @@
+"""The object tells everything that the report told: what is drawn from either is the same."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from tests.shared import fixtures
+from tests.unit.update_status.drawn import NOW, clusters, odd_clusters
+from tests.unit.update_status.test_recorded import CASES
+from windlass.api.update import UpdateStatusStatus
+from windlass.update_status.assessment import Problem, assess
+from windlass.update_status.document import NothingWritten, read, write
+from windlass.update_status.document.validity import trouble
+from windlass.update_status.reading.mock import read_mock
+from windlass.update_status.report import Report
+from windlass.update_status.sources import Sources
+from windlass.update_status.text import Details, render
+from windlass.update_status.times import MINUTE, SECOND, Moment, moment
+
+RECORDED = [name for name in CASES if not name.startswith("v-error")]
+
+reports = clusters().map(lambda sources: assess(sources, now=NOW))
+
+
+def from_object(report: Report, written_at: Moment, now: Moment, details: Details) -> str:
+    return render(read(write(report, now=written_at), now=now), now=now, details=details)
+
+
+@given(reports)
+def test_the_report_is_read_as_it_was_written(report: Report) -> None:
+    assert read(write(report, now=NOW), now=NOW) == report
+
+
+@given(reports, st.sampled_from(Details), st.integers(0, 3 * 3600))
+def test_every_text_is_the_same_at_any_later_time(report: Report, details: Details, later: int) -> None:
+    now = NOW + later * SECOND
+    assume(not any(insight.started == NOW for insight in report.insights))
+    assert from_object(report, NOW, now, details) == render(report, now=now, details=details)
+
+
+@given(reports)
+def test_the_api_server_takes_it_whole(report: Report) -> None:
+    status = write(report, now=NOW)
+    assert trouble(status) == ""
+    assert truncated(status) == ""
+
+
+@given(odd_clusters())
+def test_the_api_server_takes_whatever_the_cluster_is_and_what_was_left_out_is_said(sources: Sources) -> None:
+    try:
+        report = assess(sources, now=NOW)
+    except Problem:
+        return
+    status = write(report, now=NOW)
+    assert trouble(status) == ""
+    if not truncated(status):
+        for details in Details:
+            assert from_object(report, NOW, NOW, details) == render(report, now=NOW, details=details)
+
+
+def truncated(status: UpdateStatusStatus) -> str:
+    """What was left out, in words."""
+    found = next(one for one in status.conditions if one.type == "Truncated")
+    return found.message if found.status == "True" else ""
+
+
+@given(reports)
+def test_written_again_it_is_the_same(report: Report) -> None:
+    first = write(report, now=NOW)
+    assert write(report, now=NOW, previous=first) == first
+
+
+@given(clusters(), st.integers(1, MINUTE))
+def test_a_moment_later_only_the_assessment_of_the_control_plane_differs(sources: Sources, later: int) -> None:
+    report = assess(sources, now=NOW)
+    first = write(report, now=NOW)
+    second = write(report, now=NOW + later, previous=first)
+    assume(not any(insight.started == NOW for insight in report.insights))
+    assert without_assessment(second) == without_assessment(first)
+
+
+def without_assessment(status: UpdateStatusStatus) -> UpdateStatusStatus:
+    """Without ClusterVersion's insight, and the overview, which depend on the present."""
+    plane = status.control_plane
+    assert plane is not None
+    informers = tuple(
+        structs.replace(one, insights=tuple(entry for entry in one.insights if entry.uid != "cv-version"))
+        for one in plane.informers
+    )
+    return structs.replace(status, overview=None, control_plane=structs.replace(plane, informers=informers))
+
+
+@pytest.mark.parametrize("details", Details)
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_updates_are_drawn_from_the_object_as_from_the_sources(name: str, details: Details) -> None:
+    mock = read_mock(str(fixtures("update_status") / f"{name}-cv.yaml"), wall=moment("2026-01-01T00:00:00Z"))
+    report = assess(mock.sources, now=mock.now, wall=mock.wall)
+    status = write(report, now=mock.now)
+    assert trouble(status) == ""
+    assert truncated(status) == ""
+    assert from_object(report, mock.now, mock.now, details) == render(report, now=mock.now, details=details)
+
+
+def test_an_object_without_a_status_says_so() -> None:
+    with pytest.raises(NothingWritten, match="no controller has written it yet"):
+        read(UpdateStatusStatus(), now=NOW)
