@@ -29,21 +29,26 @@ _KIND: Final = re.compile(rb"""\bkind["']?\s*:""")
 
 _CLUSTER_SCOPED: Final = "cluster-scoped-resources"
 _NAMESPACES: Final = "namespaces"
+_CORE: Final = "core"
+"""The directory of the API group that has no name."""
 
 
 class Interest(Struct, frozen=True):
     """The objects of a must-gather that a reader needs.
 
-    `groups`: API groups whose namespaced objects are all read. `cluster_scoped`: kinds. The groups also distinguish a
-    gathering from another directory that is called `namespaces`.
+    `groups`: API groups whose namespaced objects are all read. `cluster_scoped`: kinds. `in_namespaces`: kinds that are
+    read in one namespace each. The groups also distinguish a gathering from another directory that is called
+    `namespaces`.
     """
 
     groups: frozenset[str] = frozenset()
     cluster_scoped: tuple[Resource, ...] = ()
+    in_namespaces: tuple[tuple[str, Resource], ...] = ()
 
     def __or__(self, other: "Interest") -> "Interest":
         kinds = dict.fromkeys((*self.cluster_scoped, *other.cluster_scoped))
-        return Interest(self.groups | other.groups, tuple(kinds))
+        placed = dict.fromkeys((*self.in_namespaces, *other.in_namespaces))
+        return Interest(self.groups | other.groups, tuple(kinds), tuple(placed))
 
 
 def files(directory: Path, interest: Interest) -> Iterator[Path]:
@@ -83,11 +88,18 @@ def _was_added(path: Path) -> bool:
 
 def _of_interest(gathered: Path, interest: Interest) -> Iterator[Path]:
     for resource in interest.cluster_scoped:
-        for path in sorted((gathered / _CLUSTER_SCOPED / resource.group).glob(f"{resource.plural}*")):
-            if path.is_dir():
-                yield from files(path, interest)
-            elif path.suffix in SUFFIXES:
-                yield path
+        yield from _of_kind(gathered / _CLUSTER_SCOPED, resource, interest)
+    for namespace, resource in interest.in_namespaces:
+        yield from _of_kind(gathered / _NAMESPACES / namespace, resource, interest)
     for group in sorted((gathered / _NAMESPACES).glob("*/*")):
         if group.name in interest.groups and group.is_dir():
             yield from files(group, interest)
+
+
+def _of_kind(directory: Path, resource: Resource, interest: Interest) -> Iterator[Path]:
+    """The files of one kind: a list, or a directory with a file for each object."""
+    for path in sorted((directory / (resource.group or _CORE)).glob(f"{resource.plural}*")):
+        if path.is_dir():
+            yield from files(path, interest)
+        elif path.suffix in SUFFIXES:
+            yield path

@@ -1,0 +1,176 @@
+"""Reads must-gathers, other dumps of a cluster, and files.
+
+The moment of the report is the beginning of the gathering, which `oc` writes into a file `timestamp`, or the last
+transition of a condition if that is later or there is no such file. Alerts are those of a must-gather's
+`monitoring/prometheus/rules.json`, or of a file with the answer of Prometheus.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import msgspec
+from msgspec import structs
+
+from windlass.api.apps import Deployment
+from windlass.api.config import ClusterOperator, ClusterVersion
+from windlass.api.core import Node
+from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.meta import K
+from windlass.capability.documents import Document, Interest, Undecodable, UnreadableInput, read_inputs, read_path
+from windlass.update_status.assessment import Problem, assess
+from windlass.update_status.constants import CLUSTER_VERSION, MCO_DEPLOYMENT, MCO_NAMESPACE
+from windlass.update_status.reading import NO_CLUSTER_VERSION, Reading
+from windlass.update_status.reading.alerts import alerts_of_rules, read_alerts
+from windlass.update_status.reading.clock import last_transition
+from windlass.update_status.reading.facts import configs_of, image_of, releases_of
+from windlass.update_status.reading.objects import check_times
+from windlass.update_status.sources import Alert, Known, Sources, Unknown
+from windlass.update_status.times import ZERO, Moment, moment
+
+_CLUSTER_SCOPED: Final = (ClusterVersion, ClusterOperator, MachineConfigPool, Node, MachineConfig, MachineConfigNode)
+INTEREST: Final = Interest(
+    cluster_scoped=tuple(kind.RESOURCE for kind in _CLUSTER_SCOPED),
+    in_namespaces=((MCO_NAMESPACE, Deployment.RESOURCE),),
+)
+"""The part of a must-gather that is read."""
+
+_MISSING: Final = "not among the files"
+_WRITTEN: Final = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?) ([+-]\d\d)(\d\d)")
+"""How Go writes a time: `2023-11-21 15:04:15.123456789 +0000 UTC m=+0.12`."""
+
+
+def read_dump(inputs: Sequence[str], *, stdin: BinaryIO, wall: Moment) -> Reading:
+    """The sources in files and directories. Of an object that several inputs have, the last counts.
+
+    Raises Problem. `wall` is the moment if the files tell of none.
+    """
+    documents, problems = read_inputs(inputs, stdin=stdin, interest=INTEREST)
+    if problems:
+        raise Problem("; ".join(problems))
+    found = _Found(documents)
+    version = {one.metadata.name: one for one in found.must(ClusterVersion)}.get(CLUSTER_VERSION)
+    if version is None:
+        raise Problem(NO_CLUSTER_VERSION)
+    nodes, progress = found.known(Node), found.known(MachineConfigNode)
+    configs = found.each(MachineConfig)
+    named = {config.metadata.name for config in configs}
+    missing = [name for name in configs_of(() if isinstance(nodes, Unknown) else nodes) if name not in named]
+    found.gaps += [f"MachineConfig {name}: {_MISSING}" for name in missing]
+    sources = Sources(
+        cluster_version=version,
+        operators=found.must(ClusterOperator),
+        pools=found.known(MachineConfigPool),
+        nodes=nodes,
+        versions=releases_of(configs),
+        operator_image=_operator_image(found.each(Deployment)),
+        progress={} if isinstance(progress, Unknown) else {one.metadata.name: one for one in progress},
+    )
+    now = max(_gathered(inputs), last_transition(sources))
+    now = wall if now == ZERO else now
+    sources = structs.replace(sources, gaps=tuple(found.gaps))
+    if (answer := _alerts(documents, inputs)) is not None:
+        sources = structs.replace(sources, alerts=answer[0], alerts_trouble=answer[1])
+    elif assess(sources, now=now).updating:
+        sources = structs.replace(sources, gaps=(*sources.gaps, f"alerts: {_MISSING}"))
+    return Reading(sources=sources, now=now, wall=now)
+
+
+class _Found:
+    """The objects of the files by kind and name, and what cannot be read of them."""
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self.gaps: list[str] = []
+        self._documents: dict[tuple[str, str, str, str], Document] = {}
+        for one in documents:
+            self._documents[one.api_version, one.kind, one.namespace, one.name] = one
+
+    def must(self, kind: type[K]) -> tuple[K, ...]:
+        """All objects of a kind. Raises Problem for one that cannot be read."""
+        return tuple(_decoded(document, kind) for document in self._of(kind))
+
+    def each(self, kind: type[K]) -> tuple[K, ...]:
+        """Those that can be read; the others are gaps."""
+        found = []
+        for document in self._of(kind):
+            try:
+                found.append(_decoded(document, kind))
+            except Problem as problem:
+                self.gaps.append(str(problem))
+        return tuple(found)
+
+    def known(self, kind: type[K]) -> Known[tuple[K, ...]]:
+        """The same, Unknown if there are none."""
+        return self.each(kind) or Unknown(_MISSING)
+
+    def _of(self, kind: type[K]) -> Iterator[Document]:
+        identity = kind.RESOURCE.api_version, kind.RESOURCE.kind
+        return (one for key, one in self._documents.items() if key[:2] == identity)
+
+
+def _decoded(document: Document, kind: type[K]) -> K:
+    try:
+        found = document.decode(kind)
+    except Undecodable as error:
+        raise Problem(f"{document.place}: {kind.RESOURCE.kind} {document.name}: {error}") from None
+    check_times(found, source=document.place)
+    return found
+
+
+def _operator_image(deployments: Iterable[Deployment]) -> Known[str]:
+    for one in deployments:
+        if (one.metadata.namespace, one.metadata.name) == (MCO_NAMESPACE, MCO_DEPLOYMENT):
+            return image_of(one)
+    return Unknown(f"Deployment {MCO_NAMESPACE}/{MCO_DEPLOYMENT}: {_MISSING}")
+
+
+def _alerts(documents: Iterable[Document], inputs: Iterable[str]) -> tuple[tuple[Alert, ...], str] | None:
+    """The alerts of the last file that has any, and the line that says what is wrong with it."""
+    found: tuple[tuple[Alert, ...], str] | None = None
+    gathered = [document for path in _monitoring(inputs) for document in _read(path)]
+    for one in (*gathered, *documents):
+        if one.kind or one.excess:
+            continue
+        tree = msgspec.json.decode(one.body) if isinstance(one.body, bytes) else one.body
+        data = tree.get("data")
+        if isinstance(data, dict) and "alerts" in data:
+            found = read_alerts(msgspec.json.encode(tree))
+        elif isinstance(data, dict) and "groups" in data:
+            found = alerts_of_rules(tree), ""
+    return found
+
+
+def _monitoring(inputs: Iterable[str]) -> Iterator[Path]:
+    for directory in _roots(inputs):
+        for name in ("rules.json", "alerts.json"):
+            if (path := directory / "monitoring" / "prometheus" / name).is_file():
+                yield path
+
+
+def _read(path: Path) -> list[Document]:
+    """Nothing if Prometheus did not answer when it was gathered."""
+    try:
+        return list(read_path(path, interest=INTEREST))
+    except UnreadableInput:
+        return []
+
+
+def _gathered(inputs: Iterable[str]) -> Moment:
+    """When the gathering began; ZERO if the files do not tell."""
+    began: list[Moment] = []
+    for directory in _roots(inputs):
+        path = directory / "timestamp"
+        text: Any = path.read_text(errors="replace") if path.is_file() else ""
+        if written := _WRITTEN.match(text):
+            day, time, hours, minutes = written.groups()
+            began.append(moment(f"{day}T{time}{hours}:{minutes}"))
+    return max(began, default=ZERO)
+
+
+def _roots(inputs: Iterable[str]) -> Iterator[Path]:
+    """The directories that may be the root of a gathering: those given, and those directly in them."""
+    for one in inputs:
+        if Path(one).is_dir():
+            yield Path(one)
+            yield from sorted(child for child in Path(one).iterdir() if child.is_dir())

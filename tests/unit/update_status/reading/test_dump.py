@@ -1,0 +1,186 @@
+"""Must-gathers and other dumps are read like a cluster; what they lack is a gap."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from windlass.capability.documents.yaml_dialect import dump_all
+from windlass.update_status.assessment import Problem
+from windlass.update_status.reading import Reading
+from windlass.update_status.reading.dump import read_dump
+from windlass.update_status.sources import Unknown
+from windlass.update_status.times import rfc3339, rfc3339_nano
+
+Tree = dict[str, Any]
+
+MC = "machineconfiguration.openshift.io"
+WALL = 1_000_000_000
+
+
+def made(api_version: str, kind: str, name: str, *, namespace: str = "", **rest: Any) -> Tree:
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {}), **rest.pop("metadata", {})}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}
+
+
+def condition(kind: str, status: str, time: str = "2024-02-27T15:00:00Z") -> Tree:
+    return {"type": kind, "status": status, "lastTransitionTime": time}
+
+
+VERSION = made(
+    "config.openshift.io/v1", "ClusterVersion", "version", status={"conditions": [condition("Progressing", "True")]}
+)
+OPERATOR = made("config.openshift.io/v1", "ClusterOperator", "etcd", status={"conditions": []})
+POOL = made(f"{MC}/v1", "MachineConfigPool", "master")
+NODE = made("v1", "Node", "master-0", metadata={"annotations": {f"{MC}/currentConfig": "rendered-a"}})
+CONFIG = made(
+    f"{MC}/v1", "MachineConfig", "rendered-a", metadata={"annotations": {f"{MC}/release-image-version": "4.15.0"}}
+)
+STEPS = made(f"{MC}/v1", "MachineConfigNode", "master-0")
+DEPLOYMENT = made(
+    "apps/v1",
+    "Deployment",
+    "machine-config-operator",
+    namespace="openshift-machine-config-operator",
+    spec={"template": {"spec": {"containers": [{"name": "machine-config-operator", "image": "quay.io/x"}]}}},
+)
+ALERTS = {"data": {"alerts": [{"labels": {"alertname": "A"}, "state": "firing"}]}}
+RULES = {"data": {"groups": [{"rules": [{"alerts": [{"labels": {"alertname": "B"}, "state": "firing"}]}]}]}}
+EVERYTHING = (VERSION, OPERATOR, POOL, NODE, CONFIG, STEPS, DEPLOYMENT)
+
+
+def read(*inputs: Path | str, stdin: bytes = b"") -> Reading:
+    return read_dump([str(one) for one in inputs], stdin=io.BytesIO(stdin), wall=WALL)
+
+
+@pytest.fixture
+def gathering(tmp_path: Path) -> Path:
+    """A must-gather, in the directory of its image."""
+    image = tmp_path / "quay-io-openshift-release-dev-sha256-0"
+    cluster = image / "cluster-scoped-resources"
+    for path, tree in {
+        cluster / "config.openshift.io/clusterversions/version.yaml": VERSION,
+        cluster / "config.openshift.io/clusteroperators/etcd.yaml": OPERATOR,
+        cluster / f"{MC}/machineconfigpools/master.yaml": POOL,
+        cluster / f"{MC}/machineconfigs/rendered-a.yaml": CONFIG,
+        cluster / f"{MC}/machineconfignodes/master-0.yaml": STEPS,
+        cluster / "core/nodes/master-0.yaml": NODE,
+        image / "namespaces/openshift-machine-config-operator/apps/deployments.yaml": {
+            "apiVersion": "apps/v1",
+            "kind": "DeploymentList",
+            "items": [DEPLOYMENT],
+        },
+        image / "namespaces/other/apps/deployments.yaml": {"kind": "not read", "items": 1},
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dump_all([tree]))
+    rules = image / "monitoring/prometheus/rules.json"
+    rules.parent.mkdir(parents=True)
+    rules.write_text(json.dumps(RULES))
+    (tmp_path / "timestamp").write_text(
+        "2024-02-27 16:00:00.25 +0100 CET m=+0.12\n2024-02-27 16:20:00.5 +0100 CET m=+1200.1\n"
+    )
+    return tmp_path
+
+
+def test_a_must_gather_has_all_sources(gathering: Path) -> None:
+    sources = read(gathering).sources
+
+    assert sources.cluster_version.metadata.name == "version"
+    assert [one.metadata.name for one in sources.operators] == ["etcd"]
+    assert not isinstance(sources.pools, Unknown)
+    assert not isinstance(sources.nodes, Unknown)
+    assert [one.metadata.name for one in sources.pools] == ["master"]
+    assert [one.metadata.name for one in sources.nodes] == ["master-0"]
+    assert (sources.versions, sources.operator_image) == ({"rendered-a": "4.15.0"}, "quay.io/x")
+    assert list(sources.progress) == ["master-0"]
+    assert [alert.labels.alertname for alert in sources.alerts] == ["B"]
+    assert sources.gaps == ()
+
+
+def test_the_moment_of_a_must_gather_is_its_beginning(gathering: Path) -> None:
+    reading = read(gathering)
+
+    assert rfc3339_nano(reading.now) == "2024-02-27T15:00:00.25Z"
+    assert reading.wall == reading.now
+
+
+def test_the_moment_is_not_before_the_last_transition(gathering: Path) -> None:
+    (gathering / "timestamp").write_text("2024-02-27 14:00:00 +0000 UTC m=+0.12\n")
+
+    assert rfc3339(read(gathering).now) == "2024-02-27T15:00:00Z"
+
+
+def test_without_any_time_the_moment_is_the_present(tmp_path: Path) -> None:
+    timeless = made("config.openshift.io/v1", "ClusterVersion", "version", status={"conditions": []})
+    timeless["status"]["conditions"] = [{"type": "Progressing", "status": "False"}]
+    (tmp_path / "all.yaml").write_text(dump_all([timeless, OPERATOR]))
+
+    assert read(tmp_path / "all.yaml").now == WALL
+
+
+def test_files_and_standard_input_are_read_together(tmp_path: Path) -> None:
+    (tmp_path / "all.yaml").write_text(dump_all(EVERYTHING))
+    (tmp_path / "alerts.json").write_text(json.dumps(ALERTS))
+    other = {**OPERATOR, "metadata": {"name": "dns"}}
+
+    sources = read(tmp_path / "all.yaml", tmp_path / "alerts.json", "-", stdin=json.dumps(other).encode()).sources
+
+    assert [one.metadata.name for one in sources.operators] == ["etcd", "dns"]
+    assert [alert.labels.alertname for alert in sources.alerts] == ["A"]
+    assert sources.gaps == ()
+
+
+def test_of_an_object_that_is_there_twice_the_later_input_counts(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(dump_all(EVERYTHING))
+    changed = {**VERSION, "status": {"desired": {"version": "4.15.1"}, "conditions": VERSION["status"]["conditions"]}}
+    (tmp_path / "b.yaml").write_text(dump_all([changed]))
+
+    assert read(tmp_path / "a.yaml", tmp_path / "b.yaml").sources.cluster_version.status.desired.version == "4.15.1"
+
+
+def test_what_is_missing_is_said(tmp_path: Path) -> None:
+    (tmp_path / "few.yaml").write_text(dump_all([VERSION, OPERATOR, NODE]))
+
+    sources = read(tmp_path / "few.yaml").sources
+
+    assert sources.pools == Unknown("not among the files")
+    assert isinstance(sources.operator_image, Unknown)
+    assert sources.gaps == ("MachineConfig rendered-a: not among the files", "alerts: not among the files")
+
+
+def test_a_node_that_cannot_be_read_is_a_gap(tmp_path: Path) -> None:
+    broken = made("v1", "Node", "broken", spec={"unschedulable": "yes"})
+    (tmp_path / "all.yaml").write_text(dump_all([*EVERYTHING, broken]))
+
+    gaps = read(tmp_path / "all.yaml").sources.gaps
+
+    assert "Node broken: spec.unschedulable: expected bool, got str" in gaps[0]
+
+
+def test_an_operator_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    broken = made("config.openshift.io/v1", "ClusterOperator", "dns", status={"conditions": "none"})
+    (tmp_path / "all.yaml").write_text(dump_all([*EVERYTHING, broken]))
+
+    with pytest.raises(Problem, match=r"all\.yaml:\d+: ClusterOperator dns: status\.conditions: expected array"):
+        read(tmp_path / "all.yaml")
+
+
+def test_without_a_cluster_version_there_is_no_report(tmp_path: Path) -> None:
+    (tmp_path / "all.yaml").write_text(dump_all([OPERATOR]))
+
+    with pytest.raises(Problem, match="no cluster version information available"):
+        read(tmp_path / "all.yaml")
+
+
+def test_input_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Problem, match="nowhere: No such file or directory"):
+        read(tmp_path / "nowhere")
+
+
+def test_a_must_gather_in_which_prometheus_did_not_answer_has_no_alerts(gathering: Path) -> None:
+    next(gathering.glob("*/monitoring/prometheus/rules.json")).write_text("curl: (7) refused")
+
+    assert read(gathering).sources.gaps == ("alerts: not among the files",)
