@@ -464,4 +464,74 @@ _MIRRORING = (
     ),
 )
 
-MUTATIONS: tuple[Mutation, ...] = (*_WRITING, *_CALLING, *_SEEING, *_IN_TURN, *_DECIDING, *_OBSERVING, *_MIRRORING)
+_ASSESSING = (
+    *_in(
+        "update_status/assessment/control_plane.py",
+        "update_status/assessment/test_control_plane.py",
+        ("return condition(reversed(conditions), name)", "return condition(conditions, name)"),
+        ("history[0].image != history[1].image", "True"),
+        ("target=status.desired.version, image", "target=status.history[0].version, image"),
+        ("if len(plane.operators) - plane.updated == 1:", "if True:"),
+        ("enumerate(history[1:-1], start=1)", "enumerate(history[1:], start=1)"),
+        ("last_progress=last if last > started else None", "last_progress=last"),
+    ),
+    *_in(
+        "update_status/assessment/nodes.py",
+        "update_status/assessment/test_nodes.py",
+        ("DESIRED_CONFIG not in said or", "not said.get(DESIRED_CONFIG) or"),
+        ("not arrived and on_pool:", "not arrived:"),
+        (' or state == "Done":', ":"),
+        ("bool(said.get(DESIRED_CONFIG)) and said.get(STATE)", "said.get(STATE)"),
+        ("if why and node.out_of_service and", "if why and"),
+    ),
+    *_in(
+        "update_status/assessment/availability.py",
+        "update_status/assessment/test_availability.py",
+        (" if causes and _has_image_of(pool, node) else None", " if causes else None"),
+        ("if CURRENT_IMAGE not in said and DESIRED_IMAGE not in said:", "if not said.get(DESIRED_IMAGE):"),
+        ("for cause in self.causes if cause.since != ZERO)", "for cause in self.causes)"),
+    ),
+    *_in(
+        "update_status/assessment/pools.py",
+        "update_status/assessment/test_pools.py",
+        ("labels.get(key) not in values", "key in labels and labels[key] not in values"),
+        ("if selector is None:\n        return lambda _: False", "if selector is None:\n        return lambda _: True"),
+        ("rank = {MASTER: 0, WORKER: 2}", "rank = {MASTER: 0, WORKER: 1}"),
+        (' and progressing is not None and progressing.status == "True"', ""),
+    ),
+    *_in(
+        "update_status/assessment/insights.py",
+        "update_status/assessment/test_insights.py",
+        ("if now <= started + TOLERATED:", "if now < started + TOLERATED:"),
+        ("Level.ERROR if now > started + too_long", "Level.ERROR if now >= started + too_long"),
+        ("not versions.incomplete or plane.all_updated", "not versions.incomplete"),
+    ),
+    *_in(
+        "update_status/assessment/alerts.py",
+        "update_status/assessment/test_alerts.py",
+        ("during=began > started", "during=began >= started"),
+        (' or alert.state == "pending"', ""),
+    ),
+    *_in(
+        "update_status/estimate.py",
+        "update_status/test_estimate.py",
+        ("to_last_progress > 5 * MINUTE", "to_last_progress >= 0"),
+        ("else left / LATE) * SECOND", "else left * LATE) * SECOND"),
+    ),
+    *_in(
+        "update_status/report.py",
+        "update_status/assessment/test_pools.py",
+        ("if self.pending == self.total:", "if self.pending == self.total and not self.degraded:"),
+    ),
+)
+
+MUTATIONS: tuple[Mutation, ...] = (
+    *_WRITING,
+    *_CALLING,
+    *_SEEING,
+    *_IN_TURN,
+    *_DECIDING,
+    *_OBSERVING,
+    *_MIRRORING,
+    *_ASSESSING,
+)
