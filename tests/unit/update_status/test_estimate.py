@@ -1,6 +1,7 @@
 """The estimate of the control plane, by the figures that were computed with `oc`."""
 
 import pytest
+from msgspec import structs
 
 from windlass.update_status.estimate import progress
 from windlass.update_status.report import ControlPlane, Health, Operator, State, Versions
@@ -45,6 +46,15 @@ def control_plane(
         (99, 100, 20, 20, 60, "4m50s"),
         (5, 100, 4, 10, 80, "1h24m"),
         (100, 100, 30, 30, 60, "now"),
+        # The curve has steps at 25 % and at 90 %.
+        (2499, 10000, 30, 30, 60, "57m"),
+        (25, 100, 30, 30, 60, "58m"),
+        (8999, 10000, 30, 30, 60, "42m"),
+        (90, 100, 30, 30, 60, "39m"),
+        # Below 1.2 % the curve is negative: the baseline counts, as before five minutes of progress.
+        (1, 84, 30, 30, 60, "36m"),
+        (50, 100, 5, 30, 60, "36m"),
+        (50, 100, 5.1, 30, 60, "-14m5s"),
     ],
 )
 def test_the_remaining_time(
@@ -61,6 +71,38 @@ def test_the_remaining_time(
 def test_an_overdue_update_is_slow_and_then_stalled(minutes: float, assessment: str) -> None:
     plane = control_plane(updated=0, of=10, last_progress=1)
     assert progress(plane, START + int(minutes * MINUTE)).assessment == assessment
+
+
+@pytest.mark.parametrize(
+    ("seconds", "estimate", "assessment"),
+    [
+        (3600, 0, "Progressing"),
+        (3601, 0, "Progressing"),
+        (3602, -1, "Progressing - Slow"),
+        (3600 + 720, -600, "Progressing - Slow"),
+        (3600 + 722, -601, "Stalled"),
+    ],
+)
+def test_an_overdue_update_is_judged_by_whole_seconds(seconds: int, estimate: int, assessment: str) -> None:
+    found = progress(control_plane(updated=0, of=10, last_progress=1), START + seconds * SECOND)
+    assert (found.estimate, found.assessment) == (estimate * SECOND, assessment)
+
+
+def test_the_expected_time_is_cut_to_minutes() -> None:
+    found = progress(control_plane(updated=0, of=10, last_progress=1), START + 119 * SECOND)
+    assert (found.estimate, found.expected) == (70 * MINUTE, 71 * MINUTE)
+
+
+def test_a_start_that_is_missing_was_as_long_ago_as_a_duration_can_be() -> None:
+    plane = structs.replace(control_plane(updated=0, of=10, last_progress=1), started=ZERO)
+    found = progress(plane, START)
+    assert (found.duration, found.assessment) == (9223372020 * SECOND, "Stalled")
+
+
+def test_a_baseline_out_of_all_bounds_wraps_around_as_in_go() -> None:
+    plane = structs.replace(control_plane(updated=0, of=10, last_progress=1), baseline=2**63 - 1)
+    found = progress(plane, START + 30 * MINUTE)
+    assert (found.estimate, found.assessment) == (-7378699790 * SECOND, "Stalled")
 
 
 def test_a_completed_control_plane_took_until_it_was_completed() -> None:
