@@ -7,4 +7,5 @@
 | `documents` | Kubernetes objects in files: YAML, JSON, directories, must-gathers |
 | `manifests` | the Kubernetes manifests of a capability: rights, admission policies, CRDs |
 | `together` | several requests at once |
+| `goquote` | strings as Go programs quote them |
 """

@@ -55,7 +55,7 @@ conditions. Ours differ where those of the operator are wrong:
 | `provider_spec`, `unmarshal` | provider specs read as OpenShift reads them |
 | `result` | errors, warnings and losses of a conversion |
 | `field_errors` | an error about one field, with the text of Kubernetes' `field.Error` |
-| `gojson` | strings and JSON as Go prints them |
+| `gojson` | JSON as Go prints it |
 
 Each platform converts its own part, in its folder of `windlass.machine_sync.platforms`.
 """

@@ -17,7 +17,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from windlass.machine_sync.conversion.gojson import compact, quote
+from windlass.capability.goquote import quote
+from windlass.machine_sync.conversion.gojson import compact
 
 
 class FieldError(Struct, frozen=True):

@@ -5,8 +5,9 @@ Errors have OpenShift's texts. Fields that a type does not have are losses: warn
 
 from typing import Any, Final, TypeVar
 
+from windlass.capability.goquote import quote
 from windlass.machine_sync.conversion.field_errors import FieldError, dropped, internal
-from windlass.machine_sync.conversion.gojson import as_given, quote
+from windlass.machine_sync.conversion.gojson import as_given
 from windlass.machine_sync.conversion.unmarshal import GoNames, tree_of, unmarshal
 
 T = TypeVar("T")

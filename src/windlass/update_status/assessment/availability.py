@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.capability.goquote import quote
 from windlass.update_status.constants import (
     CURRENT_CONFIG,
     CURRENT_IMAGE,
@@ -88,7 +89,7 @@ def _causes(node: Node) -> Iterator[Cause]:
             short=bad.short,
             title=bad.title.format(node.metadata.name),
             text=f'Node has a {condition.type}!={bad.good} condition with Reason "{bad.short}" and message '
-            + go_quoted(condition.message),
+            + quote(condition.message),
             since=moment(condition.last_transition_time),
             patience=bad.patience,
         )
@@ -118,32 +119,3 @@ def _has_image_of(pool: MachineConfigPool, node: Node) -> bool:
     layered = LAYERING_LABEL in pool.metadata.labels
     newest = pool.metadata.annotations.get(NEWEST_IMAGE, "") if layered else ""
     return node.metadata.annotations.get(DESIRED_IMAGE, "") == newest
-
-
-_ESCAPES: Final = {
-    "\a": r"\a",
-    "\b": r"\b",
-    "\f": r"\f",
-    "\n": r"\n",
-    "\r": r"\r",
-    "\t": r"\t",
-    "\v": r"\v",
-    "\\": r"\\",
-    '"': r"\"",
-}
-
-
-def go_quoted(text: str) -> str:
-    r"""`text` in quotes, as Go prints a string with %q.
-
-    >>> print(go_quoted('a "b"\n\x7f\u200b'))
-    "a \"b\"\n\x7f\u200b"
-    """
-    return '"' + "".join(_ESCAPES.get(char) or (char if char.isprintable() else _escaped(char)) for char in text) + '"'
-
-
-def _escaped(char: str) -> str:
-    code = ord(char)
-    if code < 0x20 or code == 0x7F:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -9,8 +9,8 @@ from typing import Final
 from windlass.api import capa, capi, mapi_aws
 from windlass.api.integers import MAX_INT32
 from windlass.api.meta import LocalReference, ObjectMeta
+from windlass.capability.goquote import quote
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json
-from windlass.machine_sync.conversion.gojson import quote
 from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
 from windlass.machine_sync.conversion.metadata import (
     CONTROL_PLANE_LABEL,
