@@ -7,10 +7,10 @@ and shell completion must not wait for an HTTP stack.
 |---|---|
 | `program` | the list of commands, and how one is run |
 | `conventions` | the behaviour that all commands share: options, connection, output, errors, exit codes |
-| `machine_sync` | the commands of one capability; imports `conventions` and `windlass.machine_sync` |
+| `machine_sync`, `update_status` | the commands of one capability each; they import `conventions` and that capability |
 | `plan`, `run`, `manifests`, `demo`, `dev`, `completion`, `version` | the commands of all capabilities, and others |
 
-Another capability's commands are a package like `machine_sync`, and a line for each in `program.COMMANDS`.
+Another capability's commands are a package like these, and a line for each in `program.COMMANDS`.
 
 Nothing slow is imported here: a Ctrl-C before `main` runs would print a Python traceback.
 """
@@ -27,3 +27,8 @@ def main(args: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("\n")
         return 130  # Exit.INTERRUPTED, which may not have been imported yet
+
+
+def run_update_status(args: list[str] | None = None) -> int:
+    """The program `windlass-update-status`: `windlass run update-status` under a name of its own, for a Deployment."""
+    return main(["run", "update-status", *(sys.argv[1:] if args is None else args)])

@@ -168,10 +168,7 @@ def crds(names: tuple[str, ...]) -> int:
 def _capabilities(names: tuple[str, ...], home: str | None, values: dict[str, Any]) -> "list[Capability]":
     """Raises UsageError."""
     chosen = rooms(names)
-
-    from windlass.capability.capability import HOME
-
-    return [room.make(home=home or HOME, **room.own(values, manifests=True)) for room in chosen.values()]
+    return [room.make(home=home or room.home, **room.own(values, manifests=True)) for room in chosen.values()]
 
 
 def _print(

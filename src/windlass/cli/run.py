@@ -113,12 +113,11 @@ def _run(settings: Settings, room: Room, values: dict[str, Any]) -> int:
         import asyncio
 
         from windlass.capability import service
-        from windlass.capability.capability import HOME
         from windlass.cli.conventions import connection
         from windlass.kube.process import logs
 
         frame_settings = _settings(values, request_timeout=connection.request_timeout(settings))
-        frame = room.make(home=settings.namespace or HOME, **room.own(values)).frame()
+        frame = room.make(home=settings.namespace or room.home, **room.own(values)).frame()
     finally:
         gc.enable()
     logs.configure(level=settings.log_level or "info")

@@ -1,7 +1,8 @@
 """Update status as a capability: the value that `windlass run`, `plan` and `manifests` use."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import structs
 
 from windlass.api.update import UpdateStatus
 from windlass.api.update_record import UpdateRecord
@@ -13,6 +14,7 @@ from windlass.update_status.controller.declare import update_status_controller
 from windlass.update_status.document.owned import UPDATE_STATUS
 
 if TYPE_CHECKING:
+    from windlass.capability.planning import Planner
     from windlass.capability.service import Frame, Work
 
 NAME: Final = "update-status"
@@ -40,28 +42,32 @@ def capability(*, home: str = HOME, alerts: AlertsSettings | None = None) -> Cap
         return update_status_controller(reader, alerts=alerts)
 
     plain = steady(NAME, [make], home=home, owned=(UPDATE_STATUS, UPDATE_RECORD))
-    return _with_metrics(plain)
+    return structs.replace(
+        plain, frame=lambda: _with_metrics(plain.frame()), planner=lambda: _about_the_object(plain.planner())
+    )
 
 
-def _with_metrics(plain: Capability) -> Capability:
-    from msgspec import structs
-
-    def frame() -> "Frame":
-        return _measured(plain.frame())
-
-    return structs.replace(plain, frame=frame)
-
-
-def _measured(frame: "Frame") -> "Frame":
-    from msgspec import structs
-
-    work_of: Callable[..., Work] = frame.work
-
+def _with_metrics(frame: "Frame") -> "Frame":
     def work(manager: Any, candidate: Any, settings: Any) -> "Work":
         from windlass.update_status.metrics import UpdateFigures
 
         if manager.metrics:
             manager.metrics.registry.register(UpdateFigures(lambda: manager.pool.ledger.cached(UpdateStatus)))
-        return work_of(manager, candidate, settings)
+        return frame.work(manager, candidate, settings)
 
     return structs.replace(frame, work=work)
+
+
+def _about_the_object(planner: "Planner") -> "Planner":
+    """A plan is named after the UpdateStatus, and there is one wherever there is a ClusterVersion."""
+    from windlass.capability.planning.planner import Ground
+
+    async def look(reader: Any, *, whole: bool) -> Ground:
+        ground = await planner.ground(reader, whole=whole)
+
+        def deciders(inventory: Any) -> Any:
+            return [structs.replace(one, kind=UpdateStatus.RESOURCE.kind) for one in ground.deciders(inventory)]
+
+        return structs.replace(ground, deciders=deciders)
+
+    return structs.replace(planner, ground=look, one="ClusterVersion", many="ClusterVersions")

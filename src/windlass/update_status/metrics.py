@@ -24,7 +24,7 @@ from prometheus_client.registry import Collector
 
 from windlass.kube.errors import DecodeError
 from windlass.kube.object import Object
-from windlass.update_status.document import read
+from windlass.update_status.document.reading import NothingWritten, read
 from windlass.update_status.estimate import progress
 from windlass.update_status.report import Report
 from windlass.update_status.times import SECOND
@@ -46,9 +46,12 @@ class UpdateFigures(Collector):
                 status = found.decode().status
             except DecodeError:
                 continue
-            if status.control_plane is None:
+            now = int(self._present() * SECOND)
+            try:
+                report = read(status, now=now)
+            except NothingWritten:
                 continue
-            yield from _of_report(read(status), now=int(self._present() * SECOND))
+            yield from _of_report(report, now=now)
             yield from _of_informers(status)
 
 

@@ -24,6 +24,8 @@ spec: {text: world}
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in set(CAPABILITIES) - {"machine-sync"}:
+        monkeypatch.delitem(CAPABILITIES, name)
     monkeypatch.setitem(CAPABILITIES, "toy", "tests.unit.capability.toy")
 
 

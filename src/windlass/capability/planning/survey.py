@@ -14,8 +14,9 @@ from windlass.api.meta import K, KubernetesObject
 from windlass.capability.planning.decider import Decider
 from windlass.capability.together import together
 from windlass.kube.control.controller import Index
-from windlass.kube.control.seen import NotServedKind, Seen, answered, seen
-from windlass.kube.errors import NotServed
+from windlass.kube.control.population import Population
+from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Seen, answered, seen
+from windlass.kube.errors import Forbidden, NotServed
 from windlass.kube.object import NamespacedName, Object
 from windlass.kube.verbs import Api
 
@@ -30,6 +31,7 @@ class Survey:
         self._indexes: dict[tuple[type[KubernetesObject], str], Index] = {}
         self._found: dict[tuple[type[KubernetesObject], str], dict[str, list[Object[Any]]]] = {}
         self._not_served: dict[type[KubernetesObject], str] = {}
+        self._forbidden: dict[type[KubernetesObject], str] = {}
 
     @property
     def not_served(self) -> list[str]:
@@ -38,8 +40,10 @@ class Survey:
 
     async def take(self, deciders: Iterable[Decider]) -> None:
         """List all kinds that the controllers watch. Raises KubeErrors, but accepts a kind that is not served."""
-        wanted = {(watch.kind, watch.namespace) for decider in deciders for watch in decider.controller.watches}
-        await together(self._list(kind, namespace) for kind, namespace in wanted)
+        watches = [watch for decider in deciders for watch in decider.controller.watches]
+        needed = {watch.kind for watch in watches if not watch.optional}
+        wanted = {(watch.kind, watch.namespace) for watch in watches}
+        await together(self._list(kind, namespace, optional=kind not in needed) for kind, namespace in wanted)
 
     async def see(
         self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
@@ -55,6 +59,16 @@ class Survey:
             answer = self._api.get(kind, name, namespace=namespace)
             self._asked[kind, key] = await answered(answer, kind, name, namespace=namespace)
         return self._asked[kind, key]
+
+    async def see_all(
+        self, kind: type[K], *, namespace: str | None = None, metadata_only: bool = False
+    ) -> Population[K] | NotServedKind | ForbiddenKind:
+        """All listed objects of a kind; `metadata_only` shows their content too."""
+        if kind in self._not_served:
+            return NotServedKind(self._not_served[kind])
+        if kind in self._forbidden:
+            return ForbiddenKind(self._forbidden[kind])
+        return Population(self.listing(kind, namespace))
 
     def listing(self, kind: type[K], namespace: str | None = None) -> list[Object[K]]:
         """The listed objects of a kind; none if it was not listed."""
@@ -80,10 +94,15 @@ class Survey:
 
     known = indexed
 
-    async def _list(self, kind: type[KubernetesObject], namespace: str | None) -> None:
+    async def _list(self, kind: type[KubernetesObject], namespace: str | None, *, optional: bool) -> None:
         try:
             answer = await self._api.list(kind, namespace=namespace)
         except NotServed as error:
             self._not_served[kind] = f"{kind.RESOURCE} is not served: {error}"
+            return
+        except Forbidden as error:
+            if not optional:
+                raise
+            self._forbidden[kind] = str(error)
             return
         self._listed[kind, namespace] = {found.key: found for found in answer.items}

@@ -47,6 +47,7 @@ class Room:
     options          those options, of every command
     manifest_options more of them, of `windlass manifests` alone
     run, plan        what the command does, for its help
+    home             the default namespace of its ServiceAccount and Lease
     elected, workers help of `--leader-elect` and `--workers`
     rules            those of its kinds, for a model on which plans are carried out
     names            reads NAMEs; raises UsageError
@@ -57,6 +58,7 @@ class Room:
     make: "Callable[..., Capability]"
     run: str
     plan: str
+    home: str = "windlass-system"
     options: Decorate = _none
     manifest_options: Decorate = _none
     elected: str = "Work only while holding the Lease, so that several replicas may run."

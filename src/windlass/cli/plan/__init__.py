@@ -95,9 +95,8 @@ def _plan(settings: Settings, chosen: dict[str, Room], values: dict[str, Any], *
 
 
 def _question(settings: Settings, room: Room, values: dict[str, Any], *, wanted: Sequence[str]) -> "Question":
-    from windlass.capability.capability import HOME
     from windlass.cli.plan.carry_out import Question
 
     own = room.own(values)
     room.check(settings, **own)
-    return Question(room.make(home=HOME, **own).planner(), room.names(wanted), room.rules)
+    return Question(room.make(home=room.home, **own).planner(), room.names(wanted), room.rules)

@@ -9,6 +9,7 @@ from windlass.cli.conventions.room import Room
 
 if TYPE_CHECKING:
     from windlass.capability.capability import Capability
+    from windlass.testing.memory.schema import Rules
 
 
 def _options(function: Any) -> Any:
@@ -41,6 +42,13 @@ def _make(*, home: str, alerts_url: str = "", alerts_ca: Path | None = None) -> 
     return capability(home=home, alerts=settings)
 
 
+def _rules() -> "list[Rules]":
+    from windlass.testing.memory.schema import rules_of_crd
+    from windlass.update_status.capability import capability
+
+    return [rules_of_crd(owned.kind, owned.manifest()) for owned in capability().owned]
+
+
 ROOM = Room(
     make=_make,
     home="windlass-update-status",
@@ -53,5 +61,6 @@ ROOM = Room(
 
     Exit code 3 means that there is something to write, 0 that there is not.
     """,
+    rules=_rules,
     workers="Has no effect: there is one object to keep up to date.",
 )

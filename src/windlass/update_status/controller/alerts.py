@@ -8,10 +8,10 @@ import ssl
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from windlass.kube.control.poll import Poll, Polled
+from windlass.update_status.reading.alerts import read_alerts
 from windlass.update_status.sources import Alert
 
 PERIOD: Final = 30.0
@@ -38,16 +38,8 @@ class Answer(Struct, frozen=True):
     trouble: str = ""
 
 
-class _Data(Struct, frozen=True):
-    alerts: list[Alert] = []
-
-
-class _Response(Struct, frozen=True):
-    data: _Data = _Data()
-
-
 class Alerts:
-    """The latest alerts. `wanted` says whether to ask at all: whoever decides sets it."""
+    """The latest alerts. They are asked for while `wanted`, which who observes sets: while something is updated."""
 
     def __init__(self, settings: AlertsSettings, key: str) -> None:
         self._settings = settings
@@ -64,14 +56,14 @@ class Alerts:
         if not (self.wanted and self._settings.url):
             return Polled()
         try:
-            found = Answer(await self._ask())
+            found = Answer(*read_alerts(await self._ask()))
         except Exception as error:
             # The alerts of before are still the best guess; the report says that they are old.
             found = Answer(self.latest.found, _why(error))
         changed, self.latest = found != self.latest, found
         return Polled((self._key,) if changed else ())
 
-    async def _ask(self) -> tuple[Alert, ...]:
+    async def _ask(self) -> bytes:
         import aiohttp
 
         trust = ssl.create_default_context(cafile=str(self._settings.authority))
@@ -84,10 +76,12 @@ class Alerts:
         ):
             if answer.status != 200:
                 raise Refused(f"{self._settings.url} answered {answer.status} {answer.reason}")
-            body = await answer.content.read(LARGEST + 1)
-        if len(body) > LARGEST:
-            raise Refused(f"{self._settings.url} answered more than {LARGEST} bytes")
-        return tuple(msgspec.json.decode(body, type=_Response).data.alerts)
+            body = bytearray()
+            async for part in answer.content.iter_chunked(2**16):
+                body += part
+                if len(body) > LARGEST:
+                    raise Refused(f"{self._settings.url} answered more than {LARGEST} bytes")
+            return bytes(body)
 
 
 class Refused(Exception):
@@ -95,4 +89,5 @@ class Refused(Exception):
 
 
 def _why(error: Exception) -> str:
-    return f"alerts could not be read: {error or type(error).__name__}"
+    """The line of `oc`."""
+    return f"Unable to fetch alerts, ignoring alerts in 'Update Health':  {error or type(error).__name__}"

@@ -6,7 +6,7 @@
 | there is no UpdateStatus | create it; the next round fills it |
 | it cannot be read | nothing; an error, because writing it could lose what a newer release wrote |
 | ClusterVersion or operators cannot be read | the rest of the status stays, and Available says why |
-| otherwise | Events of phases, records that change, the status: only what differs is written |
+| otherwise | the status, Events of phases, records that change: only what differs is written |
 
 While an update is going on, time alone changes the report: it is made again when the next threshold is reached.
 """
@@ -61,7 +61,7 @@ def _kept_up(seen: Snapshot, stored: Present[UpdateStatus], now: datetime) -> Pl
     except Problem as problem:
         return Plan.of(_status(stored, _unavailable(before, str(problem), now)))
     after = write(report, now=of_datetime(now), previous=before)
-    plan = Plan.of(*_recorded(seen, stored, report, after, now), _status(stored, after))
+    plan = Plan.of(_status(stored, after), *_recorded(seen, stored, report, after, now))
     return plan.then(RequeueAfter(AGAIN, "estimates and thresholds")) if report.updating else plan
 
 
@@ -84,7 +84,7 @@ def _unavailable(before: UpdateStatusStatus, why: str, now: datetime) -> UpdateS
 def _recorded(
     seen: Snapshot, stored: Present[UpdateStatus], report: Report, after: UpdateStatusStatus, now: datetime
 ) -> Iterator[Action]:
-    """The Events first: if the process ends in between, they are sent again rather than never."""
+    """Each record after its Events: if the process ends in between, they are sent again rather than never."""
     if not isinstance(seen.records, Population):
         return
     known = {each.metadata.name: each for each in seen.records if isinstance(each, Present)}

@@ -35,9 +35,10 @@ def update_status_controller(
     return Controller(
         name=CONTROLLER,
         watches=(
-            Watch(UpdateStatus, _the_one),
-            Watch(UpdateRecord, _the_one, cache_only=True),
+            # First: it is what plans are about, since it is there before the UpdateStatus is.
             Watch(ClusterVersion, _the_one, cache_only=True, optional=True),
+            Watch(UpdateStatus, _the_one),
+            Watch(UpdateRecord, _the_one),
             Watch(ClusterOperator, _the_one, cache_only=True, optional=True),
             Watch(MachineConfigPool, _the_one, cache_only=True, optional=True),
             Watch(MachineConfig, _the_one, cache_only=True, optional=True, metadata_only=True),

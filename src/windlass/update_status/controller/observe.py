@@ -23,6 +23,7 @@ from windlass.update_status.constants import (
 )
 from windlass.update_status.controller.alerts import Alerts
 from windlass.update_status.controller.snapshot import Snapshot
+from windlass.update_status.history import PROGRESSING
 from windlass.update_status.sources import Known, Sources, Unknown
 
 NAME = "cluster"
@@ -56,7 +57,9 @@ class Observer:
     async def __call__(self, key: str, last: Outcome) -> Snapshot:
         stored = await self._reader.see(UpdateStatus, key)
         records = await self._reader.see_all(UpdateRecord)
-        return Snapshot(stored, records, await self._sources())
+        sources = await self._sources()
+        self._alerts.wanted = _is_updating(sources) or _is_recording(records)
+        return Snapshot(stored, records, sources)
 
     async def _sources(self) -> Known[Sources]:
         versions = await self._all(ClusterVersion)
@@ -108,6 +111,18 @@ class Observer:
                 containers = deployment.spec.template.spec.containers
                 return next((one.image for one in containers if one.name == MCO_DEPLOYMENT), "")
         return Unknown(f"there is no Deployment {MCO_NAMESPACE}/{MCO_DEPLOYMENT}")
+
+
+def _is_updating(sources: Known[Sources]) -> bool:
+    if isinstance(sources, Unknown):
+        return False
+    conditions = sources.cluster_version.status.conditions
+    return any(one.type == "Progressing" and one.status == "True" for one in conditions)
+
+
+def _is_recording(records: Population[UpdateRecord] | NotServedKind | ForbiddenKind) -> bool:
+    """Pools are updated after ClusterVersion is."""
+    return isinstance(records, Population) and any(record.state == PROGRESSING for record in records.readable)
 
 
 def _cluster_version(versions: _Kind) -> Known[ClusterVersion]:

@@ -4,7 +4,13 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import structs
 
-from windlass.api.update import ControlPlaneUnion, UpdateStatusStatus, WorkerPoolUnion
+from windlass.api.update import (
+    ControlPlaneEntry,
+    ControlPlaneUnion,
+    UpdateStatusStatus,
+    WorkerPoolEntry,
+    WorkerPoolUnion,
+)
 from windlass.api.update_insights import (
     ARCHITECTURE,
     INSTALLATION,
@@ -79,12 +85,10 @@ def read(status: UpdateStatusStatus, *, now: Moment) -> Report:
 
 def health_insights(status: UpdateStatusStatus) -> dict[str, HealthInsight]:
     """What needs attention, by uid."""
-    informers = [
-        *(status.control_plane.informers if status.control_plane else ()),
-        *(informer for pool in status.worker_pools for informer in pool.informers),
-    ]
-    entries = [entry for informer in informers for entry in informer.insights]
-    return {entry.uid: entry.insight.health for entry in entries if entry.insight.health}
+    masters = status.control_plane.informers if status.control_plane else ()
+    found: list[ControlPlaneEntry | WorkerPoolEntry] = [entry for one in masters for entry in one.insights]
+    found += (entry for pool in status.worker_pools for one in pool.informers for entry in one.insights)
+    return {entry.uid: entry.insight.health for entry in found if entry.insight.health}
 
 
 def _control_plane(found: ClusterVersionInsight, operators: Iterable[ClusterOperatorInsight]) -> ControlPlane:

@@ -1,0 +1,249 @@
+"""The controller on a model of an API server, while the update of a cluster is played there."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+
+from windlass.api import core
+from windlass.api.config import ClusterOperator, ClusterVersion
+from windlass.api.core import Node
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.update import UpdateStatus
+from windlass.kube.conditions import find
+from windlass.kube.verbs import PatchType
+from windlass.testing.clock import VirtualLoop
+from windlass.testing.crash import Scenario, crash_everywhere
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import MemoryReader
+from windlass.update_status.document import read
+from windlass.update_status.report import Level
+from windlass.update_status.times import of_datetime
+
+from .world import OWNED, READ, World, settled
+
+TARGET = "4.16.1"
+
+
+@pytest.fixture
+def loop() -> Iterator[VirtualLoop]:
+    loop = VirtualLoop()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture
+def play(loop: VirtualLoop) -> Callable[[Callable[[World], Awaitable[None]]], None]:
+    def run(story: Callable[[World], Awaitable[None]]) -> None:
+        async def main() -> None:
+            world = World(loop)
+            await world.cluster.install()
+            await story(world)
+
+        loop.run_until_complete(main())
+
+    return run
+
+
+Play = Callable[[Callable[[World], Awaitable[None]]], None]
+
+
+def test_it_makes_the_object_and_fills_it(play: Play) -> None:
+    async def story(world: World) -> None:
+        ending = await world.settle()
+        assert (ending.writes, ending.failed) == (2, False)
+        status = await world.status()
+        assert status.overview
+        assert (status.overview.updating, status.overview.operators) == (False, "5/5 (100%)")
+        assert {one.type: one.status for one in status.conditions} == {
+            "Available": "True",
+            "Degraded": "False",
+            "Truncated": "False",
+        }
+        assert world.records() == []
+
+    play(story)
+
+
+def test_at_rest_nothing_is_written(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.settle()
+        await asyncio.sleep(3600)
+        assert (await world.settle()).writes == 0
+
+    play(story)
+
+
+def test_a_healthy_update_from_its_beginning_to_its_record(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.settle()
+        phases: dict[str, list[str]] = {}
+        for step in world.cluster.healthy_update(TARGET):
+            playing = asyncio.ensure_future(step.play())
+            while not playing.done():
+                await asyncio.sleep(0.5)
+                await world.settle()
+                report = read(await world.status(), now=of_datetime(world.clock.now()))
+                assert [one.summary for one in report.insights if one.level > Level.INFO] == []
+                for pool in report.pools:
+                    for node in pool.nodes:
+                        seen = phases.setdefault(node.name, [])
+                        if seen[-1:] != [node.phase]:
+                            seen.append(node.phase)
+            await playing
+        await world.settle()
+        order = ["Pending", "Draining", "Updating", "Rebooting", "Updated"]
+        for name, seen in phases.items():
+            # Before the update a node is up to date with the release that it was installed with.
+            after = seen[1:] if seen[:1] == ["Updated"] and len(seen) > 1 else seen
+            assert after == sorted(set(after), key=order.index), name
+        (record,) = world.records()
+        assert (record.previous, record.target, record.state) == ("4.16.0", TARGET, "Completed")
+        assert {one.name for one in record.pools} == {"master", "worker", "infra"}
+        assert len(record.nodes) == 9
+        assert all(one.started and one.completed for one in record.nodes)
+        assert all(one.started and one.completed for one in record.pools)
+        assert sorted(world.events()) == sorted(
+            ["UpdateStarted", "ControlPlaneUpdated", *["PoolUpdated"] * 3, "UpdateCompleted"]
+        )
+
+    play(story)
+
+
+def test_what_goes_wrong_is_an_insight_an_event_and_a_line_of_the_record(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.cluster.cvo.start(TARGET)
+        await world.settle()
+        await world.cluster.cvo.degrade("etcd", reason="EtcdMembers_Unhealthy", message="one of three does not answer")
+        await asyncio.sleep(41 * 60)
+        await world.settle()
+        (found,) = (
+            one
+            for one in read(await world.status(), now=of_datetime(world.clock.now())).insights
+            if "etcd" in one.summary
+        )
+        assert found.level is Level.ERROR
+        await world.cluster.cvo.recover("etcd")
+        await world.settle()
+        (record,) = world.records()
+        assert [one.resolved is not None for one in record.troubles if "etcd" in one.summary] == [True]
+        assert {"InsightAppeared", "InsightResolved"} <= set(world.events())
+
+    play(story)
+
+
+def test_time_alone_raises_an_insight_and_its_level(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.cluster.cvo.start(TARGET)
+        await world.cluster.cvo.degrade("etcd", reason="Bad", message="message")
+        levels = []
+        for minutes in (4, 2, 36):
+            await asyncio.sleep(minutes * 60)
+            await world.settle()
+            report = read(await world.status(), now=of_datetime(world.clock.now()))
+            levels.append([one.level for one in report.insights if "etcd" in one.summary])
+        assert levels == [[], [Level.WARNING], [Level.ERROR]]
+
+    play(story)
+
+
+@pytest.mark.parametrize(
+    ("kind", "gap"),
+    [(MachineConfigPool, "pools and nodes"), (Node, "nodes")],
+)
+def test_a_source_that_is_not_served_is_a_gap_and_the_rest_is_reported(
+    play: Play, kind: type[MachineConfigPool | Node], gap: str
+) -> None:
+    async def story(world: World) -> None:
+        await world.cluster.cvo.start(TARGET)
+        world.api.uninstall(kind)
+        await world.settle()
+        status = await world.status()
+        assert [one.partition(":")[0] for one in status.gaps] == [gap]
+        assert status.overview
+        assert status.overview.operators == "0/5 (0%)"
+        degraded = find(status.conditions, "Degraded")
+        assert degraded
+        assert (degraded.status, degraded.reason) == ("True", "SourcesMissing")
+
+    play(story)
+
+
+@pytest.mark.parametrize("kind", [ClusterVersion, ClusterOperator])
+def test_without_the_main_sources_what_was_known_stays_and_is_not_to_be_relied_on(
+    play: Play, kind: type[ClusterVersion | ClusterOperator]
+) -> None:
+    async def story(world: World) -> None:
+        await world.settle()
+        before = await world.status()
+        world.api.uninstall(kind)
+        assert not (await world.settle()).failed
+        status = await world.status()
+        assert status.control_plane == before.control_plane
+        available = find(status.conditions, "Available")
+        assert available
+        assert (available.status, available.reason) == ("False", "SourcesMissing")
+        assert "no report" in available.message
+
+    play(story)
+
+
+def test_without_its_crd_it_rests(play: Play) -> None:
+    async def story(world: World) -> None:
+        world.api.uninstall(UpdateStatus)
+        ending = await world.settle()
+        assert (ending.writes, ending.failed) == (0, False)
+
+    play(story)
+
+
+def test_an_object_that_it_cannot_read_is_left_alone(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.settle()
+        broken = {"status": {"workerPools": "none"}}
+        world.api.install(UpdateStatus)
+        await world.api.patch(UpdateStatus, "cluster", broken, type=PatchType.MERGE, subresource="status")
+        ending = await world.settle()
+        assert ending.failed
+        assert (await world.api.get(UpdateStatus, "cluster")).tree()["status"]["workerPools"] == "none"
+
+    play(story)
+
+
+STEPS = ("beginning", "operators", "pools", "all")
+
+
+@pytest.mark.parametrize("until", range(len(STEPS)), ids=STEPS)
+def test_a_crash_anywhere_is_harmless(loop: VirtualLoop, until: int) -> None:
+    async def before(world: World) -> None:
+        """Our controller saw the cluster as it was before the last steps."""
+        await world.cluster.install()
+        await world.settle()
+        steps = world.cluster.healthy_update(TARGET)
+        count = (1, 3, len(steps) - 1, len(steps))[until]
+        for number, step in enumerate(steps[:count]):
+            await step.play()
+            if number < count - 1:
+                await world.settle()
+
+    async def main() -> None:
+        start = World(loop)
+        await before(start)
+        moment = start.clock.now()
+
+        def scenario() -> Scenario:
+            async def settle(api: object, reader: MemoryReader) -> None:
+                await settled(api, reader, moment)  # type: ignore[arg-type]
+
+            return Scenario(copied(start.api), settle=settle)
+
+        report = await crash_everywhere(scenario)
+        assert report.points > 0
+
+    loop.run_until_complete(main())
+
+
+def copied(api: MemoryApi) -> MemoryApi:
+    another = MemoryApi(*READ, core.Event, *OWNED)
+    another.load(*api.dump())
+    return another
