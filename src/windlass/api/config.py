@@ -123,6 +123,7 @@ class ClusterVersionStatus(Struct, rename="camel", omit_defaults=True, kw_only=T
     """`desired` is the release that the cluster runs or is being updated to; `history` has the newest item first."""
 
     desired: Release = always(Release)
+    observed_generation: int = 0
     history: list[UpdateHistory] = field(default_factory=list)
     conditions: list[OperatorCondition] = field(default_factory=list)
 

@@ -31,6 +31,7 @@ COMMANDS = {
         "machine_sync.machines",
         "Show machines and MachineSets on both sides: authority, phases, and whether they are in sync.",
     ),
+    "status": Entry("update_status.status", "Show how the update of the cluster is going, and what needs attention."),
     "convert": Entry(
         "machine_sync.convert", "Convert machines in files from one API to the other, offline.", offline=True
     ),

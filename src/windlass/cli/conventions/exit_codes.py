@@ -14,6 +14,7 @@ class Exit(IntEnum):
     UNREADABLE = 2
     CHANGES = 3
     REFUSED = 4
+    NEEDS_SOMEBODY = 5
     USAGE = 64
     BUG = 70
     TIMED_OUT = 124
@@ -27,9 +28,10 @@ MEANING = {
     Exit.UNREADABLE: "The input cannot be read: a kubeconfig, credentials, or a file.",
     Exit.CHANGES: "`windlass plan` has actions, `windlass machines --unsynced` has rows. Nothing went wrong.",
     Exit.REFUSED: "`windlass migrate` only: the pre-flight check refused some objects; all others were moved.",
+    Exit.NEEDS_SOMEBODY: "`windlass status` only: the update has stalled, or what `--fail-on` names needs attention.",
     Exit.USAGE: "The command line is wrong: an unknown option, a missing argument, a value out of range.",
     Exit.BUG: "A defect of Windlass. `--log-level debug` shows where.",
-    Exit.TIMED_OUT: "Something took longer than `--timeout`. It continues; run the command again to wait for it.",
+    Exit.TIMED_OUT: "Something took longer than `--timeout` or `--wait`. It continues; run the command again to wait for it.",
     Exit.INTERRUPTED: "Interrupted by Ctrl-C (128 + SIGINT).",
     Exit.CLOSED_PIPE: "The reader of the output went away, as `head -1` does (128 + SIGPIPE).",
 }

@@ -1,0 +1,132 @@
+"""The report for programs: `-o json` and `-o yaml`. docs/cli.md has the keys.
+
+Times are RFC 3339, durations seconds; a time that is not known is null.
+"""
+
+from typing import Any
+
+from windlass.update_status.estimate import progress
+from windlass.update_status.report import ControlPlane, Insight, Node, Operator, Pool, Reference, Report
+from windlass.update_status.times import SECOND, ZERO, Duration, Moment, rfc3339_nano
+
+
+def tree(report: Report, *, now: Moment) -> dict[str, Any]:
+    """The report as it is at `now`."""
+    return {
+        "time": _time(now),
+        "updating": report.updating,
+        "controlPlane": _control_plane(report.control_plane, now),
+        "pools": [_pool(pool) for pool in report.pools],
+        "unassignedNodes": list(report.unassigned),
+        "insights": [_insight(insight) for insight in report.insights],
+        "alerts": report.alerts,
+        "gaps": list(report.gaps),
+    }
+
+
+def _control_plane(plane: ControlPlane, now: Moment) -> dict[str, Any]:
+    found, versions = progress(plane, now), plane.versions
+    return {
+        "assessment": found.assessment,
+        "completion": round(found.completion, 2),
+        "versions": None
+        if versions is None
+        else {
+            "target": versions.target,
+            "previous": versions.previous,
+            "incomplete": versions.incomplete,
+            "multiArch": versions.multi_arch,
+            "rollback": versions.rollback,
+        },
+        "progressing": {
+            "status": plane.updating,
+            "reason": plane.reason,
+            "message": plane.message,
+            "since": _time(plane.since),
+        },
+        "started": _time(plane.started),
+        "completed": _time(plane.completed),
+        "duration": _seconds(found.duration),
+        "estimate": _seconds(found.estimate),
+        "expected": _seconds(found.expected),
+        "operators": [_operator(operator) for operator in plane.operators],
+    }
+
+
+def _operator(operator: Operator) -> dict[str, Any]:
+    return {
+        "name": operator.name,
+        "state": operator.state.value,
+        "since": _time(operator.since),
+        "reason": operator.reason,
+        "message": operator.message,
+        "health": operator.health.value,
+        "healthSince": _time(operator.health_since),
+        "healthReason": operator.health_reason,
+        "healthMessage": operator.health_message,
+    }
+
+
+def _pool(pool: Pool) -> dict[str, Any]:
+    summary = pool.summary
+    return {
+        "name": pool.name,
+        "paused": pool.paused,
+        "assessment": summary.assessment,
+        "summary": {
+            "total": summary.total,
+            "updated": summary.updated,
+            "available": summary.available,
+            "progressing": summary.progressing,
+            "outdated": summary.outdated,
+            "draining": summary.draining,
+            "excluded": summary.excluded,
+            "degraded": summary.degraded,
+            "pending": summary.pending,
+        },
+        "nodes": [_node(node) for node in pool.nodes],
+    }
+
+
+def _node(node: Node) -> dict[str, Any]:
+    return {
+        "name": node.name,
+        "assessment": node.assessment.value,
+        "phase": node.phase.value,
+        "since": _time(node.since),
+        "step": node.step,
+        "updating": node.updating,
+        "version": node.version,
+        "unavailable": node.unavailable,
+        "unavailableSince": _time(node.unavailable_since),
+        "whyUnavailable": node.why_unavailable,
+        "degraded": node.degraded,
+        "degradedSince": _time(node.degraded_since),
+        "whyDegraded": node.why_degraded,
+    }
+
+
+def _insight(insight: Insight) -> dict[str, Any]:
+    return {
+        "level": insight.level.title,
+        "impact": insight.impact.value,
+        "summary": insight.summary,
+        "description": insight.description,
+        "reference": insight.reference,
+        "started": _time(insight.started),
+        "scope": insight.scope.value,
+        "pool": insight.pool,
+        "resources": [_reference(one) for one in insight.resources],
+    }
+
+
+def _reference(one: Reference) -> dict[str, str]:
+    return {"group": one.group, "resource": one.resource, "namespace": one.namespace, "name": one.name}
+
+
+def _time(when: Moment | None) -> str | None:
+    return None if when is None or when == ZERO else rfc3339_nano(when)
+
+
+def _seconds(duration: Duration) -> int:
+    return duration // SECOND
