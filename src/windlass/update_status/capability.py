@@ -12,15 +12,13 @@ from windlass.kube.control.controller import Controller
 from windlass.update_status.controller.alerts import AlertsSettings
 from windlass.update_status.controller.declare import update_status_controller
 from windlass.update_status.document.owned import UPDATE_STATUS
+from windlass.update_status.reading.kept import HOME
 
 if TYPE_CHECKING:
     from windlass.capability.planning import Planner
     from windlass.capability.service import Frame, Work
 
 NAME: Final = "update-status"
-HOME: Final = "windlass-update-status"
-"""The namespace of its own."""
-LEASE: Final = f"windlass-{NAME}"
 
 UPDATE_RECORD: Final = Owned(
     kind=UpdateRecord,

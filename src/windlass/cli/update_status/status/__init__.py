@@ -7,18 +7,21 @@
 | `follow`, `changes` | the command with `--watch` and `--wait` |
 | `verdict` | what a report means for the exit code |
 | `as_tree` | the report for programs |
+| `history` | the records of updates |
 """
 
 import click
 
 from windlass.cli.conventions.options import Duration
 from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.cli.conventions.verbs import Itself, WithVerbs
 
 DETAILS = ("none", "all", "nodes", "health", "operators")
 LEVELS = ("info", "warning", "error", "critical")
+VERBS = {"history": "Show how long updates took, and what went wrong."}
 
 
-@click.command("status")
+@click.command("status", cls=Itself)
 @click.argument("unexpected", nargs=-1, metavar="")
 @click.option(
     "--details", default="none", show_default=True, metavar="PART", help=f"Part to show in full: {', '.join(DETAILS)}."
@@ -39,6 +42,9 @@ LEVELS = ("info", "warning", "error", "critical")
     metavar="FILE|DIR|-",
     help="Read a must-gather, another dump or files instead of the cluster; may be repeated.",
 )
+@click.option(
+    "--from-api", is_flag=True, help="Show the UpdateStatus that a controller keeps, even if the controller is gone."
+)
 @click.option("--mock-clusterversion", "mock", metavar="FILE", hidden=True)
 @click.option("-w", "--watch", is_flag=True, help="Keep showing changes until Ctrl-C.")
 @click.option(
@@ -57,13 +63,14 @@ LEVELS = ("info", "warning", "error", "critical")
     help=f"Exit code 5 if something of this level or worse needs attention: {', '.join(LEVELS)}.",
 )
 @settings_of
-def command(
+def status(
     settings: Settings,
     unexpected: tuple[str, ...],
     *,
     details: str,
     form: str,
     sources: tuple[str, ...],
+    from_api: bool,
     mock: str | None,
     watch: bool,
     wait: float | None,
@@ -71,8 +78,9 @@ def command(
 ) -> int:
     """Show how the update of the cluster is going: the control plane, the nodes of each pool, and what needs attention.
 
-    The text is that of `oc adm upgrade status`. You need the right to read ClusterVersion and ClusterOperators; what
-    else may not be read is missing, and a warning says so.
+    The text is that of `oc adm upgrade status`. It is drawn from the UpdateStatus if a controller keeps one, which is
+    looked for in its own namespace or that of --namespace; else from the cluster itself. For that you need the right to
+    read ClusterVersion and ClusterOperators; what else may not be read is missing, and a warning says so.
     """
     if unexpected:
         path = click.get_current_context().command_path
@@ -85,9 +93,14 @@ def command(
     if sources and mock:
         raise click.UsageError("--from and --mock-clusterversion are two ways to name files: give one of them")
 
-    from windlass.cli.update_status.status.show import StatusRequest, once
+    if from_api and offline:
+        raise click.UsageError("--from-api reads a cluster, and not files: leave one of them out")
 
-    request = StatusRequest(form=form, details=details, threshold=threshold, sources=sources, mock=mock)
+    from windlass.cli.update_status.status.show import StatusRequest, once
+    from windlass.cli.update_status.status.sight import Origin
+
+    origin = Origin.OBJECT if from_api else Origin.BEST
+    request = StatusRequest(form=form, details=details, threshold=threshold, sources=sources, mock=mock, origin=origin)
     if not watch and wait is None:
         return once(settings, request)
 
@@ -96,3 +109,6 @@ def command(
     from windlass.cli.update_status.status.follow import follow
 
     return asyncio.run(follow(settings, request, watch=watch, wait=wait))
+
+
+command = WithVerbs(status, VERBS, package=__name__)

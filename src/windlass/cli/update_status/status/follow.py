@@ -22,7 +22,7 @@ from windlass.cli.update_status.status import sight
 from windlass.cli.update_status.status.as_tree import tree
 from windlass.cli.update_status.status.changes import Facts, changes, facts
 from windlass.cli.update_status.status.show import StatusRequest, code_of, rendered
-from windlass.cli.update_status.status.sight import Sight
+from windlass.cli.update_status.status.sight import Origin, Sight
 from windlass.cli.update_status.status.verdict import is_stalled, needs_attention
 from windlass.kube.errors import DecodeError, KubeError, NotServed
 from windlass.update_status.assessment import Problem
@@ -39,10 +39,12 @@ Look = Callable[[], Awaitable[Sight]]
 
 async def follow(settings: Settings, request: StatusRequest, *, watch: bool, wait: float | None) -> Exit:
     """`windlass status --watch` and `--wait`. `wait`: seconds, 0 without a limit; None: until it is interrupted."""
+    # Only the cluster itself tells whether it has taken notice of a request to update.
+    origin = Origin.CLUSTER if wait is not None and request.origin is Origin.BEST else request.origin
     async with connect(settings, user_agent=USER_AGENT) as client:
 
         async def look() -> Sight:
-            return await sight.of_client(client, settings, steps=request.steps)
+            return await sight.of_client(client, settings, steps=request.steps, origin=origin)
 
         try:
             async with asyncio.timeout(wait or None):
@@ -86,7 +88,7 @@ async def _follow(look: Look, request: StatusRequest, *, watch: bool, wait: bool
 async def sights(look: Look, *, tick: Callable[[], None] = lambda: None) -> AsyncGenerator[Sight, None]:
     """What is seen, again and again; `tick` is called each second between. The first look may raise anything, later
     ones only what does not go away."""
-    trouble, first = "", True
+    trouble, note, first = "", "", True
     while True:
         began = time.monotonic()
         try:
@@ -103,6 +105,9 @@ async def sights(look: Look, *, tick: Callable[[], None] = lambda: None) -> Asyn
             if trouble:
                 complaints.say("info", "the cluster can be read again")
             trouble, first = "", False
+            if seen.note not in ("", note):
+                complaints.say("note", seen.note)
+            note = seen.note
             yield seen
         again = time.monotonic() + max(SHORTEST, SHARE * (time.monotonic() - began))
         while (left := again - time.monotonic()) > 0:

@@ -11,7 +11,7 @@ from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.settings import Settings
 from windlass.cli.update_status.status import sight
 from windlass.cli.update_status.status.as_tree import tree
-from windlass.cli.update_status.status.sight import Sight
+from windlass.cli.update_status.status.sight import Origin, Sight
 from windlass.cli.update_status.status.verdict import needs_attention
 from windlass.update_status.assessment import Problem
 from windlass.update_status.report import Level
@@ -27,6 +27,7 @@ class StatusRequest(NamedTuple):
     threshold: str | None = None
     sources: tuple[str, ...] = ()
     mock: str | None = None
+    origin: Origin = Origin.BEST
 
     @property
     def level(self) -> Level | None:
@@ -44,6 +45,8 @@ def once(settings: Settings, request: StatusRequest) -> Exit:
         seen = _look(settings, request)
     except Problem as problem:
         raise click.ClickException(str(problem)) from None
+    if seen.note:
+        complaints.say("note", seen.note)
     click.echo(rendered(seen, request, now=seen.now), nl=False)
     return code_of(seen, request)
 
@@ -88,4 +91,4 @@ def _look(settings: Settings, request: StatusRequest) -> Sight:
 
     import asyncio
 
-    return asyncio.run(sight.of_cluster(settings, steps=request.steps))
+    return asyncio.run(sight.of_cluster(settings, steps=request.steps, origin=request.origin))
