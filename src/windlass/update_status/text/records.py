@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 
 from windlass.api.update_record import NodeTook, Took, Trouble, UpdateRecord
 from windlass.update_status.text.safe import safe_table
-from windlass.update_status.times import Moment, moment, short, since
+from windlass.update_status.times import SECOND, Moment, moment, short, since, truncated
 
 _UNKNOWN: Final = "-"
 
@@ -124,6 +124,5 @@ def _took(started: str | None, ended: str | None, now: Moment) -> str:
     """How long; with a `+` while it goes on, and `-` if it is not known when it began."""
     if started is None:
         return _UNKNOWN
-    if ended is None:
-        return short(max(0, since(moment(started), now) // 10**9 * 10**9)) + "+"
-    return short(max(0, since(moment(started), moment(ended))))
+    took = max(0, truncated(since(moment(started), now if ended is None else moment(ended)), SECOND))
+    return (short(took) if took else "0s") + ("+" if ended is None else "")
