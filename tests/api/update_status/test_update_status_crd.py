@@ -8,13 +8,18 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
 
-from windlass.api.update import UpdateStatus
+from tests.unit.update_status.drawn import NOW, clusters, odd_clusters
+from windlass.api.update import UpdateStatus, UpdateStatusStatus
 from windlass.testing.plane.access import BlockingAccess
 from windlass.testing.plane.connection import ADMIN
 from windlass.testing.plane.errors import Refused
 from windlass.testing.plane.facade import PlaneAccess
+from windlass.update_status.assessment import Problem, assess
+from windlass.update_status.document import write
 from windlass.update_status.document.owned import UPDATE_STATUS
+from windlass.update_status.sources import Sources
 
 pytestmark = pytest.mark.plane
 
@@ -507,3 +512,14 @@ def test_kubectl_shows_the_update_in_a_line(plane: BlockingAccess, server: Serve
         "Health": "1 Warning",
         "Trusted": "True",
     }
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(clusters() | odd_clusters())
+def test_whatever_the_cluster_is_the_server_stores_what_was_written(server: Server, sources: Sources) -> None:
+    try:
+        status = write(assess(sources, now=NOW), now=NOW)
+    except Problem:
+        return
+    stored = server.write(worked_instance() | {"status": msgspec.to_builtins(status)})
+    assert msgspec.convert(stored["status"], UpdateStatusStatus) == status

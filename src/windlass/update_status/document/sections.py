@@ -94,6 +94,7 @@ class _Gathering:
         pen, plane = self._pen, report.control_plane
         self._add(
             uid("cv", CLUSTER_VERSION),
+            CLUSTER_VERSION,
             "ClusterVersion",
             "cluster_version",
             lambda old: insights.cluster_version(plane, old, pen),
@@ -101,6 +102,7 @@ class _Gathering:
         for operator in plane.operators:
             self._add(
                 uid("co", operator.name),
+                operator.name,
                 "ClusterOperator",
                 "cluster_operator",
                 lambda old, operator=operator: insights.cluster_operator(operator, old, pen),
@@ -110,6 +112,7 @@ class _Gathering:
         pen = self._pen
         self._add(
             uid("mcp", pool.name),
+            pool.name,
             "MachineConfigPool",
             "machine_config_pool",
             lambda old: insights.machine_config_pool(pool, old, pen),
@@ -117,6 +120,7 @@ class _Gathering:
         for node in pool.nodes:
             self._add(
                 uid("node", node.name),
+                node.name,
                 "Node",
                 "node",
                 lambda old, node=node: insights.node_insight(node, pool.name, old, pen),
@@ -126,11 +130,18 @@ class _Gathering:
         pen, found = self._pen, list(found)
         for identity, insight in zip(health_uids(found), found, strict=True):
             self._add(
-                identity, "Health", "health", lambda old, insight=insight: insights.health_insight(insight, old, pen)
+                identity,
+                insight.summary,
+                "Health",
+                "health",
+                lambda old, insight=insight: insights.health_insight(insight, old, pen),
             )
 
-    def _add(self, identity: str, kind: Any, member: str, make: Callable[..., Any]) -> None:
-        """Add what `make` makes of the same insight as it stands; acquiredAt moves only if it differs from that."""
+    def _add(self, identity: str, name: str, kind: Any, member: str, make: Callable[..., Any]) -> None:
+        """Add what `make` makes of the same insight as it stands; acquiredAt moves only if it differs from that.
+
+        `name` is what people are told if it is quarantined.
+        """
         stood = self._before.get(identity)
         fields = {member: make(getattr(stood.insight, member, None) if stood else None)}
         entry: Entry
@@ -142,7 +153,7 @@ class _Gathering:
             entry = ControlPlaneEntry(uid=identity, acquired_at=self._acquired(stood, plane), insight=plane)
         why = "there are two of this name" if identity in self._entries else trouble(entry)
         if why:
-            self._invalid.append(f"{kind} {identity}: {why}")
+            self._invalid.append(f"{kind} {name[:64]!r}: {why}")
         else:
             self._entries[identity] = entry
 

@@ -1,0 +1,175 @@
+"""What is too much or invalid is left out, the least important first, and it is said."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import structs
+
+from tests.unit.update_status.document.test_merging import NOW, degraded_node, node, operator, report
+from windlass.api.update import UpdateStatusStatus
+from windlass.update_status.assessment.pools import summarize
+from windlass.update_status.document import read, write
+from windlass.update_status.document.validity import trouble
+from windlass.update_status.report import Health, Level, Node, Phase, Pool, Report, State, Versions
+
+MEBIBYTE = 1024 * 1024
+
+
+def worker(name: str, nodes: Iterable[Node]) -> Pool:
+    members = tuple(nodes)
+    return Pool(name=name, summary=summarize(members), nodes=members)
+
+
+def many(count: int, start: int = 0, **changes: Any) -> list[Node]:
+    return [node(name=f"n{number}", **changes) for number in range(start, start + count)]
+
+
+def with_pools(*pools: Pool) -> Report:
+    return structs.replace(report(), pools=pools)
+
+
+def truncated(status: UpdateStatusStatus) -> tuple[str, str]:
+    found = next(one for one in status.conditions if one.type == "Truncated")
+    return found.reason, found.message
+
+
+def test_updated_nodes_go_first_and_the_numbers_of_the_pool_stay_exact() -> None:
+    nodes = [*many(900, phase=Phase.UPDATED), *many(300, start=900, phase=Phase.DRAINING, updating=True)]
+    whole = with_pools(worker("worker", nodes))
+    status = write(whole, now=NOW)
+    (found,) = read(status, now=NOW).pools
+    assert found.summary == whole.pools[0].summary
+    assert len(found.nodes) == 1024 - 1
+    assert sum(one.phase is Phase.DRAINING for one in found.nodes) == 300
+    assert found.nodes == (*nodes[:723], *nodes[900:])
+    assert truncated(status) == ("LeftOut", "177 updated nodes of pool worker were left out")
+    assert trouble(status) == ""
+
+
+def test_insights_of_level_info_go_before_warnings_and_updated_operators() -> None:
+    infos = [degraded_node(pool="", level=Level.INFO, resources=(), reference=f"https://i/{n}") for n in range(60)]
+    warnings = [
+        degraded_node(pool="", level=Level.WARNING, resources=(), reference=f"https://w/{n}") for n in range(60)
+    ]
+    updated = tuple(operator(f"o{number}", state=State.UPDATED) for number in range(20))
+    status = write(report(*infos, *warnings, operators=updated), now=NOW)
+    found = read(status, now=NOW)
+    assert [one.level for one in found.insights].count(Level.WARNING) == 60
+    assert len(found.insights) == 60 + 47
+    assert len(found.control_plane.operators) == 20
+    assert truncated(status)[1] == "13 insights of level Info of the control plane were left out"
+
+
+def test_the_whole_object_stays_below_a_mebibyte() -> None:
+    said = "x" * 2000
+    nodes = [node(name=f"n{number}", degraded=True, why_degraded=said) for number in range(450)]
+    pools = [worker(name, many(300, start=place, phase=Phase.UPDATED)) for place, name in enumerate("abc")]
+    status = write(with_pools(worker("worker", nodes), *pools), now=NOW)
+    assert len(msgspec.json.encode(status)) < MEBIBYTE
+    assert write(with_pools(worker("worker", nodes), *pools), now=NOW, previous=status) == status
+    in_pools = {pool.name: pool for pool in read(status, now=NOW).pools}
+    assert not in_pools["a"].nodes
+    assert in_pools["a"].summary.total == 300
+    assert len(in_pools["worker"].nodes) < 450
+    assert "300 updated nodes of pool a were left out" in truncated(status)[1]
+    assert "insights of pool worker were left out" in truncated(status)[1]
+
+
+def test_500_nodes_fit_whole() -> None:
+    nodes = many(500, unavailable=True, why_unavailable="Not ready | Node is marked unschedulable")
+    status = write(with_pools(worker("worker", nodes)), now=NOW)
+    assert truncated(status) == ("AsExpected", "")
+    assert read(status, now=NOW).pools[0].nodes == tuple(nodes)
+
+
+def test_of_too_many_pools_those_that_have_nothing_to_do_go_first() -> None:
+    done = [worker(f"done{number}", many(1, phase=Phase.UPDATED)) for number in range(30)]
+    busy = [worker(f"busy{number}", many(1)) for number in range(10)]
+    status = write(with_pools(*done, *busy), now=NOW)
+    assert [pool.name for pool in status.worker_pools] == [pool.name for pool in (*done[:22], *busy)]
+    assert truncated(status) == ("LeftOut", "8 pools were left out")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        pytest.param("Etcd!", "ClusterOperator 'Etcd!': Expected `str` matching regex", id="capitals"),
+        pytest.param("dns\n", "ClusterOperator 'dns\\n': A name ends with a newline", id="newline"),
+        pytest.param("etcd", "ClusterOperator 'etcd': there are two of this name", id="twice"),
+    ],
+)
+def test_an_invalid_insight_is_quarantined_and_the_others_are_written(name: str, said: str) -> None:
+    status = write(report(operators=(operator("etcd"), operator(name))), now=NOW)
+    assert trouble(status) == ""
+    assert [one.name for one in read(status, now=NOW).control_plane.operators] == ["etcd"]
+    reason, message = truncated(status)
+    assert reason == "InvalidInsights"
+    assert said in message
+
+
+def test_a_pool_that_kubernetes_would_not_allow_is_quarantined() -> None:
+    status = write(with_pools(worker("worker", many(1)), worker("Not A Pool", many(1))), now=NOW)
+    assert [pool.name for pool in status.worker_pools] == ["worker"]
+    assert truncated(status)[0] == "InvalidInsights"
+
+
+def test_versions_that_are_none_are_left_out_and_the_rest_stays() -> None:
+    plane = structs.replace(report().control_plane, versions=Versions(target="latest", previous="4.14.1"))
+    status = write(structs.replace(report(), control_plane=plane), now=NOW)
+    assert read(status, now=NOW).control_plane == structs.replace(plane, versions=None)
+    assert truncated(status)[1] == "the versions of the update were left out: 'latest' is not a version"
+
+
+def test_the_version_of_a_node_that_is_none_is_left_out_and_the_node_stays() -> None:
+    status = write(report(of=node(version="mine")), now=NOW)
+    assert read(status, now=NOW).pools[0].nodes[0].version == ""
+    assert "the version of Node n1.example.org was left out" in truncated(status)[1]
+
+
+def test_a_link_that_is_no_url_is_left_out() -> None:
+    status = write(report(degraded_node(reference="javascript:alert(1)")), now=NOW)
+    assert read(status, now=NOW).insights[0].reference == ""
+    assert "the link of 'Node n1.example.org is degraded' was left out" in truncated(status)[1]
+
+
+def test_a_long_message_is_shortened() -> None:
+    status = write(report(operators=(operator(message="m" * 40000),)), now=NOW)
+    message = read(status, now=NOW).control_plane.operators[0].message
+    assert len(message) == 32768
+    assert message.endswith("m…")
+    assert truncated(status) == ("LeftOut", "the message of ClusterOperator etcd was shortened to 32768 characters")
+
+
+def test_the_message_of_a_node_begins_as_its_condition_does_and_loses_nothing() -> None:
+    said = "failed to drain node: " + "x" * 200
+    status = write(report(of=node(degraded=True, why_degraded=said)), now=NOW)
+    (found,) = [entry.insight.node for entry in status.worker_pools[0].informers[0].insights if entry.insight.node]
+    assert found.message == said[:99] + "…"
+    assert read(status, now=NOW).pools[0].nodes[0].why_degraded == said
+    assert truncated(status)[0] == "AsExpected"
+
+
+def test_missing_sources_are_a_degradation_of_the_controller() -> None:
+    whole = structs.replace(report(), gaps=("nodes: forbidden",), alerts="Unable to fetch alerts")
+    found = next(one for one in write(whole, now=NOW).conditions if one.type == "Degraded")
+    assert (found.status, found.reason) == ("True", "SourcesMissing")
+    assert found.message == "Unable to fetch alerts; nodes: forbidden"
+
+
+def test_the_update_in_a_line() -> None:
+    operators = (operator("a", state=State.UPDATED), operator("b", health=Health.DEGRADED), operator("c"))
+    masters = worker("master", many(3, phase=Phase.UPDATED))
+    workers = worker("worker", [*many(1, phase=Phase.UPDATED), *many(2, start=1)])
+    found = [degraded_node(), degraded_node(level=Level.WARNING), degraded_node(level=Level.INFO)]
+    whole = structs.replace(report(*found, operators=operators), pools=(masters, workers))
+    overview = write(whole, now=NOW).overview
+    assert msgspec.to_builtins(overview) == {
+        "updating": True,
+        "assessment": "Progressing",
+        "target": "4.15.0 (from 4.14.1)",
+        "operators": "1/3 (33%)",
+        "workers": "1/3",
+        "health": "1 Error, 1 Warning",
+    }

@@ -1,0 +1,170 @@
+"""Times in the object move only with what they tell."""
+
+from typing import Any
+
+from msgspec import structs
+
+from windlass.api.update import ControlPlaneEntry, UpdateStatusStatus, WorkerPoolEntry
+from windlass.api.update_insights import ClusterVersionInsight, HealthInsight, NodeInsight
+from windlass.update_status.assessment.pools import summarize
+from windlass.update_status.document import read, write
+from windlass.update_status.report import (
+    ControlPlane,
+    Health,
+    Impact,
+    Insight,
+    Level,
+    Node,
+    Operator,
+    Phase,
+    Pool,
+    Reference,
+    Report,
+    Scope,
+    State,
+    Versions,
+)
+from windlass.update_status.times import HOUR, MINUTE, SECOND, ZERO, moment, rfc3339
+
+NOW = moment("2026-01-02T12:00:00Z")
+STARTED = NOW - 20 * MINUTE
+LATER = NOW + 30 * SECOND
+
+
+def operator(name: str = "etcd", **changes: Any) -> Operator:
+    plain = Operator(
+        name=name, state=State.PENDING, health=Health.HEALTHY, since=STARTED, message="it waits", health_since=ZERO
+    )
+    return structs.replace(plain, **changes)
+
+
+def node(**changes: Any) -> Node:
+    return structs.replace(Node(name="n1.example.org", phase=Phase.PENDING, version="4.14.1"), **changes)
+
+
+def degraded_node(**changes: Any) -> Insight:
+    plain = Insight(
+        level=Level.ERROR,
+        impact=Impact.UPDATE_STALLED,
+        summary="Node n1.example.org is degraded",
+        description="disk full",
+        reference="https://docs/nodes",
+        started=None,
+        resources=(Reference("", "nodes", "n1.example.org"),),
+        scope=Scope.WORKER_POOL,
+        pool="worker",
+    )
+    return structs.replace(plain, **changes)
+
+
+def report(*insights: Insight, of: Node | None = None, operators: tuple[Operator, ...] = ()) -> Report:
+    members = (of or node(),)
+    return Report(
+        control_plane=ControlPlane(
+            updating="True",
+            since=STARTED,
+            versions=Versions(target="4.15.0", previous="4.14.1"),
+            started=STARTED,
+            baseline=HOUR,
+            operators=operators or (operator(),),
+        ),
+        pools=(Pool(name="worker", summary=summarize(members), nodes=members),),
+        insights=insights,
+    )
+
+
+def entries(status: UpdateStatusStatus) -> dict[str, ControlPlaneEntry | WorkerPoolEntry]:
+    assert status.control_plane is not None
+    found: list[ControlPlaneEntry | WorkerPoolEntry] = []
+    for informer in status.control_plane.informers:
+        found += informer.insights
+    for pool in status.worker_pools:
+        for source in pool.informers:
+            found += source.insights
+    return {entry.uid: entry for entry in found}
+
+
+def the_node(status: UpdateStatusStatus) -> NodeInsight:
+    (found,) = [entry.insight.node for entry in entries(status).values() if entry.insight.node]
+    return found
+
+
+def the_health(status: UpdateStatusStatus) -> HealthInsight:
+    (found,) = [entry.insight.health for entry in entries(status).values() if entry.insight.health]
+    return found
+
+
+def the_version(status: UpdateStatusStatus) -> ClusterVersionInsight:
+    found = entries(status)["cv-version"]
+    assert isinstance(found, ControlPlaneEntry)
+    assert found.insight.cluster_version is not None
+    return found.insight.cluster_version
+
+
+def transitions(found: NodeInsight) -> dict[str, str]:
+    return {one.type: one.last_transition_time for one in found.conditions}
+
+
+def test_an_insight_was_acquired_when_its_content_was_last_another() -> None:
+    first = write(report(operators=(operator("a"), operator("b"))), now=NOW)
+    changed = report(operators=(operator("a", message="it waits for b"), operator("b")))
+    second = write(changed, now=LATER, previous=first)
+    assert entries(second)["co-a"].acquired_at == rfc3339(LATER)
+    assert entries(second)["co-b"].acquired_at == rfc3339(NOW)
+
+
+def test_what_nothing_in_the_cluster_tells_was_first_seen_when_it_was_first_written() -> None:
+    first = write(report(degraded_node()), now=NOW)
+    second = write(report(degraded_node(description="disk still full")), now=LATER, previous=first)
+    found = the_health(second)
+    assert (found.started_at, found.start_source) == (rfc3339(NOW), "FirstSeen")
+    assert found.impact.description == "disk still full"
+    assert read(second, now=LATER).insights[0].started is None
+
+
+def test_what_ends_and_comes_back_is_seen_anew() -> None:
+    first = write(report(degraded_node()), now=NOW)
+    ended = write(report(), now=LATER, previous=first)
+    back = write(report(degraded_node()), now=LATER + MINUTE, previous=ended)
+    assert the_health(back).started_at == rfc3339(LATER + MINUTE)
+
+
+def test_what_oc_counts_from_the_present_is_read_so_again() -> None:
+    insight = degraded_node(started=NOW, resources=(Reference("config.openshift.io", "clusterversions", "version"),))
+    first = write(report(structs.replace(insight, pool="")), now=NOW)
+    again = structs.replace(insight, pool="", started=LATER)
+    second = write(report(again), now=LATER, previous=first)
+    assert (the_health(second).started_at, the_health(second).start_source) == (rfc3339(NOW), "Present")
+    assert entries(second) == entries(first)
+    assert read(second, now=LATER + HOUR).insights[0].started == LATER + HOUR
+
+
+def test_a_transition_is_one_of_the_status_and_not_of_the_reason() -> None:
+    first = write(report(of=node(phase=Phase.DRAINING, updating=True)), now=NOW)
+    second = write(report(of=node(phase=Phase.REBOOTING, updating=True)), now=LATER, previous=first)
+    third = write(report(of=node(phase=Phase.UPDATED)), now=LATER + MINUTE, previous=second)
+    assert transitions(the_node(second))["Updating"] == rfc3339(NOW)
+    assert the_node(second).observed_since == rfc3339(LATER)
+    assert transitions(the_node(third)) == {
+        "Updating": rfc3339(LATER + MINUTE),
+        "Available": rfc3339(NOW),
+        "Degraded": rfc3339(NOW),
+    }
+
+
+def test_a_transition_that_the_cluster_reports_is_taken_from_it() -> None:
+    first = write(report(operators=(operator(state=State.PROGRESSING),)), now=NOW)
+    found = entries(first)["co-etcd"]
+    assert isinstance(found, ControlPlaneEntry)
+    assert found.insight.cluster_operator is not None
+    assert found.insight.cluster_operator.conditions[0].last_transition_time == rfc3339(STARTED)
+
+
+def test_the_expected_end_stays_as_long_as_it_is_about_right() -> None:
+    first = write(report(), now=NOW)
+    # What is left shrinks by 1.2 seconds each second, so that the end creeps towards the present.
+    near = write(report(), now=NOW + 4 * MINUTE, previous=first)
+    far = write(report(), now=NOW + 25 * MINUTE, previous=near)
+    assert the_version(first).estimated_completed_at == rfc3339(NOW + 48 * MINUTE)
+    assert the_version(near).estimated_completed_at == the_version(first).estimated_completed_at
+    assert the_version(far).estimated_completed_at == rfc3339(NOW + 43 * MINUTE)
