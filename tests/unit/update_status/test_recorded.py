@@ -5,25 +5,12 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.shared import fixtures
+from tests.unit.update_status.recorded import CASES
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.reading.mock import read_mock
 from windlass.update_status.text import Details, render
 from windlass.update_status.times import of_datetime
 
-CASES = (
-    "4.14.1-degraded",
-    "4.14.1-workers-started-updating-multiple-pools",
-    "4.15.0-ec2-early",
-    "4.15.0-ec2-unavailable-mco-20m",
-    "4.16.0-ec2-control-plane-updated-pdb-prohibits-draining",
-    "4.16.0-single-node",
-    "not-upgrading",
-    "v-degraded-node-multiline-reason",
-    "v-error-no-progressing",
-    "v-multi-arch-rebooting",
-    "v-paused-custom-pool-one-draining",
-    "v-unannotated-operators-empty-pool",
-)
 PRINTED = {Details.NONE: ".output", Details.ALL: ".detailed-output"}
 
 

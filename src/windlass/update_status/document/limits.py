@@ -12,7 +12,7 @@ from windlass.api.update import ControlPlaneEntry, WorkerPoolEntry
 from windlass.api.update_insights import ClusterOperatorInsight, HealthInsight, NodeInsight
 
 MOST_BYTES: Final = 896 * 1024
-"""Of all insights together. With metadata and managedFields the object is below 1 MiB, and etcd takes 1.5."""
+"""Of all that has no small limit of its own. With the rest the status is below 1 MiB, and etcd takes 1.5."""
 
 Entry = ControlPlaneEntry | WorkerPoolEntry
 E = TypeVar("E", ControlPlaneEntry, WorkerPoolEntry)
@@ -60,7 +60,7 @@ def weight(entry: Entry) -> Weight:
     return Weight.KEPT
 
 
-def within_limits(sections: Sequence[Section], said: list[str], *, most_bytes: int = MOST_BYTES) -> list[list[Entry]]:
+def within_limits(sections: Sequence[Section], said: list[str], *, most_bytes: int) -> list[list[Entry]]:
     """The entries that are kept of each section, in their order; `said` tells of the others."""
     left_out = Counter[tuple[str, Weight]]()
     kept: list[dict[int, Entry]] = []

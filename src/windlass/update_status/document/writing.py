@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, cast
 
+import msgspec
 from msgspec import Struct, structs
 
 from windlass.api.update import (
@@ -24,7 +25,7 @@ from windlass.api.update import (
 from windlass.api.update_insights import Name, Status
 from windlass.update_status.constants import MASTER
 from windlass.update_status.document import insights
-from windlass.update_status.document.limits import within_limits
+from windlass.update_status.document.limits import MOST_BYTES, within_limits
 from windlass.update_status.document.pen import Pen, fitting
 from windlass.update_status.document.sections import CONTROL_PLANE, NI, sections, standing
 from windlass.update_status.document.validity import holds
@@ -52,24 +53,26 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
     previous = previous or UpdateStatusStatus()
     pen, invalid = Pen(now, []), list[str]()
     workers = _workers(report, pen, invalid)
+    stood_plane = previous.control_plane.conditions if previous.control_plane else ()
+    progressing = insights.progressing_condition(report.control_plane, stood_plane, pen)
+    gaps = tuple(pen.shortened(gap, MOST_TEXT, "a gap") for gap in _some(report.gaps, MOST_GAPS, "gaps", pen))
+    alerts_missing = pen.shortened(report.alerts, _MOST_ALERTS_MISSING, "the line about alerts")
+    named = [name for name in report.unassigned if holds(_Named(name))]
+    unassigned = _some(named, MOST_UNASSIGNED, "nodes without a pool", pen)
     found = sections(report, workers, standing(previous), pen, invalid)
+    room = MOST_BYTES - len(msgspec.json.encode((progressing, gaps, alerts_missing, unassigned)))
     kept = {
         (section.pool, section.informer): tuple(entries)
-        for section, entries in zip(found, within_limits(found, pen.said), strict=True)
+        for section, entries in zip(found, within_limits(found, pen.said, most_bytes=room), strict=True)
     }
     master = next((pool for pool in report.pools if pool.name == MASTER), None)
     written = {MASTER, *(pool.name for pool in workers)}
     names = [pool.name for pool in report.pools if pool.name in written]
-    plane_before = previous.control_plane
     stood = {pool.name: pool.conditions for pool in previous.worker_pools}
     status = UpdateStatusStatus(
         overview=_overview(report, now),
         control_plane=ControlPlaneStatus(
-            conditions=(
-                insights.progressing_condition(
-                    report.control_plane, plane_before.conditions if plane_before else (), pen
-                ),
-            ),
+            conditions=(progressing,),
             resource=insights.VERSION_REF,
             pool_resource=insights.pool_ref(MASTER) if master else None,
             pools_before=names.index(MASTER) if master else 0,
@@ -90,11 +93,9 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
             )
             for pool in workers
         ),
-        gaps=tuple(pen.shortened(gap, MOST_TEXT, "a gap") for gap in _some(report.gaps, MOST_GAPS, "gaps", pen)),
-        alerts_missing=pen.shortened(report.alerts, _MOST_ALERTS_MISSING, "the line about alerts"),
-        unassigned_nodes=_some(
-            [name for name in report.unassigned if holds(_Named(name))], MOST_UNASSIGNED, "nodes without a pool", pen
-        ),
+        gaps=gaps,
+        alerts_missing=alerts_missing,
+        unassigned_nodes=unassigned,
     )
     return structs.replace(status, conditions=_own_conditions(report, previous.conditions, pen, invalid))
 

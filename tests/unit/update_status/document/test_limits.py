@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from tests.unit.update_status.document.test_merging import NOW, degraded_node, node, operator, report
+from tests.unit.update_status.document.parts import NOW, degraded_node, node, operator, report
 from windlass.api.update import UpdateStatusStatus
 from windlass.update_status.assessment.pools import summarize
 from windlass.update_status.document import read, write
@@ -75,6 +75,26 @@ def test_the_whole_object_stays_below_a_mebibyte() -> None:
     assert len(in_pools["worker"].nodes) < 450
     assert "300 updated nodes of pool a were left out" in truncated(status)[1]
     assert "insights of pool worker were left out" in truncated(status)[1]
+
+
+def test_it_stays_so_if_every_text_is_as_long_as_it_may_be_and_each_character_takes_six_bytes() -> None:
+    long = "\x01" * 40000
+    operators = tuple(operator(f"o{number}", message=long, health_message=long, reason=long) for number in range(40))
+    plane = structs.replace(report().control_plane, message=long, reason=long, operators=operators)
+    nodes = many(20, degraded=True, why_degraded=long)
+    whole = Report(
+        control_plane=plane,
+        pools=(worker("master", nodes), worker("worker", nodes)),
+        insights=tuple(degraded_node(description=long, reference=f"https://i/{number}") for number in range(20)),
+        unassigned=tuple(f"n{number}" for number in range(300)),
+        alerts=long,
+        gaps=(long,) * 200,
+    )
+    status = write(whole, now=NOW)
+    assert trouble(status) == ""
+    assert len(msgspec.json.encode(status)) < MEBIBYTE
+    assert "136 gaps were left out" in truncated(status)[1]
+    assert "44 nodes without a pool were left out" in truncated(status)[1]
 
 
 def test_500_nodes_fit_whole() -> None:

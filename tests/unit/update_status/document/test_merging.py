@@ -1,76 +1,15 @@
 """Times in the object move only with what they tell."""
 
-from typing import Any
-
 from msgspec import structs
 
+from tests.unit.update_status.document.parts import NOW, STARTED, degraded_node, node, operator, report
 from windlass.api.update import ControlPlaneEntry, UpdateStatusStatus, WorkerPoolEntry
 from windlass.api.update_insights import ClusterVersionInsight, HealthInsight, NodeInsight
-from windlass.update_status.assessment.pools import summarize
 from windlass.update_status.document import read, write
-from windlass.update_status.report import (
-    ControlPlane,
-    Health,
-    Impact,
-    Insight,
-    Level,
-    Node,
-    Operator,
-    Phase,
-    Pool,
-    Reference,
-    Report,
-    Scope,
-    State,
-    Versions,
-)
-from windlass.update_status.times import HOUR, MINUTE, SECOND, ZERO, moment, rfc3339
+from windlass.update_status.report import Phase, Reference, State
+from windlass.update_status.times import HOUR, MINUTE, SECOND, rfc3339
 
-NOW = moment("2026-01-02T12:00:00Z")
-STARTED = NOW - 20 * MINUTE
 LATER = NOW + 30 * SECOND
-
-
-def operator(name: str = "etcd", **changes: Any) -> Operator:
-    plain = Operator(
-        name=name, state=State.PENDING, health=Health.HEALTHY, since=STARTED, message="it waits", health_since=ZERO
-    )
-    return structs.replace(plain, **changes)
-
-
-def node(**changes: Any) -> Node:
-    return structs.replace(Node(name="n1.example.org", phase=Phase.PENDING, version="4.14.1"), **changes)
-
-
-def degraded_node(**changes: Any) -> Insight:
-    plain = Insight(
-        level=Level.ERROR,
-        impact=Impact.UPDATE_STALLED,
-        summary="Node n1.example.org is degraded",
-        description="disk full",
-        reference="https://docs/nodes",
-        started=None,
-        resources=(Reference("", "nodes", "n1.example.org"),),
-        scope=Scope.WORKER_POOL,
-        pool="worker",
-    )
-    return structs.replace(plain, **changes)
-
-
-def report(*insights: Insight, of: Node | None = None, operators: tuple[Operator, ...] = ()) -> Report:
-    members = (of or node(),)
-    return Report(
-        control_plane=ControlPlane(
-            updating="True",
-            since=STARTED,
-            versions=Versions(target="4.15.0", previous="4.14.1"),
-            started=STARTED,
-            baseline=HOUR,
-            operators=operators or (operator(),),
-        ),
-        pools=(Pool(name="worker", summary=summarize(members), nodes=members),),
-        insights=insights,
-    )
 
 
 def entries(status: UpdateStatusStatus) -> dict[str, ControlPlaneEntry | WorkerPoolEntry]:

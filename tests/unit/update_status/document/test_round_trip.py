@@ -7,7 +7,7 @@ from msgspec import structs
 
 from tests.shared import fixtures
 from tests.unit.update_status.drawn import NOW, clusters, odd_clusters
-from tests.unit.update_status.test_recorded import CASES
+from tests.unit.update_status.recorded import CASES
 from windlass.api.update import UpdateStatusStatus
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.document import NothingWritten, read, write
