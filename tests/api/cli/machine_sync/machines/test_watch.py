@@ -3,17 +3,15 @@
 import json
 import os
 import pty
-import select
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from typing import IO
 
 import pytest
 
 from tests.api.cli.conftest import Begin, Sides, condition
+from tests.api.cli.pipes import Lines
 from tests.api.cli.ptys import see
 from tests.patience import PATIENCE
 from windlass.api import capi, mapi
@@ -22,29 +20,6 @@ from windlass.testing import ControlPlane, crds
 pytestmark = pytest.mark.plane
 
 Watch = Callable[..., "subprocess.Popen[bytes]"]
-
-
-class Lines:
-    """Lines of a pipe, waited for with a deadline."""
-
-    def __init__(self, pipe: IO[bytes]) -> None:
-        self._pipe = pipe
-        self._rest = b""
-
-    def until(self, matches: Callable[[str], bool]) -> str:
-        """The first line from here on that `matches`."""
-        end = time.monotonic() + PATIENCE
-        seen: list[str] = []
-        while True:
-            while b"\n" not in self._rest:
-                ready, _, _ = select.select([self._pipe], [], [], max(end - time.monotonic(), 0))
-                piece = os.read(self._pipe.fileno(), 65536) if ready else b""
-                assert piece, f"not seen: got only {seen}"
-                self._rest += piece
-            line, _, self._rest = self._rest.partition(b"\n")
-            seen.append(line.decode())
-            if matches(seen[-1]):
-                return seen[-1]
 
 
 @pytest.fixture
