@@ -159,6 +159,17 @@ async def test_an_end_that_is_seen_with_half_an_eye_is_looked_at_again() -> None
     assert await waited(at(half)) == Exit.FAILED
 
 
+async def test_what_cannot_be_read_for_a_moment_is_a_warning_and_no_change(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = structs.replace(BUSY, pools=(pool(Node(name="a", phase=Phase.PENDING)),))
+    half = structs.replace(BUSY, gaps=("nodes: busy",))
+
+    await waited(at(whole), at(half), at(whole), at(half), at(half), at(IDLE), watch=True)
+
+    said = capsys.readouterr()
+    assert said.err == "warning: nodes: busy\n" * 2
+    assert [line for line in said.out.splitlines() if "node a" in line] == ["2024-02-27T15:10:00Z node a: gone"]
+
+
 async def test_a_watch_shows_the_report_and_then_only_changes(capsys: pytest.CaptureFixture[str]) -> None:
     await waited(at(BUSY), at(BUSY), at(structs.replace(BUSY, insights=())), at(IDLE), watch=True)
 

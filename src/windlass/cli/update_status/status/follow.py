@@ -66,23 +66,31 @@ async def _follow(look: Look, request: StatusRequest, *, watch: bool, wait: bool
     else:
         shown = _Lines(request)
     level = Level.ERROR if request.level is None else request.level
-    first_gaps: tuple[str, ...] | None = None
+    before: Sight | None = None
     with contextlib.closing(shown):
         async with aclosing(sights(look, tick=shown.tick)) as seen_so_far:
             async for seen in seen_so_far:
-                shown.show(seen)
-                first_gaps = seen.report.gaps if first_gaps is None else first_gaps
-                if not wait:
+                missing = _missing(seen, before)
+                for gap in missing:
+                    complaints.warn(gap)
+                passing, before = bool(before and missing), seen
+                if passing:
+                    # What could be read a moment ago did not vanish, and the update is not over for that.
                     continue
-                # Something that could be read before may hide that the update goes on.
-                over = not seen.report.updating and seen.settled and set(seen.report.gaps) <= set(first_gaps)
+                shown.show(seen)
                 needy = needs_attention(seen.report, level, now=seen.now) or is_stalled(seen.report, now=seen.now)
-                if over or needy:
+                if wait and (needy or (seen.settled and not seen.report.updating)):
                     break
     if not watch:
         click.echo(rendered(seen, request, now=seen.now), nl=False)
     code = code_of(seen, request)
     return Exit.NEEDS_SOMEBODY if needy else code
+
+
+def _missing(seen: Sight, before: Sight | None) -> list[str]:
+    """The gaps that were not there before."""
+    known = before.report.gaps if before else ()
+    return [gap for gap in seen.report.gaps if gap not in known]
 
 
 async def sights(look: Look, *, tick: Callable[[], None] = lambda: None) -> AsyncGenerator[Sight, None]:

@@ -48,13 +48,13 @@ def once(settings: Settings, request: StatusRequest) -> Exit:
     if seen.note:
         complaints.say("note", seen.note)
     click.echo(rendered(seen, request, now=seen.now), nl=False)
+    for gap in seen.report.gaps:
+        complaints.warn(gap)
     return code_of(seen, request)
 
 
 def code_of(seen: Sight, request: StatusRequest) -> Exit:
-    """Print what is missing, and return the exit code."""
-    for gap in seen.report.gaps:
-        complaints.warn(gap)
+    """The exit code of a report that was printed."""
     if request.level is not None and needs_attention(seen.report, request.level, now=seen.now):
         return Exit.NEEDS_SOMEBODY
     return Exit.FAILED if seen.report.gaps else Exit.OK
