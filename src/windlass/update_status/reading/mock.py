@@ -68,14 +68,21 @@ def _read(path: str, kind: type[K]) -> tuple[K, ...]:
     if said == (resource.api_version, resource.kind):
         return (decode(tree, kind, source=path),)
     if said == (resource.api_version, f"{resource.kind}List"):
-        return tuple(decode(item, kind, source=path) for item in tree.get("items") or ())
+        return tuple(decode(item, kind, source=path) for item in _items(tree, path))
     if said != ("v1", "List"):
         raise Problem(f"{path}: expected {_names(kind)}, found {_shown(tree)}")
-    items = tree.get("items") or ()
+    items = _items(tree, path)
     for item in items:
         if not isinstance(item, dict) or (item.get("apiVersion"), item.get("kind")) != _identity(kind):
             raise Problem(f"{path}: expected a list of {_names(kind)}, found {_shown(item)} in it")
     return tuple(decode(item, kind, source=path) for item in items)
+
+
+def _items(tree: dict[str, Any], path: str) -> list[Any]:
+    items = tree.get("items")
+    if items is not None and not isinstance(items, list):
+        raise Problem(f"{path}: {tree['kind']}: items: expected a list, found {_shown(items)}")
+    return items or []
 
 
 def _first_document(path: str) -> Any:

@@ -232,6 +232,13 @@ def test_a_list_with_another_kind_in_it_is_an_error(files: Files) -> None:
     )
 
 
+@pytest.mark.parametrize("items", ["5", "{a: 1}", "text"])
+def test_a_list_whose_items_are_none_is_an_error(files: Files, items: str) -> None:
+    files.write("node.yaml", f"apiVersion: v1\nkind: List\nitems: {items}\n")
+
+    assert files.problem().startswith("case-node.yaml: List: items: expected a list, found ")
+
+
 def test_what_is_no_yaml_is_an_error_with_its_line(files: Files) -> None:
     files.write("mcp.yaml", "a: 1\nb: [\n")
 
