@@ -525,6 +525,53 @@ _ASSESSING = (
     ),
 )
 
+_REPORTING = (
+    *_in(
+        "update_status/document/sections.py",
+        "update_status/document/test_merging.py",
+        ("stood.acquired_at if stood and stood.insight == insight else", "stood.acquired_at if stood else"),
+    ),
+    *_in(
+        "update_status/document/sections.py",
+        "update_status/document/test_limits.py",
+        ('"there are two of this name" if identity in self._entries else trouble(entry)', "trouble(entry)"),
+        ("            self._invalid.append(", "            (lambda said: None)("),
+    ),
+    *_in(
+        "update_status/document/pen.py",
+        "update_status/document/test_merging.py",
+        ("one.type == kind and one.status == status", "one.type == kind"),
+        ("difference <= max(MINUTE,", "difference <= min(MINUTE,"),
+    ),
+    *_in(
+        "update_status/document/insights.py",
+        "update_status/document/test_merging.py",
+        ("before and before.start_source == source", "before and False"),
+        ("insight.started == pen.now and", "False and"),
+        ("if before and seen == phase.reason else", "if before else"),
+    ),
+    *_in(
+        "update_status/document/limits.py",
+        "update_status/document/test_limits.py",
+        ("(weight(entry), -place)", "(0, -place)"),
+        ("left_out[sections[-number].pool, what] += 1", "pass"),
+        ("- section.most)]", "- section.most - 1)]"),
+        ("or what is Weight.KEPT", ""),
+    ),
+    *_in(
+        "update_status/document/uids.py",
+        "update_status/document/test_uids.py",
+        ("insight.started if of_alert else None", "None"),
+        ("insight.started if of_alert else None", "insight.started"),
+        ("insight.impact, ", ""),
+    ),
+    *_in(
+        "update_status/document/reading.py",
+        "update_status/document/test_round_trip.py",
+        ("(MASTER, masters), *pools[place:]", "*pools[place:], (MASTER, masters)"),
+    ),
+)
+
 MUTATIONS: tuple[Mutation, ...] = (
     *_WRITING,
     *_CALLING,
@@ -534,4 +581,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_OBSERVING,
     *_MIRRORING,
     *_ASSESSING,
+    *_REPORTING,
 )

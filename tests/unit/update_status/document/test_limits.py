@@ -11,6 +11,9 @@ from tests.unit.update_status.document.parts import NOW, degraded_node, node, op
 from windlass.api.update import UpdateStatusStatus
 from windlass.update_status.assessment.pools import summarize
 from windlass.update_status.document import read, write
+from windlass.update_status.document.limits import within_limits
+from windlass.update_status.document.pen import Pen
+from windlass.update_status.document.sections import sections
 from windlass.update_status.document.validity import trouble
 from windlass.update_status.report import Health, Level, Node, Phase, Pool, Report, State, Versions
 
@@ -75,6 +78,13 @@ def test_the_whole_object_stays_below_a_mebibyte() -> None:
     assert len(in_pools["worker"].nodes) < 450
     assert "300 updated nodes of pool a were left out" in truncated(status)[1]
     assert "insights of pool worker were left out" in truncated(status)[1]
+
+
+def test_pools_and_cluster_version_stay_whatever_room_there_is() -> None:
+    whole = with_pools(worker("worker", many(3)))
+    found = sections(whole, whole.pools, {}, Pen(NOW, []), [])
+    kept = [[entry.uid for entry in entries] for entries in within_limits(found, [], most_bytes=0)]
+    assert kept == [["cv-version"], [], ["mcp-worker"]]
 
 
 def test_it_stays_so_if_every_text_is_as_long_as_it_may_be_and_each_character_takes_six_bytes() -> None:

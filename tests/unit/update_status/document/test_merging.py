@@ -107,3 +107,13 @@ def test_the_expected_end_stays_as_long_as_it_is_about_right() -> None:
     assert the_version(first).estimated_completed_at == rfc3339(NOW + 48 * MINUTE)
     assert the_version(near).estimated_completed_at == the_version(first).estimated_completed_at
     assert the_version(far).estimated_completed_at == rfc3339(NOW + 43 * MINUTE)
+
+
+def test_an_end_that_is_hours_away_stays_for_more_than_a_minute() -> None:
+    plane = structs.replace(report().control_plane, baseline=4 * HOUR)
+    whole = structs.replace(report(), control_plane=plane)
+    first = write(whole, now=NOW)
+    near = write(whole, now=NOW + 10 * MINUTE, previous=first)
+    far = write(whole, now=NOW + HOUR, previous=near)
+    assert the_version(near).estimated_completed_at == rfc3339(NOW + 264 * MINUTE)
+    assert the_version(far).estimated_completed_at == rfc3339(NOW + 252 * MINUTE)

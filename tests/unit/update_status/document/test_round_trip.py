@@ -5,20 +5,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from tests.shared import fixtures
 from tests.unit.update_status.drawn import NOW, clusters, odd_clusters
-from tests.unit.update_status.recorded import CASES
 from windlass.api.update import UpdateStatusStatus
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.document import NothingWritten, read, write
 from windlass.update_status.document.validity import trouble
-from windlass.update_status.reading.mock import read_mock
 from windlass.update_status.report import Report
 from windlass.update_status.sources import Sources
 from windlass.update_status.text import Details, render
-from windlass.update_status.times import MINUTE, SECOND, Moment, moment
-
-RECORDED = [name for name in CASES if not name.startswith("v-error")]
+from windlass.update_status.times import MINUTE, SECOND, Moment
 
 reports = clusters().map(lambda sources: assess(sources, now=NOW))
 
@@ -89,17 +84,6 @@ def without_assessment(status: UpdateStatusStatus) -> UpdateStatusStatus:
         for one in plane.informers
     )
     return structs.replace(status, overview=None, control_plane=structs.replace(plane, informers=informers))
-
-
-@pytest.mark.parametrize("details", Details)
-@pytest.mark.parametrize("name", RECORDED)
-def test_recorded_updates_are_drawn_from_the_object_as_from_the_sources(name: str, details: Details) -> None:
-    mock = read_mock(str(fixtures("update_status") / f"{name}-cv.yaml"), wall=moment("2026-01-01T00:00:00Z"))
-    report = assess(mock.sources, now=mock.now, wall=mock.wall)
-    status = write(report, now=mock.now)
-    assert trouble(status) == ""
-    assert truncated(status) == ""
-    assert from_object(report, mock.now, mock.now, details) == render(report, now=mock.now, details=details)
 
 
 def test_an_object_without_a_status_says_so() -> None:
