@@ -1,6 +1,5 @@
 """The kustomize folders: complete, consistent with the code, and as restricted as they say."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,7 @@ import yaml
 import windlass
 from windlass.capability.manifests.rights import ServiceAccount
 from windlass.cli.run import command as run
-from windlass.kube.control import metrics as runtime_metrics
-from windlass.machine_sync import metrics as sync_metrics
 from windlass.machine_sync import rbac
-from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME
 from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 
 _found = run.get_command(click.Context(run), "machine-sync")
@@ -128,40 +124,6 @@ def test_everything_that_selects_pods_selects_these() -> None:
         read("components/metrics/service.yaml")["spec"]["selector"],
     ]
     assert all(selector == labels for selector in selectors)
-
-
-def alerts() -> list[Tree]:
-    (group,) = read("components/alerts/prometheus-rule.yaml")["spec"]["groups"]
-    rules: list[Tree] = group["rules"]
-    return rules
-
-
-def test_every_alert_has_a_name_of_its_own() -> None:
-    names = [rule["alert"] for rule in alerts()]
-    assert len(names) == len(set(names))
-
-
-@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
-def test_every_alert_asks_for_series_that_exist(rule: Tree) -> None:
-    known = f"{runtime_metrics.__doc__}{sync_metrics.__doc__}"
-    asked = set(re.findall(r"\b([a-z]+_[a-z_]+)\{", rule["expr"]))
-    assert asked
-    for series in asked:
-        assert f"`{series.removesuffix('_count')}`" in known, series
-
-
-@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
-def test_every_alert_has_its_section_in_the_runbook(rule: Tree) -> None:
-    page, _, anchor = rule["annotations"]["runbook"].partition("#")
-    headings = re.findall(r"^#+ (.+)$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
-    assert rule["alert"] in headings
-    assert anchor == rule["alert"].lower()
-
-
-def test_the_alert_on_leadership_asks_for_our_lease() -> None:
-    (rule,) = [rule for rule in alerts() if rule["alert"] == "WindlassMachineSyncNotLeading"]
-    assert f'name="{LEASE_NAME}"' in rule["expr"]
-    assert f"{CLUSTER_API_NAMESPACE}/{LEASE_NAME}" in rule["annotations"]["description"]
 
 
 def test_who_acts_in_another_name_has_what_the_command_prints() -> None:

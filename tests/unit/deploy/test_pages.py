@@ -1,6 +1,7 @@
 """Pages that must keep up with the code: reasons, Events, alerts, dependencies, flags, platforms, and links."""
 
 import ast
+import inspect
 import re
 import tomllib
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from windlass.machine_sync.machine import reasons as of_machines
 from windlass.machine_sync.machine_set import reasons as of_sets
 from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
 from windlass.machine_sync.platforms import Platform
+from windlass.update_status.controller import events
 
 _found = run.get_command(click.Context(run), "machine-sync")
 assert _found is not None
@@ -89,6 +91,21 @@ def test_the_runbook_has_every_event() -> None:
     reasons = set(emitted())
     assert reasons
     assert set(rows(DOCS / "runbook.md", "## Events")) == {f"`{reason}`" for reason in reasons}
+
+
+def test_the_runbook_has_every_event_of_updates() -> None:
+    assert events.__doc__
+    reasons = re.findall(r"^\| `(\w+)` \|", events.__doc__, re.MULTILINE)
+    called = {
+        argument.value
+        for call in ast.walk(ast.parse(inspect.getsource(events)))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "event"
+        for argument in call.args[1:2]
+        if isinstance(argument, ast.Constant)
+    }
+    assert set(reasons) == called
+    cells = rows(DOCS / "runbook.md", "### Events of updates")
+    assert sorted(re.findall(r"`(\w+)`", " ".join(cells))) == sorted(reasons)
 
 
 def test_every_dependency_has_its_line() -> None:
