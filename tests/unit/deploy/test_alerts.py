@@ -11,7 +11,7 @@ from windlass.kube.control import metrics as runtime_metrics
 from windlass.machine_sync import metrics as sync_metrics
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME
 from windlass.update_status import metrics as update_metrics
-from windlass.update_status.capability import HOME, LEASE
+from windlass.update_status.reading.kept import HOME, LEASE
 
 ROOT = Path(__file__).parents[3]
 RULES = sorted((ROOT / "deploy").glob("*/components/alerts/prometheus-rule.yaml"))
