@@ -1,12 +1,15 @@
 """Reads the files of `--mock-clusterversion`: one for each kind, with names that follow from that of the first.
 
 The file of the ClusterVersion is `NAME-cv.yaml`; `-co`, `-mcp`, `-mc` and `-node.yaml` must be there, `-alerts.json`
-and `-mco-deployment.yaml` may be. Of each file only the first YAML document counts. `oc` reads the same files.
+and `-mco-deployment.yaml` may be. A file is YAML, of which only the first document counts, or JSON. `oc` reads
+the same files.
 """
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import yaml
 
 from windlass.api.apps import Deployment
@@ -86,8 +89,12 @@ def _items(tree: dict[str, Any], path: str) -> list[Any]:
 
 
 def _first_document(path: str) -> Any:
+    content = _content(path)
+    if content.lstrip().startswith(b"{"):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return msgspec.json.decode(content)
     try:
-        text = _content(path).decode()
+        text = content.decode()
         return as_json(next((tree for _, tree in load_all(text)), None))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark

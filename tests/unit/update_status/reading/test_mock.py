@@ -1,5 +1,6 @@
 """The files of --mock-clusterversion are read as oc reads them."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,19 @@ def test_only_the_first_document_of_a_file_is_read(files: Files) -> None:
     files.write("cv.yaml", f"{VERSION}---\n[not, an: object\n")
 
     assert files.read().sources.cluster_version.status.desired.version == "4.15.0"
+
+
+def test_a_file_may_be_json_with_characters_that_yaml_refuses_or_folds(files: Files) -> None:
+    message = "\x7f\x85 \U0001f642"
+    for ascii_only in (True, False):
+        version = {
+            "apiVersion": "config.openshift.io/v1",
+            "kind": "ClusterVersion",
+            "status": {"conditions": [{"type": "Progressing", "status": "True", "message": message}]},
+        }
+        files.write("cv.yaml", json.dumps(version, ensure_ascii=ascii_only))
+
+        assert files.read().sources.cluster_version.status.conditions[0].message == message
 
 
 def test_an_unquoted_time_of_day_stays_text(files: Files) -> None:
