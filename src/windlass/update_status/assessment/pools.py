@@ -115,14 +115,15 @@ def _members(
 
 def _by_precedence(pools: Sequence[MachineConfigPool]) -> list[tuple[str, Selects]]:
     """A node belongs to master if that selects it, then to a custom pool, then to worker."""
-    found = []
+    found = dict[str, Selects]()
     for pool in pools:
         selected = selects(pool.spec.node_selector)
         if selected is None:
             raise Problem(f"failed to get label selector from the pool: {pool.metadata.name}")
-        found.append((pool.metadata.name, selected))
+        # Files may have two pools of one name: the selector of the last counts for both.
+        found[pool.metadata.name] = selected
     rank = {MASTER: 0, WORKER: 2}
-    return sorted(found, key=lambda one: rank.get(one[0], 1))
+    return sorted(found.items(), key=lambda one: rank.get(one[0], 1))
 
 
 def _update(sources: Sources, wall: Moment) -> Update:

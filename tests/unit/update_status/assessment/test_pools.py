@@ -47,6 +47,12 @@ def test_a_node_belongs_to_master_then_to_a_custom_pool_then_to_worker(
     assert members(pools, node("n1", roles=roles)) == {place: ["n1"]}
 
 
+def test_of_two_pools_of_one_name_in_a_file_the_last_says_which_nodes_both_have() -> None:
+    twice = (pool("x", selector=LabelSelector()), pool("x", selector=GPU.spec.node_selector))
+    found = assess_pools(sources(pools=twice, nodes=(node("n1", roles=["infra"]), node("n2", roles=["gpu"]))), START)
+    assert [[each.name for each in one.nodes] for one in found.pools] == [["n2"], ["n2"]]
+
+
 def test_pools_and_nodes_keep_the_order_of_their_lists() -> None:
     nodes = [node(name, roles=[role]) for name, role in (("z", "worker"), ("m", "master"), ("a", "worker"))]
     found = assess_pools(sources(pools=(WORKER, INFRA, MASTER), nodes=nodes), START).pools
