@@ -29,18 +29,19 @@ class Progress(Struct, frozen=True, kw_only=True):
 
 
 def progress(control_plane: ControlPlane, now: Moment) -> Progress:
-    """How far it is at `now`. Without a history all durations are 0."""
+    """How far it is at `now`. Without a history no time has passed, so the usual time is left."""
     total, updated = len(control_plane.operators), control_plane.updated
     completion = updated / total * 100 if total else 100.0
     if control_plane.versions is None:
-        assessment = "Completed" if control_plane.all_updated else "Progressing"
-        return _without_history(control_plane, assessment, completion)
-    completed = now if control_plane.completed is None else control_plane.completed
-    passed = since(control_plane.started, completed)
+        completed, passed, to_last_progress = ZERO, 0, 0
+    else:
+        completed = now if control_plane.completed is None else control_plane.completed
+        passed = since(control_plane.started, completed)
+        last = now if control_plane.last_progress is None else control_plane.last_progress
+        to_last_progress = since(control_plane.started, last)
     if control_plane.all_updated:
         return Progress(assessment="Completed", completion=completion, duration=_readable(passed), completed=completed)
-    last = now if control_plane.last_progress is None else control_plane.last_progress
-    left = _left(passed, since(control_plane.started, last), share=updated / total, baseline=control_plane.baseline)
+    left = _left(passed, to_last_progress, share=updated / total, baseline=control_plane.baseline)
     estimate = _readable(left)
     if estimate < -10 * MINUTE:
         assessment = "Stalled"
@@ -54,10 +55,6 @@ def progress(control_plane: ControlPlane, now: Moment) -> Progress:
         expected=truncated(wrapped(passed + estimate), MINUTE),
         completed=completed,
     )
-
-
-def _without_history(control_plane: ControlPlane, assessment: str, completion: float) -> Progress:
-    return Progress(assessment=assessment, completion=completion, duration=0, completed=ZERO)
 
 
 def _left(passed: Duration, to_last_progress: Duration, *, share: float, baseline: Duration) -> Duration:

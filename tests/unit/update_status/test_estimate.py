@@ -105,6 +105,12 @@ def test_a_baseline_out_of_all_bounds_wraps_around_as_in_go() -> None:
     assert (found.estimate, found.assessment) == (-7378699790 * SECOND, "Stalled")
 
 
+def test_without_a_history_the_usual_time_is_left() -> None:
+    plane = structs.replace(control_plane(updated=3, of=10, last_progress=30), versions=None)
+    found = progress(plane, START + 40 * MINUTE)
+    assert (found.assessment, found.duration, short(found.estimate)) == ("Progressing", 0, "1h12m")
+
+
 def test_a_completed_control_plane_took_until_it_was_completed() -> None:
     plane = control_plane(updated=10, of=10, last_progress=30, completed=START + 95 * MINUTE + 12 * SECOND)
     found = progress(plane, START + 1000 * MINUTE)

@@ -73,9 +73,12 @@ def test_a_rollback_is_an_update_to_a_lower_version() -> None:
     assert plane.versions.rollback
 
 
-def test_without_a_history_there_are_no_durations_and_all_nodes_wait() -> None:
+def test_without_a_history_no_time_has_passed_and_all_nodes_wait() -> None:
     found = sources(version=cluster_version(history=()), nodes=[node(current="new", desired="new")])
-    assert computed(found) == Progress(assessment="Progressing", completion=50, duration=0, completed=ZERO)
+    usual = 72 * MINUTE
+    assert computed(found) == Progress(
+        assessment="Progressing", completion=50, duration=0, estimate=usual, expected=usual, completed=ZERO
+    )
     assert workers(report(found)).summary.assessment == "Pending"
 
 

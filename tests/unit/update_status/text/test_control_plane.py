@@ -95,13 +95,13 @@ def test_versions(versions: Versions | None, text: str) -> None:
     assert target_version(versions) == text
 
 
-def test_without_a_history_nothing_is_known_of_the_time() -> None:
+def test_without_a_history_no_time_has_passed_and_the_usual_time_is_left() -> None:
     assert rendered(control_plane(UPDATED, PENDING, versions=None), NOW) == lines("""
         = Control Plane =
         Assessment:      Progressing
         Target Version:  unknown (from unknown)
         Completion:      50% (1 operators updated, 0 updating, 1 waiting)
-        Duration:        now
+        Duration:        now (Est. Time Remaining: 1h12m)
         Operator Health: 2 Healthy
     """)
 

@@ -28,7 +28,7 @@ def test_a_report_has_its_sections_in_order_whatever_the_order_of_pools() -> Non
         Target Version:  unknown (from unknown)
         Updating:        dns
         Completion:      50% (1 operators updated, 1 updating, 0 waiting)
-        Duration:        now
+        Duration:        now (Est. Time Remaining: 1h12m)
         Operator Health: 2 Healthy
 
         Control Plane Nodes
