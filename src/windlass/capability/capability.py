@@ -40,7 +40,7 @@ class Capability(Struct, frozen=True, kw_only=True):
     planner          how its plans are made
     owned            the kinds whose CRDs are installed with it
     policies         its admission policies
-    policies_follow  the code that the policies are derived from, for the head of the file
+    policies_follow  the code that the policies are derived from, for the head of the file, if there is something to say
     theirs           namespaces that belong to the cluster: our manifests never create them, and so never delete them
     """
 
@@ -51,7 +51,7 @@ class Capability(Struct, frozen=True, kw_only=True):
     planner: "Callable[[], Planner]"
     owned: "tuple[Owned, ...]" = ()
     policies: Policies = lambda account, exempt: ()
-    policies_follow: str = "the code"
+    policies_follow: str = ""
     theirs: tuple[str, ...] = ()
 
 

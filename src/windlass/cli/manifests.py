@@ -146,7 +146,7 @@ def policies(
         return [document for policy in made for document in policy.documents()]
 
     chosen = _capabilities(names, namespace or settings.namespace, own)
-    follow = " and ".join(capability.policies_follow for capability in chosen)
+    follow = " and ".join(filter(None, (capability.policies_follow for capability in chosen))) or "the code"
     return _print(chosen, of, origin=f"`windlass manifests policies` from {follow}", what="admission policies")
 
 
