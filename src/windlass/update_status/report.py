@@ -8,6 +8,7 @@ from enum import IntEnum, StrEnum
 
 from msgspec import Struct
 
+from windlass.update_status.constants import MASTER
 from windlass.update_status.semver import is_older
 from windlass.update_status.times import Duration, Moment
 
@@ -298,5 +299,5 @@ class Report(Struct, frozen=True, kw_only=True):
     def updating(self) -> bool:
         """Whether an update is going on: of the control plane, or still of a pool of workers."""
         return self.control_plane.updating == "True" or any(
-            pool.summary.outdated for pool in self.pools if pool.name != "master"
+            pool.summary.outdated for pool in self.pools if pool.name != MASTER
         )

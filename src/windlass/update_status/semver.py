@@ -3,7 +3,7 @@
 import re
 from typing import Final, TypeAlias
 
-_VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?", re.ASCII)
+_VERSION: Final = re.compile(r"(\d{1,99})\.(\d{1,99})\.(\d{1,99})(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?", re.ASCII)
 
 _Part: TypeAlias = tuple[bool, int, str]
 _Precedence: TypeAlias = tuple[int, int, int, bool, tuple[_Part, ...]]
@@ -25,5 +25,5 @@ def _precedence(version: str) -> _Precedence | None:
 
 
 def _part(text: str) -> _Part:
-    """Numbers come before words."""
-    return (False, int(text), "") if text.isdecimal() else (True, 0, text)
+    """Numbers come before words; what is too long for a number is a word."""
+    return (False, int(text), "") if text.isdecimal() and len(text) < 100 else (True, 0, text)

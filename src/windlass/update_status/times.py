@@ -18,6 +18,7 @@ HOUR: Final = 60 * MINUTE
 ZERO: Final[Moment] = -62135596800 * SECOND
 """Go's zero time, 0001-01-01T00:00:00Z: the value of a field that is missing."""
 
+_DAYS_OF_400_YEARS: Final = 146097
 _MOST: Final = 2**63 - 1
 _LEAST: Final = -(2**63)
 
@@ -66,8 +67,10 @@ def rfc3339(when: Moment) -> str:
     """UTC and whole seconds, as Go prints a time: `2024-02-27T15:42:58Z`."""
     seconds = (when - ZERO) // SECOND
     days, rest = divmod(seconds, 86400)
+    # A zone can move a time out of the years that Python knows; the calendar repeats itself.
+    cycles, days = divmod(days, _DAYS_OF_400_YEARS)
     date = datetime.fromordinal(days + 1)
-    return f"{date.year:04}-{date:%m-%d}T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}Z"
+    return f"{date.year + 400 * cycles:04}-{date:%m-%d}T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}Z"
 
 
 def rfc3339_nano(when: Moment) -> str:

@@ -56,6 +56,8 @@ def test_a_duration_prints_as_go_and_oc_print_it(duration: int, whole: str, shor
         ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
         (None, "0001-01-01T00:00:00Z"),
         ("", "0001-01-01T00:00:00Z"),
+        ("9999-12-31T23:59:59-14:00", "10000-01-01T13:59:59Z"),
+        ("0001-01-01T00:00:00+14:00", "0000-12-31T10:00:00Z"),
     ],
 )
 def test_a_moment_is_kept_to_the_nanosecond(written: str | None, read_back: str) -> None:
