@@ -31,9 +31,7 @@ MEANING = {
     Exit.NEEDS_SOMEBODY: "`windlass status` only: the update has stalled, or what `--fail-on` names needs attention.",
     Exit.USAGE: "The command line is wrong: an unknown option, a missing argument, a value out of range.",
     Exit.BUG: "A defect of Windlass. `--log-level debug` shows where.",
-    Exit.TIMED_OUT: (
-        "Something took longer than `--timeout` or `--wait`. It continues; run the command again to wait for it."
-    ),
+    Exit.TIMED_OUT: "Something took longer than `--timeout` or `--wait`. It continues; run the command again to wait.",
     Exit.INTERRUPTED: "Interrupted by Ctrl-C (128 + SIGINT).",
     Exit.CLOSED_PIPE: "The reader of the output went away, as `head -1` does (128 + SIGPIPE).",
 }
