@@ -141,6 +141,14 @@ async def test_an_api_server_that_is_away_is_waited_for_with_one_warning(capsys:
     assert [line.partition(":")[0] for line in said] == ["warning", "info", "warning", "info"]
 
 
+async def test_why_the_update_status_was_not_relied_on_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    silent = [structs.replace(at(BUSY), note=f"its controller is silent for {seconds} s") for seconds in (40, 42, 44)]
+
+    assert await waited(*silent, at(BUSY), silent[0], at(IDLE)) == Exit.OK
+
+    assert capsys.readouterr().err == "note: its controller is silent for 40 s\n" * 2
+
+
 @pytest.mark.parametrize("error", [TransportError("no answer"), Problem("none")])
 async def test_the_first_look_must_succeed(error: Exception) -> None:
     with pytest.raises(type(error)):
@@ -212,6 +220,13 @@ def test_phases_and_insights_that_come_change_and_go_are_lines() -> None:
 
 def test_a_report_that_only_grew_older_has_no_lines() -> None:
     assert list(changes(facts(SICK, now=NOW), facts(SICK, now=NOW + 1), now=NOW)) == []
+
+
+@pytest.mark.parametrize(("took", "pause"), [(0.01, 2), (0.5, 5), (30, 60)])
+def test_large_clusters_are_looked_at_less_often(took: float, pause: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+
+    assert follow.pause_after(took) == pause
 
 
 async def test_there_is_some_time_between_two_looks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,10 +72,12 @@ def gathering(tmp_path: Path) -> Path:
             "kind": "DeploymentList",
             "items": [DEPLOYMENT],
         },
-        image / "namespaces/other/apps/deployments.yaml": {"kind": "not read", "items": 1},
     }.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(dump_all([tree]))
+    other = image / "namespaces/other/apps/deployments.yaml"
+    other.parent.mkdir(parents=True)
+    other.write_text("[nobody reads: this")
     rules = image / "monitoring/prometheus/rules.json"
     rules.parent.mkdir(parents=True)
     rules.write_text(json.dumps(RULES))

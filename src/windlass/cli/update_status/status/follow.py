@@ -31,6 +31,8 @@ from windlass.update_status.report import Level
 
 SHORTEST = 2.0
 """Seconds between two looks at least."""
+LONGEST = 60.0
+"""Seconds between two looks at most."""
 SHARE = 10
 """The time between two looks is so many times what a look takes, so that large clusters are asked less often."""
 
@@ -93,12 +95,17 @@ def _missing(seen: Sight, before: Sight | None) -> list[str]:
     return [gap for gap in seen.report.gaps if gap not in known]
 
 
+def pause_after(took: float) -> float:
+    """Seconds to the next look, after one that took so many."""
+    return min(max(SHORTEST, SHARE * took), LONGEST)
+
+
 async def sights(look: Look, *, tick: Callable[[], None] = lambda: None) -> AsyncGenerator[Sight, None]:
     """What is seen, again and again; `tick` is called each second between. The first look may raise anything, later
     ones only what does not go away."""
     trouble, note, first = "", "", True
     while True:
-        began = time.monotonic()
+        began, pause = time.monotonic(), SHORTEST
         try:
             seen = await look()
         except (KubeError, Problem) as error:
@@ -113,11 +120,13 @@ async def sights(look: Look, *, tick: Callable[[], None] = lambda: None) -> Asyn
             if trouble:
                 complaints.say("info", "the cluster can be read again")
             trouble, first = "", False
-            if seen.note not in ("", note):
+            if seen.note and not note:
+                # Once: the text may tell how long the controller has been silent.
                 complaints.say("note", seen.note)
             note = seen.note
+            pause = pause_after(time.monotonic() - began)
             yield seen
-        again = time.monotonic() + max(SHORTEST, SHARE * (time.monotonic() - began))
+        again = time.monotonic() + pause
         while (left := again - time.monotonic()) > 0:
             await asyncio.sleep(min(left, 1.0))
             tick()
