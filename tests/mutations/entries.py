@@ -572,6 +572,61 @@ _REPORTING = (
     ),
 )
 
+_FOLLOWING = (
+    *_in(
+        "update_status/reading/clock.py",
+        "update_status/reading/test_mock.py",
+        (") > now:\n            now = when + AFTER", ") >= now - AFTER:\n            now = when + AFTER"),
+    ),
+    *_in(
+        "update_status/reading/objects.py",
+        "update_status/reading/test_mock.py",
+        ("    if not text:\n", "    if False:\n"),
+        (
+            '"" if text is None else text for name, text in value.items()',
+            "text for name, text in value.items() if text",
+        ),
+    ),
+    *_in(
+        "update_status/reading/alerts.py",
+        "update_status/reading/test_alerts.py",
+        ("            break\n", ""),
+    ),
+    *_in(
+        "update_status/reading/live.py",
+        "update_status/reading/test_live.py",
+        ("if assess(sources, now=now).updating:", "if True:"),
+        ("_REFUSALS = (ApiError, DecodeError)", "_REFUSALS = (Failure,)"),
+        ("    if not pools and await _is_hosted(api):", "    if False:"),
+        ("alerts=found, alerts_trouble=trouble", "alerts=found"),
+    ),
+    *_in(
+        "update_status/reading/thanos.py",
+        "update_status/reading/test_thanos.py",
+        ('if not credential.authorization.startswith("Bearer "):', "if False:"),
+        ("retry=once, ", ""),
+        ("            server_name=None,\n", ""),
+    ),
+    *_in(
+        "update_status/reading/dump.py",
+        "update_status/reading/test_dump.py",
+        ("max(_gathered(inputs), last_transition(sources))", "_gathered(inputs) or last_transition(sources)"),
+    ),
+    *_in(
+        "cli/update_status/status/follow.py",
+        "cli/update_status/test_follow.py",
+        ("seen.settled and not", "not"),
+        ("passing, before = bool(before and missing), seen", "passing, before = False, seen"),
+        ("if first or not passing:", "if not passing:"),
+        ("if first or not passing:", "if first:"),
+    ),
+    *_in(
+        "cli/update_status/status/verdict.py",
+        "cli/update_status/test_follow.py",
+        ("return bool(left) and all(", "return bool(left) and any("),
+    ),
+)
+
 MUTATIONS: tuple[Mutation, ...] = (
     *_WRITING,
     *_CALLING,
@@ -582,4 +637,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_MIRRORING,
     *_ASSESSING,
     *_REPORTING,
+    *_FOLLOWING,
 )

@@ -35,6 +35,7 @@ class Trouble(Enum):
     UNAUTHORIZED = (401, "Unauthorized\n")
     FORBIDDEN = (403, "Forbidden (user=system:anonymous, verb=get, resource=prometheuses)\n")
     FAILS = (500, '{"status":"error","errorType":"internal","error":"no store is available"}')
+    AWAY = (503, "Application is not available\n")
     GARBAGE = (200, "<html><body>Log in to continue</body></html>")
     HANGS = (0, "")
 

@@ -98,7 +98,7 @@ async def test_who_waits_gets_the_report_when_the_update_is_over(capsys: pytest.
 
 
 async def test_a_request_that_the_cluster_has_not_noticed_yet_is_waited_for() -> None:
-    assert await waited(at(IDLE, settled=False), at(BUSY), at(IDLE)) == Exit.OK
+    assert await waited(at(IDLE, settled=False), at(SICK)) == Exit.NEEDS_SOMEBODY
 
 
 async def test_an_update_that_needs_somebody_ends_the_waiting(capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +127,8 @@ async def test_an_update_of_which_only_paused_nodes_are_left_ends_the_waiting() 
         IDLE, pools=(pool(Node(name="a", phase=Phase.PAUSED), Node(name="b", phase=Phase.PENDING)),)
     )
 
-    assert await waited(at(pending), at(paused)) == Exit.NEEDS_SOMEBODY
+    assert await waited(at(paused)) == Exit.NEEDS_SOMEBODY
+    assert await waited(at(pending), at(IDLE)) == Exit.OK
 
 
 async def test_an_api_server_that_is_away_is_waited_for_with_one_warning(capsys: pytest.CaptureFixture[str]) -> None:

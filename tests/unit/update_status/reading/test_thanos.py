@@ -63,7 +63,7 @@ async def test_a_kubeconfig_that_verifies_nothing_verifies_nothing_here_either(t
     assert await service(None, insecure=True).alerts(thanos.host)
 
 
-@pytest.mark.parametrize("trouble", [Trouble.UNAUTHORIZED, Trouble.FORBIDDEN, Trouble.FAILS])
+@pytest.mark.parametrize("trouble", [Trouble.UNAUTHORIZED, Trouble.FORBIDDEN, Trouble.FAILS, Trouble.AWAY])
 async def test_a_refusal_is_an_error_at_once(thanos: ThanosQuerier, trouble: Trouble) -> None:
     thanos.trouble = trouble
 
