@@ -19,11 +19,11 @@ from windlass.update_status.constants import (
     CLUSTER_VERSION,
     MCO_DEPLOYMENT,
     MCO_NAMESPACE,
-    RELEASE_VERSION,
 )
 from windlass.update_status.controller.alerts import Alerts
 from windlass.update_status.controller.snapshot import Snapshot
 from windlass.update_status.history import PROGRESSING
+from windlass.update_status.reading.facts import configs_of, image_of, releases_of
 from windlass.update_status.sources import Known, Sources, Unknown
 
 NAME = "cluster"
@@ -75,9 +75,10 @@ class Observer:
             return operators.found
         releases: dict[str, str] = {}
         if isinstance(configs, Population):
-            for config in configs.readable:
-                if release := config.metadata.annotations.get(RELEASE_VERSION):
-                    releases[config.metadata.name] = release
+            releases = releases_of(configs.readable)
+            there = {config.metadata.name for config in configs}
+            named = [] if isinstance(nodes.found, Unknown) else configs_of(nodes.found)
+            more_gaps += (f"MachineConfig {name}: there is none" for name in named if name not in there)
         else:
             more_gaps.append(f"the versions of nodes: {configs.why}")
         known_progress = () if isinstance(progress.found, Unknown) else progress.found
@@ -108,8 +109,7 @@ class Observer:
             return Unknown(found.why)
         for deployment in found.readable:
             if deployment.metadata.name == MCO_DEPLOYMENT:
-                containers = deployment.spec.template.spec.containers
-                return next((one.image for one in containers if one.name == MCO_DEPLOYMENT), "")
+                return image_of(deployment)
         return Unknown(f"there is no Deployment {MCO_NAMESPACE}/{MCO_DEPLOYMENT}")
 
 

@@ -8,7 +8,7 @@ import pytest
 from windlass.api import core
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Node
-from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.update import UpdateStatus
 from windlass.kube.conditions import find
 from windlass.kube.verbs import PatchType
@@ -165,6 +165,16 @@ def test_a_source_that_is_not_served_is_a_gap_and_the_rest_is_reported(
         degraded = find(status.conditions, "Degraded")
         assert degraded
         assert (degraded.status, degraded.reason) == ("True", "SourcesMissing")
+
+    play(story)
+
+
+def test_a_machine_config_that_a_node_names_and_that_is_gone_is_a_gap(play: Play) -> None:
+    async def story(world: World) -> None:
+        (gone,) = {found.name for found in world.api.listing(MachineConfig) if "infra" in found.name}
+        await world.api.delete(MachineConfig, gone)
+        await world.settle()
+        assert (await world.status()).gaps == (f"MachineConfig {gone}: there is none",)
 
     play(story)
 
