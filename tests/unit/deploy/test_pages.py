@@ -27,7 +27,7 @@ assert _found is not None
 machine_sync = _found
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 TOY = ROOT / "tests" / "unit" / "machine_sync" / "conversion" / "test_new_platform.py"
 
 
