@@ -42,7 +42,9 @@ def render(report: Report, *, now: Moment, details: Details) -> str:
     sections = [control_plane(report.control_plane, now)]
     if details in (Details.ALL, Details.OPERATORS):
         sections.append(updating_operators(report.control_plane, now))
-    sections += [control_plane_nodes(pool, every_node=every_node) for pool in report.pools if pool.name == MASTER]
+    # Files may have two pools of that name.
+    masters = [pool for pool in report.pools if pool.name == MASTER][-1:]
+    sections += [control_plane_nodes(pool, every_node=every_node) for pool in masters]
     workers = [pool for pool in report.pools if pool.name != MASTER]
     sections.append(worker_pools(workers))
     sections += [pool_nodes(pool, every_node=every_node) for pool in workers]

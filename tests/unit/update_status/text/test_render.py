@@ -56,6 +56,13 @@ def test_a_report_has_its_sections_in_order_whatever_the_order_of_pools() -> Non
     """)
 
 
+def test_of_two_pools_named_master_in_a_file_the_last_is_shown() -> None:
+    found = report(control_plane(UPDATED), pool("master", node("m-0")), pool("master", node("m-1")))
+    text = render(found, now=NOW, details=Details.NONE)
+    assert "m-1" in text
+    assert "m-0" not in text
+
+
 def test_without_nodes_there_are_two_sections() -> None:
     text = render(report(control_plane(UPDATED), pool("master"), pool("worker")), now=NOW, details=Details.ALL)
     assert text == lines("""
