@@ -51,7 +51,7 @@ def _of_cluster_version(version: ClusterVersion, now: Moment) -> Iterator[Insigh
             description="Current status of Cluster Version reconciliation is unclear.  See 'oc -n "
             "openshift-cluster-version logs -l k8s-app=cluster-version-operator --tail -1' to debug.",
             reference=DEGRADED_DOCS,
-            started=now,
+            started=None if now == ZERO else now,
             resources=resources,
         )
     elif failing.status != "False":
