@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from types import ModuleType
+from typing import get_args, get_type_hints
 
 import click
 import pytest
 
+from windlass.api import update, update_insights, update_record
+from windlass.cli.capabilities import CAPABILITIES
 from windlass.cli.conventions.options import cluster_options, program_options
 from windlass.cli.run import command as run
 from windlass.machine_sync import machine, machine_set
@@ -20,11 +23,11 @@ from windlass.machine_sync.machine import reasons as of_machines
 from windlass.machine_sync.machine_set import reasons as of_sets
 from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
 from windlass.machine_sync.platforms import Platform
+from windlass.update_status import history
+from windlass.update_status import metrics as update_metrics
 from windlass.update_status.controller import events
+from windlass.update_status.document import limits
 
-_found = run.get_command(click.Context(run), "machine-sync")
-assert _found is not None
-machine_sync = _found
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
@@ -122,20 +125,55 @@ def test_every_dependency_has_its_line() -> None:
     assert set(rows(page, "## To build and to develop")) == development - extra
 
 
-def test_the_page_has_every_flag_with_its_default() -> None:
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_the_page_has_every_flag_with_its_default(capability: str) -> None:
     common = {name for option in (*cluster_options(), *program_options()) for name in option.opts}
+    command = run.get_command(click.Context(run), capability)
+    assert command is not None
     flags: dict[str, click.Option] = {}
-    for option in machine_sync.params:
+    for option in command.params:
         assert isinstance(option, click.Option)
         if not common & set(option.opts):
             flags |= dict.fromkeys((*option.opts, *option.secondary_opts), option)
-    table = (DOCS / "machine-sync.md").read_text(encoding="utf-8").partition("\n## Flags\n")[2].partition("\n## ")[0]
+    page = (DOCS / f"{capability}.md").read_text(encoding="utf-8")
+    table = page.partition("\n## Flags\n")[2].partition("\n## ")[0]
     lines = [line for line in table.splitlines() if line.startswith("| `--")]
     assert {name for line in lines for name in re.findall(r"`(--[a-z-]+)`", line.split("|")[1])} == set(flags)
     for line in lines:
         name = re.findall(r"`(--[a-z-]+)`", line)[0]
         if isinstance(flags[name].default, str):
-            assert line.split("|")[2].strip() == flags[name].default
+            assert line.split("|")[2].strip() == (flags[name].default or "none")
+
+
+def test_the_page_of_updates_has_every_metric_event_and_reason() -> None:
+    page = DOCS / "update-status.md"
+
+    def documented(module: ModuleType) -> list[str]:
+        assert module.__doc__
+        return re.findall(r"^\| (`\w+`) \|", module.__doc__, re.MULTILINE)
+
+    assert rows(page, "## Metrics") == documented(update_metrics)
+    assert re.findall(r"`\w+`", " ".join(rows(page, "## Events"))) == documented(events)
+    text = page.read_text(encoding="utf-8").partition("\n### Conditions\n")[2].partition("\n### ")[0]
+    hints = get_type_hints(update.OwnCondition)
+    named = {*get_args(hints["type"]), *get_args(hints["reason"])}
+    assert {
+        word for line in text.splitlines() if line.startswith("|") for word in re.findall(r"`(\w+)`", line)
+    } == named
+
+
+def test_the_page_of_updates_has_the_limits_of_object_and_records() -> None:
+    page = " ".join((DOCS / "update-status.md").read_text(encoding="utf-8").split())
+    for said in (
+        f"{update.MOST_IN_CONTROL_PLANE} insights per informer in the control plane, {update.MOST_IN_POOL:,} in a pool",
+        f"{limits.MOST_BYTES // 1024} KiB of insights and texts",
+        f"{update.MOST_POOLS} pools",
+        f"{update.MOST_GAPS} gaps, {update.MOST_UNASSIGNED} nodes without a pool",
+        f"{update_insights.MOST_MESSAGE:,} characters of a message, {update_insights.MOST_NODE_MESSAGE} of the message",
+        f"The newest {history.KEPT} are kept, {history.LARGEST // 1024} KiB in all",
+        f"at most {update_record.MOST_NODES:,} nodes and {update_record.MOST_TROUBLES} insights",
+    ):
+        assert said in page
 
 
 def lines(*nodes: ast.stmt, source: list[str]) -> int:
