@@ -19,13 +19,16 @@ E = TypeVar("E", ControlPlaneEntry, WorkerPoolEntry)
 
 
 class Weight(IntEnum):
-    """What is left out first, to last. Pools and ClusterVersion are never left out."""
+    """What is left out first, to last. Pools and ClusterVersion are never left out.
+
+    Readers count operators to see how far the update is, so updated ones stay as long as possible.
+    """
 
     UPDATED_NODE = 0
     INFO = 1
-    UPDATED_OPERATOR = 2
-    WAITING_NODE = 3
-    WARNING = 4
+    WAITING_NODE = 2
+    WARNING = 3
+    UPDATED_OPERATOR = 4
     OTHER = 5
     KEPT = 6
 
@@ -33,9 +36,9 @@ class Weight(IntEnum):
 _NAMES: Final = {
     Weight.UPDATED_NODE: "updated nodes",
     Weight.INFO: "insights of level Info",
-    Weight.UPDATED_OPERATOR: "updated operators",
     Weight.WAITING_NODE: "nodes that wait",
     Weight.WARNING: "insights of level Warning",
+    Weight.UPDATED_OPERATOR: "updated operators",
     Weight.OTHER: "insights",
 }
 

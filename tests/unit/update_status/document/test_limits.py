@@ -15,6 +15,7 @@ from windlass.update_status.document.limits import within_limits
 from windlass.update_status.document.pen import Pen
 from windlass.update_status.document.sections import sections
 from windlass.update_status.document.validity import trouble
+from windlass.update_status.estimate import progress
 from windlass.update_status.report import Health, Level, Node, Phase, Pool, Report, State, Versions
 
 MEBIBYTE = 1024 * 1024
@@ -63,6 +64,17 @@ def test_insights_of_level_info_go_before_warnings_and_updated_operators() -> No
     assert len(found.insights) == 60 + 47
     assert len(found.control_plane.operators) == 20
     assert truncated(status)[1] == "13 insights of level Info of the control plane were left out"
+
+
+def test_operators_stay_while_nodes_can_go_since_completion_follows_from_all_of_them() -> None:
+    states = (*[State.UPDATED] * 20, *[State.PENDING] * 13)
+    operators = tuple(operator(f"o{number}", state=state) for number, state in enumerate(states))
+    pools = tuple(worker(name, many(700, start=700 * place)) for place, name in enumerate("ab"))
+    whole = structs.replace(report(operators=operators), pools=pools)
+    status = write(whole, now=NOW)
+    assert len(read(status, now=NOW).control_plane.operators) == 33
+    assert progress(read(status, now=NOW).control_plane, NOW) == progress(whole.control_plane, NOW)
+    assert "nodes that wait of pool b were left out" in truncated(status)[1]
 
 
 def test_the_whole_object_stays_below_a_mebibyte() -> None:
