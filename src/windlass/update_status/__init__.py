@@ -4,8 +4,14 @@
 |---|---|
 | `sources` | what is read from a cluster or from files, with the reason for each source that is missing |
 | `assessment` | the report of these sources at a moment: pure functions |
+| `reading` | reads the sources from a cluster, must-gathers and files |
 | `report` | the report: what is true of control plane, pools and nodes, and what needs attention |
+| `estimate` | how far the control plane is at a moment, and how long it will still take |
 | `text` | the report as text for terminals |
+| `document` | the report as the status of UpdateStatus, and back |
+| `history` | the record of an update, as it follows from reports |
+| `controller` | keeps the UpdateStatus and the records up to date |
+| `capability`, `metrics` | all of it as a value for the command line |
 | `times` | moments and durations, as Go programs compute and print them |
 | `semver` | which of two versions is older |
 """
