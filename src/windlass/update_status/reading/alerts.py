@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from windlass.capability.documents.yaml_dialect import as_json
 from windlass.update_status.sources import Alert, AlertAnnotations, AlertLabels
 from windlass.update_status.times import moment
 
@@ -21,7 +22,7 @@ class _Malformed(Exception):
 def read_alerts(body: bytes) -> tuple[tuple[Alert, ...], str]:
     """The alerts of an answer to `/api/v1/alerts`, and the line that says what is wrong with it, or ""."""
     try:
-        tree = json.loads(body, parse_constant=_refuse)
+        tree = as_json(json.loads(body, parse_constant=_refuse))
     except (ValueError, RecursionError) as error:
         return (), f"{UNREADABLE} {_shown(error)}"
     trouble = _Trouble()

@@ -60,6 +60,14 @@ def test_a_field_of_a_wrong_type_is_left_out_and_the_rest_is_read() -> None:
     assert trouble == f"{BEGINNING}data.alerts[0].labels.severity: expected a string, found 3"
 
 
+def test_half_of_a_surrogate_pair_is_replaced_for_it_cannot_be_printed() -> None:
+    body = _answer(_alert("A", annotations={"summary": "\ud800!"}))
+
+    (alert,), trouble = read_alerts(body)
+
+    assert (alert.annotations.summary, trouble) == ("\ufffd!", "")
+
+
 def test_nulls_are_absent() -> None:
     (first, second), trouble = read_alerts(_answer(None, _alert("A", activeAt=None, annotations=None)))
 
