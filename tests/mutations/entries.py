@@ -627,6 +627,52 @@ _FOLLOWING = (
     ),
 )
 
+_KEEPING = (
+    *_in(
+        "update_status/controller/decide.py",
+        "update_status/controller/test_controller.py",
+        ('            return Plan().retry(f"UpdateStatus', '            return Plan.nothing(f"UpdateStatus'),
+        ("        yield from _tidied(newest.values(), known)\n", ""),
+        (
+            "Plan.of(_status(stored, after), *_recorded(seen, stored, report, after, now))",
+            "Plan.of(*_recorded(seen, stored, report, after, now), _status(stored, after))",
+        ),
+    ),
+    *_in(
+        "update_status/controller/declare.py",
+        "update_status/controller/test_declare.py",
+        ("        or before.status != after.status\n", ""),
+        ("        or before.spec != after.spec\n", ""),
+        ("key.startswith(GROUP)", "True"),
+    ),
+    *_in(
+        "update_status/controller/events.py",
+        "update_status/controller/test_events.py",
+        ("trouble.uid not in open_before", "True"),
+        ("if pool.completed and pool.name not in known", "if pool.completed"),
+    ),
+    *_in(
+        "update_status/controller/alerts.py",
+        "update_status/controller/test_alerts.py",
+        ("if not (self.wanted and self._settings.url)", "if not self._settings.url"),
+        ("Answer(self.latest.found, _why(error))", "Answer((), _why(error))"),
+    ),
+    *_in(
+        "update_status/history.py",
+        "update_status/test_history.py",
+        ("operator.since if operator.since > begun else now", "operator.since"),
+        ("_without_last_seen(before) != _without_last_seen(after)", "before != after"),
+        ("last_seen=present, resolved=None)", "last_seen=present)"),
+        ("and entry.completed is None and node.updated", "and entry.completed is None"),
+    ),
+    *_in(
+        "update_status/reading/kept.py",
+        "update_status/reading/test_kept.py",
+        ("not spec.holder_identity or ", ""),
+        ("if silent > PATIENCE", "if silent >= PATIENCE"),
+    ),
+)
+
 MUTATIONS: tuple[Mutation, ...] = (
     *_WRITING,
     *_CALLING,
@@ -638,4 +684,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_ASSESSING,
     *_REPORTING,
     *_FOLLOWING,
+    *_KEEPING,
 )

@@ -10,13 +10,17 @@ from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.update import UpdateStatus
+from windlass.api.update_record import UpdateRecord
 from windlass.kube.conditions import find
+from windlass.kube.control.plan import Done, RequeueAfter
 from windlass.kube.verbs import PatchType
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.crash import Scenario, crash_everywhere
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
+from windlass.testing.memory.schema import Rules, Shape
 from windlass.update_status.document import read
+from windlass.update_status.history import KEPT
 from windlass.update_status.report import Level
 from windlass.update_status.times import of_datetime
 
@@ -45,6 +49,7 @@ def play(loop: VirtualLoop) -> Callable[[Callable[[World], Awaitable[None]]], No
     return run
 
 
+ENVELOPE = {"apiVersion": UpdateRecord.RESOURCE.api_version, "kind": UpdateRecord.RESOURCE.kind}
 Play = Callable[[Callable[[World], Awaitable[None]]], None]
 
 
@@ -194,6 +199,42 @@ def test_without_the_main_sources_what_was_known_stays_and_is_not_to_be_relied_o
         assert available
         assert (available.status, available.reason) == ("False", "SourcesMissing")
         assert "no report" in available.message
+
+    play(story)
+
+
+def test_only_during_an_update_it_looks_again_by_itself(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.settle()
+        assert isinstance((await world.settle()).next, Done)
+        await world.cluster.cvo.start(TARGET)
+        assert isinstance((await world.settle()).next, RequeueAfter)
+
+    play(story)
+
+
+def test_a_record_that_is_refused_does_not_keep_the_status_from_being_written(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.settle()
+        world.api.install(Rules(UpdateRecord, shape=Shape(type="object"), status=False))
+        await world.cluster.cvo.start(TARGET)
+        assert (await world.settle()).failed
+        status = await world.status()
+        assert status.overview
+        assert status.overview.updating
+
+    play(story)
+
+
+def test_records_beyond_those_that_are_kept_are_deleted(play: Play) -> None:
+    async def story(world: World) -> None:
+        for number in range(KEPT):
+            body = {"target": f"4.{number}.0", "state": "Completed", "started": f"2020-01-{number + 1:02}T00:00:00Z"}
+            await world.api.create(UpdateRecord, {**ENVELOPE, "metadata": {"name": f"old-{number}"}, **body})
+        await world.cluster.cvo.start(TARGET)
+        await world.settle()
+        assert len(world.records()) == KEPT
+        assert "old-0" not in {record.metadata.name for record in world.records()}
 
     play(story)
 

@@ -1,90 +1,76 @@
-"""When the UpdateStatus is relied on, and why not."""
+"""The report that a controller keeps: relied on as long as the controller renews its Lease."""
 
-import asyncio
 from typing import Any
 
 import pytest
-from msgspec import structs, to_builtins
+from msgspec import to_builtins
 
 from windlass.api.coordination import Lease
-from windlass.api.update import UpdateStatus, UpdateStatusStatus
-from windlass.kube.verbs import PatchType
+from windlass.api.update import UpdateStatus
 from windlass.testing.memory import MemoryApi
 from windlass.update_status.document import write
 from windlass.update_status.reading.kept import HOME, LEASE, NotKept, read_kept, read_object
-from windlass.update_status.report import Report
-from windlass.update_status.times import MINUTE, rfc3339
+from windlass.update_status.times import SECOND, moment
 
-from ..document.parts import NOW, operator, report
+from ..controller.world import OWNED
+from ..document.parts import operator, report
 
-THE_REPORT = report(operators=(operator(),))
+RENEWED = "2026-01-01T00:00:00.000000Z"
+NOW = moment("2026-01-01T00:00:30Z")
 
 
-def stored(status: UpdateStatusStatus, *, holder: str = "windlass_1") -> MemoryApi:
-    """A server with the object and with a Lease that was renewed just now."""
-    api = MemoryApi(UpdateStatus, Lease)
+def lease(**spec: Any) -> dict[str, Any]:
+    held = {"holderIdentity": "a", "leaseDurationSeconds": 15, "renewTime": RENEWED, **spec}
+    metadata = {"name": LEASE, "namespace": HOME}
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": held}
 
-    resource = UpdateStatus.RESOURCE
 
-    async def fill() -> None:
-        body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "cluster"}, "spec": {}}
-        await api.create(UpdateStatus, body)
-        patch = {"status": to_builtins(status)}
-        await api.patch(UpdateStatus, "cluster", patch, type=PatchType.MERGE, subresource="status")
-        spec = {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": rfc3339(NOW)}
-        await api.create(Lease, {"metadata": {"name": LEASE}, "spec": spec}, namespace=HOME)
+def written() -> dict[str, Any]:
+    status = write(report(operators=(operator(),)), now=NOW)
+    metadata = {"name": "cluster"}
+    identity = {"apiVersion": UpdateStatus.RESOURCE.api_version, "kind": UpdateStatus.RESOURCE.kind}
+    return {**identity, "metadata": metadata, "spec": {}, "status": to_builtins(status)}
 
-    asyncio.run(fill())
+
+def world(*trees: dict[str, Any]) -> MemoryApi:
+    api = MemoryApi(Lease, *OWNED)
+    api.load(*trees)
     return api
 
 
-def kept(api: MemoryApi, *, now: int = NOW) -> Report:
-    return asyncio.run(read_kept(api, namespace=HOME, now=now))
+async def why(api: MemoryApi, *, now: int = NOW) -> str:
+    with pytest.raises(NotKept) as refused:
+        await read_kept(api, namespace=HOME, now=now)
+    return str(refused.value)
 
 
-def with_condition(**changes: Any) -> UpdateStatusStatus:
-    status = write(THE_REPORT, now=NOW)
-    conditions = tuple(
-        structs.replace(one, **changes) if one.type == changes["type"] else one for one in status.conditions
-    )
-    return structs.replace(status, conditions=conditions)
-
-
-def test_the_report_of_a_controller_that_lives_is_read() -> None:
-    assert kept(stored(write(THE_REPORT, now=NOW))) == THE_REPORT
+async def test_it_is_relied_on_until_the_lease_has_been_silent_for_two_durations() -> None:
+    api = world(written(), lease())
+    assert (await read_kept(api, namespace=HOME, now=NOW)).control_plane.operators
+    assert "has not renewed the Lease" in await why(api, now=NOW + SECOND)
 
 
 @pytest.mark.parametrize(
-    ("condition", "why"),
+    ("spec", "reason"),
     [
-        (
-            {"type": "Available", "status": "False", "reason": "SourcesMissing"},
-            "condition Available of the UpdateStatus is False (SourcesMissing)",
-        ),
-        (
-            {"type": "Truncated", "status": "True", "reason": "LeftOut"},
-            "condition Truncated of the UpdateStatus is True (LeftOut)",
-        ),
+        ({"holderIdentity": ""}, "no controller holds the Lease"),
+        ({"renewTime": None}, "no controller holds the Lease"),
+        ({"renewTime": "yesterday"}, "is unknown"),
     ],
 )
-def test_an_object_that_is_out_of_date_or_lacks_something_is_not_relied_on(condition: dict[str, str], why: str) -> None:
-    api = stored(with_condition(**condition))
-    with pytest.raises(NotKept) as refused:
-        kept(api)
-    assert str(refused.value) == why
-    assert asyncio.run(read_object(api, now=NOW)) == THE_REPORT
+async def test_a_lease_that_nobody_holds_keeps_nothing(spec: dict[str, Any], reason: str) -> None:
+    assert reason in await why(world(written(), lease(**spec)))
 
 
-def test_a_missing_source_is_a_gap_of_the_report_and_it_is_relied_on() -> None:
-    degraded = {"type": "Degraded", "status": "True", "reason": "SourcesMissing"}
-    assert kept(stored(with_condition(**degraded))) == THE_REPORT
+async def test_without_a_lease_an_object_or_the_api_it_says_so() -> None:
+    assert "no controller has a Lease" in await why(world(written()))
+    assert "there is no UpdateStatus" in await why(world(lease()))
+    assert "no UpdateStatus API" in await why(MemoryApi(Lease))
+    empty = {**written(), "status": {}}
+    assert "no controller has written it yet" in await why(world(empty, lease()))
 
 
-def test_a_controller_that_has_gone_is_not_relied_on() -> None:
-    api = stored(write(THE_REPORT, now=NOW))
-    with pytest.raises(
-        NotKept, match="has not renewed the Lease windlass-update-status/windlass-update-status for 60 s"
-    ):
-        kept(api, now=NOW + MINUTE)
-    with pytest.raises(NotKept, match="no controller holds the Lease"):
-        kept(stored(write(THE_REPORT, now=NOW), holder=""))
+async def test_the_object_alone_is_shown_however_old_it_is() -> None:
+    api = world(written())
+    assert (await api.get(UpdateStatus, "cluster")).name == "cluster"
+    assert (await read_object(api, now=NOW + 10**15)).control_plane.operators

@@ -1,0 +1,48 @@
+"""Events by what changes in the record of an update."""
+
+import pytest
+from msgspec import structs
+
+from windlass.api.meta import ObjectMeta
+from windlass.api.update import UpdateStatus
+from windlass.api.update_record import Took, Trouble, UpdateRecord
+from windlass.kube.control.plan import Target
+from windlass.update_status.controller.events import events
+
+ABOUT = Target(UpdateStatus, "cluster")
+WHEN = "2026-01-01T00:00:00Z"
+BEGUN = UpdateRecord(
+    metadata=ObjectMeta(name="r"), previous="4.15.9", target="4.16.1", state="Progressing", started=WHEN
+)
+POOL = structs.replace(BEGUN, pools=[Took(name="worker", started=WHEN, completed=WHEN)])
+
+
+def trouble(level: str, *, resolved: str | None = None) -> UpdateRecord:
+    found = Trouble(uid="a", level=level, summary="etcd is degraded", first_seen=WHEN, resolved=resolved)
+    return structs.replace(BEGUN, troubles=[found])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reasons"),
+    [
+        (None, BEGUN, ["UpdateStarted"]),
+        (BEGUN, BEGUN, []),
+        (BEGUN, structs.replace(BEGUN, control_plane_completed=WHEN), ["ControlPlaneUpdated"]),
+        (BEGUN, POOL, ["PoolUpdated"]),
+        (POOL, POOL, []),
+        (BEGUN, trouble("Error"), ["InsightAppeared"]),
+        (BEGUN, trouble("Critical"), ["InsightAppeared"]),
+        (BEGUN, trouble("Warning"), []),
+        (trouble("Error"), trouble("Error"), []),
+        (trouble("Error"), trouble("Error", resolved=WHEN), ["InsightResolved"]),
+        (trouble("Error", resolved=WHEN), trouble("Error"), ["InsightAppeared"]),
+        (trouble("Error", resolved=WHEN), trouble("Error", resolved=WHEN), []),
+        (BEGUN, structs.replace(BEGUN, state="Completed"), ["UpdateCompleted"]),
+        (BEGUN, structs.replace(BEGUN, state="Superseded"), ["UpdateSuperseded"]),
+    ],
+)
+def test_each_phase_has_its_event(before: UpdateRecord | None, after: UpdateRecord, reasons: list[str]) -> None:
+    found = list(events(ABOUT, before, after))
+    assert [event.reason for event in found] == reasons
+    for event in found:
+        assert event.type == ("Warning" if event.reason in ("InsightAppeared", "UpdateSuperseded") else "Normal")
