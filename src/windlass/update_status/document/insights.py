@@ -1,5 +1,6 @@
 """Writes each part of a report as the insight of its kind. `before` is the same insight as it stands."""
 
+from functools import lru_cache
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -64,6 +65,7 @@ OperatorReason = Literal["Updated", "Pending", "Progressing", "CannotDetermine"]
 NodeReason = Literal["Draining", "Updating", "Rebooting", "Paused", "Pending", "Completed"]
 
 
+@lru_cache(maxsize=64)
 def pool_ref(name: str) -> ResourceRef:
     return ResourceRef(group=MACHINE_CONFIGURATION, resource="machineconfigpools", name=name)
 
@@ -158,6 +160,7 @@ def _version_text(text: str, pen: Pen) -> str:
     return pen.shortened(text, MOST_VERSION, "an earlier version")
 
 
+@lru_cache(maxsize=256)  # thousands of nodes run a few versions
 def is_version(text: str) -> bool:
     return text != NO_VERSION and holds(Version(version=text))
 

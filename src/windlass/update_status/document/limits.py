@@ -69,8 +69,9 @@ def within_limits(sections: Sequence[Section], said: list[str], *, most_bytes: i
     kept: list[dict[int, Entry]] = []
     for section in sections:
         chosen = dict(enumerate(section.entries))
-        for place in _least_first(section.entries)[: max(0, len(section.entries) - section.most)]:
-            left_out[section.pool, weight(chosen.pop(place))] += 1
+        if (too_many := len(section.entries) - section.most) > 0:
+            for place in _least_first(section.entries)[:too_many]:
+                left_out[section.pool, weight(chosen.pop(place))] += 1
         kept.append(chosen)
     _within_bytes(sections, kept, left_out, most_bytes=most_bytes)
     for (pool, what), count in sorted(left_out.items()):
@@ -86,10 +87,10 @@ def _within_bytes(
     *,
     most_bytes: int,
 ) -> None:
+    if sum(len(msgspec.json.encode([*chosen.values()])) for chosen in kept) <= most_bytes:
+        return
     sizes = [{place: len(msgspec.json.encode(entry)) + 1 for place, entry in chosen.items()} for chosen in kept]
     total = sum(size for each in sizes for size in each.values())
-    if total <= most_bytes:
-        return
     order = sorted(
         (weight(entry), -number, -place) for number, chosen in enumerate(kept) for place, entry in chosen.items()
     )

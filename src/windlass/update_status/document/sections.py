@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from msgspec import structs
+
 from windlass.api.update import (
     MOST_IN_CONTROL_PLANE,
     MOST_IN_POOL,
@@ -144,18 +146,20 @@ class _Gathering:
         """
         stood = self._before.get(identity)
         fields = {member: make(getattr(stood.insight, member, None) if stood else None)}
-        entry: Entry
-        if self._pool:
-            worker = WorkerPoolUnion(type=kind, **fields)
-            entry = WorkerPoolEntry(uid=identity, acquired_at=self._acquired(stood, worker), insight=worker)
+        entry, why = self._entry(identity, kind, fields), ""
+        if stood is not None and stood.insight == entry.insight:
+            entry = stood  # the API server has taken it
         else:
-            plane = ControlPlaneUnion(type=kind, **fields)
-            entry = ControlPlaneEntry(uid=identity, acquired_at=self._acquired(stood, plane), insight=plane)
-        why = "there are two of this name" if identity in self._entries else trouble(entry)
+            entry = structs.replace(entry, acquired_at=written(self._pen.now))
+            why = trouble(entry)
+        if identity in self._entries:
+            why = "there are two of this name"
         if why:
             self._invalid.append(f"{kind} {name[:64]!r}: {why}")
         else:
             self._entries[identity] = entry
 
-    def _acquired(self, stood: Entry | None, insight: ControlPlaneUnion | WorkerPoolUnion) -> str:
-        return stood.acquired_at if stood and stood.insight == insight else written(self._pen.now)
+    def _entry(self, identity: str, kind: Any, fields: dict[str, Any]) -> Entry:
+        if self._pool:
+            return WorkerPoolEntry(uid=identity, acquired_at="", insight=WorkerPoolUnion(type=kind, **fields))
+        return ControlPlaneEntry(uid=identity, acquired_at="", insight=ControlPlaneUnion(type=kind, **fields))

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import sha256
 
 import msgspec
@@ -15,6 +16,7 @@ MOST = 63
 _HASH = 8
 
 
+@lru_cache(maxsize=4096)  # of the same nodes, in each report
 def uid(prefix: str, name: str) -> str:
     """`prefix-name` as a DNS label; a name that had to be changed for that ends in a hash of the original.
 
