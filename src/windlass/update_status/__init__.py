@@ -3,8 +3,8 @@
 | module | what it holds |
 |---|---|
 | `sources` | what is read from a cluster or from files, with the reason for each source that is missing |
-| `assessment` | the report of these sources at a moment: pure functions |
 | `reading` | reads the sources from a cluster, must-gathers and files |
+| `assessment` | the report of these sources at a moment: pure functions |
 | `report` | the report: what is true of control plane, pools and nodes, and what needs attention |
 | `estimate` | how far the control plane is at a moment, and how long it will still take |
 | `text` | the report as text for terminals |
