@@ -48,13 +48,14 @@ class Compiler:
 
     def _build_programs(self, part: Part, pins: Path, destination: Path, *, clock: Clock) -> None:
         flags = " ".join(["-s -w", *(f"-X {variable}" for variable in part.link_variables)])
+        tags = ["-tags", ",".join(part.tags)]
         self._report(f"{part.name} {part.version}: loading modules")
         packages = [program.package for program in part.programs]
-        total = len(self._run(pins, "list", "-mod=readonly", "-deps", *packages).split())
+        total = len(self._run(pins, "list", "-mod=readonly", *tags, "-deps", *packages).split())
         for program in part.programs:
             self._compile(
                 pins,
-                ["-ldflags", flags, "-o", str(destination / program.name), program.package],
+                [*tags, "-ldflags", flags, "-o", str(destination / program.name), program.package],
                 doing=f"{part.name} {part.version}: compiling {program.name}",
                 clock=clock,
                 total=total,

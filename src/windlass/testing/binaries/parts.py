@@ -53,6 +53,7 @@ class Part:
 
     `crds` is the folder in the module that holds the CRDs we copy beside the programs, "" if it has none for us.
     `crd_files` are globs in that folder, for where it holds other files too or several variants of one CRD.
+    `tags` are Go's build tags.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Part:
     link_variables: tuple[str, ...] = ()
     crds: str = ""
     crd_files: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
     @property
     def sources(self) -> Traversable:
@@ -82,7 +84,8 @@ class Part:
         recipe = hashlib.sha256()
         for file in self.files:
             recipe.update((self.sources / file).read_bytes())
-        recipe.update(repr((self.programs, self.link_variables, self.crds, *self.crd_files)).encode())
+        decisive = (self.programs, self.link_variables, self.crds, *self.crd_files, *self.tags)
+        recipe.update(repr(decisive).encode())
         return f"{self.name}-{self.version}-{target.os}-{target.arch}-{recipe.hexdigest()[:8]}"
 
 
@@ -151,10 +154,52 @@ MACHINE_API = Part(
     version="v0.2.1-0.20251128002018-85c00c0d525f",
     programs=(Program("machine-api", "windlass.invalid/machine-api"),),
 )
+MACHINE_CONFIG = Part(
+    name="machine-config",
+    module="github.com/openshift/machine-config-operator",
+    version="v0.0.1-0.20250401081735-9026ff2d802e",
+    # go.mod pins machine-os-builder, too.
+    programs=(
+        Program(
+            "machine-config-controller", "github.com/openshift/machine-config-operator/cmd/machine-config-controller"
+        ),
+    ),
+    # The operator's own: without them its libraries of container images need C libraries.
+    tags=(
+        "containers_image_openpgp",
+        "containers_image_ostree_stub",
+        "exclude_graphdriver_btrfs",
+        "exclude_graphdriver_devicemapper",
+    ),
+)
+MACHINE_CONFIG_API = Part(
+    name="machine-config-api",
+    module="github.com/openshift/api",
+    version="v0.0.0-20250320115527-3aa9dd5b9002",
+    crds="payload-manifests/crds",
+    # Kinds that machine-config-controller watches, and that OPENSHIFT_API leaves out: no other plane needs them.
+    crd_files=tuple(
+        f"*_{file}.crd.yaml"
+        for file in (
+            "apiservers",
+            "containerruntimeconfigs",
+            "controllerconfigs-CustomNoUpgrade",
+            "imagecontentsourcepolicies",
+            "imagedigestmirrorsets",
+            "images-CustomNoUpgrade",
+            "imagetagmirrorsets",
+            "kubeletconfigs",
+            "machineosbuilds-CustomNoUpgrade",
+            "machineosconfigs-CustomNoUpgrade",
+            "nodes-CustomNoUpgrade",
+            "schedulers-CustomNoUpgrade",
+        )
+    ),
+)
 
 PARTS = (ETCD, KUBERNETES, CLUSTER_API, CLUSTER_API_AWS, OPENSHIFT_API)
 """What a plane may need; built the first time, about 6 minutes on two cores."""
 CORE_PARTS = (ETCD, KUBERNETES)
 """Enough for a plane without Cluster API."""
-JUDGES = (MACHINE_API,)
+JUDGES = (MACHINE_API, MACHINE_CONFIG, MACHINE_CONFIG_API)
 """Other projects' controllers that tests compare ours with; each is built on first use, in about 5 minutes."""
