@@ -97,6 +97,11 @@ def test_an_operator_took_from_its_own_transitions_not_from_when_they_were_notic
     assert record.operators == [Took(name="etcd", started=clock(2), completed=clock(8))]
 
 
+def test_an_operator_that_progressed_before_the_update_began_with_it_when_it_was_noticed() -> None:
+    (record,) = play((5, report(operator("etcd", State.PROGRESSING, START - HOUR)), {}))
+    assert record.operators == [Took(name="etcd", started=clock(5))]
+
+
 def test_an_operator_that_was_updated_unseen_has_no_beginning() -> None:
     (record,) = play((9, report(operator("dns", State.UPDATED, at(8)), operator("old", State.UPDATED)), {}))
     assert record.operators == [Took(name="dns", completed=clock(8))]
