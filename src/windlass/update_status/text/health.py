@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from windlass.update_status.report import Impact, Insight, Level, Reference, Report
 from windlass.update_status.text.table import table
-from windlass.update_status.times import SECOND, ZERO, Moment, rounded, short, since, truncated
+from windlass.update_status.times import SECOND, ZERO, Moment, rounded, short, since, truncated, wrapped
 
 TITLE = "= Update Health =\n"
 
@@ -20,7 +20,9 @@ def health(report: Report, now: Moment) -> str:
     ]
     if not rows:
         running = rounded(since(report.control_plane.started, now), SECOND)
-        rows = [(short(running), Level.INFO.title, Impact.NONE, "Update is proceeding well")]
+        # As oc computes back from the duration: the negation of the least one is itself.
+        started = now + wrapped(-running)
+        rows = [(since_when(started, now), Level.INFO.title, Impact.NONE, "Update is proceeding well")]
     text = TITLE + table(("SINCE", "LEVEL", "IMPACT", "MESSAGE"), *rows)
     return f"{text}\n{HINT}\n" if len(rows) > 1 or rows[0][1] != Level.INFO.title else text
 

@@ -1,12 +1,13 @@
 """The text of insights."""
 
+import pytest
 from msgspec import structs
 
 from windlass.update_status.report import Level, Reference
 from windlass.update_status.text.health import health, health_in_detail, since_when
 from windlass.update_status.times import MINUTE, SECOND, ZERO
 
-from .reports import NOW, START, insight, lines, report
+from .reports import NOW, START, control_plane, insight, lines, report
 
 FINE = lines("""
     = Update Health =
@@ -23,6 +24,16 @@ def test_without_insights_the_update_is_proceeding_well() -> None:
 def test_its_age_is_rounded_to_seconds() -> None:
     assert "\n14m1s " in health(report(), NOW + SECOND // 2)
     assert "\n14m " in health(report(), NOW + SECOND // 2 - 1)
+
+
+@pytest.mark.parametrize(
+    ("started", "now", "shown"),
+    [(ZERO, ZERO, "-"), (ZERO, NOW, "2562047h47m16s"), (NOW, ZERO, "2562047h47m16s"), (NOW, NOW - MINUTE, "-1m")],
+    ids=["no times at all", "no start", "only a start", "a start in the future"],
+)
+def test_its_age_without_some_times_is_what_oc_makes_of_it(started: int, now: int, shown: str) -> None:
+    found = report(structs.replace(control_plane(), started=started))
+    assert f"\n{shown} " in health(found, now)
 
 
 def test_insights_that_lack_a_text_are_left_out() -> None:
