@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import converge, first_list, fleet, migrate, mirror, policies, startup, writes
+from bench import converge, first_list, fleet, migrate, mirror, policies, startup, updates, writes
 from bench.contestant import ROOT, environment
 from bench.machine import describe
 from bench.tables import Table
@@ -33,6 +33,7 @@ BENCHMARKS = {
     "policies": Benchmark(policies.measure),
     "first-list": Benchmark(first_list.measure, 20_000),
     "writes": Benchmark(writes.measure),
+    "updates": Benchmark(updates.measure),
     "startup": Benchmark(startup.measure),
 }
 NAMES = [*BENCHMARKS, "convert"]
@@ -41,9 +42,8 @@ NAMES = [*BENCHMARKS, "convert"]
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Windlass beside its rivals.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; all if none")
-    usual = ", ".join(
-        f"{name} {benchmark.objects}" for name, benchmark in BENCHMARKS.items() if name not in ("startup", "writes")
-    )
+    sized = {name: one.objects for name, one in BENCHMARKS.items() if name not in ("startup", "updates", "writes")}
+    usual = ", ".join(f"{name} {objects}" for name, objects in sized.items())
     parser.add_argument("-n", "--objects", "--machines", type=int, help=f"how many [default: {usual}]")
     parser.add_argument("--sets", type=int, default=200, help="MachineSets of the fleet [default: 200]")
     parser.add_argument("--rounds", type=int, default=3, help="how often each contestant runs [default: 3]")

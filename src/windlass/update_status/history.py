@@ -19,7 +19,7 @@ from windlass.api.meta import ObjectMeta
 from windlass.api.update_insights import HealthInsight
 from windlass.api.update_record import MOST_NODES, MOST_TROUBLES, NodeTook, Took, Trouble, UpdateRecord
 from windlass.update_status.report import Phase, Report, State
-from windlass.update_status.times import Moment, rfc3339
+from windlass.update_status.times import Moment, moment, rfc3339
 
 KEPT: Final = 10
 """Updates."""
@@ -148,7 +148,7 @@ def _troubles(known: Sequence[Trouble], insights: Mapping[str, HealthInsight], n
                     uid=uid,
                     level=insight.impact.level,
                     summary=insight.impact.summary,
-                    first_seen=insight.started_at,
+                    first_seen=rfc3339(moment(insight.started_at)),
                     last_seen=present,
                 )
             continue

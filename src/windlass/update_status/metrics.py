@@ -8,7 +8,7 @@
 | `windlass_update_estimated_seconds` | | what is left for the control plane, negative if late; absent if unknown |
 | `windlass_update_nodes` | `pool`, `phase` | number of nodes |
 | `windlass_update_insights` | `level`, `informer` | number of health insights |
-| `windlass_update_informer_healthy` | `informer` | 1 if its sources could be read, else 0 |
+| `windlass_update_informer_healthy` | `informer` | 1 if all sources could be read, else 0 |
 
 Both replicas show them: take `max`, never a sum over replicas.
 """
@@ -83,10 +83,11 @@ def _of_informers(status: Any) -> Iterator[Metric]:
     for key, count in sorted(counted.items()):
         insights.add_metric(key, count)
     yield insights
-    trusted = all(one.status == "True" for one in status.conditions if one.type == "Available")
+    conditions = {one.type: one.status for one in status.conditions}
+    whole = conditions.get("Available") == "True" and conditions.get("Degraded") != "True"
     healthy = GaugeMetricFamily("windlass_update_informer_healthy", "1 if its sources were read.", labels=["informer"])
     for name in sorted(names):
-        healthy.add_metric([name], trusted and not status.gaps)
+        healthy.add_metric([name], whole)
     yield healthy
 
 

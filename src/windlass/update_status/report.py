@@ -138,6 +138,7 @@ class Node(Struct, frozen=True, kw_only=True):
     why_degraded    what its Machine Config Daemon says
     degraded_since  when that began, if a MachineConfigNode tells; else None
     since           when it entered its phase, if a MachineConfigNode tells; else None
+    first_seen      when it was first seen in its phase, if the report is kept in an object; else None
     step            the step of the update that its MachineConfigNode is at, "" if there is none
     """
 
@@ -152,6 +153,7 @@ class Node(Struct, frozen=True, kw_only=True):
     why_degraded: str = ""
     degraded_since: Moment | None = None
     since: Moment | None = None
+    first_seen: Moment | None = None
     step: str = ""
 
     @property
@@ -259,6 +261,7 @@ class Insight(Struct, frozen=True, kw_only=True):
 
     pool       the pool whose section it belongs to, "" for the control plane
     started    when it began; None: nothing in the cluster says
+    first_seen when it was first seen, if the report is kept in an object; else None
     reference  the URL of documentation, or a text in its place
     """
 
@@ -268,6 +271,7 @@ class Insight(Struct, frozen=True, kw_only=True):
     description: str
     reference: str
     started: Moment | None
+    first_seen: Moment | None = None
     resources: tuple[Reference, ...]
     scope: Scope = Scope.CONTROL_PLANE
     pool: str = ""

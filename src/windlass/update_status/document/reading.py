@@ -172,6 +172,7 @@ def _node(found: NodeInsight) -> Node:
         why_degraded=degraded.message if is_degraded else "",
         degraded_since=known_moment(found.degraded_since),
         since=known_moment(found.step_started_at),
+        first_seen=moment(found.observed_since),
         step=found.step,
     )
 
@@ -200,6 +201,7 @@ def _insight(found: HealthInsight, pool: str, now: Moment) -> Insight:
         description=found.impact.description,
         reference=found.remediation.reference or (NO_RUNBOOK if of_alert else ""),
         started=started,
+        first_seen=moment(found.started_at) if started is None else None,
         resources=tuple(_reference(one) for one in found.scope.resources),
         scope=Scope(found.scope.type),
         pool=pool,

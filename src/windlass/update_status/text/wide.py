@@ -166,7 +166,7 @@ def _node(node: Node, pool: str, now: Moment) -> tuple[str, ...]:
         node.assessment,
         node.phase,
         node.step or "-",
-        _age(node.since, now),
+        _age(node.first_seen if node.since is None else node.since, now),
         node_version(node),
         node_estimate(node),
         "\n".join(messages),
@@ -184,10 +184,19 @@ def _health(report: Report, now: Moment) -> str:
     words = ["Intended" if _is_intended(insight, paused) else insight.level.title for insight in insights]
     counts = ", ".join(_counted(word, count) for word, count in Counter(words).items())
     rows = [
-        (_age(insight.started, now), word, insight.impact, "\n".join(_message(insight)))
+        (
+            _age(_since(insight), now),
+            word,
+            insight.impact,
+            "\n".join(_message(insight)),
+        )
         for word, insight in zip(words, insights, strict=True)
     ]
     return f"{counts}\n" + safe_table(("SINCE", "LEVEL", "IMPACT", "MESSAGE"), rows)
+
+
+def _since(insight: Insight) -> Moment | None:
+    return insight.first_seen if insight.started is None else insight.started
 
 
 def _counted(word: str, count: int) -> str:

@@ -67,3 +67,13 @@ def report(*insights: Insight, of: Node | None = None, operators: tuple[Operator
         pools=(Pool(name="worker", summary=summarize(members), nodes=members),),
         insights=insights,
     )
+
+
+def unobserved(report: Report) -> Report:
+    """Without when things were first seen, which only an object remembers."""
+    pools = tuple(
+        structs.replace(pool, nodes=tuple(structs.replace(node, first_seen=None) for node in pool.nodes))
+        for pool in report.pools
+    )
+    insights = tuple(structs.replace(insight, first_seen=None) for insight in report.insights)
+    return structs.replace(report, pools=pools, insights=insights)

@@ -16,11 +16,10 @@ Facts = Mapping[str, str]
 def facts(report: Report, *, now: Moment) -> Facts:
     """What is worth a line when it changes. Durations and estimates are not."""
     plane = report.control_plane
-    found = {"cluster": "not updating"}
+    found = {"cluster": "not updating", "control plane": progress(plane, now).assessment}
     if report.updating:
         target = plane.versions.target if plane.versions else "an unknown version"
         found["cluster"] = f"updating to {target}"
-        found["control plane"] = progress(plane, now).assessment
     for operator in plane.operators:
         found[f"operator {operator.name}"] = _operator(operator)
     for pool in report.pools:
