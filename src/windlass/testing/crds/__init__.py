@@ -75,6 +75,12 @@ def documents(*groups: str) -> tuple[Mapping[str, Any], ...]:
     return tuple(crd for crd in _from(wanted) if crd["spec"]["group"] in wanted)
 
 
+@functools.cache
+def of(part: Part) -> tuple[Mapping[str, Any], ...]:
+    """The CRDs of a part that is not in the table above, for a program that needs them."""
+    return tuple(_fit(crd, {}) for crd in read_manifests([obtain([part]).crds[part.name]]))
+
+
 def lax(crd: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of `crd` in which every version takes, and keeps, any object at all.
 

@@ -31,7 +31,7 @@ class MachineConfigOperator:
         """Create pools, MachineConfigs, Nodes and MachineConfigNodes of a cluster that is at rest."""
         for pool in self._layout.pools:
             config = await self._render(pool, self._layout.version)
-            await self._objects.create(MachineConfigPool, _pool(pool, config))
+            await self._objects.create(MachineConfigPool, pool_tree(pool, config))
             for name in pool.node_names:
                 await self.node(name).install(config)
             await self._report(pool)
@@ -107,7 +107,8 @@ class MachineConfigOperator:
         return spec
 
 
-def _pool(pool: Pool, config: str) -> Tree:
+def pool_tree(pool: Pool, config: str = "") -> Tree:
+    """The MachineConfigPool, with the MachineConfig `config`; "" if that is for others to say."""
     role = f"{GROUP}/role"
     configs: Tree = {"matchLabels": {role: pool.name}}
     if pool.is_custom:
@@ -116,7 +117,7 @@ def _pool(pool: Pool, config: str) -> Tree:
     return {
         "metadata": {"name": pool.name, "labels": {f"pools.operator.{GROUP}/{pool.name}": "", **built_in}},
         "spec": {
-            "configuration": {"name": config},
+            **({"configuration": {"name": config}} if config else {}),
             "machineConfigSelector": configs,
             "maxUnavailable": pool.max_unavailable,
             "nodeSelector": {"matchLabels": {f"node-role.kubernetes.io/{pool.name}": ""}},
