@@ -21,24 +21,32 @@ def _options(function: Any) -> Any:
             help="Certificate authority of that server. [default: the service CA in the pod]",
         ),
         click.option(
+            "--alerts-token",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Token that is sent there; read again for each request. [default: that of the pod's ServiceAccount]",
+        ),
+        click.option(
             "--alerts-url",
             default="",
             metavar="URL",
-            help="Prometheus or thanos-querier, whose alerts become insights; asked with the token of the pod's "
-            "ServiceAccount. [default: none]",
+            help="Prometheus or thanos-querier, whose alerts become insights. [default: none]",
         ),
     ):
         function = option(function)
     return function
 
 
-def _make(*, home: str, alerts_url: str = "", alerts_ca: Path | None = None) -> "Capability":
+def _make(
+    *, home: str, alerts_url: str = "", alerts_ca: Path | None = None, alerts_token: Path | None = None
+) -> "Capability":
     from windlass.update_status.capability import capability
     from windlass.update_status.controller.alerts import AlertsSettings
 
-    settings = AlertsSettings(url=alerts_url.rstrip("/"))
-    if alerts_ca is not None:
-        settings = AlertsSettings(url=settings.url, authority=alerts_ca)
+    usual = AlertsSettings()
+    settings = AlertsSettings(
+        url=alerts_url.rstrip("/"), authority=alerts_ca or usual.authority, token=alerts_token or usual.token
+    )
     return capability(home=home, alerts=settings)
 
 
