@@ -7,13 +7,14 @@ has the command that a user would type, and is done only when its effect is visi
 |---|---|
 | `story` | the parts of a demo: steps, their expectations, and observations |
 | `stage` | the control plane and the processes beside it; a capability's stage adds what its users do |
+| `looks` | how a scene looks: as rows, or as a text |
 | `watching` | the caches of the objects of the story |
 | `performance` | the steps in order, against the clock |
 | `view` | the output on a terminal and in a log |
 | `picture` | a few steps of it as an SVG, for a README |
 | `showing` | these parts put together |
 | `keeping` | `--keep`: the stage stays when the command has ended |
-| `machine_sync` | the demo of Machine sync |
+| `machine_sync`, `update_status` | the demo of each capability |
 
-Another capability's demo is a package like `machine_sync`, with its own `Demo`.
+Another capability's demo is a package like these, with its own `Demo`.
 """

@@ -59,10 +59,11 @@ def play(demo: Demo[T, S], tells: int, *, svg: Path | None) -> bool:
     """
     background = Background()
     with background.claim() as directory:
-        return asyncio.run(show(demo, demo.stage(directory, temporary=False), svg=svg, encore=_stay(background, tells)))
+        encore = _stay(background, tells, commands=demo.afterwards)
+        return asyncio.run(show(demo, demo.stage(directory, temporary=False), svg=svg, encore=encore))
 
 
-def _stay(background: Background, tells: int) -> "Encore[Any]":
+def _stay(background: Background, tells: int, *, commands: Sequence[str]) -> "Encore[Any]":
     async def encore(stage: Stage[Any], console: Console, passed: bool) -> None:
         try:
             background.publish(stage.plane.blocking)
@@ -73,8 +74,8 @@ def _stay(background: Background, tells: int) -> "Encore[Any]":
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
         console.print("\nEverything still runs. To look around, and to stop it:")
         console.print(f"      export KUBECONFIG={stage.plane.kubeconfig()}", soft_wrap=True)
-        console.print("      windlass machines")
-        console.print("      windlass dev down")
+        for command in (*commands, "windlass dev down"):
+            console.print(f"      {command}")
         sys.stdout.flush()
         os.write(tells, bytes([0 if passed else 1]))
         os.close(tells)

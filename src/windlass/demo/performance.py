@@ -6,8 +6,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
+from windlass.demo.looks import Look
 from windlass.demo.stage import Stage
-from windlass.demo.story import Columns, Moment, Observed, S, Step, missing
+from windlass.demo.story import Moment, Observed, S, Step, missing
 from windlass.kube.errors import KubeError
 from windlass.testing.binaries import BinariesError
 from windlass.testing.plane.errors import PlaneError
@@ -19,11 +20,16 @@ _LOOK_SECONDS = 0.25
 
 
 class Demo(Struct, Generic[T, S], frozen=True):
-    """A story, the stage it plays on (made from a directory, which may be temporary), and how its objects look."""
+    """A story, the stage it plays on (made from a directory, which may be temporary), and how its scenes look.
+
+    `command` shows the demo; `afterwards` are commands to look around with when it has been kept.
+    """
 
     stage: Callable[..., T]
     story: Sequence[Step[T, S]]
-    columns: Columns[S]
+    look: Look[S]
+    command: str
+    afterwards: tuple[str, ...]
 
 
 class Played(Struct, Generic[S], frozen=True):

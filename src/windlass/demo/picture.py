@@ -1,6 +1,6 @@
 """Draws a few steps of a demo as an SVG for a README: at most 25 lines, 800 pixels wide, light and dark.
 
-The text is the demo's output, with only those objects that the step has changed.
+The text is the demo's output, with only that part of a scene that its look selects for pictures.
 """
 
 import io
@@ -12,11 +12,11 @@ from typing import Any, Final, Generic
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
+from windlass.demo.looks import Look
 from windlass.demo.performance import Played
-from windlass.demo.story import Columns, Moment, Observed, S, Step
+from windlass.demo.story import Moment, Observed, S, Step
 from windlass.demo.view import conclusion, verdict
 
 WIDTH: Final = 800
@@ -59,18 +59,18 @@ class TooLong(Exception):
 
 
 class Picture(Generic[S]):
-    """A view of the pictured steps; `draw` when the demo is over."""
+    """A view of the pictured steps; `draw` when the demo is over. `command` is the one that shows the demo."""
 
-    def __init__(self, columns: Columns[S], *, steps: int) -> None:
-        self._columns = columns
+    def __init__(self, look: Look[S], *, steps: int, command: str) -> None:
+        self._look = look
         self._steps = steps
-        self._before: list[list[Text]] | None = None
-        self._shown: list[RenderableType] = [_command("make demo")]
+        self._before: S | None = None
+        self._shown: list[RenderableType] = [_command(command)]
 
     def begin(self, number: int, step: Step[Any, S], moment: Moment[S]) -> None:
         self._before = None
         if step.pictured:
-            self._before = self._columns.rows(moment.before)
+            self._before = moment.before
             self._shown += ["", Text.assemble((f"{number}/{self._steps} ", "dim"), (step.title, "bold"))]
             self._shown += [_indented(_command(command)) for command in step.typed(moment)]
 
@@ -79,8 +79,8 @@ class Picture(Generic[S]):
 
     def end(self, played: Played[S], scene: S) -> None:
         if self._before is not None:
-            changed = [row for row in self._columns.rows(scene) if row not in self._before]
-            self._shown += [_indented(self._table(changed)), _indented(verdict(played))]
+            part = self._look.pictured_part(self._before, scene)
+            self._shown += [_indented(part), _indented(verdict(played))]
 
     def draw(self, file: Path, performed: Sequence[Played[S]], *, seconds: float) -> None:
         """Write the SVG. Raises TooLong."""
@@ -90,14 +90,6 @@ class Picture(Generic[S]):
         if len(lines) > MOST_LINES:
             raise TooLong(f"the picture has {len(lines)} lines: at most {MOST_LINES} are readable")
         file.write_text(svg(lines), encoding="utf-8")
-
-    def _table(self, rows: Sequence[Sequence[Text]]) -> Table:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for heading in self._columns.headings[: self._columns.pictured]:
-            table.add_column(heading, no_wrap=True)
-        for cells in rows:
-            table.add_row(*cells[: self._columns.pictured])
-        return table
 
 
 def svg(lines: Sequence[Sequence[Segment]]) -> str:

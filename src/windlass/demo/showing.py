@@ -34,9 +34,9 @@ def run(demo: Demo[T, S], *, svg: Path | None) -> bool:
 async def show(demo: Demo[T, S], stage: T, *, svg: Path | None, encore: "Encore[T] | None" = None) -> bool:
     """Play the story on `stage`, which is empty again afterwards; returns whether all steps came true."""
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=WIDTH)
-    look = TableView if console.is_terminal else LinesView
-    view = look(console, demo.columns, steps=len(demo.story))
-    picture = Picture(demo.columns, steps=len(demo.story))
+    on = TableView if console.is_terminal else LinesView
+    view = on(console, demo.look, steps=len(demo.story))
+    picture = Picture(demo.look, steps=len(demo.story), command=demo.command)
     views: list[View[Any]] = [view, picture] if svg is not None else [view]
     begun = time.monotonic()
     async with stage:

@@ -6,7 +6,7 @@ All processes that it starts end with this process, however that ends.
 import asyncio
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
@@ -15,18 +15,28 @@ from typing import Any, ClassVar, Final, Generic, Self
 import yaml
 
 from windlass.api import config
+from windlass.api.coordination import Lease
 from windlass.api.meta import KubernetesObject
+from windlass.capability.manifests.rights import ServiceAccount
 from windlass.demo.story import S
 from windlass.demo.watching import Watches
 from windlass.kube import config as kubeconfig
 from windlass.kube.client import Client
+from windlass.kube.errors import NotFound
 from windlass.kube.verbs import PatchType
 from windlass.testing import ControlPlane
+from windlass.testing.plane.access import Document
+from windlass.testing.plane.errors import PlaneError
+from windlass.testing.plane.ports import free_ports
 from windlass.testing.plane.processes import Processes
+from windlass.testing.plane.rest import Rest
 
 USER: Final = "demo-user"
 SIMULATORS: Final = "demo-simulators"
 _ADMINISTRATORS: Final = "system:masters"
+
+_TOKEN_SECONDS: Final = 7 * 86_400
+"""A week: with `--keep`, the token is not renewed."""
 
 _WITH_STATUS: Final[Mapping[str, type[KubernetesObject]]] = {
     kind.RESOURCE.kind: kind for kind in (config.FeatureGate, config.ClusterVersion, config.Infrastructure)
@@ -37,7 +47,8 @@ class Stage(ABC, Generic[S]):
     """To be used with `async with`. The steps of the story start its processes, and they are stopped at the end.
 
     `directory` gets logs, keys and kubeconfigs. If it is `temporary` it is removed at the end, unless `keep_logs`. A
-    capability's stage defines the scene (`opening`, `look`), and where its `MANIFESTS` are (a package).
+    capability's stage defines the scene (`opening`, `look`), and where its `MANIFESTS` are (a package). The control
+    plane starts with `crds`.
     """
 
     MANIFESTS: ClassVar[str]
@@ -45,11 +56,12 @@ class Stage(ABC, Generic[S]):
     opening: S
     """The scene before the first step."""
 
-    def __init__(self, directory: Path, *, temporary: bool = True) -> None:
+    def __init__(self, directory: Path, *, temporary: bool = True, crds: Sequence[Document] = ()) -> None:
         self.directory = directory
         self.plane = ControlPlane(
             users={USER: [_ADMINISTRATORS], SIMULATORS: [_ADMINISTRATORS]},
             directory=directory,
+            crds=crds,
         )
         self.logs.mkdir(parents=True, exist_ok=True)
         self._processes = Processes(folders=[directory] if temporary else [], log=self.logs / "supervisor.log")
@@ -58,6 +70,7 @@ class Stage(ABC, Generic[S]):
         self._watches: Watches | None = None
         self._version = ""
         self._errand = ""
+        self._probes: Rest | None = None
 
     @abstractmethod
     async def look(self) -> S:
@@ -98,14 +111,31 @@ class Stage(ABC, Generic[S]):
         await self.plane.start()
         self._client = Client(kubeconfig.load(kubeconfig=str(self.plane.kubeconfig(USER))), field_manager="kubectl")
 
-    def watch(self, kinds: Mapping[type[KubernetesObject], str]) -> None:
-        """Watch these kinds from now on, each in its namespace."""
+    def watch(self, kinds: Mapping[type[KubernetesObject], str | None]) -> None:
+        """Watch these kinds from now on, each in its namespace (None: cluster-scoped)."""
         self._watches = Watches(self._user, kinds)
 
     async def start(self, name: str, module: str, *arguments: str) -> None:
         """Run a Python module that keeps running."""
         await self._run(name, module, *arguments)
         self._companions.append(name)
+
+    async def run_windlass(self, capability: str, account: ServiceAccount) -> None:
+        """`windlass run`, as the capability's ServiceAccount; `ready` and `leader` are about this process."""
+        kubeconfig = await self.plane.service_account_kubeconfig(
+            account.namespace, account.name, seconds=_TOKEN_SECONDS
+        )
+        (port,) = free_ports(1)
+        await self.start(
+            "windlass",
+            "windlass",
+            "run",
+            capability,
+            f"--kubeconfig={kubeconfig}",
+            f"--health-probe-bind-address=127.0.0.1:{port}",
+            "--metrics-bind-address=0",
+        )
+        self._probes = Rest(f"http://127.0.0.1:{port}")
 
     async def begin(self, name: str, *arguments: str) -> None:
         """Run `windlass` with the `arguments`, as the user; `ended` reports its exit code."""
@@ -155,6 +185,26 @@ class Stage(ABC, Generic[S]):
             answer = yaml.safe_load(await self._user.request("GET", "/version"))
             self._version = answer["gitVersion"]
         return self._version
+
+    async def ready(self) -> bool:
+        """The answer of Windlass at /readyz; False before it runs."""
+        if self._probes is None:
+            return False
+        try:
+            await asyncio.to_thread(self._probes.text, "GET", "/readyz", seconds=5.0)
+        except PlaneError:
+            return False
+        return True
+
+    async def leader(self, lease: str, *, namespace: str) -> str:
+        """The holder of the Lease; empty if there is none, and before Windlass runs."""
+        if self._probes is None:
+            return ""
+        try:
+            found = await self._user.get(Lease, lease, namespace=namespace)
+        except NotFound:
+            return ""
+        return found.decode().spec.holder_identity or ""
 
     async def ended(self) -> int | None:
         """The exit code of the last command; None while it runs, or if there is none."""

@@ -4,12 +4,9 @@
 """
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -64,12 +61,3 @@ class Step(Struct, Generic[T, S], frozen=True):
     def typed(self, moment: Moment[S]) -> list[str]:
         """The commands, with the name of the object."""
         return [command.replace("NAME", moment.name) for command in self.commands]
-
-
-class Columns(Struct, Generic[S], frozen=True):
-    """The objects of a scene as rows, the name first. The picture has only the columns up to `pictured`."""
-
-    headings: tuple[str, ...]
-    widths: tuple[int, ...]
-    rows: Callable[[S], "list[list[Text]]"]
-    pictured: int

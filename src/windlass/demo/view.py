@@ -1,20 +1,21 @@
-"""Prints the demo: every step with its command and result, the objects while they change, a summary.
+"""Prints the demo: every step with its command and result, the scene while it changes, a summary.
 
-On a terminal the objects are a live table; elsewhere each change is a line, so that a log has all changes.
+On a terminal the scene is live; elsewhere it is lines of a log. `windlass.demo.looks` says how a scene looks.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Generic
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from windlass.demo.looks import Look
 from windlass.demo.performance import Played
-from windlass.demo.story import Columns, Moment, Observed, S, Step
+from windlass.demo.story import Moment, Observed, S, Step
 
 WIDTH: Final = 120
 """The width, in columns, if the output is not a terminal."""
@@ -23,13 +24,13 @@ _INDENT: Final = 6
 
 
 class LinesView(Generic[S]):
-    """One line for each change; for logs, and for recordings."""
+    """Lines that stay; for logs, and for recordings."""
 
-    def __init__(self, console: Console, columns: Columns[S], *, steps: int) -> None:
+    def __init__(self, console: Console, look: Look[S], *, steps: int) -> None:
         self._console = console
-        self._columns = columns
+        self._look = look
         self._steps = steps
-        self._shown: dict[str, list[Text]] = {}
+        self._shown: S | None = None
 
     def begin(self, number: int, step: Step[Any, S], moment: Moment[S]) -> None:
         self._print(Text(""))
@@ -38,28 +39,30 @@ class LinesView(Generic[S]):
             self._print(Text.assemble(("$ ", "dim"), (command, "cyan")), indent=_INDENT)
 
     def show(self, scene: S, _: Observed) -> None:
-        rows = {cells[0].plain: cells for cells in self._columns.rows(scene)}
-        for name in sorted(self._shown.keys() | rows.keys()):
-            after = rows.get(name, [Text(name), Text("gone", "yellow")])
-            if after != self._shown.get(name):
-                self._print(Text("  ").join(_padded(after, self._columns.widths)), indent=_INDENT)
-        self._shown = rows
+        for line in self._look.changes(self._shown, scene):
+            self._print(line, indent=_INDENT)
+        self._shown = scene
 
     def end(self, played: Played[S], scene: S) -> None:
-        self._print(verdict(played), indent=_INDENT)
+        for line in self._look.closing(scene):
+            self._print(line, indent=_INDENT)
+        self._judge(played)
 
     def close(self) -> None:
         """Restore the terminal."""
 
+    def _judge(self, played: Played[S]) -> None:
+        self._print(verdict(played), indent=_INDENT)
+
     def _print(self, text: Text, *, indent: int = 0) -> None:
-        self._console.print(Text(" " * indent).append_text(text), soft_wrap=True)
+        self._console.print(Text(" " * indent if text else "").append_text(text), soft_wrap=True)
 
 
 class TableView(LinesView[S]):
-    """The objects as a table below each step: live while it waits, and final when it is over."""
+    """The scene below each step: live while it waits, and final when it is over."""
 
-    def __init__(self, console: Console, columns: Columns[S], *, steps: int) -> None:
-        super().__init__(console, columns, steps=steps)
+    def __init__(self, console: Console, look: Look[S], *, steps: int) -> None:
+        super().__init__(console, look, steps=steps)
         self._live: Live | None = None
 
     def begin(self, number: int, step: Step[Any, S], moment: Moment[S]) -> None:
@@ -70,17 +73,17 @@ class TableView(LinesView[S]):
     def show(self, scene: S, observed: Observed) -> None:
         if self._live is not None:
             grid = Table.grid()
-            if rows := self._columns.rows(scene):
-                grid.add_row(_table(self._columns.headings, rows))
+            if whole := self._look.whole(scene):
+                grid.add_row(_indented(whole))
             if not observed.met:
-                grid.add_row(Padding(Text(f"waiting: {observed.text}", "dim"), (0, 0, 0, _INDENT)))
+                grid.add_row(_indented(Text(f"waiting: {observed.text}", "dim")))
             self._live.update(grid, refresh=True)
 
     def end(self, played: Played[S], scene: S) -> None:
         self.close()
-        if rows := self._columns.rows(scene):
-            self._console.print(_table(self._columns.headings, rows))
-        super().end(played, scene)
+        if whole := self._look.whole(scene):
+            self._console.print(_indented(whole))
+        self._judge(played)
 
     def close(self) -> None:
         if self._live is not None:
@@ -88,13 +91,8 @@ class TableView(LinesView[S]):
             self._live = None
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[Text]]) -> Padding:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in headings:
-        table.add_column(heading, no_wrap=True)
-    for cells in rows:
-        table.add_row(*cells)
-    return Padding(table, (0, 0, 0, _INDENT))
+def _indented(what: RenderableType) -> Padding:
+    return Padding(what, (0, 0, 0, _INDENT))
 
 
 def verdict(played: Played[Any]) -> Text:
@@ -127,10 +125,3 @@ def conclusion(performed: Sequence[Played[Any]], *, seconds: float) -> Text:
     if failed is None or failed.observed is None:
         return Text(f"All {len(performed)} steps came true in {seconds:.0f} s.")
     return Text(f"{failed.step.title!r} did not come true: {failed.observed.text}", "red")
-
-
-def _padded(cells: Sequence[Text], widths: Sequence[int]) -> list[Text]:
-    padded = [cell.copy() for cell in cells]
-    for cell, width in zip(padded, widths, strict=False):
-        cell.pad_right(max(0, width - len(cell)))
-    return padded

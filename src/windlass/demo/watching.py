@@ -11,9 +11,12 @@ from windlass.kube.control.seen import Present, seen
 
 
 class Watches:
-    """Watches the `kinds`, each in its namespace, until `end`. `changed` is set at every change."""
+    """Watches the `kinds`, each in its namespace (None: cluster-scoped), until `end`.
 
-    def __init__(self, client: Client, kinds: Mapping[type[KubernetesObject], str]) -> None:
+    `changed` is set at every change.
+    """
+
+    def __init__(self, client: Client, kinds: Mapping[type[KubernetesObject], str | None]) -> None:
         self.changed = asyncio.Event()
         self._caches: dict[type[KubernetesObject], Cache[Any]] = {}
         for kind, namespace in kinds.items():

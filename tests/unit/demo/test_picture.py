@@ -8,10 +8,11 @@ from xml.etree import ElementTree
 import pytest
 from rich.text import Text
 
+from windlass.demo.looks import Columns
 from windlass.demo.machine_sync.story import STORY
 from windlass.demo.performance import Played
 from windlass.demo.picture import MOST_LINES, WIDTH, Picture, TooLong
-from windlass.demo.story import Columns, Moment, Step, met
+from windlass.demo.story import Moment, Step, met
 
 COLUMNS: Columns[list[str]] = Columns(
     ("MACHINE", "ADDRESS"), (10, 0), lambda scene: [[Text(name), Text("10.0.0.1")] for name in scene], pictured=1
@@ -29,7 +30,7 @@ def step(title: str, *commands: str, pictured: bool = True) -> Step[Any, list[st
 
 def drawn(file: Path, *steps: Step[Any, list[str]], text: str = "done") -> ElementTree.Element:
     """The picture of a demo in which each step adds a machine."""
-    picture = Picture(COLUMNS, steps=len(steps))
+    picture = Picture(COLUMNS, steps=len(steps), command="make demo")
     performed, scene = [], ["machine-0"]
     for number, one in enumerate(steps, start=1):
         picture.begin(number, one, Moment(scene))

@@ -16,4 +16,4 @@ from windlass.demo.machine_sync.stage import Stage
 from windlass.demo.machine_sync.story import STORY
 from windlass.demo.performance import Demo
 
-DEMO: Demo[Stage, Scene] = Demo(Stage, STORY, COLUMNS)
+DEMO: Demo[Stage, Scene] = Demo(Stage, STORY, COLUMNS, command="make demo", afterwards=("windlass machines",))

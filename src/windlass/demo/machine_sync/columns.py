@@ -4,8 +4,8 @@ from typing import Final
 
 from rich.text import Text
 
+from windlass.demo.looks import Columns
 from windlass.demo.machine_sync.scene import Scene
-from windlass.demo.story import Columns
 from windlass.machine_sync.overview import AnyRow
 
 _STATUS_STYLES: Final = {"True": "green", "False": "red", "Unknown": "yellow"}

@@ -3,31 +3,23 @@ manifests."""
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from windlass.api import capi, capo, mapi
-from windlass.api.coordination import Lease
 from windlass.api.meta import KubernetesObject
 from windlass.demo import stage
 from windlass.demo.machine_sync.scene import Scene
-from windlass.kube.errors import NotFound
 from windlass.machine_sync import rbac
+from windlass.machine_sync.capability import NAME
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
 from windlass.testing import crds
 from windlass.testing.machines import cluster_api
 from windlass.testing.machines.simulators.instances import SELECTOR, Instance, InstanceRecord, instance_of
-from windlass.testing.plane.errors import PlaneError
-from windlass.testing.plane.ports import free_ports
-from windlass.testing.plane.rest import Rest
 
 FOREIGN_GROUPS: Final = ("machine.openshift.io", "config.openshift.io", "infrastructure.cluster.x-k8s.io")
 """API groups whose CRDs a user's cluster has already. Those of Cluster API core come with its manager."""
 
-_TOKEN_SECONDS: Final = 7 * 86_400
-"""A week: with `--keep`, the token is not renewed."""
-
-_WATCHED: Mapping[type[KubernetesObject], str] = {
+_WATCHED: Mapping[type[KubernetesObject], str | None] = {
     capi.Cluster: CLUSTER_API_NAMESPACE,
     capi.Machine: CLUSTER_API_NAMESPACE,
     capi.MachineSet: CLUSTER_API_NAMESPACE,
@@ -45,11 +37,6 @@ class Stage(stage.Stage[Scene]):
 
     opening = Scene()
 
-    def __init__(self, directory: Path, *, temporary: bool = True) -> None:
-        super().__init__(directory, temporary=temporary)
-        self._kubeconfig: Path | None = None
-        self._probes: Rest | None = None
-
     # what the steps install
 
     async def start_control_plane(self) -> None:
@@ -60,11 +47,7 @@ class Stage(stage.Stage[Scene]):
         """The CRDs of other projects that a user's cluster has already, and the manifests of Windlass."""
         await self.plane.apply_crds(*await asyncio.to_thread(crds.documents, *FOREIGN_GROUPS))
         await self.apply("namespaces.yaml")
-        account = rbac.DEFAULT_SERVICE_ACCOUNT
-        await self.plane.apply(*rbac.documents(service_account=account))
-        self._kubeconfig = await self.plane.service_account_kubeconfig(
-            account.namespace, account.name, seconds=_TOKEN_SECONDS
-        )
+        await self.plane.apply(*rbac.documents(service_account=rbac.DEFAULT_SERVICE_ACCOUNT))
         self.watch(_WATCHED)
 
     async def start_simulators(self) -> None:
@@ -79,18 +62,7 @@ class Stage(stage.Stage[Scene]):
 
     async def start_windlass(self) -> None:
         """`windlass run machine-sync`, as its own ServiceAccount."""
-        assert self._kubeconfig is not None
-        (port,) = free_ports(1)
-        await self.start(
-            "windlass",
-            "windlass",
-            "run",
-            "machine-sync",
-            f"--kubeconfig={self._kubeconfig}",
-            f"--health-probe-bind-address=127.0.0.1:{port}",
-            "--metrics-bind-address=0",
-        )
-        self._probes = Rest(f"http://127.0.0.1:{port}")
+        await self.run_windlass(NAME, rbac.DEFAULT_SERVICE_ACCOUNT)
 
     # what the scene shows
 
@@ -110,8 +82,8 @@ class Stage(stage.Stage[Scene]):
             sets=watches.see(capi.MachineSet),
             mirror_sets=watches.see(mapi.MachineSet),
             instances=self._instances(),
-            ready=await self._ask_ready(),
-            leader=await self._ask_leader(),
+            ready=await self.ready(),
+            leader=await self.leader(LEASE_NAME, namespace=CLUSTER_API_NAMESPACE),
             code=await self.ended(),
         )
 
@@ -120,21 +92,3 @@ class Stage(stage.Stage[Scene]):
         assert self._watches is not None
         records = self._watches.see(InstanceRecord).values()
         return tuple(instance_of(record.object) for record in records if SELECTOR in record.metadata.labels)
-
-    async def _ask_ready(self) -> bool:
-        if self._probes is None:
-            return False
-        try:
-            await asyncio.to_thread(self._probes.text, "GET", "/readyz", seconds=5.0)
-        except PlaneError:
-            return False
-        return True
-
-    async def _ask_leader(self) -> str:
-        if self._probes is None:
-            return ""
-        try:
-            lease = await self._user.get(Lease, LEASE_NAME, namespace=CLUSTER_API_NAMESPACE)
-        except NotFound:
-            return ""
-        return lease.decode().spec.holder_identity or ""
