@@ -1,15 +1,21 @@
 """`windlass demo`: shows Windlass at work on a real control plane; the demos are in `windlass.demo`."""
 
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Final
 
 import click
 
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.settings import Settings, settings_of
 
+_DEMOS: Final = {"machine-sync": "windlass.demo.machine_sync", "update-status": "windlass.demo.update_status"}
+"""The package of each capability's demo. The first is shown if none is named."""
+
 
 @click.command("demo")
+@click.argument("name", type=click.Choice([*_DEMOS]), default="machine-sync")
 @click.option("--keep", is_flag=True, help="Leave everything running afterwards, and print how to use and stop it.")
 @click.option(
     "--svg",
@@ -21,30 +27,31 @@ from windlass.cli.conventions.settings import Settings, settings_of
     "--stay", type=int, hidden=True, help="Be the process of --keep that keeps running; report on this descriptor."
 )
 @settings_of
-def command(settings: Settings, *, keep: bool, svg: Path | None, stay: int | None) -> int:
+def command(settings: Settings, *, name: str, keep: bool, svg: Path | None, stay: int | None) -> int:
     """Show what Windlass does on a real control plane, which the demo starts.
 
-    Takes about a minute, and 6 more the first time, when etcd, kube-apiserver and Cluster API are built. Nothing is
-    left running without --keep. Exit code 0 means that every step succeeded.
+    NAME is the capability that is shown: machine-sync (the default) or update-status. Takes about a minute, and 6 more
+    the first time, when etcd, kube-apiserver and Cluster API are built. Nothing is left running without --keep. Exit
+    code 0 means that every step succeeded.
     """
     for option, value in (("--kubeconfig", settings.kubeconfig), ("--context", settings.context)):
         if value is not None:
             raise click.UsageError(f"{option} makes no sense here: the demo works only on the control plane it starts")
 
     from windlass.demo import keeping, showing
-    from windlass.demo.machine_sync import DEMO
     from windlass.testing.binaries import BinariesError
     from windlass.testing.plane.errors import PlaneError
 
+    demo = import_module(_DEMOS[name]).DEMO
     try:
         if stay is not None:
-            passed = keeping.play(DEMO, stay, svg=svg)
+            passed = keeping.play(demo, stay, svg=svg)
         else:
             showing.prepare()
             if keep:
                 drawing = ["--svg", str(svg)] if svg else []
-                return keeping.run([sys.executable, "-m", "windlass", "demo", *drawing, "--stay"])
-            passed = showing.run(DEMO, svg=svg)
+                return keeping.run([sys.executable, "-m", "windlass", "demo", name, *drawing, "--stay"])
+            passed = showing.run(demo, svg=svg)
     except (BinariesError, PlaneError) as problem:
         # Not through say(): the message has the end of a log, whose line breaks matter.
         click.echo(f"error: {problem}", err=True)

@@ -62,12 +62,13 @@ class PlayedCluster:
         first = [name for name in self.layout.operators if name != MACHINE_CONFIG]
         return [
             Step(f"the update to {version} begins", lambda: self.cvo.start(version)),
-            *(Step(f"{name} is updated", lambda name=name: self._update(name)) for name in first),  # type: ignore[misc]
+            *(Step(f"{name} is updated", lambda name=name: self.update(name)) for name in first),  # type: ignore[misc]
             Step("machine-config begins, and pools get their new configurations", lambda: self._begin_pools(version)),
             Step("the nodes are updated; the control plane is done with its own", self._roll),
         ]
 
-    async def _update(self, operator: str) -> None:
+    async def update(self, operator: str) -> None:
+        """The operator works on the update, and finishes it."""
         await self.cvo.progress(operator)
         await self._clock.sleep(self._pace)
         await self.cvo.finish(operator)

@@ -1,0 +1,97 @@
+"""An immutable snapshot of the cluster and of what Windlass says of it, which the expectations check."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from windlass.api.config import ClusterOperator, ClusterVersion
+from windlass.api.core import Node
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.update import UPDATE_STATUS, UpdateStatus
+from windlass.api.update_record import UpdateRecord
+from windlass.kube.control.seen import Present
+from windlass.update_status.constants import CLUSTER_VERSION, CURRENT_CONFIG, DESIRED_CONFIG, STATE
+from windlass.update_status.document import NothingWritten, read
+from windlass.update_status.report import Operator, Phase, Report
+from windlass.update_status.times import Moment
+
+
+class Scene(Struct, frozen=True):
+    """The objects of the story, by name; empty before the first step.
+
+    `version` is the API server's, empty until it answered. `unwatched` are the resources whose first list has not
+    arrived, None before they are watched. `ready` is Windlass's answer at /readyz, `leader` the holder of its Lease.
+    `now` is when the scene was looked at.
+    """
+
+    version: str = ""
+    unwatched: tuple[str, ...] | None = None
+    now: Moment = 0
+    versions: Mapping[str, Present[ClusterVersion]] = field(default_factory=dict)
+    operators: Mapping[str, Present[ClusterOperator]] = field(default_factory=dict)
+    pools: Mapping[str, Present[MachineConfigPool]] = field(default_factory=dict)
+    nodes: Mapping[str, Present[Node]] = field(default_factory=dict)
+    statuses: Mapping[str, Present[UpdateStatus]] = field(default_factory=dict)
+    records: Mapping[str, Present[UpdateRecord]] = field(default_factory=dict)
+    ready: bool = False
+    leader: str = ""
+
+    # what Windlass says
+
+    @property
+    def report(self) -> Report | None:
+        """What the UpdateStatus says; None until it has been written."""
+        found = self.statuses.get(UPDATE_STATUS)
+        if found is None:
+            return None
+        try:
+            return read(found.object.status, now=self.now)
+        except NothingWritten:
+            return None
+
+    @property
+    def record(self) -> UpdateRecord | None:
+        """The record of the newest update; None before the first."""
+        return max((one.object for one in self.records.values()), key=lambda one: one.started, default=None)
+
+    # what the cluster says
+
+    @property
+    def progressing(self) -> str:
+        """The message of ClusterVersion's condition Progressing; empty without one."""
+        found = self.versions.get(CLUSTER_VERSION)
+        conditions = found.object.status.conditions if found else []
+        return next((one.message for one in conditions if one.type == "Progressing"), "")
+
+    def operators_at(self, version: str) -> set[str]:
+        """The ClusterOperators that say that they are at this version."""
+        return {
+            name
+            for name, one in self.operators.items()
+            if any(item.name == "operator" and item.version == version for item in one.object.status.versions)
+        }
+
+    def nodes_of(self, pool: str) -> dict[str, Present[Node]]:
+        """The Nodes of a pool, which are named after it."""
+        return {name: node for name, node in self.nodes.items() if name.startswith(f"{pool}-")}
+
+    def updated_nodes(self, pool: str) -> set[str]:
+        """The Nodes of a pool that run the MachineConfig which the pool wants, by their annotations."""
+        found = self.pools.get(pool)
+        wanted = found.tree["spec"]["configuration"]["name"] if found else ""
+        at_rest = (wanted, wanted, "Done")
+        return {
+            name
+            for name, node in self.nodes_of(pool).items()
+            if tuple(node.metadata.annotations.get(key) for key in (CURRENT_CONFIG, DESIRED_CONFIG, STATE)) == at_rest
+        }
+
+
+def operator_of(report: Report, name: str) -> Operator | None:
+    """The operator of this name; None if the report does not have it."""
+    return next((one for one in report.control_plane.operators if one.name == name), None)
+
+
+def phases_of(report: Report, pool: str) -> dict[str, Phase]:
+    """The phase of each Node of a pool."""
+    return {node.name: node.phase for one in report.pools if one.name == pool for node in one.nodes}
