@@ -5,8 +5,9 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,8 @@ from tests.explore import EXPLORING
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.demo.machine_sync.expectations import REFUSAL
 from windlass.demo.machine_sync.story import STORY
+from windlass.demo.story import Step
+from windlass.demo.update_status import story as update_status
 from windlass.testing.plane.waiting import wait_for
 
 pytestmark = pytest.mark.plane
@@ -51,11 +54,11 @@ def windlass(*arguments: str, environment: Mapping[str, str]) -> "subprocess.Com
     )
 
 
-def assert_whole_story(output: str) -> None:
+def assert_whole_story(output: str, story: Sequence[Step[Any, Any]] = STORY) -> None:
     summary = output.rpartition("\nSummary\n")[2].splitlines()
-    for number, (step, line) in enumerate(zip(STORY, summary, strict=False), start=1):
+    for number, (step, line) in enumerate(zip(story, summary, strict=False), start=1):
         assert re.fullmatch(rf" ?{number}  ok +[\d.]+ s  {re.escape(step.title)}", line), output
-    assert summary[len(STORY)].startswith(f"All {len(STORY)} steps came true in "), output
+    assert summary[len(story)].startswith(f"All {len(story)} steps came true in "), output
 
 
 def test_every_step_of_the_demo_comes_true_and_what_is_kept_can_be_used_and_stopped(
@@ -82,6 +85,30 @@ def test_every_step_of_the_demo_comes_true_and_what_is_kept_can_be_used_and_stop
         again = windlass("demo", "--keep", environment=environment)
         assert again.returncode == Exit.FAILED
         assert "`windlass dev down` stops it" in again.stderr
+    finally:
+        down = windlass("dev", "down", environment=environment)
+    assert down.returncode == Exit.OK, down.stderr
+
+
+def test_the_demo_of_update_status_comes_true_and_its_record_can_be_read_afterwards(
+    environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    picture = tmp_path / "demo.svg"
+    demo = windlass("demo", "update-status", "--keep", "--svg", str(picture), environment=environment)
+    try:
+        assert demo.returncode == Exit.OK, demo.stdout + demo.stderr
+        told, _, afterwards = demo.stdout.partition("\nEverything still runs.")
+        assert_whole_story(told, update_status.STORY)
+        assert "      Operator Health: 4 Healthy, 1 Available but degraded\n" in told
+        assert ">windlass demo update-status<" in picture.read_text(encoding="utf-8")
+        assert "      windlass status history 1\n" in afterwards
+        kubeconfig = afterwards.partition("export KUBECONFIG=")[2].split()[0]
+        status = windlass("status", "--kubeconfig", kubeconfig, environment=environment)
+        assert (status.returncode, status.stdout) == (Exit.OK, "The cluster is not updating.\n"), status.stderr
+        history = windlass("status", "history", "1", "--kubeconfig", kubeconfig, environment=environment)
+        shown = history.stdout.splitlines()
+        assert shown[0].startswith("Update from 4.16.0 to 4.16.1: started ")
+        assert [line for line in shown if f"      {line}\n" not in told] == []
     finally:
         down = windlass("dev", "down", environment=environment)
     assert down.returncode == Exit.OK, down.stderr

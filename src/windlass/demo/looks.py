@@ -80,11 +80,12 @@ class Page(Struct, Generic[S], frozen=True):
         return Group(*lines) if lines else None
 
     def pictured_part(self, before: S, after: S) -> RenderableType:
-        return Group(*_lines(self.pictured(after)))
+        # A picture has no room for the rest of a line.
+        return Group(*(Text(line.plain, no_wrap=True, overflow="ellipsis") for line in _lines(self.pictured(after))))
 
 
 def _lines(text: str) -> list[Text]:
-    return [Text(line.rstrip(), no_wrap=True, overflow="ellipsis") for line in text.splitlines()]
+    return [Text(line.rstrip()) for line in text.splitlines()]
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
