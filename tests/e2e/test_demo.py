@@ -108,7 +108,7 @@ def test_the_demo_of_update_status_comes_true_and_its_record_can_be_read_afterwa
         history = windlass("status", "history", "1", "--kubeconfig", kubeconfig, environment=environment)
         shown = history.stdout.splitlines()
         assert shown[0].startswith("Update from 4.16.0 to 4.16.1: started ")
-        assert [line for line in shown if f"      {line}\n" not in told] == []
+        assert [line for line in shown if line and f"      {line}\n" not in told] == []
     finally:
         down = windlass("dev", "down", environment=environment)
     assert down.returncode == Exit.OK, down.stderr

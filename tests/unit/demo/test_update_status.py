@@ -21,7 +21,7 @@ from windlass.api.update_record import UpdateRecord
 from windlass.demo.story import Moment, Observed
 from windlass.demo.update_status import expectations as expect
 from windlass.demo.update_status.page import PAGE
-from windlass.demo.update_status.scene import Scene
+from windlass.demo.update_status.scene import LAYOUT, Scene
 from windlass.demo.update_status.story import STORY, Step
 from windlass.kube.control.seen import Present, seen
 from windlass.kube.verbs import PatchType
@@ -38,7 +38,7 @@ class Rehearsal:
         self._world = world
         self._installed = self._runs = False
         self.played: list[asyncio.Future[None]] = []
-        self.cluster = PlayedCluster(world.api, pace=1.0, patience=3.0, clock=world.clock)
+        self.cluster = PlayedCluster(world.api, LAYOUT, pace=1.0, patience=3.0, clock=world.clock)
 
     async def start_control_plane(self) -> None:
         self._installed = True

@@ -7,15 +7,15 @@ from typing import Final, TypeAlias
 
 from windlass.demo import story
 from windlass.demo.story import Moment, Observed, met, missing
-from windlass.demo.update_status.scene import Scene, operator_of, phases_of
+from windlass.demo.update_status.scene import LAYOUT, Scene, operator_of, phases_of
 from windlass.update_status.history import COMPLETED
 from windlass.update_status.report import Health, Phase, Report, State
 
 Expectation: TypeAlias = story.Expectation[Scene]
 
 TARGET: Final = "4.16.1"
-SIZES: Final = {"master": 3, "worker": 4, "infra": 2}
-OPERATORS: Final = 5
+SIZES: Final = {pool.name: pool.nodes for pool in LAYOUT.pools}
+OPERATORS: Final = len(LAYOUT.operators)
 
 PAUSED_POOL: Final = "worker"
 SICK: Final = "network"

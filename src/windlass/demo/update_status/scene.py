@@ -1,6 +1,7 @@
 """An immutable snapshot of the cluster and of what Windlass says of it, which the expectations check."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -10,10 +11,16 @@ from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.update import UPDATE_STATUS, UpdateStatus
 from windlass.api.update_record import UpdateRecord
 from windlass.kube.control.seen import Present
+from windlass.testing.updates import Layout, Pool
 from windlass.update_status.constants import CLUSTER_VERSION, CURRENT_CONFIG, DESIRED_CONFIG, STATE
 from windlass.update_status.document import NothingWritten, read
 from windlass.update_status.report import Operator, Phase, Report
 from windlass.update_status.times import Moment
+
+LAYOUT: Final = Layout(
+    pools=(Pool(name="master", nodes=3), Pool(name="worker", nodes=4, max_unavailable=2), Pool(name="infra", nodes=2))
+)
+"""The cluster of the story."""
 
 
 class Scene(Struct, frozen=True):

@@ -17,7 +17,7 @@ from windlass.api.update import UpdateStatus
 from windlass.api.update_record import UpdateRecord
 from windlass.capability.manifests import rights
 from windlass.demo import stage
-from windlass.demo.update_status.scene import Scene
+from windlass.demo.update_status.scene import LAYOUT, Scene
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.verbs import PatchType
@@ -102,7 +102,7 @@ class Stage(stage.Stage[Scene]):
         self._player = Client(
             config.load(kubeconfig=str(self.plane.kubeconfig(stage.SIMULATORS))), field_manager="played-cluster"
         )
-        self._cluster = PlayedCluster(self._player, pace=PACE, patience=DRAIN_PATIENCE)
+        self._cluster = PlayedCluster(self._player, LAYOUT, pace=PACE, patience=DRAIN_PATIENCE)
         self.watch(_WATCHED)
 
     async def start_windlass(self) -> None:
