@@ -177,6 +177,14 @@ class ControlPlaneVersions(Struct, rename="camel", omit_defaults=True, kw_only=T
     last_completed: VersionText | None = None
 
 
+class Progressing(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """ClusterVersion's condition Progressing, as it is."""
+
+    status: Status
+    message: Message = ""
+    last_transition_time: Time
+
+
 class ClusterVersionInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """How far the update of the control plane is.
 
@@ -188,6 +196,7 @@ class ClusterVersionInsight(Struct, rename="camel", omit_defaults=True, kw_only=
                           operators a reader computes progress and estimate at its own present
     baseline_seconds      Added: how long the update is expected to take as long as nothing better is known
     progressing_reason    Added: the reason of ClusterVersion's condition Progressing; that of Updating is enumerated
+    progressing           Added: that condition itself, if the history contradicts it, so that Updating is Unknown
     """
 
     conditions: Annotated[tuple[ProgressingCondition, ...], list_map("type"), Meta(max_length=10)] = ()
@@ -207,6 +216,7 @@ class ClusterVersionInsight(Struct, rename="camel", omit_defaults=True, kw_only=
     last_progress_at: Time | None = None
     baseline_seconds: int
     progressing_reason: Reason = ""
+    progressing: Progressing | None = None
 
 
 class ClusterOperatorInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -70,6 +70,7 @@ class ControlPlane(Struct, frozen=True, kw_only=True):
 
     updating       the status of ClusterVersion's condition Progressing: True, False, Unknown or ""
     reason         of the same condition, with `message` and `since`, its last transition
+    doubt          how the history contradicts that condition, or ""
     versions       None: there is no history
     started        when the update began: from the history, else the condition's transition
     completed      when it was completed, by the history; None: not yet
@@ -81,6 +82,7 @@ class ControlPlane(Struct, frozen=True, kw_only=True):
     reason: str = ""
     message: str = ""
     since: Moment
+    doubt: str = ""
     versions: Versions | None
     started: Moment
     completed: Moment | None = None

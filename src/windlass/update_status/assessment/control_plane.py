@@ -41,6 +41,7 @@ def assess_control_plane(sources: Sources) -> tuple[ControlPlane, list[str]]:
         reason=progressing.reason,
         message=progressing.message,
         since=changed,
+        doubt=_doubt(progressing.status, history),
         versions=_versions(history),
         started=changed,
         baseline=USUAL,
@@ -71,6 +72,23 @@ def last_condition(conditions: Sequence[OperatorCondition], name: str) -> Operat
 def is_multi_arch(history: Sequence[UpdateHistory]) -> bool:
     """Whether the update is a migration of the same version to the payload for several architectures."""
     return len(history) > 1 and history[0].version == history[1].version and history[0].image != history[1].image
+
+
+def _doubt(progressing: str, history: Sequence[UpdateHistory]) -> str:
+    """How the history contradicts the condition Progressing. Source: the rules of OpenShift's status controller."""
+    if not history:
+        return "Empty history in ClusterVersion"
+    newest = history[0]
+    match progressing:
+        case "True" if newest.state != "Partial":
+            return "Progressing=True in ClusterVersion but last history item is not Partial"
+        case "True" if newest.completion_time:
+            return "Progressing=True in ClusterVersion but last history item has completion time"
+        case "False" if newest.state != "Completed":
+            return "Progressing=False in ClusterVersion but last history item is not completed"
+        case "False" if not newest.completion_time:
+            return "Progressing=False in ClusterVersion but last history item has no completion time"
+    return ""
 
 
 def _versions(history: Sequence[UpdateHistory]) -> Versions | None:

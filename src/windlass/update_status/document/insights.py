@@ -30,6 +30,7 @@ from windlass.api.update_insights import (
     NodeInsight,
     OperatorCondition,
     PoolCondition,
+    Progressing,
     ProgressingCondition,
     ResourceRef,
     ScopeType,
@@ -77,13 +78,28 @@ def scope_of_pool(name: str) -> ScopeType:
 def progressing_condition(
     plane: ControlPlane, before: tuple[ProgressingCondition, ...], pen: Pen
 ) -> ProgressingCondition:
-    status: Status = "True" if plane.updating == "True" else "False" if plane.updating == "False" else "Unknown"
+    status: Status = "Unknown" if plane.doubt else _progressing_status(plane)
     return ProgressingCondition(
         type="Updating",
         status=status,
         reason=_PROGRESSING[status],
+        message=plane.doubt or pen.message(plane.message, "ClusterVersion"),
+        last_transition_time=pen.changed(before, "Updating", status, None if plane.doubt else plane.since),
+    )
+
+
+def _progressing_status(plane: ControlPlane) -> Status:
+    return "True" if plane.updating == "True" else "False" if plane.updating == "False" else "Unknown"
+
+
+def _progressing(plane: ControlPlane, pen: Pen) -> Progressing | None:
+    """What the condition Updating does not tell."""
+    if not plane.doubt:
+        return None
+    return Progressing(
+        status=_progressing_status(plane),
         message=pen.message(plane.message, "ClusterVersion"),
-        last_transition_time=pen.changed(before, "Updating", status, plane.since),
+        last_transition_time=written(plane.since),
     )
 
 
@@ -117,6 +133,7 @@ def cluster_version(plane: ControlPlane, before: ClusterVersionInsight | None, p
         last_progress_at=None if plane.last_progress is None else written(plane.last_progress),
         baseline_seconds=plane.baseline // SECOND,
         progressing_reason=pen.shortened(plane.reason, MOST_REASON, "the reason of ClusterVersion"),
+        progressing=_progressing(plane, pen),
     )
 
 

@@ -92,12 +92,14 @@ def health_insights(status: UpdateStatusStatus) -> dict[str, HealthInsight]:
 
 
 def _control_plane(found: ClusterVersionInsight, operators: Iterable[ClusterOperatorInsight]) -> ControlPlane:
-    progressing = _condition(found.conditions, "Updating")
+    updating = _condition(found.conditions, "Updating")
+    progressing = found.progressing or updating
     return ControlPlane(
         updating=progressing.status,
         reason=found.progressing_reason,
         message=progressing.message,
         since=moment(progressing.last_transition_time),
+        doubt=updating.message if found.progressing else "",
         versions=_versions(found.versions) if found.versions else None,
         started=moment(found.started_at),
         completed=None if found.completed_at is None else moment(found.completed_at),

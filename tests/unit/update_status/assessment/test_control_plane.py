@@ -297,3 +297,30 @@ def test_the_last_progress(operators: list[ClusterOperator], last: float | None)
 def test_without_a_history_there_is_no_last_progress() -> None:
     version = cluster_version(history=())
     assert assessed(sources(REBOOTED, MCO_PROGRESSING, version=version)).last_progress is None
+
+
+@pytest.mark.parametrize(
+    ("progressing", "state", "completed", "doubt"),
+    [
+        ("True", "Partial", False, ""),
+        ("True", "Completed", True, "not Partial"),
+        ("True", "Completed", False, "not Partial"),
+        ("True", "Partial", True, "has completion time"),
+        ("False", "Completed", True, ""),
+        ("False", "Partial", False, "not completed"),
+        ("False", "Partial", True, "not completed"),
+        ("False", "Completed", False, "has no completion time"),
+        ("Unknown", "Partial", False, ""),
+    ],
+)
+def test_a_history_that_contradicts_the_condition_is_a_doubt(
+    progressing: str, state: str, completed: bool, doubt: str
+) -> None:
+    history = [item(TARGET, state=state, started=0, completed=5 if completed else None)]
+    version = cluster_version(said("Progressing", progressing), history=history)
+    found = assess_control_plane(sources(version=version))[0].doubt
+    assert found.endswith(doubt) if doubt else found == ""
+
+
+def test_an_empty_history_is_a_doubt() -> None:
+    assert assessed(sources(version=cluster_version(history=()))).doubt == "Empty history in ClusterVersion"
