@@ -3,7 +3,7 @@
 import contextlib
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tests.objects import Kind, Objects, Tree, usual_namespaces
 from tests.patience import PATIENCE
@@ -22,16 +22,6 @@ from windlass.testing.plane.rest import Rest
 
 OURS, NAME = "windlass-system", "windlass-machine-sync"
 USER = f"system:serviceaccount:{OURS}:{NAME}"
-
-
-class Use(NamedTuple):
-    """One request, in the words of a grant."""
-
-    namespace: str
-    group: str
-    resource: str
-    verb: str
-    name: str
 
 
 class Cluster(Objects):
@@ -176,24 +166,6 @@ class Cluster(Objects):
             event["involvedObject"]["name"] == about and event["reason"] == reason and text in event["message"]
             for event in events
         )
-
-    def uses(self, decision: str) -> set[Use]:
-        """What the ServiceAccount asked for and was allowed ("allow") or refused ("forbid")."""
-        result = set()
-        for event in self.plane.audit.events(user=USER):
-            target = event.get("objectRef", {})
-            if event.get("annotations", {}).get("authorization.k8s.io/decision") == decision and "resource" in target:
-                resource = "/".join(filter(None, (target["resource"], target.get("subresource"))))
-                result.add(
-                    Use(
-                        target.get("namespace", ""),
-                        target.get("apiGroup", ""),
-                        resource,
-                        event["verb"],
-                        target.get("name", ""),
-                    )
-                )
-        return result
 
 
 class MachineSync:

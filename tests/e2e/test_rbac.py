@@ -6,7 +6,6 @@ server has no streaming lists here, so that caches list and watch; with them the
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -23,13 +22,15 @@ from windlass.testing.plane.processes import Processes
 from windlass.testing.plane.rest import APPLY_PATCH, MERGE_PATCH, Rest
 
 from ..api.machine_sync.stage import CLUSTER_ID, REPORTED
-from .rbac_cluster import NAME, OURS, USER, Cluster, MachineSync, Use
+from .rbac_cluster import NAME, OURS, USER, Cluster, MachineSync
 from .rbac_play import AWS, play_everything
+from .rights import granted, uses
 
 pytestmark = pytest.mark.plane
 
 
 DEPLOY = Path(__file__).parents[2] / "deploy" / "machine-sync"
+RBAC_FILE = DEPLOY / "base" / "rbac.yaml"
 RBAC = "rbac.authorization.k8s.io"
 NOT_SERVED = {"monitoring.coreos.com/v1"}
 """The Prometheus Operator's, which is not here."""
@@ -49,19 +50,6 @@ ASKED_BY_ADMISSION = {
 mirror may block the deletion of its owner. Without it no mirror is made, as a test here shows for each."""
 
 
-class Grant(NamedTuple):
-    """One verb on one resource; `namespace` empty: cluster-wide; `names` empty: all objects."""
-
-    namespace: str
-    group: str
-    resource: str
-    verb: str
-    names: tuple[str, ...] = ()
-
-    def covers(self, use: Use) -> bool:
-        return use[:4] == self[:4] and (not self.names or use.name in self.names)
-
-
 @pytest.fixture(scope="module")
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster with CRDs, namespaces, the feature gate on, and our RBAC as it is shipped."""
@@ -69,7 +57,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     assets, known = request.config.getoption("windlass_assets"), crds.documents(*crds.MACHINES)
     with BlockingControlPlane(apiserver_flags=flags, assets=assets, crds=known) as plane:
         cluster = Cluster(plane)
-        plane.apply_files(DEPLOY / "base" / "rbac.yaml")
+        plane.apply_files(RBAC_FILE)
         for kind, name, content in _SINGLETONS:
             cluster.make(kind, name, content.get("spec", {}), status=content["status"])
         yield cluster
@@ -111,19 +99,21 @@ def play_scraping(cluster: Cluster, process: MachineSync) -> None:
 
 
 def test_everything_that_is_granted_is_used(cluster: Cluster, machine_sync: MachineSync) -> None:
-    used = cluster.uses("allow")
-    unused = {grant[:4] for grant in granted() if not any(grant.covers(use) for use in used)}
+    used = uses(cluster.plane.audit, USER, "allow")
+    unused = {grant[:4] for grant in granted(RBAC_FILE, NAME) if not any(grant.covers(use) for use in used)}
     assert unused == ASKED_BY_ADMISSION
 
 
 def test_nothing_is_refused(cluster: Cluster, machine_sync: MachineSync) -> None:
-    assert cluster.uses("forbid") == set()
+    assert uses(cluster.plane.audit, USER, "forbid") == set()
 
 
 def test_nothing_beyond_the_grants_is_used(cluster: Cluster, machine_sync: MachineSync) -> None:
     """Rights that every ServiceAccount has would hide what a stricter cluster refuses."""
-    grants = granted()
-    assert {use for use in cluster.uses("allow") if not any(grant.covers(use) for grant in grants)} == set()
+    grants = granted(RBAC_FILE, NAME)
+    assert {
+        use for use in uses(cluster.plane.audit, USER, "allow") if not any(grant.covers(use) for grant in grants)
+    } == set()
 
 
 @pytest.mark.parametrize(
@@ -177,20 +167,6 @@ def test_the_api_server_takes_every_manifest(cluster: Cluster, file: Path) -> No
             content_type=APPLY_PATCH,
         )
         assert answer["metadata"]["name"] == document["metadata"]["name"]
-
-
-def granted() -> set[Grant]:
-    """What the roles that are bound to the ServiceAccount allow."""
-    documents = list(read_manifests([DEPLOY / "base" / "rbac.yaml"]))
-    roles = [one for one in documents if one["kind"] in ("Role", "ClusterRole") and one["metadata"]["name"] == NAME]
-    return {
-        Grant(role["metadata"].get("namespace", ""), group, resource, verb, tuple(rule.get("resourceNames", ())))
-        for role in roles
-        for rule in role["rules"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
 
 
 def _token(cluster: Cluster, name: str) -> str:

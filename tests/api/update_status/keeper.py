@@ -90,6 +90,11 @@ class Keeper:
             assert answer.status == 200
             return await answer.text()
 
+    async def figures(self) -> dict[str, float]:
+        """What it shows on /metrics: values by name, and by labels as they are written there."""
+        lines = (line for line in (await self.scrape()).splitlines() if not line.startswith("#"))
+        return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
     def close(self) -> None:
         self._processes.stop("windlass")
         self._processes.close()
