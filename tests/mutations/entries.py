@@ -660,7 +660,7 @@ _KEEPING = (
     *_in(
         "update_status/history.py",
         "update_status/test_history.py",
-        ("operator.since if operator.since > begun else now", "operator.since"),
+        ("operator.since if operator.since >= begun else now", "operator.since"),
         ("_without_last_seen(before) != _without_last_seen(after)", "before != after"),
         ("last_seen=present, resolved=None)", "last_seen=present)"),
         ("and entry.completed is None and node.updated", "and entry.completed is None"),

@@ -104,12 +104,12 @@ def _operators(known: Sequence[Took], report: Report, now: Moment) -> list[Took]
     for operator in report.control_plane.operators:
         entry = entries.get(operator.name)
         # The last transition of Progressing is when it began, or when it was done; an earlier one tells nothing.
-        since = rfc3339(operator.since if operator.since > begun else now)
+        since = rfc3339(operator.since if operator.since >= begun else now)
         if operator.state is State.PROGRESSING and entry is None:
             entries[operator.name] = Took(name=operator.name, started=since)
         elif operator.state is State.UPDATED and entry is not None and entry.completed is None:
             entries[operator.name] = structs.replace(entry, completed=since)
-        elif operator.state is State.UPDATED and entry is None and operator.since > begun:
+        elif operator.state is State.UPDATED and entry is None and operator.since >= begun:
             entries[operator.name] = Took(name=operator.name, completed=since)
     return list(entries.values())
 

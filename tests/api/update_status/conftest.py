@@ -2,14 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from windlass.kube import config as connections
 from windlass.kube.client import Client
 from windlass.testing import ControlPlane, crds
+from windlass.testing.plane.access import BlockingAccess
 from windlass.testing.plane.pool import PlanePool
+from windlass.testing.plane.waiting import wait_for
 from windlass.testing.updates import Layout, PlayedCluster, Pool
 
 from .keeper import CRDS, install
@@ -19,18 +23,25 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 @pytest.fixture(scope="module")
-def _installed(windlass_planes: PlanePool) -> Iterator[None]:
-    """Our kinds go with the module: later ones find a cluster that never had them."""
+def installed(windlass_planes: PlanePool) -> Iterator[BlockingAccess]:
+    """A plane of this worker with our kinds. They go with the module: later ones find a cluster that never had them."""
     plane = windlass_planes.plane("module", crds=crds.documents(*crds.UPDATES)).blocking
-    applied = plane.apply_crds(CRDS)
-    yield
+    applied = [crd["metadata"]["name"] for crd in plane.apply_crds(CRDS)]
+    yield plane
     plane = windlass_planes.plane("module").blocking
-    for crd in applied:
-        plane.rest.request("DELETE", f"{DEFINITIONS}/{crd['metadata']['name']}")
+    for name in applied:
+        plane.rest.request("DELETE", f"{DEFINITIONS}/{name}")
+    there = partial(_none_of, plane, applied)
+    assert wait_for(there, seconds=PATIENCE), f"{', '.join(applied)} are still being deleted"
+
+
+def _none_of(plane: BlockingAccess, names: list[str]) -> bool | None:
+    found = plane.rest.request("GET", DEFINITIONS)["items"]
+    return None if {crd["metadata"]["name"] for crd in found} & {*names} else True
 
 
 @pytest.fixture
-def plane(_installed: None, update_plane: ControlPlane) -> ControlPlane:
+def plane(installed: BlockingAccess, update_plane: ControlPlane) -> ControlPlane:
     return update_plane
 
 

@@ -1,7 +1,6 @@
 """The worked instance of the proposal, on the real API server with our CRD."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,7 @@ import yaml
 
 from windlass.api.update import UpdateStatus
 from windlass.testing.plane.access import BlockingAccess
-from windlass.testing.plane.facade import PlaneAccess
 from windlass.update_status.document import read
-from windlass.update_status.document.owned import UPDATE_STATUS
 from windlass.update_status.times import moment
 
 pytestmark = pytest.mark.plane
@@ -31,15 +28,8 @@ def instance() -> Tree:
     return tree
 
 
-@pytest.fixture
-def plane(windlass_plane: PlaneAccess) -> Iterator[BlockingAccess]:
-    plane = windlass_plane.blocking
-    plane.apply_crds(UPDATE_STATUS.manifest())
-    yield plane
-    plane.rest.request("DELETE", f"{CRDS}/{UpdateStatus.RESOURCE.name}")
-
-
-def test_the_api_server_takes_it_whole(plane: BlockingAccess) -> None:
+def test_the_api_server_takes_it_whole(installed: BlockingAccess) -> None:
+    plane = installed
     body = instance()
     created = plane.rest.request("POST", f"{PATH}?fieldValidation=Strict", {**body, "status": {}})
     whole = {**body, "metadata": created["metadata"]}

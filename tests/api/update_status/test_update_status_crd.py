@@ -15,7 +15,6 @@ from windlass.api.update import UpdateStatus, UpdateStatusStatus
 from windlass.testing.plane.access import BlockingAccess
 from windlass.testing.plane.connection import ADMIN
 from windlass.testing.plane.errors import Refused
-from windlass.testing.plane.facade import PlaneAccess
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.document import write
 from windlass.update_status.document.owned import UPDATE_STATUS
@@ -193,13 +192,16 @@ def worked_instance() -> Tree:
 
 
 @pytest.fixture(scope="module")
-def plane(windlass_plane: PlaneAccess) -> Iterator[BlockingAccess]:
-    plane = windlass_plane.blocking
-    crd = UPDATE_STATUS.manifest()
-    plane.rest.request("POST", f"{CRDS}?fieldValidation=Strict&dryRun=All", crd)
-    plane.apply_crds(crd)
-    yield plane
-    plane.rest.request("DELETE", f"{CRDS}/{UpdateStatus.RESOURCE.name}")
+def plane(installed: BlockingAccess) -> BlockingAccess:
+    return installed
+
+
+def test_the_api_server_knows_every_field_of_the_manifest(plane: BlockingAccess) -> None:
+    manifest = UPDATE_STATUS.manifest()
+    path = f"{CRDS}/{UpdateStatus.RESOURCE.name}"
+    version = plane.rest.request("GET", path)["metadata"]["resourceVersion"]
+    body = {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": version}}
+    plane.rest.request("PUT", f"{path}?fieldValidation=Strict&dryRun=All", body)
 
 
 class Server:
