@@ -4,6 +4,7 @@ In OpenShift that is `thanos-querier`, which takes the token of a ServiceAccount
 authority are files that rotate, so they are read for each request.
 """
 
+import asyncio
 import ssl
 from pathlib import Path
 from typing import Final
@@ -12,10 +13,14 @@ from msgspec import Struct
 
 from windlass.kube.control.poll import Poll, Polled
 from windlass.update_status.reading.alerts import read_alerts
+from windlass.update_status.reading.live import UNABLE
 from windlass.update_status.sources import Alert
 
 PERIOD: Final = 30.0
 """Seconds between requests. Rules of alerts are evaluated every 30 s, and alerts fire after minutes."""
+
+PATIENCE: Final = 5.0
+"""Seconds for an answer: a report waits for the first one."""
 
 LARGEST: Final = 8 * 2**20
 """Bytes of an answer; a larger one is refused."""
@@ -39,13 +44,25 @@ class Answer(Struct, frozen=True):
 
 
 class Alerts:
-    """The latest alerts. They are asked for while `wanted`, which who observes sets: while something is updated."""
+    """The latest alerts, asked for while they are wanted: the observer wants them while something is updated."""
 
     def __init__(self, settings: AlertsSettings, key: str) -> None:
         self._settings = settings
         self._key = key
-        self.wanted = False
+        self._wanted = False
         self.latest = Answer()
+
+    async def want(self, wanted: bool) -> None:
+        """Ask from now on, or no more; what earlier updates were told is forgotten.
+
+        The first answer is awaited. Otherwise a process that starts during an update would report as resolved whatever
+        its predecessor was told.
+        """
+        if wanted == self._wanted:
+            return
+        self._wanted, self.latest = wanted, Answer()
+        if wanted and self._settings.url:
+            self.latest = await self._answer()
 
     @property
     def poll(self) -> Poll[str]:
@@ -53,15 +70,22 @@ class Alerts:
         return Poll("alerts", self._look, period=PERIOD)
 
     async def _look(self) -> Polled[str]:
-        if not (self.wanted and self._settings.url):
+        if not (self._wanted and self._settings.url):
             return Polled()
-        try:
-            found = Answer(*read_alerts(await self._ask()))
-        except Exception as error:
-            # The alerts of before are still the best guess; the report says that they are old.
-            found = Answer(self.latest.found, _why(error))
+        found = await self._answer()
         changed, self.latest = found != self.latest, found
         return Polled((self._key,) if changed else ())
+
+    async def _answer(self) -> Answer:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return Answer(*read_alerts(await self._ask()))
+        except TimeoutError:
+            why = f"{self._settings.url} did not answer within {PATIENCE:g} s"
+        except Exception as error:
+            why = str(error) or type(error).__name__
+        # The alerts of before are still the best guess; the report says that they are old.
+        return Answer(self.latest.found, f"{UNABLE}{why}")
 
     async def _ask(self) -> bytes:
         import aiohttp
@@ -86,8 +110,3 @@ class Alerts:
 
 class Refused(Exception):
     """The answer cannot be used; the text says why."""
-
-
-def _why(error: Exception) -> str:
-    """The line of `oc`."""
-    return f"Unable to fetch alerts, ignoring alerts in 'Update Health':  {error or type(error).__name__}"

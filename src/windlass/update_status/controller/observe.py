@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from windlass.api.apps import Deployment
 from windlass.api.config import ClusterOperator, ClusterVersion
@@ -58,7 +58,10 @@ class Observer:
         stored = await self._reader.see(UpdateStatus, key)
         records = await self._reader.see_all(UpdateRecord)
         sources = await self._sources()
-        self._alerts.wanted = _is_updating(sources) or _is_recording(records)
+        await self._alerts.want(_is_updating(sources) or _is_recording(records))
+        if not isinstance(sources, Unknown):
+            alerts = self._alerts.latest
+            sources = structs.replace(sources, alerts=alerts.found, alerts_trouble=alerts.trouble)
         return Snapshot(stored, records, sources)
 
     async def _sources(self) -> Known[Sources]:
@@ -82,7 +85,6 @@ class Observer:
         else:
             more_gaps.append(f"the versions of nodes: {configs.why}")
         known_progress = () if isinstance(progress.found, Unknown) else progress.found
-        alerts = self._alerts.latest
         return Sources(
             cluster_version=version,
             operators=operators.found,
@@ -90,8 +92,6 @@ class Observer:
             nodes=nodes.found,
             versions=releases,
             operator_image=image,
-            alerts=alerts.found,
-            alerts_trouble=alerts.trouble,
             progress={node.metadata.name: node for node in known_progress},
             gaps=(*operators.gaps, *pools.gaps, *nodes.gaps, *more_gaps),
         )

@@ -21,13 +21,13 @@ async def thanos() -> AsyncIterator[ThanosQuerier]:
         yield server
 
 
-@pytest.fixture
-def alerts(thanos: ThanosQuerier, tmp_path: Path) -> Alerts:
+@pytest_asyncio.fixture
+async def alerts(thanos: ThanosQuerier, tmp_path: Path) -> Alerts:
     token, authority = tmp_path / "token", tmp_path / "ca.crt"
     token.write_text("secret\n")
     authority.write_bytes(thanos.authority)
     feed = Alerts(AlertsSettings(url=f"https://{thanos.host}", token=token, authority=authority), "cluster")
-    feed.wanted = True
+    await feed.want(True)
     return feed
 
 
@@ -38,22 +38,36 @@ def look(alerts: Alerts) -> Awaitable[Polled[str]]:
     return asked()
 
 
-async def test_alerts_wake_the_controller_once(alerts: Alerts) -> None:
-    assert (await look(alerts)).keys == ("cluster",)
+async def test_the_first_answer_is_there_before_the_first_report(alerts: Alerts) -> None:
     assert [one.labels.alertname for one in alerts.latest.found] == ["KubePodNotReady"]
+
+
+async def test_alerts_wake_the_controller_once(alerts: Alerts, thanos: ThanosQuerier) -> None:
+    thanos.alerts = [FIRING, alert("DiskFull", severity="critical", active_at=datetime(2026, 1, 1, tzinfo=UTC))]
+    assert (await look(alerts)).keys == ("cluster",)
+    assert [one.labels.alertname for one in alerts.latest.found] == ["KubePodNotReady", "DiskFull"]
     assert alerts.latest.trouble == ""
     assert (await look(alerts)).keys == ()
 
 
 async def test_nobody_is_asked_while_nothing_is_updated(alerts: Alerts, thanos: ThanosQuerier) -> None:
-    alerts.wanted = False
+    await alerts.want(False)
+    asked = len(thanos.user_agents)
     assert (await look(alerts)).keys == ()
-    assert thanos.user_agents == []
+    assert len(thanos.user_agents) == asked
+
+
+async def test_the_alerts_of_an_update_are_forgotten_after_it(alerts: Alerts, thanos: ThanosQuerier) -> None:
+    await alerts.want(False)
+    assert alerts.latest.found == ()
+    thanos.alerts = []
+    await alerts.want(True)
+    assert alerts.latest.found == ()
 
 
 async def test_nobody_is_asked_without_a_url(thanos: ThanosQuerier) -> None:
     feed = Alerts(AlertsSettings(), "cluster")
-    feed.wanted = True
+    await feed.want(True)
     assert (await look(feed)).keys == ()
 
 
@@ -74,14 +88,25 @@ async def test_after_a_failure_the_alerts_of_before_are_shown_and_the_report_say
     assert alerts.latest.trouble == ""
 
 
+async def test_a_server_that_does_not_answer_is_not_waited_for(
+    alerts: Alerts, thanos: ThanosQuerier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("windlass.update_status.controller.alerts.PATIENCE", 0.05)
+    thanos.trouble = Trouble.HANGS
+    assert (await look(alerts)).keys == ("cluster",)
+    assert len(alerts.latest.found) == 1
+    assert alerts.latest.trouble.endswith("did not answer within 0.05 s")
+
+
 async def test_a_server_that_another_authority_signed_is_not_trusted(
     alerts: Alerts, thanos: ThanosQuerier, tmp_path: Path
 ) -> None:
     async with ThanosQuerier(token="secret") as another:
         (tmp_path / "ca.crt").write_bytes(another.authority)
+        asked = len(thanos.user_agents)
         await look(alerts)
     assert "certificate" in alerts.latest.trouble.lower()
-    assert thanos.user_agents == []
+    assert len(thanos.user_agents) == asked
 
 
 async def test_files_that_are_missing_are_named(alerts: Alerts, tmp_path: Path) -> None:
