@@ -7,7 +7,7 @@ import asyncio
 import sys
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from windlass.testing.plane.pool import PlanePool
 from windlass.testing.plane.processes import Processes
 from windlass.testing.updates import Layout, PlayedCluster, Pool
 from windlass.testing.updates.machine_config import MachineConfigController
+from windlass.testing.updates.mco import pool_status
 from windlass.testing.updates.nodes import annotations
 from windlass.testing.updates.objects import Objects, Tree, condition, is_true
 from windlass.update_status.assessment import assess
@@ -44,6 +45,23 @@ POOLS = (Pool(name="master", nodes=1), Pool(name="worker", nodes=2), Pool(name="
 LAYOUT = Layout(version=OLD, operators=("etcd", "machine-config"), pools=POOLS)
 UPDATED = ["Draining", "Updating", "Draining", "Updating", "Updated"]
 """How `oc` names what happens: a Node drains until its daemon begins, and updates until that asks for the drain."""
+
+Said = dict[str, str]
+STATES: dict[str, tuple[Said, bool, bool]] = {
+    "at-rest": ({}, True, False),
+    "cordoned": ({}, True, True),
+    "not-ready": ({}, False, False),
+    "waits": ({"currentConfig": "old", "desiredConfig": "old"}, True, False),
+    "begins": ({"currentConfig": "old"}, True, False),
+    "works": ({"currentConfig": "old", "state": "Working"}, True, False),
+    "reboots": ({"currentConfig": "old", "state": "Working", "post-config-action": "Rebooting"}, False, True),
+    "fails": ({"currentConfig": "old", "state": "Degraded", "reason": "disk full"}, True, False),
+    "fails-cordoned": ({"currentConfig": "old", "state": "Degraded", "reason": "disk full"}, True, True),
+    "fails-silently": ({"currentConfig": "old", "state": "Degraded"}, True, False),
+    "fails-at-rest": ({"state": "Degraded", "reason": "drift"}, True, False),
+    "refuses": ({"currentConfig": "old", "state": "Unreconcilable", "reason": "cannot"}, True, False),
+}
+"""Annotations of a Node, whether it is ready, and whether it is cordoned."""
 
 
 class Watched:
@@ -82,6 +100,32 @@ class Watched:
             return await read_object(self.admin, now=time.time_ns())
         except NotKept:
             return None
+
+    async def equipped(self, pools: Sequence[Pool]) -> dict[str, str]:
+        """Once the pools have their rendered MachineConfigs, create their Nodes with them."""
+        wanted = await eventually(self.wanted, lambda found: len(found) == len(pools))
+        for pool in pools:
+            for name in pool.node_names:
+                await self.cluster.mco.node(name).install(wanted[pool.name])
+        return wanted
+
+    async def be(self, node: str, said: Said, *, ready: bool, cordoned: bool) -> None:
+        await self._annotate(node, said)
+        await self._objects.patch(Node, node, {"spec": {"unschedulable": cordoned}})
+        await self._objects.report(Node, node, condition("Ready", ready))
+
+    async def misjudged(self) -> Tree:
+        """The pools of which the simulator says something else than the real controller did: both."""
+        nodes, found = await self._objects.all(Node), {}
+        for pool in await self.pools():
+            name, spec, status = pool["metadata"]["name"], pool["spec"], pool.get("status", {})
+            own = [one for one in nodes if f"node-role.kubernetes.io/{name}" in one["metadata"]["labels"]]
+            counts, conditions = pool_status(own, spec["configuration"]["name"], paused=spec["paused"])
+            played = (counts, told(conditions))
+            real = ({key: status.get(key) for key in counts}, told(status.get("conditions", [])))
+            if played != real:
+                found[name] = {"simulator": played, "controller": real}
+        return found
 
     async def unpause(self, pool: str) -> None:
         await self._objects.patch(MachineConfigPool, pool, {"spec": {"paused": False}})
@@ -122,22 +166,38 @@ def phases(report: Report | None) -> dict[str, str]:
     return {node.name: node.phase for pool in report.pools for node in pool.nodes} if report else {}
 
 
+def told(conditions: list[Tree]) -> dict[str, tuple[str, str, str]]:
+    return {one["type"]: (one["status"], one.get("reason", ""), one["message"]) for one in conditions}
+
+
 def everywhere(phase: str, *, infra: str = "") -> Callable[[dict[str, str]], bool]:
     """Whether all Nodes are in this phase; those of `infra` in that one, if it is given."""
     expected = {name: infra or phase if pool.name == "infra" else phase for pool in POOLS for name in pool.node_names}
     return lambda found: found == expected
 
 
-def note(told: dict[str, list[str]], now: dict[str, str]) -> None:
+def note(seen: dict[str, list[str]], now: dict[str, str]) -> None:
     for name, phase in now.items():
-        if told[name][-1:] != [phase]:
-            told[name].append(phase)
+        if seen[name][-1:] != [phase]:
+            seen[name].append(phase)
 
 
 def is_part(some: list[str], of: Iterable[str]) -> bool:
     """Whether `some` are among `of`, in that order."""
     rest = iter(of)
     return all(one in rest for one in some)
+
+
+@asynccontextmanager
+async def running(plane: ControlPlane, pools: Sequence[Pool], folder: Path) -> AsyncIterator[MachineConfigController]:
+    """The controller of the release `OLD`, with these pools."""
+    found = await asyncio.to_thread(MachineConfigController, plane.blocking, pools=pools, folder=folder)
+    try:
+        await asyncio.to_thread(found.install)
+        await asyncio.to_thread(found.start, OLD)
+        yield found
+    finally:
+        await asyncio.to_thread(found.close)
 
 
 @asynccontextmanager
@@ -165,26 +225,14 @@ async def watched(plane: ControlPlane) -> AsyncIterator[Watched]:
         yield Watched(admin)
 
 
-@pytest.fixture
-async def controller(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[MachineConfigController]:
-    found = await asyncio.to_thread(MachineConfigController, plane.blocking, pools=POOLS, folder=tmp_path)
-    yield found
-    await asyncio.to_thread(found.close)
-
-
 async def test_an_update_by_the_real_controller_is_told_from_its_beginning_to_its_end(
-    plane: ControlPlane, watched: Watched, controller: MachineConfigController, tmp_path: Path
+    plane: ControlPlane, watched: Watched, tmp_path: Path
 ) -> None:
     cvo = watched.cluster.cvo
     await cvo.install()
-    await asyncio.to_thread(controller.install)
-    await asyncio.to_thread(controller.start, OLD)
-    old = await eventually(watched.wanted, lambda found: len(found) == len(POOLS))
-    for pool in POOLS:
-        for name in pool.node_names:
-            await watched.cluster.mco.node(name).install(old[pool.name])
-    await eventually(watched.pools, lambda found: all(is_true(pool, "Updated") for pool in found))
-    async with update_status(plane, tmp_path):
+    async with running(plane, POOLS, tmp_path) as controller, update_status(plane, tmp_path):
+        old = await watched.equipped(POOLS)
+        await eventually(watched.pools, lambda found: all(is_true(pool, "Updated") for pool in found))
         await eventually(watched.look, everywhere("Updated"))
         await cvo.start(NEW)
         for operator in LAYOUT.operators:
@@ -212,10 +260,10 @@ async def test_an_update_by_the_real_controller_is_told_from_its_beginning_to_it
             return decoded
 
         ended = await eventually(record, lambda found: found.state == "Completed")
-    for name, told in watched.live.items():
+    for name, seen in watched.live.items():
         waited = ["Paused", "Pending"] if name == "infra-0" else ["Pending"]
-        assert told == ["Updated", *waited, *UPDATED], name
-        assert is_part(watched.kept[name], told), (name, watched.kept[name])
+        assert seen == ["Updated", *waited, *UPDATED], name
+        assert is_part(watched.kept[name], seen), (name, watched.kept[name])
         assert watched.kept[name][-1] == "Updated"
     assert watched.most_away == 1, "the controller takes the workers one by one"
     assert all(node.started and node.completed for node in ended.nodes)
@@ -223,3 +271,17 @@ async def test_an_update_by_the_real_controller_is_told_from_its_beginning_to_it
     rendered = {config.name: config.decode() for config in (await watched.admin.list(MachineConfig)).items}
     releases = {rendered[name].metadata.annotations[f"{GROUP}/release-image-version"] for name in new.values()}
     assert (new.keys(), releases) == (old.keys(), {NEW})
+
+
+async def test_the_simulator_says_of_a_pool_what_the_real_controller_says(
+    plane: ControlPlane, watched: Watched, tmp_path: Path
+) -> None:
+    pools = [Pool(name=name, nodes=2, paused="desiredConfig" in said) for name, (said, _, _) in STATES.items()]
+    watched.cluster = PlayedCluster(watched.admin, Layout(version=OLD, pools=tuple(pools)), pace=0)
+    await watched.cluster.cvo.install()
+    async with running(plane, pools, tmp_path):
+        await watched.equipped(pools)
+        for pool in pools:
+            said, ready, cordoned = STATES[pool.name]
+            await watched.be(pool.node_names[0], said, ready=ready, cordoned=cordoned)
+        await eventually(watched.misjudged, lambda found: not found)

@@ -8,6 +8,7 @@ Nothing is updated: the real objects say what they would say if something were.
 | `layout` | what the cluster consists of |
 | `cvo` | the Cluster Version Operator: ClusterVersion, ClusterOperators |
 | `mco` | the Machine Config Operator: pools and their MachineConfigs |
+| `machine_config` | nothing: it runs that operator's own controller in the place of `mco` |
 | `nodes` | one Node on its way to another MachineConfig, its kubelet and its MachineConfigNode |
 | `drain` | the drain of a Node, by the real Eviction API |
 | `thanos` | the service that has the alerts, over TLS |

@@ -86,11 +86,11 @@ class MachineConfigOperator:
         async with self._reporting[pool.name]:
             spec = await self._spec(pool)
             nodes = [await self._objects.get(Node, name) for name in pool.node_names]
-            counts, conditions = _state(nodes, spec["configuration"]["name"], paused=spec.get("paused", False))
+            counts, conditions = pool_status(nodes, spec["configuration"]["name"], paused=spec.get("paused", False))
 
             def update(status: Tree) -> None:
                 status.update(counts)
-                if counts["updatedMachineCount"] == len(nodes):
+                if counts["readyMachineCount"] == len(nodes):
                     status["configuration"] = spec["configuration"]
 
             await self._objects.report(MachineConfigPool, pool.name, *conditions, change=update)
@@ -126,53 +126,56 @@ def pool_tree(pool: Pool, config: str = "") -> Tree:
     }
 
 
-def _state(nodes: Sequence[Tree], wanted: str, *, paused: bool) -> tuple[dict[str, int], list[Tree]]:
+def pool_status(nodes: Sequence[Tree], wanted: str, *, paused: bool) -> tuple[dict[str, int], list[Tree]]:
     """The counts and conditions of a pool. Source: machine-config-operator, pkg/controller/node/status.go."""
     updated = [node for node in nodes if _has(node, wanted)]
-    available = [node for node in nodes if not _is_away(node)]
-    degraded = {node["metadata"]["name"]: reason for node in nodes if (reason := _complaint(node)) is not None}
+    ready = [node for node in updated if _is_ready(node)]
+    degraded = [node for node in nodes if _is_failing(node)]
     counts = {
         "machineCount": len(nodes),
         "updatedMachineCount": len(updated),
-        "readyMachineCount": len([node for node in updated if not _is_away(node)]),
-        "unavailableMachineCount": len(nodes) - len(available),
+        "readyMachineCount": len(ready),
+        "unavailableMachineCount": len([node for node in nodes if _is_away(node)]),
         "degradedMachineCount": len(degraded),
     }
-    config, finished = f"MachineConfig {wanted}", len(updated) == len(nodes)
+    config, finished = f"MachineConfig {wanted}", len(ready) == len(nodes)
     if finished:
         updating = condition("Updating", False)
     elif paused:
         updating = condition("Updating", False, "", f"Pool is paused; will not update to {config}")
     else:
         updating = condition("Updating", True, "", f"All nodes are updating to {config}")
-    failing = condition("NodeDegraded", bool(degraded))
-    if degraded:
-        reports = (f'Node {name} is reporting: "{reason}"' for name, reason in degraded.items())
-        failing |= {
-            "reason": f"{len(degraded)} nodes are reporting degraded status on sync",
-            "message": ", ".join(reports),
-        }
+    complaints = {node["metadata"]["name"]: annotations(node).get("reason") for node in degraded}
+    reports = ", ".join(f'Node {name} is reporting: "{reason}"' for name, reason in complaints.items() if reason)
+    failing = f"{len(degraded)} nodes are reporting degraded status on sync" if degraded else ""
     return counts, [
         condition("Updated", finished, "", f"All nodes are updated with {config}" if finished else ""),
         updating,
         condition("RenderDegraded", False),
-        failing,
-        condition("Degraded", bool(degraded)),
+        condition("NodeDegraded", bool(degraded), failing, reports),
+        condition("Degraded", bool(degraded), "", reports),
     ]
 
 
 def _has(node: Tree, config: str) -> bool:
-    found = annotations(node)
-    return found["currentConfig"] == found["desiredConfig"] == config and found["state"] == "Done"
+    return _is_done(node) and annotations(node)["currentConfig"] == config
 
 
 def _is_away(node: Tree) -> bool:
-    """Whether the Node is unavailable: down, cordoned, or worked on."""
+    """Whether the Node is unavailable: down, cordoned, or worked on. One whose update failed is not."""
     found = annotations(node)
-    at_rest = found["currentConfig"] == found["desiredConfig"] and found["state"] == "Done"
-    return not (at_rest and is_true(node, "Ready") and not node["spec"].get("unschedulable"))
+    failed = _is_failing(node) and found["currentConfig"] != found["desiredConfig"]
+    return not (_is_ready(node) and (_is_done(node) or failed))
 
 
-def _complaint(node: Tree) -> str | None:
+def _is_ready(node: Tree) -> bool:
+    return is_true(node, "Ready") and not node["spec"].get("unschedulable")
+
+
+def _is_done(node: Tree) -> bool:
     found = annotations(node)
-    return found["reason"] if found["state"] == "Degraded" else None
+    return found["currentConfig"] == found["desiredConfig"] and found["state"] == "Done"
+
+
+def _is_failing(node: Tree) -> bool:
+    return annotations(node)["state"] in ("Degraded", "Unreconcilable")

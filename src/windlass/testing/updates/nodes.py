@@ -109,7 +109,8 @@ class PlayedNode:
 
     async def reboot(self) -> None:
         """The configuration is on disk; the Node goes down."""
-        await self._annotate(state="Rebooting")
+        # The state stays Working. Source: machine-config-operator, pkg/daemon/update.go.
+        await self._annotate(**{"post-config-action": "Rebooting"})
         applied = ["AppliedFiles", "AppliedOSImage", "UpdateExecuted"]
         await self._say(
             await self.annotation("desiredConfig"), done=applied, doing=["UpdatePostActionComplete", "RebootedNode"]
@@ -121,7 +122,7 @@ class PlayedNode:
         """The Node is back, and wants to be uncordoned."""
         config = await self.annotation("desiredConfig")
         await self._objects.report(Node, self.name, _UP)
-        await self._annotate(desiredDrain=f"uncordon-{config}")
+        await self._annotate(**{"post-config-action": "", "desiredDrain": f"uncordon-{config}"})
         rebooted = ["UpdatePostActionComplete", "RebootedNode"]
         await self._say(config, done=rebooted, doing=["UpdateComplete", "Uncordoned"])
         await self._changed()
