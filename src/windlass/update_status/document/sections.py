@@ -31,6 +31,14 @@ CONTROL_PLANE: Final = ""
 
 _OF_NODES: Final = frozenset({"nodes", "machineconfigpools"})
 
+SETTLED: Final[dict[tuple[str, str, str], tuple[object, Entry]]] = {}
+"""Parts of reports, and the entries that they were last found equal to, by pool, informer and uid.
+
+An entry that did not change when its part was written over it is the same at any time, so it is not written again.
+Both are compared, so it does not matter whose they were.
+"""
+_MOST_SETTLED: Final = 4096
+
 Before = Mapping[tuple[str, str], Mapping[str, Entry]]
 """The insights that stand, by pool and informer, then by uid."""
 
@@ -79,6 +87,12 @@ def sections(report: Report, workers: Sequence[Pool], before: Before, pen: Pen, 
     return found
 
 
+def _settle(key: tuple[str, str, str], part: object, stood: Entry) -> None:
+    if len(SETTLED) >= _MOST_SETTLED and key not in SETTLED:
+        SETTLED.clear()
+    SETTLED[key] = part, stood
+
+
 class _Gathering:
     """The insights of one informer."""
 
@@ -100,6 +114,7 @@ class _Gathering:
             "ClusterVersion",
             "cluster_version",
             lambda old: insights.cluster_version(plane, old, pen),
+            (plane, pen.now),
         )
         for operator in plane.operators:
             self._add(
@@ -108,6 +123,7 @@ class _Gathering:
                 "ClusterOperator",
                 "cluster_operator",
                 lambda old, operator=operator: insights.cluster_operator(operator, old, pen),
+                operator,
             )
 
     def add_pool(self, pool: Pool) -> None:
@@ -118,6 +134,7 @@ class _Gathering:
             "MachineConfigPool",
             "machine_config_pool",
             lambda old: insights.machine_config_pool(pool, old, pen),
+            (pool.name, pool.paused, pool.summary),
         )
         for node in pool.nodes:
             self._add(
@@ -126,6 +143,7 @@ class _Gathering:
                 "Node",
                 "node",
                 lambda old, node=node: insights.node_insight(node, pool.name, old, pen),
+                node,
             )
 
     def add_health(self, found: Iterable[Insight]) -> None:
@@ -137,21 +155,26 @@ class _Gathering:
                 "Health",
                 "health",
                 lambda old, insight=insight: insights.health_insight(insight, old, pen),
+                (insight, insight.started == pen.now),
             )
 
-    def _add(self, identity: str, name: str, kind: Any, member: str, make: Callable[..., Any]) -> None:
+    def _add(self, identity: str, name: str, kind: Any, member: str, make: Callable[..., Any], part: object) -> None:
         """Add what `make` makes of the same insight as it stands; acquiredAt moves only if it differs from that.
 
-        `name` is what people are told if it is quarantined.
+        `name` is what people are told if it is quarantined. `part` is all that `make` uses but the present, and the
+        present too if what stands does not decide how the present is used.
         """
         stood = self._before.get(identity)
-        fields = {member: make(getattr(stood.insight, member, None) if stood else None)}
-        entry, why = self._entry(identity, kind, fields), ""
-        if stood is not None and stood.insight == entry.insight:
-            entry = stood  # the API server has taken it
+        key, why = (self._pool, self._informer, identity), ""
+        if stood is not None and SETTLED.get(key) == (part, stood):
+            entry, cut = stood, False
         else:
-            entry = structs.replace(entry, acquired_at=written(self._pen.now))
-            why = trouble(entry)
+            said = len(self._pen.said)
+            fields = {member: make(getattr(stood.insight, member, None) if stood else None)}
+            entry, why = self._entry(identity, kind, fields, stood)
+            cut = len(self._pen.said) > said
+        if entry is stood and not cut:
+            _settle(key, part, stood)
         if identity in self._entries:
             why = "there are two of this name"
         if why:
@@ -159,7 +182,14 @@ class _Gathering:
         else:
             self._entries[identity] = entry
 
-    def _entry(self, identity: str, kind: Any, fields: dict[str, Any]) -> Entry:
+    def _entry(self, identity: str, kind: Any, fields: dict[str, Any], stood: Entry | None) -> tuple[Entry, str]:
+        """The entry, and why the API server would refuse it. The one that stands if it is the same."""
+        entry: Entry
         if self._pool:
-            return WorkerPoolEntry(uid=identity, acquired_at="", insight=WorkerPoolUnion(type=kind, **fields))
-        return ControlPlaneEntry(uid=identity, acquired_at="", insight=ControlPlaneUnion(type=kind, **fields))
+            entry = WorkerPoolEntry(uid=identity, acquired_at="", insight=WorkerPoolUnion(type=kind, **fields))
+        else:
+            entry = ControlPlaneEntry(uid=identity, acquired_at="", insight=ControlPlaneUnion(type=kind, **fields))
+        if stood is not None and stood.insight == entry.insight:
+            return stood, ""  # the API server has taken it
+        entry = structs.replace(entry, acquired_at=written(self._pen.now))
+        return entry, trouble(entry)

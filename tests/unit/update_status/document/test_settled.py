@@ -1,0 +1,94 @@
+"""What was settled by an earlier write only saves work: a process that has just started writes the same."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from tests.unit.update_status.document import parts
+from tests.unit.update_status.document.test_merging import LATER, entries, the_health, the_node
+from tests.unit.update_status.drawn import NOW, clusters
+from windlass.api.update import UpdateStatusStatus
+from windlass.update_status.assessment import assess
+from windlass.update_status.document import sections, write
+from windlass.update_status.report import Phase, Reference, Report
+from windlass.update_status.times import MINUTE, SECOND, Moment
+
+reports = clusters().map(lambda sources: assess(sources, now=NOW))
+
+
+def cold(report: Report, now: Moment, previous: UpdateStatusStatus) -> UpdateStatusStatus:
+    sections.SETTLED.clear()
+    return write(report, now=now, previous=previous)
+
+
+def test_an_insight_that_did_not_change_is_the_one_that_stands() -> None:
+    first = write(parts.report(), now=parts.NOW)
+    second = write(parts.report(), now=LATER, previous=first)
+    third = write(parts.report(), now=LATER + SECOND, previous=second)
+    changed = {uid for uid, entry in entries(third).items() if entry is not entries(first)[uid]}
+    assert changed <= {"cv-version"}
+
+
+def test_that_a_text_was_cut_is_said_each_time() -> None:
+    long = parts.report(operators=(parts.operator(message="x" * 100_000),))
+    status = write(long, now=parts.NOW)
+    for seconds in range(3):
+        status = write(long, now=LATER + seconds * SECOND, previous=status)
+        assert {one.type: one.status for one in status.conditions}["Truncated"] == "True"
+
+
+def test_what_is_settled_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sections, "_MOST_SETTLED", 2)
+    sections.SETTLED.clear()
+    first = write(parts.report(), now=parts.NOW)
+    second = write(parts.report(), now=parts.NOW, previous=first)
+    assert len(sections.SETTLED) <= 2
+    assert second == first
+
+
+def test_what_time_alone_changes_is_written_again() -> None:
+    sections.SETTLED.clear()
+    first = write(parts.report(), now=parts.NOW)
+    for _ in range(2):
+        first = write(parts.report(), now=parts.NOW, previous=first)
+    later = write(parts.report(), now=parts.NOW + 25 * MINUTE, previous=first)
+    assert entries(later)["cv-version"] != entries(first)["cv-version"]
+
+
+def test_a_start_is_the_present_only_as_long_as_it_is() -> None:
+    about = (Reference("config.openshift.io", "clusterversions", "version"),)
+    insight = structs.replace(parts.degraded_node(started=parts.NOW, resources=about), pool="")
+    sections.SETTLED.clear()
+    first = write(parts.report(insight), now=parts.NOW)
+    first = write(parts.report(insight), now=parts.NOW, previous=first)
+    later = write(parts.report(insight), now=LATER, previous=first)
+    assert the_health(later).start_source == "Reported"
+
+
+def test_another_part_and_another_entry_are_not_taken_for_what_is_settled() -> None:
+    sections.SETTLED.clear()
+    first = write(parts.report(), now=parts.NOW)
+    write(parts.report(), now=parts.NOW, previous=first)
+    other = parts.report(of=parts.node(phase=Phase.REBOOTING, updating=True))
+    second = write(other, now=LATER, previous=first)
+    assert the_node(second) != the_node(first)
+    third = write(parts.report(), now=LATER, previous=second)
+    assert the_node(third).conditions[0].reason == the_node(first).conditions[0].reason
+
+
+@given(reports, reports, st.lists(st.sampled_from((0, 1, 90)), min_size=1, max_size=3), st.integers(0, 1))
+def test_a_warm_write_and_a_cold_one_are_the_same(one: Report, other: Report, passed: list[int], turn: int) -> None:
+    sections.SETTLED.clear()
+    status = write(one, now=NOW)
+    for seconds in passed:  # to and fro: the present may also be the one of the first write again
+        now = NOW + seconds * SECOND
+        write(one, now=now, previous=status)
+        report = (one, other)[turn]
+        warm = write(report, now=now + turn * SECOND, previous=status)
+        again = write(report, now=NOW, previous=warm)
+        kept = dict(sections.SETTLED)
+        assert cold(report, now + turn * SECOND, status) == warm
+        assert cold(report, NOW, warm) == again
+        sections.SETTLED.update(kept)
+        status = warm
