@@ -4,7 +4,6 @@ The Cluster Version Operator is played; the daemon of each Node is played here.
 """
 
 import asyncio
-import sys
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -13,24 +12,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.api.update_status.keeper import ALONE, CRDS, install, keeping, records
 from tests.explore import EXPLORING
 from tests.waiting import eventually
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import GROUP, MachineConfig, MachineConfigPool
-from windlass.api.update_record import UpdateRecord
 from windlass.kube import config as connections
 from windlass.kube.client import Client
 from windlass.kube.clock import SystemClock
 from windlass.testing import ControlPlane, crds
-from windlass.testing.plane.pool import PlanePool
-from windlass.testing.plane.processes import Processes
 from windlass.testing.updates import Layout, PlayedCluster, Pool
 from windlass.testing.updates.machine_config import MachineConfigController
 from windlass.testing.updates.mco import pool_status
 from windlass.testing.updates.nodes import annotations
 from windlass.testing.updates.objects import Objects, Tree, condition, is_true
 from windlass.update_status.assessment import assess
-from windlass.update_status.capability import capability
 from windlass.update_status.reading.kept import NotKept, read_object
 from windlass.update_status.reading.live import read_live
 from windlass.update_status.report import Report
@@ -200,23 +196,10 @@ async def running(plane: ControlPlane, pools: Sequence[Pool], folder: Path) -> A
         await asyncio.to_thread(found.close)
 
 
-@asynccontextmanager
-async def update_status(plane: ControlPlane, folder: Path) -> AsyncIterator[None]:
-    """`windlass run update-status` as a process."""
-    await plane.apply_crds(*(owned.manifest() for owned in capability().owned))
-    processes = Processes(folders=[], log=folder / "windlass.supervisor.log")
-    command = [sys.executable, "-m", "windlass", f"--kubeconfig={plane.kubeconfig()}", "run", "update-status"]
-    options = ["--no-leader-elect", "--health-probe-bind-address=0", "--metrics-bind-address=0"]
-    try:
-        await asyncio.to_thread(processes.start, "windlass", [*command, *options], log=folder / "windlass.log")
-        yield
-    finally:
-        await asyncio.to_thread(processes.close)
-
-
 @pytest.fixture
-def plane(windlass_planes: PlanePool) -> ControlPlane:
-    return windlass_planes.plane("module", crds=crds.documents(*crds.UPDATES))
+async def plane(windlass_fresh_plane: ControlPlane) -> ControlPlane:
+    await windlass_fresh_plane.apply_crds(*crds.documents(*crds.UPDATES), CRDS)
+    return windlass_fresh_plane
 
 
 @pytest.fixture
@@ -230,7 +213,10 @@ async def test_an_update_by_the_real_controller_is_told_from_its_beginning_to_it
 ) -> None:
     cvo = watched.cluster.cvo
     await cvo.install()
-    async with running(plane, POOLS, tmp_path) as controller, update_status(plane, tmp_path):
+    async with (
+        running(plane, POOLS, tmp_path) as controller,
+        keeping(await asyncio.to_thread(install, plane.blocking), tmp_path, *ALONE),
+    ):
         old = await watched.equipped(POOLS)
         await eventually(watched.pools, lambda found: all(is_true(pool, "Updated") for pool in found))
         await eventually(watched.look, everywhere("Updated"))
@@ -253,13 +239,9 @@ async def test_an_update_by_the_real_controller_is_told_from_its_beginning_to_it
         await cvo.finish("machine-config")
         await cvo.complete()
         await eventually(watched.from_object, lambda found: found and not found.updating)
-
-        async def record() -> UpdateRecord:
-            [found] = (await watched.admin.list(UpdateRecord)).items
-            decoded: UpdateRecord = found.decode()
-            return decoded
-
-        ended = await eventually(record, lambda found: found.state == "Completed")
+        [ended] = await eventually(
+            lambda: records(watched.admin), lambda found: [one.state for one in found] == ["Completed"]
+        )
     for name, seen in watched.live.items():
         waited = ["Paused", "Pending"] if name == "infra-0" else ["Pending"]
         assert seen == ["Updated", *waited, *UPDATED], name
