@@ -6,6 +6,7 @@ its output shows their limits: the zero time is in the year 1, differences satur
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 Moment: TypeAlias = int
@@ -27,6 +28,7 @@ _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
 _UNITS: Final = {"ns": 1, "us": 1000, "µs": 1000, "ms": 10**6, "s": SECOND, "m": MINUTE, "h": HOUR}
 
 
+@lru_cache(maxsize=4096)  # each round reads the times of the same conditions
 def moment(text: str | None) -> Moment:
     """The moment that an RFC 3339 text names, to the nanosecond; ZERO for None and "". Raises ValueError.
 
@@ -63,6 +65,7 @@ def of_datetime(when: datetime) -> Moment:
     return ZERO + (passed.days * 86400 + passed.seconds) * SECOND + passed.microseconds * 1000
 
 
+@lru_cache(maxsize=4096)
 def rfc3339(when: Moment) -> str:
     """UTC and whole seconds, as Go prints a time: `2024-02-27T15:42:58Z`."""
     seconds = (when - ZERO) // SECOND
