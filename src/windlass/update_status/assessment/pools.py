@@ -49,16 +49,18 @@ def assess_pools(sources: Sources, wall: Moment) -> PoolsFound:
 
 def summarize(nodes: Sequence[Node]) -> Summary:
     """The numbers of a pool's nodes."""
-    under_way = {Phase.DRAINING, Phase.UPDATING, Phase.REBOOTING}
+    phases = [node.phase for node in nodes]
+    degraded = [node.phase for node in nodes if node.degraded]
+    under_way = (Phase.DRAINING, Phase.UPDATING, Phase.REBOOTING)
     return Summary(
         total=len(nodes),
-        available=sum(not node.unavailable for node in nodes),
-        progressing=sum(node.phase in under_way and not node.degraded for node in nodes),
-        outdated=sum(node.phase is not Phase.UPDATED for node in nodes),
-        draining=sum(node.phase is Phase.DRAINING for node in nodes),
-        excluded=sum(node.phase is Phase.PAUSED for node in nodes),
-        degraded=sum(node.degraded for node in nodes),
-        pending=sum(node.phase is Phase.PENDING for node in nodes),
+        available=len([node for node in nodes if not node.unavailable]),
+        progressing=sum(phases.count(phase) - degraded.count(phase) for phase in under_way),
+        outdated=len(nodes) - phases.count(Phase.UPDATED),
+        draining=phases.count(Phase.DRAINING),
+        excluded=phases.count(Phase.PAUSED),
+        degraded=len(degraded),
+        pending=phases.count(Phase.PENDING),
     )
 
 
@@ -69,7 +71,9 @@ def selects(selector: LabelSelector | None) -> Selects | None:
     tests = [_equals(key, value) for key, value in selector.match_labels.items()]
     tests += [_requirement(one) for one in selector.match_expressions]
     known = [test for test in tests if test is not None]
-    return (lambda labels: all(test(labels) for test in known)) if len(known) == len(tests) else None
+    if len(known) < len(tests):
+        return None
+    return known[0] if len(known) == 1 else lambda labels: all(test(labels) for test in known)
 
 
 def _equals(key: str, value: str) -> Selects | None:
