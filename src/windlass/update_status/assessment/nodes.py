@@ -149,7 +149,8 @@ def _step(found: MachineConfigNode | None, phase: Phase, *, degraded: bool) -> t
     conditions = {one.type: one for one in found.status.conditions}
     if degraded and (bad := conditions.get("NodeDegraded")) and bad.status == "True":
         return known_moment(bad.last_transition_time), ""
-    under_way = [name for name in STEPS if (one := conditions.get(name)) and one.status == "Unknown"]
+    unknown = {name for name, one in conditions.items() if one.status == "Unknown"}
+    under_way = [name for name in STEPS if name in unknown] if unknown else []
     if phase is Phase.UPDATED or not under_way:
         updated = conditions.get("Updated")
         settled = updated is not None and updated.status == ("True" if phase is Phase.UPDATED else "False")
