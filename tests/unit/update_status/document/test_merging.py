@@ -3,34 +3,14 @@
 from msgspec import structs
 
 from tests.unit.update_status.document.parts import NOW, STARTED, degraded_node, node, operator, report
-from windlass.api.update import ControlPlaneEntry, UpdateStatusStatus, WorkerPoolEntry
-from windlass.api.update_insights import ClusterVersionInsight, HealthInsight, NodeInsight
+from tests.unit.update_status.document.written import entries, the_health, the_node
+from windlass.api.update import ControlPlaneEntry, UpdateStatusStatus
+from windlass.api.update_insights import ClusterVersionInsight, NodeInsight
 from windlass.update_status.document import read, write
 from windlass.update_status.report import Phase, Reference, State
 from windlass.update_status.times import HOUR, MINUTE, SECOND, rfc3339
 
 LATER = NOW + 30 * SECOND
-
-
-def entries(status: UpdateStatusStatus) -> dict[str, ControlPlaneEntry | WorkerPoolEntry]:
-    assert status.control_plane is not None
-    found: list[ControlPlaneEntry | WorkerPoolEntry] = []
-    for informer in status.control_plane.informers:
-        found += informer.insights
-    for pool in status.worker_pools:
-        for source in pool.informers:
-            found += source.insights
-    return {entry.uid: entry for entry in found}
-
-
-def the_node(status: UpdateStatusStatus) -> NodeInsight:
-    (found,) = [entry.insight.node for entry in entries(status).values() if entry.insight.node]
-    return found
-
-
-def the_health(status: UpdateStatusStatus) -> HealthInsight:
-    (found,) = [entry.insight.health for entry in entries(status).values() if entry.insight.health]
-    return found
 
 
 def the_version(status: UpdateStatusStatus) -> ClusterVersionInsight:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from tests.unit.update_status.document import parts
-from tests.unit.update_status.document.test_merging import LATER, entries, the_health, the_node
+from tests.unit.update_status.document.written import entries, the_health, the_node
 from tests.unit.update_status.drawn import NOW, clusters
 from windlass.api.update import UpdateStatusStatus
 from windlass.update_status.assessment import assess
@@ -15,6 +15,8 @@ from windlass.update_status.report import Phase, Reference, Report
 from windlass.update_status.times import MINUTE, SECOND, Moment
 
 reports = clusters().map(lambda sources: assess(sources, now=NOW))
+
+LATER = parts.NOW + 30 * SECOND
 
 
 def cold(report: Report, now: Moment, previous: UpdateStatusStatus) -> UpdateStatusStatus:
