@@ -566,7 +566,7 @@ _REPORTING = (
         "update_status/document/test_limits.py",
         ("(weight(entry), -place)", "(0, -place)"),
         ("left_out[sections[-number].pool, what] += 1", "pass"),
-        ("- section.most)]", "- section.most - 1)]"),
+        ("_least_first(section.entries)[:too_many]", "_least_first(section.entries)[: too_many - 1]"),
         ("or what is Weight.KEPT", ""),
     ),
     *_in(
@@ -665,8 +665,8 @@ _KEEPING = (
     *_in(
         "update_status/controller/alerts.py",
         "update_status/controller/test_alerts.py",
-        ("if not (self.wanted and self._settings.url)", "if not self._settings.url"),
-        ("Answer(self.latest.found, _why(error))", "Answer((), _why(error))"),
+        ("if not (self._wanted and self._settings.url)", "if not self._settings.url"),
+        ('Answer(self.latest.found, f"{UNABLE}{why}")', 'Answer((), f"{UNABLE}{why}")'),
     ),
     *_in(
         "update_status/history.py",
