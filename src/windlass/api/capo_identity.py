@@ -1,0 +1,40 @@
+"""OpenStackClusterIdentity: credentials for OpenStack that several namespaces may use.
+
+Source: `sigs.k8s.io/cluster-api-provider-openstack/api/v1alpha1`.
+"""
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from windlass.api.capi import LabelSelector
+from windlass.api.meta import ObjectMeta, Resource, always
+
+
+class CredentialSecretReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A Secret with the key `clouds.yaml`, and `cacert` if the cloud needs it."""
+
+    name: str = always(str)
+    namespace: str = always(str)
+
+
+class OpenStackClusterIdentitySpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`namespace_selector` None: every namespace may use it."""
+
+    secret_ref: CredentialSecretReference = always(CredentialSecretReference)
+    namespace_selector: LabelSelector | None = None
+
+
+class OpenStackClusterIdentity(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Credentials for OpenStack that several namespaces may use."""
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        "infrastructure.cluster.x-k8s.io",
+        "v1alpha1",
+        "OpenStackClusterIdentity",
+        "openstackclusteridentities",
+        namespaced=False,
+    )
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    spec: OpenStackClusterIdentitySpec = always(OpenStackClusterIdentitySpec)

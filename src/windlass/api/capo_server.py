@@ -1,0 +1,149 @@
+"""OpenStackServer: a server with its ports and volumes, `infrastructure.cluster.x-k8s.io/v1alpha1`.
+
+Source: `sigs.k8s.io/cluster-api-provider-openstack/api/v1alpha1`. Ours in the status: `addresses` is filled,
+`resolved.volumes`, `resources.volumes` and `resources.trunks` are added.
+"""
+
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+from windlass.api.capi import Address
+from windlass.api.capo import (
+    AdditionalBlockDevice,
+    AddressPair,
+    BindingProfile,
+    IdentityReference,
+    Image,
+    Port,
+    RootVolume,
+    SchedulerHint,
+    SecurityGroup,
+    ServerGroup,
+    ServerMetadata,
+    TypedReference,
+    ValueSpec,
+)
+from windlass.api.integers import Int64
+from windlass.api.meta import Condition, ObjectMeta, Resource, always
+
+
+class SecretReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A Secret in the same namespace."""
+
+    name: str = always(str)
+
+
+class OpenStackServerSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    identity_ref: IdentityReference = always(IdentityReference)
+    image: Image = always(Image)
+    ports: list[Port] = always(list)
+    ssh_key_name: str = always(str)
+    flavor: str | None = None
+    flavor_id: str | None = field(default=None, name="flavorID")
+    additional_block_devices: list[AdditionalBlockDevice] = field(default_factory=list)
+    root_volume: RootVolume | None = None
+    availability_zone: str | None = None
+    config_drive: bool | None = None
+    floating_ip_pool_ref: TypedReference | None = field(default=None, name="floatingIPPoolRef")
+    security_groups: list[SecurityGroup] = field(default_factory=list)
+    server_group: ServerGroup | None = None
+    server_metadata: list[ServerMetadata] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    trunk: bool | None = None
+    user_data_ref: SecretReference | None = None
+    scheduler_hint_additional_properties: list[SchedulerHint] = field(default_factory=list)
+
+
+class ResolvedFixedIP(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`subnet` is an ID."""
+
+    subnet: str | None = None
+    ip_address: str | None = None
+
+
+class ResolvedPort(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A port with every choice made; `tags` are those of the port and of the server."""
+
+    name: str = ""
+    description: str = ""
+    network_id: str = field(default="", name="networkID")
+    tags: list[str] = field(default_factory=list)
+    trunk: bool | None = None
+    fixed_ips: list[ResolvedFixedIP] = field(default_factory=list, name="fixedIPs")
+    security_groups: list[str] = field(default_factory=list)
+    admin_state_up: bool | None = None
+    mac_address: str | None = None
+    allowed_address_pairs: list[AddressPair] | None = None
+    host_id: str | None = field(default=None, name="hostID")
+    vnic_type: str | None = None
+    profile: BindingProfile | None = None
+    disable_port_security: bool | None = None
+    propagate_uplink_status: bool | None = None
+    value_specs: list[ValueSpec] | None = None
+
+
+class ResolvedVolume(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A volume by its full name; `device` is the name of the block device, empty for the root volume."""
+
+    name: str = ""
+    size_gib: Int64 = field(default=0, name="sizeGiB")
+    type: str = ""
+    availability_zone: str = ""
+    device: str = ""
+
+
+class ResolvedServer(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """All choices, stored before anything is created; they never change."""
+
+    server_group_id: str | None = field(default=None, name="serverGroupID")
+    image_id: str | None = field(default=None, name="imageID")
+    flavor_id: str | None = field(default=None, name="flavorID")
+    ports: list[ResolvedPort] = field(default_factory=list)
+    volumes: list[ResolvedVolume] = field(default_factory=list)
+
+
+class PortStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    id: str = ""
+
+
+class VolumeStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    name: str = ""
+    id: str = ""
+
+
+class TrunkStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    port_id: str = field(default="", name="portID")
+    id: str = ""
+
+
+class ServerResources(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """What was created, in the order of the spec."""
+
+    ports: list[PortStatus] = field(default_factory=list)
+    volumes: list[VolumeStatus] = field(default_factory=list)
+    trunks: list[TrunkStatus] = field(default_factory=list)
+
+
+class OpenStackServerStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`instance_state` is Nova's status; `ready` is true while it is ACTIVE."""
+
+    ready: bool = always(bool)
+    instance_id: str | None = field(default=None, name="instanceID")
+    instance_state: str | None = None
+    addresses: list[Address] = field(default_factory=list)
+    resolved: ResolvedServer | None = None
+    resources: ServerResources | None = None
+    conditions: list[Condition] = field(default_factory=list)
+
+
+class OpenStackServer(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A server in OpenStack with its ports, trunks and volumes."""
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        "infrastructure.cluster.x-k8s.io", "v1alpha1", "OpenStackServer", "openstackservers"
+    )
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    spec: OpenStackServerSpec = always(OpenStackServerSpec)
+    status: OpenStackServerStatus = always(OpenStackServerStatus)

@@ -1,0 +1,1 @@
+"""One cloud: credentials, requests, failures, gates, what exists and what changed."""

@@ -1,0 +1,70 @@
+"""What a project has of one owner, and what it says about itself: facts for decisions."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from msgspec import Struct
+
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
+
+MARK = "windlass-owner"
+"""The metadata key of servers and volumes that holds the mark of their owner."""
+
+
+class Recorded(Struct, frozen=True):
+    """The IDs that the owner's status has. They are found even without a mark."""
+
+    server: str = ""
+    ports: tuple[str, ...] = ()
+    volumes: tuple[str, ...] = ()
+    trunks: tuple[str, ...] = ()
+
+
+class Inventory(Struct, frozen=True):
+    """All resources with the mark of an owner, or recorded by it; each list oldest first.
+
+    `certain`: nothing else with the mark exists or can come to exist by an earlier request: absences may lead to a
+    create. False while an earlier leader's request may still arrive (`certain_in` seconds more, then look again).
+    `missing_since`: when the recorded server was first not found; None if it is there, or none is recorded.
+    `as_of`: when the look began.
+    """
+
+    servers: tuple[Server, ...] = ()
+    ports: tuple[Port, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    trunks: tuple[Trunk, ...] = ()
+    certain: bool = True
+    certain_in: float = 0.0
+    missing_since: datetime | None = None
+    as_of: datetime | None = None
+
+
+class Closed(Struct, frozen=True):
+    """A gate is closed until then: nothing is sent to the service, or nothing that needs the quota.
+
+    When it opens, one request may try (`windlass.openstack.cloud.gates`).
+    """
+
+    until: datetime
+    why: CloudFailure
+
+
+class Refusal(Struct, frozen=True):
+    """The last failure of a request of this owner: `what` is the verb (`create port`), `subject` the resource's name.
+
+    `times`: how often in a row.
+    """
+
+    what: str
+    subject: str
+    failure: CloudFailure
+    at: datetime
+    times: int = 1
+
+
+class Weather(Struct, frozen=True):
+    """What stands in the way: closed gates by service, by quota as `quota:instances`; the owner's latest refusals."""
+
+    gates: Mapping[str, Closed] = {}
+    refusals: tuple[Refusal, ...] = ()

@@ -1,0 +1,29 @@
+"""Questions about what exists in a project, by id or by filter. They are values: a resolution names all it needs first.
+
+Query("image", filters=(("name", "rhcos"),))
+Query("subnet", id="8f3c...")
+"""
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Kind: TypeAlias = Literal[
+    "image", "flavor", "network", "subnet", "router", "security group", "server group", "zone", "extension", "keypair"
+]
+
+
+class Query(Struct, frozen=True, order=True):
+    """All resources of `kind` with this `id`, or that match `filters` (in the service's own names, exactly).
+
+    `own`: only those of the project itself, not what is shared with it.
+    """
+
+    kind: Kind
+    id: str = ""
+    filters: tuple[tuple[str, str], ...] = ()
+    own: bool = False
+
+    def __str__(self) -> str:
+        by = f"ID {self.id}" if self.id else ", ".join(f"{name} {value}" for name, value in self.filters) or "any"
+        return f"{self.kind} ({by})"

@@ -1,0 +1,226 @@
+"""The requests that change something in a cloud, as the values that plans hold (`Call`).
+
+    CreatePort(project=project.key, intent=intent, subject="worker-0-0", body={"name": "worker-0-0", ...})
+
+Creating requests need an `Intent`, which exists only when finalizer, mark and resolved spec were seen persisted. Their
+body has the mark already (`windlass.openstack.instance.marks`), so what they make can always be found.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from msgspec import Struct
+
+from windlass.kube.control.merge import FieldChange
+from windlass.kube.control.plan import Request
+from windlass.openstack.cloud.inventory import MARK
+from windlass.openstack.cloud.wire import Http, Method, Service
+
+OPENSTACK: Final = "OpenStack"
+
+
+class Intent(Struct, frozen=True):
+    """The persisted intent of an owner to have resources with its `mark`."""
+
+    mark: str
+
+
+class CloudRequest(Request, frozen=True, kw_only=True):
+    """`project`: the key of the project that is asked. `mark`: of the owner. `subject`: the resource, for people."""
+
+    SYSTEM = OPENSTACK
+    SERVICE: ClassVar[Service]
+
+    project: str
+    mark: str
+    subject: str = ""
+
+    @property
+    def http(self) -> Http:
+        """The request as it is sent."""
+        raise NotImplementedError
+
+    def diff(self) -> tuple[FieldChange, ...]:
+        return ()
+
+    def _http(self, method: Method, path: str, body: Mapping[str, Any] | None = None, microversion: str = "") -> Http:
+        return Http(self.SERVICE, method, path, body=body, microversion=microversion)
+
+
+class Creation(CloudRequest, frozen=True, kw_only=True):
+    """A request that makes something. `body` is the resource as its service takes it, without the envelope."""
+
+    PATH: ClassVar[str]
+    ENVELOPE: ClassVar[str]
+
+    intent: Intent
+    body: Mapping[str, Any]
+    mark: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mark", self.intent.mark)
+
+    @property
+    def http(self) -> Http:
+        return self._http("POST", self.PATH, {self.ENVELOPE: self.body})
+
+    def diff(self) -> tuple[FieldChange, ...]:
+        return tuple(FieldChange(name, None, value) for name, value in self.body.items())
+
+
+class CreatePort(Creation, frozen=True, kw_only=True):
+    SERVICE = "network"
+    PATH = "/v2.0/ports"
+    ENVELOPE = "port"
+
+
+class CreateTrunk(Creation, frozen=True, kw_only=True):
+    SERVICE = "network"
+    PATH = "/v2.0/trunks"
+    ENVELOPE = "trunk"
+
+
+class CreateVolume(Creation, frozen=True, kw_only=True):
+    SERVICE = "block-storage"
+    PATH = "/volumes"
+    ENVELOPE = "volume"
+
+
+class CreateServer(Creation, frozen=True, kw_only=True):
+    """`user_data` is base64, as Nova takes it; `hints` are scheduler hints."""
+
+    SERVICE = "compute"
+    PATH = "/servers"
+    ENVELOPE = "server"
+    SECRET = frozenset({"user_data"})
+
+    user_data: str = ""
+    hints: Mapping[str, Any] = {}
+    microversion: str
+
+    @property
+    def http(self) -> Http:
+        server = {**self.body, **({"user_data": self.user_data} if self.user_data else {})}
+        hints = {"os:scheduler_hints": self.hints} if self.hints else {}
+        return self._http("POST", self.PATH, {"server": server, **hints}, self.microversion)
+
+
+class Naming(CloudRequest, frozen=True, kw_only=True):
+    """A request about an existing resource, by ID."""
+
+    id: str
+
+
+class SetTags(Naming, frozen=True, kw_only=True):
+    """Replace the tags of a Neutron resource; `collection` is `ports` or `trunks`."""
+
+    SERVICE = "network"
+
+    collection: str
+    before: tuple[str, ...] = ()
+    tags: tuple[str, ...]
+
+    @property
+    def http(self) -> Http:
+        return self._http("PUT", f"/v2.0/{self.collection}/{self.id}/tags", {"tags": list(self.tags)})
+
+    def diff(self) -> tuple[FieldChange, ...]:
+        return (FieldChange("tags", list(self.before), list(self.tags)),)
+
+
+class MarkServer(Naming, frozen=True, kw_only=True):
+    """Give an adopted server the mark of its owner."""
+
+    SERVICE = "compute"
+
+    @property
+    def http(self) -> Http:
+        return self._http("POST", f"/servers/{self.id}/metadata", {"metadata": {MARK: self.mark}})
+
+
+class MarkVolume(Naming, frozen=True, kw_only=True):
+    SERVICE = "block-storage"
+
+    @property
+    def http(self) -> Http:
+        return self._http("POST", f"/volumes/{self.id}/metadata", {"metadata": {MARK: self.mark}})
+
+
+class Describe(Naming, frozen=True, kw_only=True):
+    """Give an adopted port or trunk (`collection`) the description that holds the mark of its owner."""
+
+    SERVICE = "network"
+
+    collection: str
+    before: str = ""
+    description: str
+
+    @property
+    def http(self) -> Http:
+        path = f"/v2.0/{self.collection}/{self.id}"
+        return self._http("PUT", path, {self.collection.removesuffix("s"): {"description": self.description}})
+
+    def diff(self) -> tuple[FieldChange, ...]:
+        return (FieldChange("description", self.before, self.description),)
+
+
+class Deletion(Naming, frozen=True, kw_only=True):
+    PATH: ClassVar[str]
+
+    @property
+    def http(self) -> Http:
+        return self._http("DELETE", f"{self.PATH}/{self.id}")
+
+
+class DeleteServer(Deletion, frozen=True, kw_only=True):
+    SERVICE = "compute"
+    PATH = "/servers"
+
+
+class DeletePort(Deletion, frozen=True, kw_only=True):
+    SERVICE = "network"
+    PATH = "/v2.0/ports"
+
+
+class DeleteTrunk(Deletion, frozen=True, kw_only=True):
+    SERVICE = "network"
+    PATH = "/v2.0/trunks"
+
+
+class DeleteVolume(Deletion, frozen=True, kw_only=True):
+    SERVICE = "block-storage"
+    PATH = "/volumes"
+
+
+class RemoveSubports(Naming, frozen=True, kw_only=True):
+    """Take all subports off a trunk, which Neutron wants before the trunk goes."""
+
+    SERVICE = "network"
+
+    ports: tuple[str, ...]
+
+    @property
+    def http(self) -> Http:
+        sub_ports = [{"port_id": port} for port in self.ports]
+        return self._http("PUT", f"/v2.0/trunks/{self.id}/remove_subports", {"sub_ports": sub_ports})
+
+    def diff(self) -> tuple[FieldChange, ...]:
+        return (FieldChange("sub_ports", list(self.ports), None),)
+
+
+REQUESTS: Final = (
+    CreatePort,
+    CreateTrunk,
+    CreateVolume,
+    CreateServer,
+    SetTags,
+    MarkServer,
+    MarkVolume,
+    Describe,
+    DeleteServer,
+    DeletePort,
+    DeleteTrunk,
+    DeleteVolume,
+    RemoveSubports,
+)
+"""All of them, for a controller's permissions."""

@@ -1,0 +1,175 @@
+"""What the services of a cloud return, with the fields that Windlass reads. Names are those of the services' JSON.
+
+Sources: the API references of Compute, Networking, Image and Block Storage.
+"""
+
+from typing import Any, TypeAlias
+
+from msgspec import Struct, field
+
+
+class Link(Struct, frozen=True, gc=False):
+    href: str = ""
+    rel: str = ""
+
+
+class Fault(Struct, frozen=True, gc=False):
+    """Why a server is in ERROR."""
+
+    code: int = 0
+    message: str = ""
+    details: str = ""
+
+
+class ServerAddress(Struct, frozen=True, gc=False):
+    addr: str = ""
+    version: int = 4
+    type: str = field(default="", name="OS-EXT-IPS:type")
+    mac: str = field(default="", name="OS-EXT-IPS-MAC:mac_addr")
+
+
+class AttachedVolume(Struct, frozen=True, gc=False):
+    id: str = ""
+
+
+class Server(Struct, frozen=True, gc=False):
+    """A Nova server. `status` is upper case, empty in the answer to its POST. `addresses`: by network name."""
+
+    id: str = ""
+    name: str = ""
+    status: str = ""
+    created: str = ""
+    metadata: dict[str, str] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    addresses: dict[str, list[ServerAddress]] = field(default_factory=dict)
+    fault: Fault | None = None
+    task_state: str | None = field(default=None, name="OS-EXT-STS:task_state")
+    availability_zone: str = field(default="", name="OS-EXT-AZ:availability_zone")
+    volumes: list[AttachedVolume] = field(default_factory=list, name="os-extended-volumes:volumes_attached")
+
+
+class PortAddress(Struct, frozen=True, gc=False):
+    subnet_id: str = ""
+    ip_address: str = ""
+
+
+class Port(Struct, frozen=True, gc=False):
+    """A Neutron port."""
+
+    id: str = ""
+    name: str = ""
+    network_id: str = ""
+    status: str = ""
+    description: str = ""
+    device_id: str = ""
+    device_owner: str = ""
+    created_at: str = ""
+    tags: list[str] = field(default_factory=list)
+    fixed_ips: list[PortAddress] = field(default_factory=list)
+    security_groups: list[str] = field(default_factory=list)
+    trunk_details: dict[str, Any] | None = None
+
+
+class SubPort(Struct, frozen=True, gc=False):
+    port_id: str = ""
+
+
+class Trunk(Struct, frozen=True, gc=False):
+    id: str = ""
+    name: str = ""
+    port_id: str = ""
+    description: str = ""
+    created_at: str = ""
+    tags: list[str] = field(default_factory=list)
+    sub_ports: list[SubPort] = field(default_factory=list)
+
+
+class Volume(Struct, frozen=True, gc=False):
+    """A Cinder volume; `size` in GiB."""
+
+    id: str = ""
+    name: str = ""
+    status: str = ""
+    size: int = 0
+    created_at: str = ""
+    availability_zone: str = ""
+    multiattach: bool = False
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+class Image(Struct, frozen=True, gc=False):
+    id: str = ""
+    name: str = ""
+    status: str = ""
+    tags: list[str] = field(default_factory=list)
+
+
+class Flavor(Struct, frozen=True, gc=False):
+    """`ram` in MiB, `disk` in GiB."""
+
+    id: str = ""
+    name: str = ""
+    vcpus: int = 0
+    ram: int = 0
+    disk: int = 0
+
+
+class Network(Struct, frozen=True, gc=False):
+    id: str = ""
+    name: str = ""
+    subnets: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    external: bool = field(default=False, name="router:external")
+
+
+class Subnet(Struct, frozen=True, gc=False):
+    id: str = ""
+    name: str = ""
+    network_id: str = ""
+    cidr: str = ""
+    ip_version: int = 4
+    tags: list[str] = field(default_factory=list)
+
+
+class Gateway(Struct, frozen=True, gc=False):
+    network_id: str = ""
+    external_fixed_ips: list[PortAddress] = field(default_factory=list)
+
+
+class Router(Struct, frozen=True, gc=False):
+    id: str = ""
+    name: str = ""
+    tags: list[str] = field(default_factory=list)
+    external_gateway_info: Gateway | None = None
+
+
+class SecurityGroup(Struct, frozen=True, gc=False):
+    id: str = ""
+    name: str = ""
+
+
+class ServerGroup(Struct, frozen=True, gc=False):
+    id: str = ""
+    name: str = ""
+
+
+class Zone(Struct, frozen=True, gc=False):
+    """An availability zone of Nova."""
+
+    name: str = field(default="", name="zoneName")
+
+
+class Extension(Struct, frozen=True, gc=False):
+    """An extension of Neutron's API."""
+
+    alias: str = ""
+
+
+class Keypair(Struct, frozen=True, gc=False):
+    name: str = ""
+
+
+Resource: TypeAlias = (
+    Image | Flavor | Network | Subnet | Router | SecurityGroup | ServerGroup | Zone | Extension | Keypair
+)
+"""What a query finds."""

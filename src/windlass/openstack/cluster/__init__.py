@@ -1,0 +1,1 @@
+"""The controller of OpenStackClusters on networks that exist."""

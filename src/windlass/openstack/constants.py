@@ -1,0 +1,26 @@
+"""Names that the OpenStack capability shares with Cluster API, its OpenStack provider and their users."""
+
+from typing import Final
+
+SERVER_FINALIZER: Final = "openstackserver.infrastructure.cluster.x-k8s.io"
+MACHINE_FINALIZER: Final = "openstackmachine.infrastructure.cluster.x-k8s.io"
+CLUSTER_FINALIZER: Final = "openstackcluster.infrastructure.cluster.x-k8s.io"
+"""The finalizers of the provider: objects that it had can be taken over, and given back."""
+SECRET_FINALIZER: Final = "openstack.windlass.dev/credentials"
+"""Ours, on a Secret with credentials while an object needs it."""
+
+MARK_ANNOTATION: Final = "openstack.windlass.dev/mark"
+"""On an OpenStackServer and its OpenStackMachine: the mark, a uuid, that all its resources in the cloud have.
+
+It moves with the object to another cluster, which the uid does not."""
+ADOPT_ANNOTATION: Final = "openstack.windlass.dev/adopt"
+"""On an OpenStackServer: the ID of the existing server that it stands for. It never creates one."""
+
+CLUSTER_LABEL: Final = "cluster.x-k8s.io/cluster-name"
+CONTROL_PLANE_LABEL: Final = "cluster.x-k8s.io/control-plane"
+PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
+MANAGED_BY_ANNOTATION: Final = "cluster.x-k8s.io/managed-by"
+
+EVENT_SOURCE: Final = "windlass-openstack"
+LEASE: Final = "controller-leader-election-capo"
+"""The Lease of the provider's own manager, which must not work beside ours."""

@@ -1,0 +1,1 @@
+"""Credentials of objects, and the Secrets that hold them."""
