@@ -1,0 +1,221 @@
+"""What people read about a failure of a cloud, and when the request that failed is sent again: one table for all.
+
+| failure | condition and reason | Progressing | sent again after |
+|---|---|---|---|
+| `Throttled`, `NotSent`, `Unavailable`, no answer | the caller's | True, `TransientError` | 1 s to 5 min |
+| `InConflict` | the caller's | True, `TransientError` | 5 s to 5 min |
+| `OverQuota` | the caller's, `QuotaExceeded` | True, `TransientError` | 1 to 10 min |
+| `Missing`, an unknown key pair | the caller's, `DependencyFailed` | True, `TransientError` | 1 to 10 min |
+| `Unauthenticated` | `OpenStackAuthenticationSucceeded` | False | 5 min, or when the Secret changes |
+| `Denied` | the caller's | False | 5 min |
+| `Rejected` | the caller's, `InvalidConfiguration` | False | 10 min |
+
+A delay is as long as the trouble has lasted, within those limits: attempts come 1, 2, 4, 8, ... seconds after the first
+failure. How long it has lasted is in the condition (its lastTransitionTime), so a new process goes on where the old one
+was. A `Retry-After` is kept, up to five minutes.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from msgspec import Struct
+
+from windlass.api.meta import Condition
+from windlass.kube.clock import rfc3339
+from windlass.kube.conditions import FALSE, condition, find
+from windlass.kube.errors import Failure
+from windlass.openstack.cloud.failures import (
+    CloudFailure,
+    Denied,
+    InConflict,
+    Missing,
+    OverQuota,
+    Rejected,
+    Throttled,
+    Unauthenticated,
+)
+from windlass.openstack.cloud.project import Quota
+from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.instance.spec import Problem
+from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, PROGRESSING, Reason
+
+LONGEST_PAUSE: Final = 300.0
+"""Seconds: no service may ask for a longer pause."""
+
+
+class Limits(Struct, frozen=True):
+    """The shortest and the longest delay, in seconds."""
+
+    first: float
+    most: float
+
+
+class Delays(Struct, frozen=True, kw_only=True):
+    """The limits for each kind of trouble."""
+
+    unavailable: Limits = Limits(1.0, 300.0)
+    conflict: Limits = Limits(5.0, 300.0)
+    quota: Limits = Limits(60.0, 600.0)
+    dependency: Limits = Limits(60.0, 600.0)
+    credentials: Limits = Limits(300.0, 300.0)
+    invalid: Limits = Limits(600.0, 600.0)
+
+
+DELAYS: Final = Delays()
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """A trouble as people read it. `by_itself`: it may pass although nobody changes object, credentials or roles."""
+
+    type: str
+    reason: str
+    message: str
+    by_itself: bool
+    limits: Limits
+    pause: float = 0.0
+
+    @property
+    def condition(self) -> Condition:
+        return condition(self.type, False, self.reason, self.message)
+
+    def progress(self, until: datetime) -> Condition:
+        """`Progressing`: it is tried again at `until`, or a person has to act first."""
+        when = rfc3339(until)
+        if self.by_itself:
+            return condition(PROGRESSING, True, Reason.TRANSIENT_ERROR, f"{self.message}\nNext attempt at {when}")
+        text = f"{self.message}\nIt is tried again at {when}, or as soon as the object or its credentials change"
+        return condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, text)
+
+    def due(self, failed: datetime, *, since: datetime | None) -> datetime:
+        """When the request that failed at `failed` is sent again. `since`: the trouble began; None: just now."""
+        age = (failed - since).total_seconds() if since is not None else 0.0
+        wait = min(max(age, self.limits.first), self.limits.most)
+        return failed + timedelta(seconds=max(wait, self.pause))
+
+
+def told(
+    failure: Failure,
+    *,
+    doing: str = "",
+    part: str = INSTANCE_READY,
+    reason: str = Reason.OPENSTACK_ERROR,
+    where: str = "",
+    quotas: Iterable[Quota] = (),
+    delays: Delays = DELAYS,
+) -> Told:
+    """Tell of a failure. `doing` is what failed (`create port worker-0-0`), `part` and `reason` the caller's condition,
+    `where` whence the credentials are, `quotas` those of the project."""
+    text = f"Failed to {doing}: {failure}" if doing else str(failure)
+    pause = min(failure.retry_after or 0.0, LONGEST_PAUSE)
+    match failure:
+        case Unauthenticated():
+            return _unauthenticated(str(failure), where, delays)
+        case Denied():
+            text = f"{text}. Grant the user of the credentials the role that this needs, or name other credentials"
+            return Told(type=part, reason=reason, message=text, by_itself=False, limits=delays.credentials)
+        case OverQuota():
+            numbers = _numbers(quotas)
+            text = f"{text}.{numbers} Raise the quota of the project, or delete something in it"
+            return Told(
+                type=part,
+                reason=Reason.QUOTA_EXCEEDED,
+                message=text,
+                by_itself=True,
+                limits=delays.quota,
+                pause=pause,
+            )
+        case Missing() | Rejected(fault=("Invalid key_name provided." | "Invalid key_name provided")):
+            return Told(
+                type=part,
+                reason=Reason.DEPENDENCY_FAILED,
+                message=text,
+                by_itself=True,
+                limits=delays.dependency,
+                pause=pause,
+            )
+        case Rejected():
+            return invalid(text, part=part, delays=delays)
+    limits = delays.conflict if isinstance(failure, InConflict) else delays.unavailable
+    if isinstance(failure, Throttled):
+        text = f"{text}. The service limits how much it is asked"
+    return Told(type=part, reason=reason, message=text, by_itself=True, limits=limits, pause=pause)
+
+
+def told_of_identity(trouble: IdentityTrouble, *, delays: Delays = DELAYS) -> Told:
+    """Tell of an `identityRef` that gives no credentials."""
+    return _unauthenticated(trouble.message, "", delays)
+
+
+def told_of_problems(problems: Iterable[Problem | CloudFailure], *, delays: Delays = DELAYS) -> Told:
+    """Tell of all fields of a server that cannot be resolved.
+
+    The field that only a person can correct gives the reason; a failure of the cloud is told if there is nothing else.
+    """
+    problems = tuple(problems)
+    text = "Failed to resolve server spec: " + "; ".join(
+        each.message if isinstance(each, Problem) else str(each) for each in problems
+    )
+    if any(isinstance(each, Problem) and each.kind == "Invalid" for each in problems):
+        return invalid(text, delays=delays)
+    failures = [each for each in problems if isinstance(each, CloudFailure)]
+    if refused := next((each for each in failures if isinstance(each, Unauthenticated)), None):
+        return told(refused, delays=delays)
+    if failures:
+        worst = max(failures, key=lambda each: (not each.transient, each.retry_after or 0.0))
+        about = told(worst, doing="look up what the spec names", reason=Reason.DEPENDENCY_FAILED, delays=delays)
+        return Told(
+            type=INSTANCE_READY,
+            reason=about.reason,
+            message=text,
+            by_itself=about.by_itself,
+            limits=about.limits,
+            pause=about.pause,
+        )
+    return Told(
+        type=INSTANCE_READY,
+        reason=Reason.DEPENDENCY_FAILED,
+        message=text,
+        by_itself=True,
+        limits=delays.dependency,
+    )
+
+
+def invalid(message: str, *, part: str = INSTANCE_READY, delays: Delays = DELAYS) -> Told:
+    """Tell of a field that only a person can correct."""
+    reason = Reason.INVALID_CONFIGURATION
+    return Told(type=part, reason=reason, message=message, by_itself=False, limits=delays.invalid)
+
+
+def trouble_since(conditions: Iterable[Any], part: str = INSTANCE_READY) -> datetime | None:
+    """Since when condition `part` has been False; None if it is not."""
+    found = find(conditions, part)
+    if found is None:
+        return None
+    status, since = (
+        (found.get("status"), found.get("lastTransitionTime"))
+        if isinstance(found, dict)
+        else (found.status, found.last_transition_time)
+    )
+    if status != FALSE or not since:
+        return None
+    try:
+        return datetime.fromisoformat(since).astimezone(UTC)
+    except ValueError:
+        return None
+
+
+def _unauthenticated(text: str, where: str, delays: Delays) -> Told:
+    remedy = f". Correct {where}" if where else ""
+    return Told(
+        type=AUTHENTICATED,
+        reason=Reason.AUTHENTICATION_FAILED,
+        message=f"Failed to create OpenStack client scope: {text}{remedy}",
+        by_itself=False,
+        limits=delays.credentials,
+    )
+
+
+def _numbers(quotas: Iterable[Quota]) -> str:
+    full = [f"{each.used} of {each.limit} {each.resource}" for each in quotas if each.limit >= 0]
+    return f" In use: {', '.join(full)}." if full else ""
