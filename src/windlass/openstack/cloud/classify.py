@@ -1,0 +1,139 @@
+"""Classifies answers of a cloud: the only place where a status code gets a meaning.
+
+| answer | failure |
+|---|---|
+| 2xx, 3xx, and 404 to a DELETE | none |
+| 429; 413 and 503 with Retry-After | Throttled |
+| 403, 409, 413 whose text speaks of a quota | OverQuota |
+| 401 after a new token | Unauthenticated |
+| 403 | Denied |
+| 404 | Missing |
+| 409 | InConflict |
+| 500, 502, 503, 504 | Unavailable; Doubtful in answer to a write |
+| any other | Rejected |
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import msgspec
+
+from windlass.openstack.cloud.failures import (
+    CloudFailure,
+    Denied,
+    Doubtful,
+    InConflict,
+    Missing,
+    OverQuota,
+    Rejected,
+    Throttled,
+    Unauthenticated,
+    Unavailable,
+)
+from windlass.openstack.cloud.wire import Answer, Http
+
+LONGEST_PAUSE = 300.0
+"""Seconds: a longer Retry-After is cut to this."""
+
+_QUOTA = re.compile(
+    r"quota|VolumeLimitExceeded|VolumeSizeExceedsAvailableQuota|maximum number of .* exceeded", re.IGNORECASE
+)
+_RESOURCES = (
+    re.compile(r"Quota exceeded for resources: \[([^\]]*)\]"),
+    re.compile(r"Quota exceeded for ([\w, ]+): Requested"),
+    re.compile(r"exceeded for quota '([\w]+)'"),
+    re.compile(r"exceeds allowed ([\w]+) quota"),
+)
+_LONGEST_TEXT = 1000
+
+
+def classify(request: Http, answer: Answer, *, now: datetime | None = None) -> CloudFailure | None:
+    """The failure that `answer` is; None if it is a success. `now` is for a Retry-After that is a date."""
+    code = answer.status
+    if code < 400 or (code == 404 and request.method == "DELETE"):
+        return None
+    text = explain(answer)
+    pause = retry_after(answer.headers, now=now)
+    kind = _kind(request, code, text, pause)
+    if kind is Rejected and code == 406 and request.microversion:
+        text = f"version {request.microversion} of the {request.service} API is not supported: {text}"
+    failure = kind(request.service, text, code=code, request_id=_request_id(answer.headers), retry_after=pause)
+    if isinstance(failure, OverQuota):
+        failure.resource = _resource(text)
+    return failure
+
+
+def _kind(request: Http, code: int, text: str, pause: float | None) -> type[CloudFailure]:
+    write = request.method != "GET"
+    match code:
+        case 403 | 409 | 413 if _QUOTA.search(text):
+            return OverQuota
+        case 429 | 413:
+            return Throttled
+        case 503 if pause is not None:
+            return Throttled
+        case 401:
+            return Unauthenticated
+        case 403:
+            return Denied
+        case 404:
+            return Missing
+        case 409:
+            return InConflict
+        case 500 | 502 | 503 | 504:
+            return Doubtful if write else Unavailable
+    return Rejected
+
+
+def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
+    """The Retry-After in seconds, at most five minutes; it may be a number or an HTTP date."""
+    said = headers.get("retry-after", "").strip()
+    if not said:
+        return None
+    try:
+        seconds = float(said) if said.isdigit() else _until(said, now or datetime.now(UTC))
+    except (ValueError, TypeError):
+        return None
+    return min(max(seconds, 0.0), LONGEST_PAUSE)
+
+
+def _until(date: str, now: datetime) -> float:
+    moment = parsedate_to_datetime(date)
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
+
+
+def explain(answer: Answer) -> str:
+    """What the body says, as one line: every service wraps its message differently."""
+    try:
+        said = _message(msgspec.json.decode(answer.body))
+    except msgspec.DecodeError:
+        said = re.sub(r"<[^>]*>", " ", answer.body.decode("utf-8", "replace"))
+    text = " ".join(said.split())
+    return text[:_LONGEST_TEXT] or f"HTTP {answer.status} without a text"
+
+
+def _message(body: Any) -> str:
+    if isinstance(body, str):
+        return body
+    if isinstance(body, list):
+        return _message(body[0]) if body else ""
+    if not isinstance(body, dict):
+        return ""
+    for name in ("message", "faultstring", "detail"):
+        if isinstance(body.get(name), str) and body[name]:
+            return str(body[name])
+    return next((text for value in body.values() if isinstance(value, dict | list) and (text := _message(value))), "")
+
+
+def _resource(text: str) -> str:
+    for pattern in _RESOURCES:
+        if found := pattern.search(text):
+            return found.group(1).replace("'", "").strip()
+    return ""
+
+
+def _request_id(headers: Mapping[str, str]) -> str:
+    return headers.get("x-openstack-request-id") or headers.get("x-compute-request-id") or ""
