@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import Request
@@ -58,7 +59,7 @@ class Creation(CloudRequest, frozen=True, kw_only=True):
     mark: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mark", self.intent.mark)
+        force_setattr(self, "mark", self.intent.mark)
 
     @property
     def http(self) -> Http:
