@@ -1,0 +1,155 @@
+"""An OpenStackServer's spec as an `InstanceSpec`, which the instance core understands.
+
+Fields that are not supported, or that say nothing, are `Problem`s: sentences with the field and the remedy. Those that
+contradict each other are found by `windlass.openstack.instance.resolve`.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from windlass.api.capo import (
+    AdditionalBlockDevice,
+    AddressPair,
+    FixedIP,
+    Port,
+    SchedulerHintValue,
+    SecurityGroup,
+    VolumeAvailabilityZone,
+)
+from windlass.api.capo_server import OpenStackServer
+from windlass.openstack.cloud.query import Query
+from windlass.openstack.constants import CLUSTER_LABEL
+from windlass.openstack.filters import (
+    flavor_query,
+    image_query,
+    network_query,
+    security_group_query,
+    server_group_query,
+    subnet_query,
+)
+from windlass.openstack.instance.spec import FixedAddress, InstanceSpec, LocalDisk, PortSpec, Problem, VolumeSpec
+
+_NOWHERE: Final = Query("image", id="(none)")
+"""Stands for a query that the spec lacks; the problem is told before it is asked."""
+
+
+def instance_spec(server: OpenStackServer) -> InstanceSpec | tuple[Problem, ...]:
+    """The spec, or all that is wrong with it."""
+    if problems := tuple(_problems(server)):
+        return problems
+    spec = server.spec
+    return InstanceSpec(
+        name=server.metadata.name,
+        image=image_query(spec.image) or _NOWHERE,
+        flavor=flavor_query(id=spec.flavor_id, name=spec.flavor) or _NOWHERE,
+        ports=tuple(map(_port, spec.ports)),
+        groups=_groups(spec.security_groups),
+        key_name=spec.ssh_key_name,
+        metadata={each.key: each.value for each in spec.server_metadata},
+        config_drive=bool(spec.config_drive),
+        zone=spec.availability_zone or "",
+        root=_volume("root", spec.root_volume.size_gib, spec.root_volume.type, spec.root_volume.availability_zone)
+        if spec.root_volume is not None and spec.root_volume.size_gib > 0
+        else None,
+        disks=tuple(map(_disk, spec.additional_block_devices)),
+        server_group=server_group_query(spec.server_group),
+        tags=tuple(spec.tags),
+        trunk=bool(spec.trunk),
+        hints={each.name: _hint(each.value) for each in spec.scheduler_hint_additional_properties},
+        cluster=server.metadata.labels.get(CLUSTER_LABEL, ""),
+    )
+
+
+def _problems(server: OpenStackServer) -> Iterator[Problem]:
+    spec = server.spec
+    if spec.floating_ip_pool_ref is not None:
+        yield _invalid("floatingIPPoolRef", "is not supported yet: remove it, and give the server an address yourself")
+    if spec.image.image_ref is not None:
+        yield _invalid("image.imageRef", "is not supported yet: name the image by id or filter")
+    elif image_query(spec.image) is None:
+        yield _invalid("image", "names no image: set id, filter.name or filter.tags")
+    if flavor_query(id=spec.flavor_id, name=spec.flavor) is None:
+        yield _invalid("flavor", "is empty, and so is flavorID: set one of them")
+    for place, port in enumerate(spec.ports):
+        for at, group in enumerate(port.security_groups):
+            if security_group_query(group) is None:
+                yield _invalid(f"ports[{place}].securityGroups[{at}]", "names no security group: set id or a filter")
+    for place, group in enumerate(spec.security_groups):
+        if security_group_query(group) is None:
+            yield _invalid(f"securityGroups[{place}]", "names no security group: set id or a filter")
+    if spec.server_group is not None and server_group_query(spec.server_group) is None:
+        yield _invalid("serverGroup", "names no server group: set id or filter.name")
+    for place, device in enumerate(spec.additional_block_devices):
+        if device.storage.type not in ("Volume", "Local"):
+            field = f"additionalBlockDevices[{place}].storage.type"
+            yield _invalid(field, f"is {device.storage.type!r}: set it to Volume or Local")
+
+
+def _invalid(field: str, text: str) -> Problem:
+    return Problem("Invalid", field, f"spec.{field} {text}")
+
+
+def _port(port: Port) -> PortSpec:
+    profile = port.profile
+    return PortSpec(
+        suffix=port.name_suffix or "",
+        network=network_query(port.network),
+        addresses=tuple(map(_address, port.fixed_ips)),
+        groups=_groups(port.security_groups) or None,
+        description=port.description or "",
+        tags=tuple(port.tags),
+        trunk=port.trunk,
+        port_security=None if port.disable_port_security is None else not port.disable_port_security,
+        address_pairs=tuple(map(_pair, port.allowed_address_pairs or ())),
+        switchdev=bool(profile and profile.ovs_hw_offload),
+        trusted=bool(profile and profile.trusted_vf),
+        options=_options(port),
+    )
+
+
+def _options(port: Port) -> dict[str, Any]:
+    given = {
+        "admin_state_up": port.admin_state_up,
+        "mac_address": port.mac_address,
+        "binding:host_id": port.host_id,
+        "binding:vnic_type": port.vnic_type,
+        "propagate_uplink_status": port.propagate_uplink_status,
+    }
+    extra = {each.key: each.value for each in port.value_specs or ()}
+    return {**extra, **{name: value for name, value in given.items() if value is not None}}
+
+
+def _address(fixed: FixedIP) -> FixedAddress:
+    return FixedAddress(subnet_query(fixed.subnet), fixed.ip_address or "")
+
+
+def _pair(pair: AddressPair) -> dict[str, str]:
+    return {"ip_address": pair.ip_address, **({"mac_address": pair.mac_address} if pair.mac_address else {})}
+
+
+def _groups(groups: Sequence[SecurityGroup]) -> tuple[Query, ...]:
+    return tuple(query for group in groups if (query := security_group_query(group)) is not None)
+
+
+def _volume(name: str, size: int, kind: str, zone: VolumeAvailabilityZone | None) -> VolumeSpec:
+    of_server = zone is not None and zone.from_ == "Machine"
+    named = zone.name or "" if zone is not None and not of_server else ""
+    return VolumeSpec(name=name, size=size, type=kind, zone=named, zone_of_server=of_server)
+
+
+def _disk(device: AdditionalBlockDevice) -> VolumeSpec | LocalDisk:
+    if device.storage.type == "Local":
+        return LocalDisk(name=device.name, size=device.size_gib)
+    volume = device.storage.volume
+    return _volume(
+        device.name, device.size_gib, volume.type if volume else "", volume.availability_zone if volume else None
+    )
+
+
+def _hint(value: SchedulerHintValue) -> bool | int | str:
+    match value.type:
+        case "Bool":
+            return bool(value.bool_)
+        case "Number":
+            return value.number or 0
+    return value.string or ""
