@@ -26,6 +26,7 @@ class Inventory(Struct, frozen=True):
 
     `certain`: nothing else with the mark exists or can come to exist by an earlier request: absences may lead to a
     create. False while an earlier leader's request may still arrive (`certain_in` seconds more, then look again).
+    `attached`: other ports of servers that do not have the mark: those of a server that is to be adopted.
     `missing_since`: when the recorded server was first not found; None if it is there, or none is recorded.
     `as_of`: when the look began.
     """
@@ -34,6 +35,7 @@ class Inventory(Struct, frozen=True):
     ports: tuple[Port, ...] = ()
     volumes: tuple[Volume, ...] = ()
     trunks: tuple[Trunk, ...] = ()
+    attached: tuple[Port, ...] = ()
     certain: bool = True
     certain_in: float = 0.0
     missing_since: datetime | None = None
@@ -64,7 +66,8 @@ class Refusal(Struct, frozen=True):
 
 
 class Weather(Struct, frozen=True):
-    """What stands in the way: closed gates by service, by quota as `quota:instances`; the owner's latest refusals."""
+    """What stands in the way: closed gates by service, by quota as `quota:compute`; the owner's
+    latest refusals."""
 
     gates: Mapping[str, Closed] = {}
     refusals: tuple[Refusal, ...] = ()

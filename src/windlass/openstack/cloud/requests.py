@@ -3,7 +3,7 @@
     CreatePort(project=project.key, intent=intent, subject="worker-0-0", body={"name": "worker-0-0", ...})
 
 Creating requests need an `Intent`, which exists only when finalizer, mark and resolved spec were seen persisted. Their
-body has the mark already (`windlass.openstack.instance.marks`), so what they make can always be found.
+body has the mark already (`windlass.openstack.cloud.marks`), so what they make can always be found.
 """
 
 from collections.abc import Mapping

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from windlass.openstack.cloud.marks import described, with_mark
 from windlass.openstack.cloud.resources import Volume
-from windlass.openstack.instance.marks import described, with_mark
 from windlass.openstack.instance.spec import InstanceSpec, LocalDisk, Resolved, ResolvedPort, ResolvedVolume
 
 TRUSTED: Final = "port-trusted-vif"

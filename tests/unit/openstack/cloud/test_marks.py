@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.openstack.cloud.inventory import MARK
+from windlass.openstack.cloud.marks import DESCRIPTION_LIMIT, described, mark_of, with_mark
 from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
-from windlass.openstack.instance.marks import DESCRIPTION_LIMIT, described, mark_of, with_mark
 
 ONE = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
 

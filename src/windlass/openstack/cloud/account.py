@@ -1,0 +1,267 @@
+"""One project of a cloud at work: requests through gates, look-ups that are kept, and what exists for each owner.
+
+It is the `Project` of `windlass.openstack.cloud.project`. What exists is known from lists of the whole project, which
+all owners share, and from our own answers since then. The rules about what may be taken from memory are in `certainty`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from windlass.openstack.cloud.certainty import Knowledge, Times
+from windlass.openstack.cloud.classify import classify
+from windlass.openstack.cloud.effect import after
+from windlass.openstack.cloud.failures import CloudFailure, NotSent
+from windlass.openstack.cloud.gates import PAUSES, Gates, Pauses
+from windlass.openstack.cloud.inventory import Inventory, Recorded, Weather
+from windlass.openstack.cloud.listing import Identified, Listing
+from windlass.openstack.cloud.lookups import SOURCES, listed, matching, pages, request
+from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.project import NONE, Quota
+from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.requests import CloudRequest, Creation
+from windlass.openstack.cloud.resources import Port, Resource, Server, Trunk, Volume
+from windlass.openstack.cloud.wire import Answer, Http, Wire
+
+SERVERS: Final = "2.53"
+"""The microversion that servers are listed with: tags, volumes and fault are in it."""
+CALL_SECONDS: Final = 28.0
+"""Less than the runtime gives a Call, so that the failure says what was slow."""
+READ_SECONDS: Final = 25.0
+
+TRUNKS: Final = Query("extension")
+R = TypeVar("R", bound=Identified)
+
+
+class Kept(Struct):
+    """An answer to a query, until `until`."""
+
+    until: float
+    found: tuple[Any, ...]
+
+
+class Account:
+    """See the module. `wire` speaks to the cloud; `now` and `clock` are the time and a monotonic one, in seconds."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        *,
+        key: str,
+        region: str,
+        project_id: str,
+        now: Callable[[], datetime],
+        clock: Callable[[], float],
+        pauses: Pauses = PAUSES,
+        times: Times | None = None,
+        unsent: set[str] | None = None,
+    ) -> None:
+        self.key = key
+        self.region = region
+        self.wire = wire
+        self.gates = Gates(pauses)
+        self.knowledge = Knowledge(clock, times or Times(), unsent if unsent is not None else set())
+        self._project_id = project_id
+        self._now = now
+        self._clock = clock
+        self._kept: dict[Query, Kept] = {}
+        self._asking: dict[Query, asyncio.Task[tuple[Any, ...]]] = {}
+        self._servers = self._listing("compute", "/servers/detail", "servers", Server, microversion=SERVERS)
+        self._ports = self._listing("network", "/v2.0/ports", "ports", Port, own=True)
+        self._trunks = self._listing("network", "/v2.0/trunks", "trunks", Trunk, own=True)
+        self._volumes = self._listing("block-storage", "/volumes/detail", "volumes", Volume)
+
+    @property
+    def services(self) -> frozenset[str]:
+        return self.wire.services
+
+    # looking
+
+    async def find(
+        self, queries: Iterable[Query], *, agent: str = "server"
+    ) -> Mapping[Query, tuple[Resource, ...] | CloudFailure]:
+        asked = tuple(queries)
+        lists = tuple(dict.fromkeys(map(listed, asked)))
+        found = dict(zip(lists, await asyncio.gather(*(self._list(each, agent) for each in lists)), strict=True))
+        return {each: _matching(each, found[listed(each)]) for each in asked}
+
+    async def look(
+        self, mark: str, recorded: Recorded = NONE, *, services: Iterable[str] = (), fresh: bool = False
+    ) -> Inventory:
+        need = self.knowledge.needed(mark, fresh=fresh)
+        lists: list[Listing[Any]] = [self._servers, self._ports]
+        if "block-storage" in services and "block-storage" in self.services:
+            lists.append(self._volumes)
+        if any(each.began < need.since for each in (*lists, self._trunks)) and await self._has_trunks():
+            lists.append(self._trunks)
+        await asyncio.gather(*(each.since(need.since) for each in lists))
+        return self._inventory(mark, recorded, certain=all(each.began >= need.certain for each in lists))
+
+    def known(self, mark: str, recorded: Recorded = NONE) -> Inventory:
+        """The same from memory alone."""
+        return self._inventory(mark, recorded, certain=False)
+
+    def weather(self, mark: str) -> Weather:
+        return Weather(self.gates.closed(self._now()), self.knowledge.refusals(mark))
+
+    async def quotas(self) -> tuple[Quota, ...]:
+        asked = [
+            _nova_quotas(self.ask(Http("compute", "GET", "/limits"))),
+            _neutron_quotas(self.ask(Http("network", "GET", f"/v2.0/quotas/{self._project_id}/details.json"))),
+        ]
+        if "block-storage" in self.services:
+            asked.append(_cinder_quotas(self.ask(Http("block-storage", "GET", "/limits"))))
+        return tuple(quota for some in await asyncio.gather(*asked) for quota in some)
+
+    # asking
+
+    async def ask(self, http: Http, *, agent: str = "", creates: bool = False, seconds: float = READ_SECONDS) -> Answer:
+        """Send a request, unless a gate is closed. Raises CloudFailure."""
+        self.gates.admit(http, self._now(), creates=creates)
+        try:
+            answer = await self.wire.send(http, seconds=seconds, agent=agent)
+            failure = classify(http, answer, now=self._now())
+        except CloudFailure as error:
+            self.gates.settle(http, error, self._now(), creates=creates)
+            raise
+        self.gates.settle(http, failure, self._now(), creates=creates)
+        if failure is not None:
+            raise failure
+        return answer
+
+    async def carry(self, request: CloudRequest) -> Any:
+        """Send a request of a plan, and return the resource that its answer describes."""
+        creates = isinstance(request, Creation)
+        if creates:
+            self.knowledge.sending(request.mark)
+        try:
+            answer = await self.ask(request.http, agent="server", creates=creates, seconds=CALL_SECONDS)
+        except NotSent:
+            raise
+        except CloudFailure as failure:
+            self.knowledge.refused(request, failure, self._now())
+            raise
+        self.knowledge.accepted(request)
+        lists: dict[type[Any], Listing[Any]] = {
+            Server: self._servers,
+            Port: self._ports,
+            Trunk: self._trunks,
+            Volume: self._volumes,
+        }
+        return after(request, answer, lists)
+
+    async def refresh(self, *, volumes: bool) -> None:
+        """List servers and ports now, and volumes if somebody waits for one."""
+        began = self._clock()
+        lists: list[Listing[Any]] = [self._servers, self._ports, *([self._volumes] if volumes else [])]
+        await asyncio.gather(*(each.since(began) for each in lists))
+
+    # within
+
+    def _inventory(self, mark: str, recorded: Recorded, *, certain: bool) -> Inventory:
+        servers = _of(self._servers, mark, [recorded.server] if recorded.server else [])
+        foreign = {server.id for server in servers if mark_of(server) != mark}
+        ports = _of(self._ports, mark, recorded.ports)
+        there = {port.id for port in ports}
+        attached = [port for port in self._ports.all() if port.device_id in foreign] if foreign else []
+        missing = bool(recorded.server) and self._servers.get(recorded.server) is None
+        as_of = self._now() - timedelta(seconds=max(self._clock() - self._servers.began, 0.0)) if self._listed else None
+        return Inventory(
+            servers=tuple(sorted(servers, key=lambda each: each.created)),
+            ports=tuple(sorted(ports, key=lambda each: each.created_at)),
+            volumes=tuple(sorted(_of(self._volumes, mark, recorded.volumes), key=lambda each: each.created_at)),
+            trunks=tuple(sorted(_of(self._trunks, mark, recorded.trunks), key=lambda each: each.created_at)),
+            attached=tuple(port for port in attached if port.id not in there),
+            certain=certain,
+            certain_in=self.knowledge.certain_in(mark),
+            missing_since=self.knowledge.missing(mark, as_of if missing else None),
+            as_of=as_of,
+        )
+
+    @property
+    def _listed(self) -> bool:
+        return self._servers.began > float("-inf")
+
+    async def _has_trunks(self) -> bool:
+        found = (await self.find([TRUNKS]))[TRUNKS]
+        if isinstance(found, CloudFailure):
+            raise found
+        return any(getattr(each, "alias", "") == "trunk" for each in found)
+
+    async def _list(self, query: Query, agent: str) -> tuple[Any, ...] | CloudFailure:
+        kept = self._kept.get(query)
+        if kept is not None and kept.until > self._clock():
+            return kept.found
+        task = self._asking.get(query)
+        if task is None:
+            task = self._asking[query] = asyncio.create_task(self._read(query, agent))
+            task.add_done_callback(lambda _: self._asking.pop(query, None))
+        try:
+            return await asyncio.shield(task)
+        except CloudFailure as failure:
+            return failure
+
+    async def _read(self, query: Query, agent: str) -> tuple[Any, ...]:
+        source = SOURCES[query.kind]
+        first = request(query, project=self._project_id)
+        found = await pages(first, source.key, source.type, lambda page: self.ask(page, agent=agent))
+        if source.kept and found:
+            self._kept = {each: kept for each, kept in self._kept.items() if kept.until > self._clock()}
+            self._kept[query] = Kept(self._clock() + source.kept, found)
+        return found
+
+    def _listing(
+        self, service: Any, path: str, key: str, kind: type[R], *, own: bool = False, microversion: str = ""
+    ) -> Listing[R]:
+        async def ask() -> tuple[R, ...]:
+            fields = tuple(("fields", name) for name in _names(kind)) if service == "network" else ()
+            project = (("project_id", self._project_id),) if own else ()
+            first = Http(service, "GET", path, (*project, *fields), microversion=microversion)
+            return await pages(first, key, kind, lambda page: self.ask(page, agent="poll"))
+
+        return Listing(ask, mark_of=mark_of, clock=self._clock)
+
+
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.encode_name for field in msgspec.structs.fields(kind))
+
+
+def _matching(query: Query, found: tuple[Any, ...] | CloudFailure) -> tuple[Resource, ...] | CloudFailure:
+    return found if isinstance(found, CloudFailure) else matching(query, found)
+
+
+def _of(listing: Listing[R], mark: str, recorded: Iterable[str]) -> list[R]:
+    """Those with the mark, and the recorded ones, each once."""
+    found = {each.id: each for each in listing.marked(mark)} if mark else {}
+    for which in recorded:
+        if (item := listing.get(which)) is not None:
+            found.setdefault(which, item)
+    return list(found.values())
+
+
+async def _nova_quotas(asked: Awaitable[Answer]) -> list[Quota]:
+    limits = msgspec.json.decode((await asked).body)["limits"]["absolute"]
+    rows = (
+        ("instances", "maxTotalInstances", "totalInstancesUsed"),
+        ("cores", "maxTotalCores", "totalCoresUsed"),
+        ("ram", "maxTotalRAMSize", "totalRAMUsed"),
+    )
+    return [Quota(name, limits.get(limit, -1), limits.get(used, 0)) for name, limit, used in rows]
+
+
+async def _neutron_quotas(asked: Awaitable[Answer]) -> list[Quota]:
+    quotas = msgspec.json.decode((await asked).body)["quota"]
+    names = [name for name in ("port", "trunk") if name in quotas]
+    return [Quota(name, quotas[name]["limit"], quotas[name]["used"] + quotas[name]["reserved"]) for name in names]
+
+
+async def _cinder_quotas(asked: Awaitable[Answer]) -> list[Quota]:
+    limits = msgspec.json.decode((await asked).body)["limits"]["absolute"]
+    return [
+        Quota("volumes", limits["maxTotalVolumes"], limits["totalVolumesUsed"]),
+        Quota("gigabytes", limits["maxTotalVolumeGigabytes"], limits["totalGigabytesUsed"]),
+    ]

@@ -1,0 +1,267 @@
+"""All projects of a process: it has them by their credentials, carries requests to them, and polls those in use.
+
+    async with Clouds() as clouds:
+        Manager(client, systems={OPENSTACK: clouds}, ...)
+        Controller(sources=(clouds.polls,), ...)
+        project = await clouds.project(credentials)
+
+One poll for each project that is followed lists its servers and ports (and volumes while somebody waits for one):
+
+| when | the next poll |
+|---|---|
+| after a write | 1 s later |
+| while anything is being built or deleted | after half the time since the last write, 1 to 10 s |
+| at rest | after 60 s |
+
+A key is woken if what there is for it differs from what was last seen (`follow`).
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Hashable
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from msgspec import Struct, field
+
+from windlass.kube.control.poll import PollEach, Polled
+from windlass.kube.control.source import Detach, Wake
+from windlass.kube.logger import Logger
+from windlass.openstack.cloud.account import Account
+from windlass.openstack.cloud.certainty import Times
+from windlass.openstack.cloud.credentials import Credentials
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.gates import PAUSES, Gates, Pauses
+from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.project import NONE, Project
+from windlass.openstack.cloud.requests import CloudRequest
+from windlass.openstack.cloud.session import CloudSession
+from windlass.openstack.cloud.threads import Threads
+from windlass.openstack.cloud.wire import Http, Wire
+
+_LOGIN: Final = Http("compute", "GET", "/")
+_SETTLED: Final = frozenset({"available", "in-use", "error"})
+
+
+class PollTimes(Struct, frozen=True, kw_only=True):
+    """Seconds; see the module. `unused`: after so long without followers a project is dropped."""
+
+    after_write: float = 1.0
+    building: float = 10.0
+    at_rest: float = 60.0
+    unused: float = 600.0
+
+
+class CloudWire(Wire, Protocol):
+    """A wire that is closed when its project is not needed any more."""
+
+    @property
+    def region(self) -> str: ...
+    def close(self) -> None: ...
+
+
+class _Follower(Struct):
+    mark: str
+    recorded: Recorded
+    seen: Inventory
+
+
+class _Member(Struct):
+    account: Account
+    wire: CloudWire
+    used: float
+    wrote: float = float("-inf")
+    followers: dict[Hashable, _Follower] = field(default_factory=dict)
+
+
+class Polls(PollEach[Any]):
+    """The polls, as a source of keys. A term of leadership begins when it is attached."""
+
+    def __init__(self, clouds: "Clouds", times: PollTimes) -> None:
+        super().__init__("openstack", clouds._poll, period=times.at_rest, at_least=min(1.0, times.after_write))
+        self._clouds = clouds
+
+    def attach(self, wake: Wake[Any]) -> Detach:
+        self._clouds.begin_term()
+        return super().attach(wake)
+
+
+class Clouds:
+    """See the module. `wire` makes the connection for credentials; `now` is the time, `clock` a monotonic one."""
+
+    def __init__(
+        self,
+        *,
+        wire: Callable[[Credentials], CloudWire] | None = None,
+        threads: int = 16,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Callable[[], float] = time.monotonic,
+        polls: PollTimes | None = None,
+        pauses: Pauses = PAUSES,
+        times: Times | None = None,
+        drain: float = 30.0,
+    ) -> None:
+        self._threads = Threads(threads)
+        self._wire = wire or (lambda credentials: CloudSession(credentials, self._threads))
+        self._now = now
+        self._clock = clock
+        self._pauses = pauses
+        self._times = times or Times()
+        self._poll_times = polls or PollTimes()
+        self._drain = drain
+        self._members: dict[str, _Member] = {}
+        self._doors: dict[str, Gates] = {}
+        self._entering: dict[str, asyncio.Lock] = {}
+        self._term: float | None = None
+        self._unsent: set[str] = set()
+        self.polls = Polls(self, self._poll_times)
+        self._log = Logger(__name__)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if left := await self._threads.drain(self._drain):
+            self._log.warning("requests to a cloud were still under way at the end", requests=left)
+        for member in self._members.values():
+            member.wire.close()
+
+    # projects
+
+    async def project(self, credentials: Credentials) -> Account:
+        """The project of these credentials. Raises CloudFailure; after a failure Keystone is left alone for a while."""
+        key = credentials.key
+        if (member := self._members.get(key)) is not None:
+            member.used = self._clock()
+            return member.account
+        async with self._entering.setdefault(key, asyncio.Lock()):
+            if (member := self._members.get(key)) is None:
+                member = await self._enter(credentials)
+                self._members[key] = member
+                self._doors.pop(key, None)
+                self._drop_unused()
+        return member.account
+
+    async def _enter(self, credentials: Credentials) -> _Member:
+        door = self._doors.setdefault(credentials.key, Gates(self._pauses))
+        door.admit(_LOGIN, self._now())
+        wire = self._wire(credentials)
+        try:
+            project_id = await wire.project_id()
+        except CloudFailure as failure:
+            wire.close()
+            door.settle(_LOGIN, failure, self._now())
+            raise
+        account = Account(
+            wire,
+            key=credentials.key,
+            region=credentials.region,
+            project_id=project_id,
+            now=self._now,
+            clock=self._clock,
+            pauses=self._pauses,
+            times=self._times,
+            unsent=self._unsent,
+        )
+        if self._term is not None:
+            account.knowledge.begin_term(self._term)
+        return _Member(account, wire, self._clock())
+
+    def _drop_unused(self) -> None:
+        oldest = self._clock() - self._poll_times.unused
+        for key, member in list(self._members.items()):
+            if not member.followers and member.used < oldest:
+                self._members.pop(key).wire.close()
+
+    # requests of plans
+
+    async def send(self, request: CloudRequest, /) -> Any:
+        """As a carrier: send the request to its project, and poll soon."""
+        member = self._members[request.project]
+        try:
+            return await member.account.carry(request)
+        finally:
+            self._wrote(request.project, member)
+
+    def doubt(self, request: CloudRequest, /) -> None:
+        if (member := self._members.get(request.project)) is not None:
+            member.account.knowledge.doubted(request)
+
+    def _wrote(self, key: str, member: _Member) -> None:
+        member.wrote = self._clock()
+        asyncio.get_running_loop().call_later(self._poll_times.after_write, self.polls.soon, _poll_key(key))
+
+    # owners
+
+    def born(self, mark: str) -> str:
+        """Remember that this process made up `mark` just now, so nothing can have it; returns it."""
+        self._unsent.add(mark)
+        return mark
+
+    def follow(self, key: Hashable, project: Project, mark: str, recorded: Recorded = NONE) -> None:
+        """Wake `key` when what there is for `mark`, or is recorded, differs from what is known now."""
+        member = self._members.get(project.key)
+        if member is None:
+            return
+        for other_key, other in self._members.items():
+            if other is not member and other.followers.pop(key, None) is not None and not other.followers:
+                self.polls.unfollow(_poll_key(other_key))
+        member.followers[key] = _Follower(mark, recorded, _comparable(member.account.known(mark, recorded)))
+        self.polls.follow(_poll_key(project.key))
+
+    def forget(self, key: Hashable, mark: str) -> None:
+        """The owner is gone."""
+        self._unsent.discard(mark)
+        for project, member in self._members.items():
+            member.account.knowledge.forget(mark)
+            if member.followers.pop(key, None) is not None and not member.followers:
+                self.polls.unfollow(_poll_key(project))
+
+    # polling
+
+    def begin_term(self) -> None:
+        self._term = self._clock()
+        self._unsent.clear()
+        for member in self._members.values():
+            member.account.knowledge.begin_term(self._term)
+
+    async def _poll(self, key: Any) -> Polled[Any]:
+        member = self._members.get(key[1])
+        if member is None:
+            return Polled()
+        waiting = [each.seen for each in member.followers.values()]
+        await member.account.refresh(volumes=any(_waits_for_volume(each) for each in waiting))
+        changed = []
+        builds = False
+        for owner, follower in member.followers.items():
+            there = _comparable(member.account.known(follower.mark, follower.recorded))
+            builds = builds or _builds(there)
+            if there != follower.seen:
+                follower.seen = there
+                changed.append(owner)
+        return Polled(tuple(changed), again=self._pause(member) if builds else None)
+
+    def _pause(self, member: _Member) -> float:
+        times = self._poll_times
+        return min(max((self._clock() - member.wrote) / 2, times.after_write), times.building)
+
+
+def _poll_key(project: str) -> tuple[str, str]:
+    return "project", project
+
+
+def _comparable(there: Inventory) -> Inventory:
+    """Without what changes from list to list."""
+    return Inventory(there.servers, there.ports, there.volumes, there.trunks, there.attached)
+
+
+def _builds(there: Inventory) -> bool:
+    busy = any(server.status in ("", "BUILD") or server.task_state for server in there.servers)
+    return busy or _waits_for_volume(there)
+
+
+def _waits_for_volume(there: Inventory) -> bool:
+    return any(volume.status not in _SETTLED for volume in there.volumes)

@@ -1,0 +1,96 @@
+"""What a project has after a request was answered: its lists follow at once, without being asked."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import structs
+
+from windlass.openstack.cloud.failures import Doubtful
+from windlass.openstack.cloud.inventory import MARK
+from windlass.openstack.cloud.listing import Listing
+from windlass.openstack.cloud.requests import (
+    CloudRequest,
+    CreatePort,
+    CreateServer,
+    CreateTrunk,
+    CreateVolume,
+    Creation,
+    DeletePort,
+    DeleteServer,
+    DeleteTrunk,
+    DeleteVolume,
+    Describe,
+    MarkServer,
+    MarkVolume,
+    RemoveSubports,
+    SetTags,
+)
+from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
+from windlass.openstack.cloud.wire import Answer
+
+GONE = 404
+_TYPES: dict[type[Creation], type[Any]] = {
+    CreatePort: Port,
+    CreateTrunk: Trunk,
+    CreateVolume: Volume,
+    CreateServer: Server,
+}
+R = TypeVar("R", Server, Port, Trunk, Volume)
+
+
+def after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> Any:
+    """Lay the effect of `request` over the `lists`; returns the resource that a creating request made."""
+    servers, ports, trunks, volumes = (lists[kind] for kind in (Server, Port, Trunk, Volume))
+    neutron = {"ports": ports, "trunks": trunks}
+    match request:
+        case Creation():
+            made = _made(request, answer)
+            lists[type(made)].put(made)
+            return made
+        case SetTags():
+            _change(neutron[request.collection], request.id, tags=list(request.tags))
+        case Describe():
+            _change(neutron[request.collection], request.id, description=request.description)
+        case MarkServer():
+            _mark(servers, request.id, request.mark)
+        case MarkVolume():
+            _mark(volumes, request.id, request.mark)
+        case RemoveSubports():
+            _change(trunks, request.id, sub_ports=[])
+        case DeletePort():
+            ports.drop(request.id)
+        case DeleteTrunk():
+            trunks.drop(request.id)
+        case DeleteServer() if answer.status == GONE:
+            servers.drop(request.id)
+        case DeleteVolume() if answer.status == GONE:
+            volumes.drop(request.id)
+        case DeleteServer():
+            _change(servers, request.id, task_state="deleting")
+        case DeleteVolume():
+            _change(volumes, request.id, status="deleting")
+    return None
+
+
+def _made(request: Creation, answer: Answer) -> Any:
+    kind = _TYPES[type(request)]
+    try:
+        made = msgspec.json.decode(answer.body, type=dict[str, kind])[request.ENVELOPE]  # type: ignore[valid-type]
+    except (msgspec.MsgspecError, KeyError) as error:
+        text = f"the answer to {request.verb} {request.subject} cannot be read: {error}"
+        raise Doubtful(request.SERVICE, text, code=answer.status) from None
+    if isinstance(made, Server):  # Nova's answer has little more than the ID
+        return structs.replace(made, name=request.body.get("name", ""), metadata=dict(request.body.get("metadata", {})))
+    return made
+
+
+def _change(listing: Listing[R], which: str, **fields: Any) -> None:
+    if (item := listing.get(which)) is not None:
+        listing.put(structs.replace(item, **fields))
+
+
+def _mark(listing: Listing[R], which: str, mark: str) -> None:
+    item = listing.get(which)
+    if isinstance(item, Server | Volume):
+        listing.put(structs.replace(item, metadata={**item.metadata, MARK: mark}))

@@ -1,0 +1,113 @@
+"""Gates: whether a service may be asked now, and whether a quota may be tried.
+
+| gate | closes for |
+|---|---|
+| `identity` | no token: wrong credentials, or Keystone does not answer |
+| a service (`compute`) | a service that limits requests or does not answer: 429, 502, 503, 504, no connection |
+| `quota:compute` | a quota that is used up: for requests that create something |
+
+A gate closes for the pause that was asked for, or for one that grows with each failure in a row. After that one request
+may try; the others wait for its answer. A success opens the gate.
+"""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec import Struct, field
+
+from windlass.openstack.cloud.failures import (
+    CloudFailure,
+    Doubtful,
+    NotSent,
+    OverQuota,
+    Throttled,
+    Unauthenticated,
+    Unavailable,
+)
+from windlass.openstack.cloud.inventory import Closed
+from windlass.openstack.cloud.wire import Http
+
+IDENTITY: Final = "identity"
+_SERVICE_IS_DOWN: Final = (0, 502, 503, 504)
+
+
+class Pauses(Struct, frozen=True, kw_only=True):
+    """The first and the longest pause, in seconds; each is twice the one before. `trial`: the time for one to try."""
+
+    unavailable: tuple[float, float] = (1.0, 300.0)
+    quota: tuple[float, float] = (60.0, 600.0)
+    credentials: tuple[float, float] = (300.0, 300.0)
+    trial: float = 30.0
+
+
+PAUSES: Final = Pauses()
+
+
+class Gate(Struct):
+    """One gate. `failures` in a row; open if there are none."""
+
+    failures: int = 0
+    until: datetime | None = None
+    why: CloudFailure | None = None
+
+    def closed(self, now: datetime) -> Closed | None:
+        if self.until is None or self.why is None or now >= self.until:
+            return None
+        return Closed(self.until, self.why)
+
+    def try_now(self, now: datetime, *, trial: float) -> None:
+        """A request goes through; if the gate had closed, it is the one that tries."""
+        if self.why is not None:
+            self.until = now + timedelta(seconds=trial)
+
+    def close(self, why: CloudFailure, now: datetime, limits: tuple[float, float]) -> None:
+        if self.why is None or self.until is None or now >= self.until or why.retry_after or not self.failures:
+            self.failures += 1
+        first, most = limits
+        pause = max(min(first * 2 ** min(self.failures - 1, 16), most), why.retry_after or 0.0)
+        self.until, self.why = now + timedelta(seconds=pause), why
+
+    def open(self) -> None:
+        self.failures, self.until, self.why = 0, None, None
+
+
+class Gates(Struct):
+    """The gates of one project."""
+
+    pauses: Pauses = PAUSES
+    gates: dict[str, Gate] = field(default_factory=dict)
+
+    def closed(self, now: datetime) -> dict[str, Closed]:
+        """All gates that are closed, by name."""
+        return {name: closed for name, gate in self.gates.items() if (closed := gate.closed(now)) is not None}
+
+    def admit(self, request: Http, now: datetime, *, creates: bool = False) -> None:
+        """Raises NotSent while a gate that concerns the request is closed."""
+        names = [IDENTITY, request.service, *([f"quota:{request.service}"] if creates else [])]
+        gates = [self.gates[name] for name in names if name in self.gates]
+        for gate in gates:
+            if closed := gate.closed(now):
+                rest = (closed.until - now).total_seconds()
+                raise NotSent(request.service, f"not asked again yet, after: {closed.why}", retry_after=rest)
+        for gate in gates:
+            gate.try_now(now, trial=self.pauses.trial)
+
+    def settle(self, request: Http, failure: CloudFailure | None, now: datetime, *, creates: bool = False) -> None:
+        """What an answer, or its absence, means for the gates."""
+        service = self.gates.setdefault(request.service, Gate())
+        match failure:
+            case Unauthenticated():
+                self.gates.setdefault(IDENTITY, Gate()).close(failure, now, self.pauses.credentials)
+            case OverQuota():
+                service.open()
+                self.gates.setdefault(f"quota:{request.service}", Gate()).close(failure, now, self.pauses.quota)
+            case Throttled():
+                service.close(failure, now, self.pauses.unavailable)
+            case Unavailable() if failure.service == IDENTITY:
+                self.gates.setdefault(IDENTITY, Gate()).close(failure, now, self.pauses.unavailable)
+            case Doubtful() | Unavailable() if failure.code in _SERVICE_IS_DOWN:
+                service.close(failure, now, self.pauses.unavailable)
+            case _:
+                service.open()
+                if failure is None and creates and (quota := self.gates.get(f"quota:{request.service}")):
+                    quota.open()

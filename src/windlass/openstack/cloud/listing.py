@@ -1,0 +1,113 @@
+"""One list of a project that many look at: asked once for all who want it at that moment, with own answers laid over.
+
+An answer of ours may be newer than a list that was under way. So a list replaces what is known only as far as it began
+later: what was made or deleted since stays made or deleted.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct
+
+
+class Identified(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+R = TypeVar("R", bound=Identified)
+
+
+class _Own(Struct, Generic[R]):
+    """An answer of ours, of the time `at`; `item` None: it is gone."""
+
+    item: R | None
+    at: float
+
+
+class Listing(Generic[R]):
+    """`ask` lists all; `mark_of` is the mark of an item; `clock` is monotonic, in seconds. `began`: when the last list
+    began."""
+
+    def __init__(
+        self,
+        ask: Callable[[], Awaitable[tuple[R, ...]]],
+        *,
+        mark_of: Callable[[Any], str],
+        clock: Callable[[], float],
+    ) -> None:
+        self.began = float("-inf")
+        self._ask = ask
+        self._mark_of = mark_of
+        self._clock = clock
+        self._items: dict[str, R] = {}
+        self._by_mark: dict[str, dict[str, R]] = {}
+        self._own: dict[str, _Own[R]] = {}
+        self._under_way: tuple[float, asyncio.Task[None]] | None = None
+
+    async def since(self, moment: float) -> None:
+        """Return when a list that began at `moment` or later has been read. Raises what asking raises."""
+        while self.began < moment:
+            if self._under_way is None:
+                began = self._clock()
+                task = asyncio.create_task(self._read(began))
+                task.add_done_callback(_looked_at)
+                self._under_way = began, task
+            began, task = self._under_way
+            if began >= moment:
+                await asyncio.shield(task)
+            else:
+                await asyncio.wait([task])
+
+    def all(self) -> Iterator[R]:
+        yield from self._items.values()
+
+    def marked(self, mark: str) -> Iterator[R]:
+        """The items with this mark."""
+        yield from self._by_mark.get(mark, {}).values()
+
+    def get(self, which: str) -> R | None:
+        return self._items.get(which)
+
+    def put(self, item: R) -> None:
+        """An answer says that this exists."""
+        self._own[item.id] = _Own(item, self._clock())
+        self._place(item)
+
+    def drop(self, which: str) -> None:
+        """An answer says that this is gone."""
+        self._own[which] = _Own(None, self._clock())
+        self._remove(which)
+
+    async def _read(self, began: float) -> None:
+        try:
+            found = await self._ask()
+        finally:
+            self._under_way = None
+        self._own = {which: own for which, own in self._own.items() if own.at >= began}
+        self._items, self._by_mark = {}, {}
+        for item in found:
+            if item.id not in self._own:
+                self._place(item)
+        for own in self._own.values():
+            if own.item is not None:
+                self._place(own.item)
+        self.began = began
+
+    def _place(self, item: R) -> None:
+        self._remove(item.id)
+        self._items[item.id] = item
+        if mark := self._mark_of(item):
+            self._by_mark.setdefault(mark, {})[item.id] = item
+
+    def _remove(self, which: str) -> None:
+        old = self._items.pop(which, None)
+        if old is not None and (mark := self._mark_of(old)):
+            self._by_mark.get(mark, {}).pop(which, None)
+
+
+def _looked_at(task: "asyncio.Task[None]") -> None:
+    """Those who waited were told; there may be none left."""
+    if not task.cancelled():
+        task.exception()

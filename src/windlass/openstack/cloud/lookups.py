@@ -1,0 +1,137 @@
+"""Asks a project what exists: the request for each query, the answer as resources, and for how long it is kept.
+
+| kind | request | kept |
+|---|---|---|
+| image | the images of that name and with those tags | 5 minutes |
+| flavor | all flavors, once for all queries | 5 minutes |
+| network, subnet, router, security group | those that match | no time |
+| server group, keypair | all of the project | no time |
+| zone, extension | all | an hour |
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from windlass.openstack.cloud.failures import Unavailable
+from windlass.openstack.cloud.query import Kind, Query
+from windlass.openstack.cloud.resources import (
+    Extension,
+    Flavor,
+    Image,
+    Keypair,
+    Network,
+    Resource,
+    Router,
+    SecurityGroup,
+    ServerGroup,
+    Subnet,
+    Zone,
+)
+from windlass.openstack.cloud.wire import Http, Service
+
+T = TypeVar("T")
+
+MINUTES: Final = 60.0
+_PAGES: Final = 1000
+"""More pages than any list has: a service that repeats its last page would be asked for ever."""
+
+
+class Source(Struct, frozen=True):
+    """Where a kind is listed. `filtered`: the service takes the filters; else all are listed and picked here."""
+
+    service: Service
+    path: str
+    key: str
+    type: type[Any]
+    filtered: bool = True
+    kept: float = 0.0
+    fields: tuple[tuple[str, str], ...] = ()
+    microversion: str = ""
+
+
+SOURCES: Final[Mapping[Kind, Source]] = {
+    "image": Source("image", "/v2/images", "images", Image, kept=5 * MINUTES),
+    "flavor": Source("compute", "/flavors/detail", "flavors", Flavor, filtered=False, kept=5 * MINUTES),
+    "network": Source("network", "/v2.0/networks", "networks", Network),
+    "subnet": Source("network", "/v2.0/subnets", "subnets", Subnet),
+    "router": Source("network", "/v2.0/routers", "routers", Router),
+    "security group": Source("network", "/v2.0/security-groups", "security_groups", SecurityGroup),
+    "server group": Source("compute", "/os-server-groups", "server_groups", ServerGroup, filtered=False),
+    "keypair": Source("compute", "/os-keypairs", "keypairs", Keypair, filtered=False),
+    "zone": Source("compute", "/os-availability-zone", "availabilityZoneInfo", Zone, filtered=False, kept=60 * MINUTES),
+    "extension": Source(
+        "network",
+        "/v2.0/extensions",
+        "extensions",
+        Extension,
+        filtered=False,
+        kept=60 * MINUTES,
+        fields=(("fields", "alias"),),
+    ),
+}
+
+
+def listed(query: Query) -> Query:
+    """The query whose answer has that of `query` in it: all of the kind, if the service takes no filters."""
+    return query if SOURCES[query.kind].filtered else Query(query.kind)
+
+
+def request(query: Query, *, project: str) -> Http:
+    """The first page of the answer. `project` is the ID of the own project."""
+    source = SOURCES[query.kind]
+    if not source.filtered:
+        return Http(source.service, "GET", source.path, source.fields, microversion=source.microversion)
+    by_id = (("id", f"in:{query.id}" if query.kind == "image" else query.id),) if query.id else ()
+    own = (("project_id", project),) if query.own and not query.id else ()
+    return Http(source.service, "GET", source.path, (*by_id, *query.filters, *own))
+
+
+def matching(query: Query, found: tuple[Any, ...]) -> tuple[Resource, ...]:
+    """Those of `found` that the query asks for."""
+    if query.id:
+        return tuple(each for each in found if each.id == query.id)
+    if not SOURCES[query.kind].filtered:
+        wanted = query.filters
+        return tuple(each for each in found if all(getattr(each, name, None) == value for name, value in wanted))
+    if query.kind == "image":
+        return tuple(each for each in found if each.status in ("active", ""))
+    return found
+
+
+def decode(body: bytes, key: str, kind: type[T], *, service: str) -> tuple[list[T], tuple[tuple[str, str], ...] | None]:
+    """The resources below `key`, and the query of the next page if there is one."""
+    try:
+        page: dict[str, msgspec.Raw] = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        found = msgspec.json.decode(page.get(key, b"[]"), type=list[kind])  # type: ignore[valid-type]
+        following = _next(page, key)
+    except msgspec.MsgspecError as error:
+        raise Unavailable(service, f"the answer is not a list of {key}: {error}") from None
+    return found, following
+
+
+def _next(page: Mapping[str, msgspec.Raw], key: str) -> tuple[tuple[str, str], ...] | None:
+    href = ""
+    if f"{key}_links" in page:
+        links = msgspec.json.decode(page[f"{key}_links"])
+        href = next((str(link["href"]) for link in links if link.get("rel") == "next"), "")
+    elif "next" in page:
+        href = msgspec.json.decode(page["next"]) or ""
+    return tuple(parse_qsl(urlsplit(href).query, keep_blank_values=True)) if href else None
+
+
+async def pages(first: Http, key: str, kind: type[T], send: Callable[[Http], Any]) -> tuple[T, ...]:
+    """All pages of a list, one after the other."""
+    found: list[T] = []
+    request = first
+    for _ in range(_PAGES):
+        answer = await send(request)
+        some, following = decode(answer.body, key, kind, service=first.service)
+        found += some
+        if following is None or not some:
+            return tuple(found)
+        request = msgspec.structs.replace(first, query=following)
+    raise Unavailable(first.service, f"the list of {key} has no end")
