@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from windlass.testing.binaries.parts import Part, Platform
@@ -24,23 +24,23 @@ from windlass.testing.binaries.progress import Clock, Report
 _INCOMING = ".incoming-"
 
 
-def default_root() -> Path:
-    """Where the cache lies unless a caller says otherwise."""
+def default_root(name: str = "control-plane") -> Path:
+    """Where the cache of that name lies unless a caller says otherwise."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     # The XDG specification tells programs to ignore a relative path.
     home = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
-    return home / "windlass" / "control-plane"
+    return home / "windlass" / name
 
 
-class Cache:
-    """Parts on disk under `root`."""
+class Folders:
+    """Folders under `root` by key. They appear whole, so existing means complete."""
 
-    def __init__(self, root: Path | None = None) -> None:
-        self.root = root or default_root()
+    def __init__(self, root: Path) -> None:
+        self.root = root
 
-    def find(self, part: Part, target: Platform) -> Path | None:
-        """The folder of `part`, None if it is not there. Folders appear whole, so existing means complete."""
-        folder = self.root / part.key(target)
+    def get(self, key: str) -> Path | None:
+        """The folder of that key, None if it is not there."""
+        folder = self.root / key
         return folder if folder.is_dir() else None
 
     @contextmanager
@@ -71,12 +71,27 @@ class Cache:
                 return
 
     @contextmanager
-    def incoming(self, part: Part, target: Platform) -> Iterator[Path]:
-        """A folder to fill with `part`; it becomes findable when the block ends without an exception."""
+    def incoming_for(self, key: str) -> Iterator[Path]:
+        """A folder to fill; it becomes findable by `key` when the block ends without an exception."""
         staging = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=self.root))
         try:
             yield staging
             staging.chmod(0o755)
-            staging.rename(self.root / part.key(target))
+            staging.rename(self.root / key)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
+
+
+class Cache(Folders):
+    """Parts on disk."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        super().__init__(root or default_root())
+
+    def find(self, part: Part, target: Platform) -> Path | None:
+        """The folder of `part`, None if it is not there."""
+        return self.get(part.key(target))
+
+    def incoming(self, part: Part, target: Platform) -> AbstractContextManager[Path]:
+        """A folder to fill with `part`; it becomes findable when the block ends without an exception."""
+        return self.incoming_for(part.key(target))
