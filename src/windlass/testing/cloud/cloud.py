@@ -1,0 +1,146 @@
+"""Starts and stops a real OpenStack of our own on loopback."""
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self, Unpack
+
+from windlass.testing.binaries.progress import Report, to_stderr
+from windlass.testing.cloud import certificate, clouds, packages, seed
+from windlass.testing.cloud.access import CloudAccess, CloudConnection
+from windlass.testing.cloud.errors import CloudError, StartFailed
+from windlass.testing.cloud.layout import OPTIONAL, SERVICES, CloudOptions, Layout
+from windlass.testing.cloud.services import Services
+from windlass.testing.plane.ports import free_ports
+
+_START_ATTEMPTS = 3
+
+
+def install(*, cache: Path | None = None, report: Report = to_stderr) -> tuple[Path, Path]:
+    """The virtual environment and the seed, made now if they are not there: 100 s on two cores.
+
+    `cache` is a folder to use in place of the user's cache. Raises InstallFailed.
+    """
+    folders = packages.folders(cache)
+    environment, planted = folders.get(packages.key()), folders.get(seed.key())
+    if environment is None or planted is None:
+        with folders.filling(report):
+            environment = packages.obtain(folders, report=report)
+            planted = seed.obtain(folders, report=report)
+    return environment, planted
+
+
+class Cloud(CloudAccess):
+    """A cloud of our own, from `start` to `stop` or within a `with` block. See `CloudOptions` for `options`.
+
+    directory      where its files go, kept after the end; without it a temporary folder that is removed
+    keep           keep the temporary folder
+    report         takes the lines that tell of the installation
+    """
+
+    def __init__(
+        self,
+        *,
+        directory: Path | None = None,
+        keep: bool = False,
+        report: Report = to_stderr,
+        **options: Unpack[CloudOptions],
+    ) -> None:
+        if unknown := {*options.get("skip", ())} - {*OPTIONAL}:
+            raise CloudError(f"a cloud cannot do without {', '.join(sorted(unknown))}: skip {' or '.join(OPTIONAL)}")
+        self._options = options
+        self._directory = directory
+        self._keep = keep
+        self._report = report
+        self._layout: Layout | None = None
+        self._services: Services | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def connection(self) -> CloudConnection:
+        return CloudConnection.to(self._running[0])
+
+    def start(self) -> None:
+        """Start all services; returns when they are ready: 10 s, the first time on a machine 100 s more.
+
+        Raises InstallFailed, and StartFailed with the end of the log of the service that did not start.
+        """
+        if self._services is not None:
+            raise CloudError("the cloud is running already: make another Cloud for a second one")
+        environment, planted = install(report=self._report)
+        for attempt in range(1, _START_ATTEMPTS + 1):
+            try:
+                return self._start(environment, planted)
+            except StartFailed as failed:
+                # Another process took a port between our check and the start. Try others.
+                if "Address already in use" not in str(failed) or attempt == _START_ATTEMPTS:
+                    raise
+        raise AssertionError("unreachable")
+
+    def stop(self) -> None:
+        """End all services and remove the folder. Does nothing if not running."""
+        services, self._services = self._services, None
+        for name in ("admin", "_roles", "_fronts"):
+            self.__dict__.pop(name, None)
+        if services is not None:
+            services.close()
+
+    def start_service(self, service: str) -> None:
+        """Start one service again; returns when it is ready. Its faults and its log of requests are gone."""
+        self._running[1].start(service)
+
+    def stop_service(self, service: str) -> None:
+        """End one service; connections to it are refused then."""
+        self._running[1].stop(service)
+
+    def runs(self, service: str) -> bool:
+        """Whether a service has been started and not ended."""
+        return self._running[1].runs(service)
+
+    @property
+    def _running(self) -> tuple[Layout, Services]:
+        if self._services is None or self._layout is None:
+            raise CloudError("the cloud is not running: use it inside `with`, or call start() first")
+        return self._layout, self._services
+
+    def _start(self, environment: Path, planted: Path) -> None:
+        names = [service for service in SERVICES if service not in self._options.get("skip", ())]
+        ports = dict(zip(names, free_ports(len(names)), strict=True))
+        with self._folder() as folder:
+            layout = self._layout = Layout(folder, environment, ports, self._options)
+            seed.plant(planted, layout)
+            if layout.ca_file is not None:
+                certificate.write(layout)
+            clouds.write(layout)
+            self._services = Services(layout, temporary=[] if self._directory or self._keep else [folder])
+            try:
+                self._services.start(*names)
+            except BaseException as problem:
+                if isinstance(problem, StartFailed):
+                    # The message points at the logs.
+                    self._services.keep_folders()
+                self.stop()
+                raise
+
+    @contextlib.contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """The folder of a cloud, readable by us alone; what remains of an earlier one there is removed."""
+        if self._directory is None:
+            yield Path(tempfile.mkdtemp(prefix="windlass-cloud-"))
+            return
+        folder = self._directory.absolute()
+        for name in ("state", "logs", "etc"):
+            shutil.rmtree(folder / name, ignore_errors=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        yield folder
