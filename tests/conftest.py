@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import windlass
+from windlass.testing.cloud import Project
 from windlass.testing.pytest_plugin import planes_of
 
 # How long an example takes, or its making, says something about the machine and nothing about the code.
@@ -78,6 +79,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             planes_of(item.config).stop(CLUSTER_API_PLANE)
         case "unit":
             planes_of(item.config).close()
+
+
+@pytest.fixture
+def project(windlass_project: Project) -> Project:
+    """A project of the test's own on the shared cloud; a test that passes must leave nothing there."""
+    return windlass_project
 
 
 @pytest.fixture

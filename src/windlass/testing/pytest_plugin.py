@@ -1,30 +1,43 @@
-"""The pytest plugin: a control plane for the whole run, shared by all xdist workers, and others that are not shared.
+"""The pytest plugin: a control plane and an OpenStack for the whole run, shared by all xdist workers, and own planes.
 
 Installing `windlass[testing]` turns it on. Each hook and fixture imports what it needs, so that a run that uses none of
-them pays nothing. The plane starts when the first test asks for it. Under pytest-xdist it belongs
-to the controller process, so it is started once and outlives any worker; workers ask for it over a Unix socket.
+them pays nothing. Plane and cloud start when the first test asks for them. Under pytest-xdist they belong to the
+controller process, so they are started once and outlive any worker; workers ask for them over a Unix socket.
 
-Tests that use one of these fixtures get the marker `plane`, so that `-m "not plane"` starts no plane.
+Tests that use one of these fixtures get the marker `plane` or `cloud`, so that `-m "not plane and not cloud"` starts
+none.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 if TYPE_CHECKING:
+    from windlass.testing.cloud.access import CloudAccess, CloudConnection
+    from windlass.testing.cloud.cloud import Cloud
+    from windlass.testing.cloud.layout import CloudOptions
+    from windlass.testing.cloud.project import Project
     from windlass.testing.plane.connection import Connection
     from windlass.testing.plane.control_plane import BlockingControlPlane
     from windlass.testing.plane.facade import ControlPlane, PlaneAccess
     from windlass.testing.plane.options import PlaneOptions
     from windlass.testing.plane.pool import PlanePool
-    from windlass.testing.plane.sharing import SharedPlane
+    from windlass.testing.plane.sharing import Shared
+
+T = TypeVar("T")
 
 _ADDRESS = "windlass_plane_address"
-_FIXTURES = {"windlass_plane", "windlass_planes", "windlass_fresh_plane"}
-"""Those that others build on."""
-_shared = pytest.StashKey["SharedPlane"]()
+_CLOUD_ADDRESS = "windlass_cloud_address"
+_MARKED = {
+    "plane": {"windlass_plane", "windlass_planes", "windlass_fresh_plane"},
+    "cloud": {"windlass_cloud"},
+}
+"""Markers, and the fixtures that others build on."""
+_failed = pytest.StashKey[bool]()
+_shared = pytest.StashKey["Shared[PlaneOptions, Connection]"]()
+_shared_cloud = pytest.StashKey["Shared[CloudOptions, CloudConnection]"]()
 _pool = pytest.StashKey["PlanePool"]()
 
 
@@ -46,23 +59,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--windlass-keep",
         action="store_true",
-        help="keep the logs and kubeconfigs of control planes after the run and say where they are",
+        help="keep the logs and credentials of control planes and clouds after the run and say where they are",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "plane: needs a real control plane (etcd, kube-apiserver)")
+    config.addinivalue_line("markers", "cloud: needs a real OpenStack (Keystone to Octavia)")
+    for module in ("openstack.proxy", "openstack.resource"):
+        # openstacksdk 4.22 warns of its own internals at each request.
+        config.addinivalue_line("filterwarnings", f"ignore::PendingDeprecationWarning:{module}")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: object) -> None:
-    """Tell a new xdist worker where to ask for the plane."""
+    """Tell a new xdist worker where to ask for the plane and the cloud."""
     node.workerinput[_ADDRESS] = _shared_by(node.config).serve()  # type: ignore[attr-defined]
+    node.workerinput[_CLOUD_ADDRESS] = _cloud_shared_by(node.config).serve()  # type: ignore[attr-defined]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if not _FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
-        item.add_marker("plane")
+    for marker, fixtures in _MARKED.items():
+        if not fixtures.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(marker)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember whether the test failed: its project does not complain of leftovers then."""
+    report = yield
+    if report.failed:
+        item.stash[_failed] = True
+    return report
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -70,12 +98,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         pool.close()
     if (shared := config.stash.get(_shared, None)) is not None:
         shared.close()
+    if (cloud := config.stash.get(_shared_cloud, None)) is not None:
+        cloud.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    shared = config.stash.get(_shared, None)
-    if shared is not None and config.getoption("windlass_keep") and (connection := shared.connection) is not None:
-        terminalreporter.write_line(f"windlass: logs and kubeconfigs are kept in {connection.directory}")
+    if not config.getoption("windlass_keep"):
+        return
+    shared, cloud = config.stash.get(_shared, None), config.stash.get(_shared_cloud, None)
+    if shared is not None and shared.connection is not None:
+        terminalreporter.write_line(f"windlass: logs and kubeconfigs are kept in {shared.connection.directory}")
+    if cloud is not None and cloud.connection is not None:
+        terminalreporter.write_line(f"windlass: logs and clouds.yaml are kept in {cloud.connection.folder}")
 
 
 @pytest.fixture(scope="session")
@@ -88,14 +122,15 @@ def windlass_plane_options() -> "PlaneOptions":
 def windlass_plane(request: pytest.FixtureRequest, windlass_plane_options: "PlaneOptions") -> "PlaneAccess":
     """The control plane of this test run. Do not kill it: others use it; take `windlass_fresh_plane` for that."""
     from windlass.testing.plane.access import BlockingAccess
+    from windlass.testing.plane.connection import Connection
     from windlass.testing.plane.facade import PlaneAccess
     from windlass.testing.plane.sharing import ask
 
     config = request.config
     if _is_worker(config):
         address = config.workerinput[_ADDRESS]  # type: ignore[attr-defined]
-        return PlaneAccess(BlockingAccess(ask(address, windlass_plane_options)))
-    return PlaneAccess(BlockingAccess(_start_aloud(config, windlass_plane_options)))
+        return PlaneAccess(BlockingAccess(Connection.from_json(ask(address, windlass_plane_options))))
+    return PlaneAccess(BlockingAccess(_start_aloud(config, lambda: _shared_by(config).start(windlass_plane_options))))
 
 
 @pytest.fixture
@@ -141,6 +176,47 @@ def windlass_module_plane(windlass_planes: "PlanePool") -> "ControlPlane":
     return windlass_planes.plane("module")
 
 
+@pytest.fixture(scope="session")
+def windlass_cloud_options() -> "CloudOptions":
+    """Options of `windlass_cloud`, see `CloudOptions`; override it in your conftest.py."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def windlass_cloud(request: pytest.FixtureRequest, windlass_cloud_options: "CloudOptions") -> "CloudAccess":
+    """The OpenStack of this test run. Others use it at the same time: take `windlass_project` to have one's own things.
+
+    A test that stops services makes a `Cloud` of its own.
+    """
+    from windlass.testing.cloud.access import CloudAccess, CloudConnection
+    from windlass.testing.plane.sharing import ask
+
+    config = request.config
+    if _is_worker(config):
+        address = config.workerinput[_CLOUD_ADDRESS]  # type: ignore[attr-defined]
+        return CloudAccess(CloudConnection.from_json(ask(address, windlass_cloud_options)))
+    return CloudAccess(_start_aloud(config, lambda: _cloud_shared_by(config).start(windlass_cloud_options)))
+
+
+@pytest.fixture
+def windlass_project(request: pytest.FixtureRequest, windlass_cloud: "CloudAccess") -> "Iterator[Project]":
+    """A project of its own on `windlass_cloud`, deleted afterwards.
+
+    A test that passes fails here if the project still has servers, ports, volumes or anything else that the fixture
+    has not made, unless it said so (`may_leave`).
+    """
+    project = windlass_cloud.new_project()
+    left = []
+    try:
+        yield project
+        if not request.node.stash.get(_failed, False):
+            left = project.leftovers()
+    finally:
+        project.delete()
+    if left:
+        pytest.fail("the test left behind in its project: " + ", ".join(map(str, left)), pytrace=False)
+
+
 def planes_of(config: pytest.Config) -> "PlanePool":
     """What `windlass_planes` is, for hooks: a suite that knows that a plane is not needed any more may stop it."""
     if _pool not in config.stash:
@@ -150,12 +226,26 @@ def planes_of(config: pytest.Config) -> "PlanePool":
     return config.stash[_pool]
 
 
-def _shared_by(config: pytest.Config) -> "SharedPlane":
+def _shared_by(config: pytest.Config) -> "Shared[PlaneOptions, Connection]":
     if _shared not in config.stash:
-        from windlass.testing.plane.sharing import SharedPlane
+        from windlass.testing.plane.sharing import shared_plane
 
-        config.stash[_shared] = SharedPlane(lambda options: _new_plane(config, options))
+        config.stash[_shared] = shared_plane(lambda options: _new_plane(config, options))
     return config.stash[_shared]
+
+
+def _cloud_shared_by(config: pytest.Config) -> "Shared[CloudOptions, CloudConnection]":
+    if _shared_cloud not in config.stash:
+        from windlass.testing.plane.sharing import Shared
+
+        def make(options: "CloudOptions") -> "Cloud":
+            from windlass.testing.cloud.cloud import Cloud
+
+            return Cloud(keep=config.getoption("windlass_keep"), **options)
+
+        remedy = "return one value from windlass_cloud_options in all folders, or make a Cloud for the test"
+        config.stash[_shared_cloud] = Shared(make, what="cloud", remedy=remedy)
+    return config.stash[_shared_cloud]
 
 
 def _is_worker(config: pytest.Config) -> bool:
@@ -173,10 +263,10 @@ def _new_plane(config: pytest.Config, options: "PlaneOptions") -> "BlockingContr
     )
 
 
-def _start_aloud(config: pytest.Config, options: "PlaneOptions") -> "Connection":
-    """Start the shared plane with output capture off: a first-time build talks for minutes."""
+def _start_aloud(config: pytest.Config, start: Callable[[], T]) -> T:
+    """Start something shared with output capture off: a first-time build talks for minutes."""
     capture = config.pluginmanager.getplugin("capturemanager")
     if capture is None:
-        return _shared_by(config).start(options)
+        return start()
     with capture.global_and_fixture_disabled():
-        return _shared_by(config).start(options)
+        return start()
