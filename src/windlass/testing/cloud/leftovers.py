@@ -15,12 +15,13 @@ _DELETE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Leftover:
-    """Something that a project has."""
+    """Something that a project has; `going` says that it is being deleted."""
 
     kind: str
     id: str
     name: str
     status: str
+    going: bool = False
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name or '(unnamed)'} {self.id} ({self.status or 'no status'})"
@@ -96,12 +97,18 @@ KINDS: Mapping[str, _Kind] = {
 def find(admin: Sdk, project: str, *, kinds: Iterable[str] = KINDS, but: str = "") -> list[Leftover]:
     """What the project has of these kinds, without what has the id `but`."""
     return [
-        Leftover(kind, found.id, found.name or "", getattr(found, "status", None) or "")
+        _leftover(kind, found)
         for kind in kinds
         if admin.has_service(KINDS[kind].service)
         for found in KINDS[kind].find(admin, project)
         if found.id != but
     ]
+
+
+def _leftover(kind: str, found: Any) -> Leftover:
+    status = getattr(found, "status", None) or getattr(found, "provisioning_status", None) or ""
+    going = "DELET" in status.upper() or getattr(found, "task_state", None) == "deleting"
+    return Leftover(kind, found.id, found.name or "", status, going=going)
 
 
 def delete(admin: Sdk, project: str) -> None:

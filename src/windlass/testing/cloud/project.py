@@ -24,7 +24,7 @@ CIDR = "10.6.0.0/16"
 """Of the private network."""
 
 _ROLES = ("member", "load-balancer_member")
-_SETTLE_SECONDS = 10.0
+_SETTLE_SECONDS = 60.0
 """How long something that is being deleted at the end of a test may take to be gone."""
 
 _NETWORK_QUOTAS = {
@@ -136,13 +136,16 @@ class Project:
         self._tolerated |= set(kinds or KINDS)
 
     def leftovers(self) -> list[Leftover]:
-        """What the project has beyond what it was made with and `may_leave`; waits a moment for what is going."""
+        """What the project has beyond what it was made with and `may_leave`; waits for what is being deleted."""
         kinds = [kind for kind in KINDS if kind not in self._tolerated]
+        found: list[Leftover] = []
 
-        def look() -> list[Leftover]:
-            return leftovers.find(self._cloud.admin, self.id, kinds=kinds, but=self.network_id)
+        def settled() -> bool | None:
+            found[:] = leftovers.find(self._cloud.admin, self.id, kinds=kinds, but=self.network_id)
+            return not any(leftover.going for leftover in found) or None
 
-        return [] if wait_for(lambda: not look() or None, seconds=_SETTLE_SECONDS) else look()
+        wait_for(settled, seconds=_SETTLE_SECONDS)
+        return found
 
     def delete(self) -> None:
         """Delete it with all that it has."""
