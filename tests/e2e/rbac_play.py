@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from tests.objects import Kind, Tree
 from tests.waiting import wait_until
-from windlass.api import capa, capi, capo, mapi
+from windlass.api import capa, capi, capo, capo_cluster, mapi
 from windlass.machine_sync.constants import (
     CLUSTER_API,
     CLUSTER_API_NAMESPACE,
@@ -54,7 +54,7 @@ def openstack_machine(**image: Any) -> Tree:
 OPENSTACK = Scenery(
     infra_machine=capo.OpenStackMachine,
     infra_template=capo.OpenStackMachineTemplate,
-    infra_cluster=capo.OpenStackCluster,
+    infra_cluster=capo_cluster.OpenStackCluster,
     infra=openstack_machine(),
     cluster={"identityRef": {"type": "Secret", "name": "cloud", "cloudName": "openstack"}},
     provider_spec={
@@ -98,7 +98,7 @@ def play_everything(cluster: Cluster) -> None:
 
 
 def play_on_openstack(cluster: Cluster) -> None:
-    cluster.make(capo.OpenStackCluster, "c", OPENSTACK.cluster)
+    cluster.make(capo_cluster.OpenStackCluster, "c", OPENSTACK.cluster)
     cluster.make_sets()
     play_from_cluster_api(cluster)
     play_missing_infrastructure(cluster, OPENSTACK)
@@ -114,7 +114,7 @@ def play_on_openstack(cluster: Cluster) -> None:
     # Nobody has made the Cluster, which owns every mirror that has no other owner.
     cluster.make_machine_api_machine("m", OPENSTACK.provider_spec)
     cluster.until_reported(mapi.Machine, "m", 'clusters.cluster.x-k8s.io "c" not found')
-    cluster.make_core_cluster(capo.OpenStackCluster)
+    cluster.make_core_cluster(capo_cluster.OpenStackCluster)
     play_from_machine_api(cluster, OPENSTACK)
     # Deleted where authority is, the MachineSet with its Machine.
     cluster.delete(mapi.Machine, "m")

@@ -3,25 +3,26 @@
 Source: `sigs.k8s.io/cluster-api-provider-openstack/api/v1alpha1`.
 """
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
 from windlass.api.capi import LabelSelector
 from windlass.api.meta import ObjectMeta, Resource, always
+from windlass.api.schema import REQUIRED
 
 
 class CredentialSecretReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """A Secret with the key `clouds.yaml`, and `cacert` if the cloud needs it."""
 
-    name: str = always(str)
-    namespace: str = always(str)
+    name: Annotated[str, REQUIRED] = always(str)
+    namespace: Annotated[str, REQUIRED] = always(str)
 
 
 class OpenStackClusterIdentitySpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`namespace_selector` None: every namespace may use it."""
 
-    secret_ref: CredentialSecretReference = always(CredentialSecretReference)
+    secret_ref: Annotated[CredentialSecretReference, REQUIRED] = always(CredentialSecretReference)
     namespace_selector: LabelSelector | None = None
 
 

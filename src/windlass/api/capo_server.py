@@ -1,10 +1,11 @@
 """OpenStackServer: a server with its ports and volumes, `infrastructure.cluster.x-k8s.io/v1alpha1`.
 
 Source: `sigs.k8s.io/cluster-api-provider-openstack/api/v1alpha1`. Ours in the status: `addresses` is filled,
-`resolved.volumes`, `resources.volumes` and `resources.trunks` are added.
+`resolved.volumes`, `resources.volumes` and `resources.trunks` are added. Constraints are `on_write` only, as in
+`windlass.api.capo`.
 """
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from msgspec import Struct, field
 
@@ -15,44 +16,55 @@ from windlass.api.capo import (
     BindingProfile,
     IdentityReference,
     Image,
+    NotEmpty,
     Port,
     RootVolume,
     SchedulerHint,
     SecurityGroup,
     ServerGroup,
     ServerMetadata,
+    Tags,
     TypedReference,
     ValueSpec,
 )
 from windlass.api.integers import Int64
 from windlass.api.meta import Condition, ObjectMeta, Resource, always
+from windlass.api.schema import MAP_ATOMIC, REQUIRED, list_map, rule, server_default
 
 
 class SecretReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """A Secret in the same namespace."""
 
-    name: str = always(str)
+    SCHEMA: ClassVar = (MAP_ATOMIC,)
+
+    name: Annotated[str, server_default("")] = always(str)
 
 
 class OpenStackServerSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    identity_ref: IdentityReference = always(IdentityReference)
-    image: Image = always(Image)
-    ports: list[Port] = always(list)
-    ssh_key_name: str = always(str)
-    flavor: str | None = None
-    flavor_id: str | None = field(default=None, name="flavorID")
-    additional_block_devices: list[AdditionalBlockDevice] = field(default_factory=list)
+    """The server, its ports and its volumes."""
+
+    SCHEMA: ClassVar = (
+        rule("has(self.flavor) || has(self.flavorID)", "at least one of flavor or flavorID must be set"),
+    )
+
+    identity_ref: Annotated[IdentityReference, REQUIRED] = always(IdentityReference)
+    image: Annotated[Image, REQUIRED] = always(Image)
+    ports: Annotated[list[Port], REQUIRED] = always(list)
+    ssh_key_name: Annotated[str, REQUIRED] = always(str)
+    flavor: NotEmpty | None = None
+    flavor_id: NotEmpty | None = field(default=None, name="flavorID")
+    additional_block_devices: Annotated[list[AdditionalBlockDevice], list_map("name")] = field(default_factory=list)
     root_volume: RootVolume | None = None
     availability_zone: str | None = None
     config_drive: bool | None = None
     floating_ip_pool_ref: TypedReference | None = field(default=None, name="floatingIPPoolRef")
     security_groups: list[SecurityGroup] = field(default_factory=list)
     server_group: ServerGroup | None = None
-    server_metadata: list[ServerMetadata] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)
+    server_metadata: Annotated[list[ServerMetadata], list_map("key")] = field(default_factory=list)
+    tags: Tags = field(default_factory=list)
     trunk: bool | None = None
     user_data_ref: SecretReference | None = None
-    scheduler_hint_additional_properties: list[SchedulerHint] = field(default_factory=list)
+    scheduler_hint_additional_properties: Annotated[list[SchedulerHint], list_map("name")] = field(default_factory=list)
 
 
 class ResolvedFixedIP(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -128,13 +140,13 @@ class ServerResources(Struct, rename="camel", omit_defaults=True, kw_only=True, 
 class OpenStackServerStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`instance_state` is Nova's status; `ready` is true while it is ACTIVE."""
 
-    ready: bool = always(bool)
+    ready: Annotated[bool, server_default(False)] = always(bool)
     instance_id: str | None = field(default=None, name="instanceID")
     instance_state: str | None = None
     addresses: list[Address] = field(default_factory=list)
     resolved: ResolvedServer | None = None
     resources: ServerResources | None = None
-    conditions: list[Condition] = field(default_factory=list)
+    conditions: Annotated[list[Condition], list_map("type")] = field(default_factory=list)
 
 
 class OpenStackServer(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -4,10 +4,12 @@ Source: the Kubernetes API conventions and `k8s.io/apimachinery/pkg/apis/meta/v1
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct, field
+
+from windlass.api.schema import REQUIRED
 
 T = TypeVar("T")
 
@@ -93,7 +95,7 @@ class ObjectMeta(Struct, rename="camel", omit_defaults=True, kw_only=True, froze
 class Condition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`metav1.Condition`: the observed state of one aspect of an object."""
 
-    type: str = always(str)
+    type: Annotated[str, REQUIRED] = always(str)
     status: str = always(str)
     observed_generation: int = 0
     last_transition_time: str | None = None

@@ -24,7 +24,8 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 IS_REQUIRED = "windlass/required"
-"""The key by which REQUIRED is found in a Meta's `extra`."""
+IS_FORMER = "windlass/former"
+"""The keys by which REQUIRED and FORMER are found in a Meta's `extra`."""
 
 
 def rule(
@@ -51,6 +52,16 @@ def rule(
         "optionalOldSelf": optional_old_self,
     }
     return Meta(extra_json_schema={"x-kubernetes-validations": [{k: v for k, v in written.items() if v}]})
+
+
+def on_write(**keywords: Any) -> Meta:
+    """Constraints, as JSON Schema writes them, that the API server enforces and our decoder does not.
+
+    For kinds that others had before us: what is stored already must still be read.
+
+        name: Annotated[str, on_write(minLength=1, pattern="^[^ ]+$")]
+    """
+    return Meta(extra_json_schema=keywords)
 
 
 def list_map(*keys: str) -> Meta:
@@ -94,6 +105,9 @@ DATE_TIME = Meta(extra_json_schema={"format": "date-time"})
 
 REQUIRED = Meta(extra={IS_REQUIRED: True})
 """The field is required although the Python type has a default for it (as fields made by `always` have)."""
+
+FORMER = Meta(extra={IS_FORMER: True})
+"""The CRD that we generate does not have the field: only CRDs of others, whose objects have the same type, do."""
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, extra_json_schema={"format": "int32"})]
 """An integer that Go readers hold in an int32."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import structs
 
-from windlass.api import capi, capo, mapi
+from windlass.api import capi, capo, capo_cluster, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import KubernetesObject, tree
 from windlass.kube.control.seen import Absent, seen
@@ -128,7 +128,7 @@ def candidate(
         machine_api=look(mapi.Machine, machine_api(source, **(mapi_changes or {}))),
         cluster_api=look(capi.Machine, twin),
         infra=look(capo.OpenStackMachine, infra),
-        infra_cluster=look(capo.OpenStackCluster, {"metadata": meta("c", "openshift-cluster-api")}),
+        infra_cluster=look(capo_cluster.OpenStackCluster, {"metadata": meta("c", "openshift-cluster-api")}),
         infrastructure=look(Infrastructure, INFRASTRUCTURE),
         trial=Trial(Tried.ACCEPTED),
     )
@@ -157,7 +157,7 @@ def set_candidate(target: str = "ClusterAPI", *, mapi_changes: Tree | None = Non
         machine_api=look(mapi.MachineSet, machine_set(source, **(mapi_changes or {}))),
         cluster_api=look(capi.MachineSet, twin),
         infra=look(capo.OpenStackMachineTemplate, infra),
-        infra_cluster=look(capo.OpenStackCluster, {"metadata": meta("c", "openshift-cluster-api")}),
+        infra_cluster=look(capo_cluster.OpenStackCluster, {"metadata": meta("c", "openshift-cluster-api")}),
         infrastructure=look(Infrastructure, INFRASTRUCTURE),
         trial=Trial(Tried.ACCEPTED),
     )

@@ -50,6 +50,8 @@ def _spec(kind: type) -> Any:
 def _shape(info: inspect.Type) -> Any:
     """A dict of names for a struct, a list of the shape of its items for a list, None for what may hold anything."""
     match info:
+        case inspect.Metadata():
+            return _shape(info.type)
         case inspect.StructType():
             return {field.encode_name: _shape(field.type) for field in info.fields}
         case inspect.ListType():

@@ -27,7 +27,7 @@ from typing import Any
 from msgspec import inspect
 
 from windlass.api.meta import KubernetesObject
-from windlass.api.schema import IS_REQUIRED
+from windlass.api.schema import IS_FORMER, IS_REQUIRED
 
 Schema = dict[str, Any]
 
@@ -135,11 +135,13 @@ def _struct(info: inspect.StructType, *, path: str, above: tuple[type, ...]) -> 
     above = (*above, cls)
     properties, required = {}, []
     for field in info.fields:
+        if _marked(field.type, IS_FORMER):
+            continue
         at = f"{path}.{field.encode_name}"
         properties[field.encode_name] = _translate(field.type, path=at, above=above)
         if field.required and _allows_none(field.type):
             properties[field.encode_name]["nullable"] = True
-        if field.required or _marked_required(field.type):
+        if field.required or _marked(field.type, IS_REQUIRED):
             required.append(field.encode_name)
     schema: Schema = {"type": "object"}
     if cls.__doc__:
@@ -217,11 +219,11 @@ def _number(info: inspect.IntType | inspect.FloatType, *, path: str, above: tupl
     if isinstance(info, inspect.IntType):
         schema = {"type": "integer", "format": "int64"}
     lowest, highest = info.ge if info.gt is None else info.gt, info.le if info.lt is None else info.lt
-    if lowest is not None:
+    if lowest is not None and lowest != -(2**63):
         schema["minimum"] = lowest
     if info.gt is not None:
         schema["exclusiveMinimum"] = True
-    if highest is not None:
+    if highest is not None and highest != 2**63 - 1:
         schema["maximum"] = highest
     if info.lt is not None:
         schema["exclusiveMaximum"] = True
@@ -314,7 +316,7 @@ def _allows_none(info: inspect.Type) -> bool:
     return isinstance(info, inspect.NoneType) or (isinstance(info, inspect.LiteralType) and None in info.values)
 
 
-def _marked_required(info: inspect.Type) -> bool:
+def _marked(info: inspect.Type, mark: str) -> bool:
     if isinstance(info, inspect.Metadata):
-        return bool((info.extra or {}).get(IS_REQUIRED)) or _marked_required(info.type)
-    return isinstance(info, inspect.UnionType) and any(_marked_required(member) for member in info.types)
+        return bool((info.extra or {}).get(mark)) or _marked(info.type, mark)
+    return isinstance(info, inspect.UnionType) and any(_marked(member, mark) for member in info.types)

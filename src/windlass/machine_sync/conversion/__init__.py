@@ -4,12 +4,12 @@ In Cluster API a machine is two objects, the Machine and the infra machine of it
 cluster. In the Machine API it is one Machine that holds the platform's part as a provider spec. Conversion to the
 Machine API takes the Machine, its infra machine and the infra cluster:
 
->>> from windlass.api import capi, capo
+>>> from windlass.api import capi, capo, capo_cluster
 >>> from windlass.api.meta import ObjectMeta
 >>> machine = capi.Machine(metadata=ObjectMeta(name="worker-0"), spec=capi.MachineSpec(failure_domain="az1"))
 >>> image = capo.Image(filter=capo.ImageFilter(name="rhcos"))
 >>> infra = capo.OpenStackMachine(spec=capo.OpenStackMachineSpec(flavor="m1.large", image=image))
->>> converted = to_machine_api(machine, infra, capo.OpenStackCluster())
+>>> converted = to_machine_api(machine, infra, capo_cluster.OpenStackCluster())
 >>> converted.machine.metadata.labels
 {'machine.openshift.io/instance-type': 'm1.large', 'machine.openshift.io/zone': 'az1'}
 
@@ -31,7 +31,7 @@ A field that the other API cannot express is an error: there is no result, and a
 the fields. A field that can be dropped without harm is a warning:
 
 >>> drain = capi.MachineSpec(deletion=capi.MachineDeletion(node_drain_timeout_seconds=300))
->>> to_machine_api(capi.Machine(spec=drain), infra, capo.OpenStackCluster()).error
+>>> to_machine_api(capi.Machine(spec=drain), infra, capo_cluster.OpenStackCluster()).error
 'spec.deletion.nodeDrainTimeoutSeconds: Invalid value: 300: nodeDrainTimeoutSeconds is not supported'
 
 Results and texts equal those of OpenShift's cluster-capi-operator, to the letter: both programs write the same
@@ -64,7 +64,7 @@ from msgspec import UNSET, UnsetType
 
 # A module import, not `from ... import`: `platforms` imports submodules of this package, and either can be first.
 import windlass.machine_sync.platforms as _platforms
-from windlass.api import capa, capi, capibm, capo, mapi
+from windlass.api import capa, capi, capibm, capo, capo_cluster, mapi
 from windlass.api.config import Infrastructure
 from windlass.machine_sync.conversion.field_errors import aggregate
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import (
@@ -80,7 +80,7 @@ from windlass.machine_sync.conversion.machine_to_machine_api import ConvertedToM
 
 InfraMachine = capa.AWSMachine | capo.OpenStackMachine | capibm.IBMPowerVSMachine
 InfraTemplate = capa.AWSMachineTemplate | capo.OpenStackMachineTemplate | capibm.IBMPowerVSMachineTemplate
-InfraCluster = capa.AWSCluster | capo.OpenStackCluster | capibm.IBMPowerVSCluster
+InfraCluster = capa.AWSCluster | capo_cluster.OpenStackCluster | capibm.IBMPowerVSCluster
 
 __all__ = [
     "ConvertedSetToClusterAPI",

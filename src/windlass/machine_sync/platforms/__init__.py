@@ -13,7 +13,7 @@ folder holds these modules, and the parts that they use:
 The types themselves are in `windlass.api`.
 """
 
-from windlass.api import capa, capibm, capo, mapi_aws, mapi_openstack, mapi_powervs
+from windlass.api import capa, capibm, capo, capo_cluster, mapi_aws, mapi_openstack, mapi_powervs
 from windlass.machine_sync.platforms.aws import load_balancers as aws_load_balancers
 from windlass.machine_sync.platforms.aws import provider_spec as aws_provider_spec
 from windlass.machine_sync.platforms.aws import to_cluster_api as aws_to_cluster_api
@@ -59,7 +59,7 @@ OPENSTACK = Platform(
     name="OpenStack",
     infra_machine=capo.OpenStackMachine,
     infra_template=capo.OpenStackMachineTemplate,
-    infra_cluster=capo.OpenStackCluster,
+    infra_cluster=capo_cluster.OpenStackCluster,
     provider_spec=mapi_openstack.OpenstackProviderSpec,
     go_names=openstack_provider_spec.GO_NAMES,
     provider_part=openstack_to_machine_api.provider_part,

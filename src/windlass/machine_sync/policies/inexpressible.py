@@ -119,8 +119,8 @@ def _walk(prober: Prober, spec: type[Struct], path: tuple[Step, ...], *, make: M
             yield Field(at)
         elif isinstance(known, inspect.StructType):
             yield from _walk(prober, known.cls, at, make=_over(put, sample))
-        elif isinstance(known, inspect.ListType) and isinstance(known.item_type, inspect.StructType):
-            yield from _items(prober, known.item_type.cls, at, sample=sample[0], make=_as_item(put))
+        elif isinstance(known, inspect.ListType) and isinstance(item := _bare(known.item_type), inspect.StructType):
+            yield from _items(prober, item.cls, at, sample=sample[0], make=_as_item(put))
 
 
 def _items(prober: Prober, item: type[Struct], path: tuple[Step, ...], *, sample: Tree, make: Make) -> Iterator[Field]:
@@ -151,11 +151,19 @@ def _fields(spec: type[Any]) -> tuple[inspect.Field, ...]:
     return info.fields
 
 
+def _bare(known: inspect.Type) -> inspect.Type:
+    """The type without what the API server alone checks."""
+    while isinstance(known, inspect.Metadata):
+        known = known.type
+    return known
+
+
 def _pointee(known: inspect.Type) -> inspect.Type:
     """The type that is not None."""
+    known = _bare(known)
     if isinstance(known, inspect.UnionType):
         (known,) = (one for one in known.types if not isinstance(one, inspect.NoneType))
-    return known
+    return _bare(known)
 
 
 _ABSENT: Final[dict[type[inspect.Type], str]] = {
@@ -170,22 +178,22 @@ _ABSENT: Final[dict[type[inspect.Type], str]] = {
 def _absent(field: inspect.Field) -> str:
     """Go omits zero values of plain types, and empty lists and maps; it writes those of pointers."""
     known = _pointee(field.type)
-    is_pointer = known is not field.type and not isinstance(known, inspect.ListType)
+    is_pointer = known is not _bare(field.type) and not isinstance(known, inspect.ListType)
     return "" if is_pointer else _ABSENT.get(type(known), "")
 
 
 def _sample(known: inspect.Type) -> Any:
-    match known:
+    match _bare(known):
         case inspect.StrType():
             return "x"
         case inspect.IntType():
             return 1
         case inspect.BoolType():
             return True
-        case inspect.ListType():
-            return [_sample(known.item_type)]
-        case inspect.DictType():
-            return {"x": _sample(known.value_type)}
+        case inspect.ListType(item_type=item):
+            return [_sample(item)]
+        case inspect.DictType(value_type=value):
+            return {"x": _sample(value)}
         case inspect.StructType():
             return {}
     raise AssertionError(f"no sample for {known}")

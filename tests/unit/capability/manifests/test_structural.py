@@ -10,9 +10,11 @@ import msgspec
 import pytest
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from windlass.api.integers import Int64
 from windlass.api.meta import always
 from windlass.api.schema import (
     DATE_TIME,
+    FORMER,
     KEEP_UNKNOWN,
     LIST_ATOMIC,
     LIST_SET,
@@ -22,6 +24,7 @@ from windlass.api.schema import (
     REQUIRED,
     Int32,
     list_map,
+    on_write,
     rule,
     server_default,
 )
@@ -282,6 +285,27 @@ def test_a_field_is_required_without_a_default_or_when_marked() -> None:
         owner: Annotated[str, REQUIRED] | None = None
 
     assert structural_schema(Widget)["required"] == ["size", "name", "owner"]
+
+
+def test_constraints_on_writes_are_for_the_server_alone() -> None:
+    class Widget(Struct):
+        size: Annotated[int, on_write(minimum=1)] = 0
+
+    assert structural_schema(Widget)["properties"]["size"] == {"type": "integer", "format": "int64", "minimum": 1}
+    assert msgspec.convert({"size": 0}, Widget) == Widget()
+
+
+def test_a_field_of_former_owners_is_read_and_not_in_the_schema() -> None:
+    class Widget(Struct):
+        ready: Annotated[bool, FORMER] = False
+        phase: str = ""
+
+    assert list(structural_schema(Widget)["properties"]) == ["phase"]
+    assert msgspec.convert({"ready": True}, Widget).ready
+
+
+def test_the_bounds_of_int64_are_its_format() -> None:
+    assert structural_schema(Int64) == {"type": "integer", "format": "int64"}
 
 
 def test_none_without_a_default_is_a_value_that_is_stored() -> None:

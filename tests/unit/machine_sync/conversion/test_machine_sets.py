@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from windlass.api import capa, capi, capo, mapi
+from windlass.api import capa, capi, capo, capo_cluster, mapi
 from windlass.api.config import Infrastructure, InfrastructureStatus, PlatformStatus
 from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion import (
@@ -240,7 +240,7 @@ class TestToMachineAPI:
         )
         resource = capo.OpenStackMachineTemplateResource(spec=infra_spec)
         template = capo.OpenStackMachineTemplate(spec=capo.OpenStackMachineTemplateSpec(template=resource))
-        return machine_set_to_machine_api(source, template, capo.OpenStackCluster())
+        return machine_set_to_machine_api(source, template, capo_cluster.OpenStackCluster())
 
     @staticmethod
     def machine_set(converted: ConvertedSetToMachineAPI) -> mapi.MachineSet:
@@ -348,7 +348,7 @@ def test_the_platform_is_that_of_the_parts_or_the_cluster() -> None:
     unsupported = "error determining InfraMachineTemplate type, platform not supported"
     assert machine_set_to_machine_api(None, None, None).error == unsupported
     assert machine_set_to_cluster_api(mapi.MachineSet(), None).error == unsupported
-    mixed = machine_set_to_machine_api(capi.MachineSet(), capa.AWSMachineTemplate(), capo.OpenStackCluster())
+    mixed = machine_set_to_machine_api(capi.MachineSet(), capa.AWSMachineTemplate(), capo_cluster.OpenStackCluster())
     assert mixed.error == "unexpected InfraCluster type, expected AWSCluster, got OpenStackCluster"
     swapped = machine_set_to_machine_api(capi.MachineSet(), capa.AWSMachine(), capa.AWSCluster())  # type: ignore[arg-type]
     assert swapped.error == "unexpected InfraMachineTemplate type, expected AWSMachineTemplate, got AWSMachine"

@@ -112,7 +112,7 @@ def leaves(known: inspect.Type, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         case inspect.UnionType():
             for one in known.types:
                 yield from leaves(one, path)
-                if empty := EMPTY.get(type(one)):
+                if empty := EMPTY.get(type(one.type if isinstance(one, inspect.Metadata) else one)):
                     yield path, empty[0]
         case inspect.StructType():
             for field in known.fields:

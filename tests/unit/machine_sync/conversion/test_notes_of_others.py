@@ -2,7 +2,7 @@
 
 import pytest
 
-from windlass.api import capi, capo, config, mapi
+from windlass.api import capi, capo, capo_cluster, config, mapi
 from windlass.api.meta import ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
 from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
@@ -43,7 +43,7 @@ def to_machine_api(
 ) -> mapi.Machine:
     meta = ObjectMeta(labels=labels or {}, annotations=annotations or {}, owner_references=owners or [])
     infra = capo.OpenStackMachine(spec=INFRA_SPEC)
-    found = OPENSTACK.to_machine_api(capi.Machine(metadata=meta), infra, capo.OpenStackCluster())
+    found = OPENSTACK.to_machine_api(capi.Machine(metadata=meta), infra, capo_cluster.OpenStackCluster())
     assert found.machine is not None, found.error
     return found.machine
 
@@ -131,7 +131,7 @@ def test_of_a_set_the_marks_stay_behind_and_template_and_selector_are_mirrored()
     infra = capo.OpenStackMachineTemplate(
         spec=capo.OpenStackMachineTemplateSpec(template=capo.OpenStackMachineTemplateResource(spec=INFRA_SPEC))
     )
-    back = machine_api_machine_set(OPENSTACK, marked, infra, infra_cluster=capo.OpenStackCluster())
+    back = machine_api_machine_set(OPENSTACK, marked, infra, infra_cluster=capo_cluster.OpenStackCluster())
     assert back.machine_set is not None, back.error
     assert (back.machine_set.metadata.labels, back.machine_set.metadata.annotations) == (KEPT, KEPT)
     assert back.machine_set.spec.selector.match_labels == TRACKING

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from windlass.api import capi, capo, mapi_openstack
+from windlass.api import capi, capo, capo_cluster, mapi_openstack
 from windlass.machine_sync.conversion import ConvertedToMachineAPI
 from windlass.machine_sync.platforms import OPENSTACK
 
@@ -19,7 +19,7 @@ def converted(machine: capi.Machine | None = None, /, **spec: Any) -> ConvertedT
     return OPENSTACK.to_machine_api(
         machine or capi.Machine(),
         capo.OpenStackMachine(spec=capo.OpenStackMachineSpec(**{"image": IMAGE, **spec})),
-        capo.OpenStackCluster(),
+        capo_cluster.OpenStackCluster(),
     )
 
 
@@ -169,7 +169,7 @@ def test_zone_flavor_and_state_are_metadata_too() -> None:
         status=capo.OpenStackMachineStatus(instance_state="ACTIVE"),
     )
     source = capi.Machine(spec=capi.MachineSpec(failure_domain="az1"))
-    machine = OPENSTACK.to_machine_api(source, infra, capo.OpenStackCluster()).machine
+    machine = OPENSTACK.to_machine_api(source, infra, capo_cluster.OpenStackCluster()).machine
     assert machine is not None
     assert machine.spec.provider_spec.value.availability_zone == "az1"
     assert machine.metadata.labels == {

@@ -5,13 +5,13 @@ import importlib
 
 import pytest
 
-from windlass.api import capa, capi, capibm, capo
+from windlass.api import capa, capi, capibm, capo, capo_cluster
 from windlass.machine_sync.conversion import InfraCluster, InfraMachine, to_machine_api
 from windlass.machine_sync.platforms import PLATFORMS, platform_of_kind, platform_of_type
 
 PARTS: list[tuple[InfraMachine, InfraCluster]] = [
     (capa.AWSMachine(), capa.AWSCluster()),
-    (capo.OpenStackMachine(), capo.OpenStackCluster()),
+    (capo.OpenStackMachine(), capo_cluster.OpenStackCluster()),
     (capibm.IBMPowerVSMachine(), capibm.IBMPowerVSCluster()),
 ]
 
@@ -33,7 +33,7 @@ def test_without_any_hint_the_platform_is_an_error() -> None:
 
 
 def test_parts_of_two_platforms_are_an_error() -> None:
-    mixed = to_machine_api(capi.Machine(), capa.AWSMachine(), capo.OpenStackCluster())
+    mixed = to_machine_api(capi.Machine(), capa.AWSMachine(), capo_cluster.OpenStackCluster())
     assert mixed.error == "unexpected InfraCluster type, expected AWSCluster, got OpenStackCluster"
     swapped = to_machine_api(capi.Machine(), capa.AWSCluster(), capa.AWSMachine())  # type: ignore[arg-type]
     assert swapped.error == "unexpected InfraMachine type, expected AWSMachine, got AWSCluster"

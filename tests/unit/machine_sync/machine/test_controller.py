@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from windlass.api import capi, capo, config, mapi
+from windlass.api import capi, capo, capo_cluster, config, mapi
 from windlass.kube.control.controller import Watch
 from windlass.kube.object import Object
 from windlass.machine_sync.machine.controller import machine_controller
@@ -55,9 +55,9 @@ def test_an_infra_machine_wakes_the_machine_that_owns_it() -> None:
 
 def test_an_infra_cluster_wakes_the_machines_in_it_and_those_that_are_to_be_converted() -> None:
     other = changed(INFRA_CLUSTER, metadata__name="other")
-    assert woken(capo.OpenStackCluster, INFRA_CLUSTER) == ["w-0"]
-    assert woken(capo.OpenStackCluster, other) == []
-    assert woken(capo.OpenStackCluster, other, machine_api=MAPI_MACHINE, cluster_api=None) == ["w-0"]
+    assert woken(capo_cluster.OpenStackCluster, INFRA_CLUSTER) == ["w-0"]
+    assert woken(capo_cluster.OpenStackCluster, other) == []
+    assert woken(capo_cluster.OpenStackCluster, other, machine_api=MAPI_MACHINE, cluster_api=None) == ["w-0"]
 
 
 @pytest.mark.parametrize(("kind", "tree"), [(capi.MachineSet, CAPI_SET), (mapi.MachineSet, MAPI_SET)])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from windlass.api import capi, capo, mapi
+from windlass.api import capi, capo, capo_cluster, mapi
 from windlass.testing.crash import Scenario, crash_everywhere
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.garbage import collect_garbage
@@ -83,10 +83,10 @@ async def test_adopting_a_mirror_that_a_user_made() -> None:
 
 async def test_failing_and_healing_by_itself() -> None:
     async def provide(api: MemoryApi) -> None:
-        api.load(typed(capo.OpenStackCluster, INFRA_CLUSTER))
+        api.load(typed(capo_cluster.OpenStackCluster, INFRA_CLUSTER))
 
     start = await at_rest()
-    await start.delete(capo.OpenStackCluster, "c", namespace=THEIRS)
+    await start.delete(capo_cluster.OpenStackCluster, "c", namespace=THEIRS)
     report = await crash_everywhere(scenario(start, once(provide)))
     assert report.points == 2 * 3  # an Event and False, then True
     assert synchronized(report.end[MAPI_AT_END])["status"] == "True"

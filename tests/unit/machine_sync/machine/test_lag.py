@@ -2,7 +2,7 @@
 
 import pytest
 
-from windlass.api import capi, capo, mapi
+from windlass.api import capi, capo, capo_cluster, mapi
 from windlass.kube.verbs import PatchType
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import LaggingReader
@@ -35,10 +35,10 @@ async def test_an_infra_machine_that_is_seen_late_does_not_make_synchronized_fla
 
 async def test_an_infra_cluster_that_is_seen_late_does_not_either() -> None:
     api = await at_rest()
-    await api.delete(capo.OpenStackCluster, "c", namespace=THEIRS)
+    await api.delete(capo_cluster.OpenStackCluster, "c", namespace=THEIRS)
     reader = LaggingReader(api)
-    reader.freeze(capo.OpenStackCluster)
-    api.load(typed(capo.OpenStackCluster, {"metadata": {"name": "c", "namespace": THEIRS, "uid": "anew"}}))
+    reader.freeze(capo_cluster.OpenStackCluster)
+    api.load(typed(capo_cluster.OpenStackCluster, {"metadata": {"name": "c", "namespace": THEIRS, "uid": "anew"}}))
     await reconciled(api, reader)
     assert said(api, mapi.Machine) == ["True"]
 

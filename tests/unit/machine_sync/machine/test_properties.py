@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.explore import examples
-from windlass.api import capi, capo, config, mapi
+from windlass.api import capi, capo, capo_cluster, config, mapi
 from windlass.api.meta import tree as plain
 from windlass.kube.control.merge import changes
 from windlass.kube.control.plan import Plan
@@ -255,7 +255,9 @@ def differences(api: MemoryApi) -> list[str]:
     assert isinstance(source, Present)
     spec = source.object.spec
     infra = look(capo.OpenStackMachine, tree_of(api, capo.OpenStackMachine, spec.infrastructure_ref.name, THEIRS))
-    cluster = look(capo.OpenStackCluster, tree_of(api, capo.OpenStackCluster, spec.cluster_name, THEIRS))
+    cluster = look(
+        capo_cluster.OpenStackCluster, tree_of(api, capo_cluster.OpenStackCluster, spec.cluster_name, THEIRS)
+    )
     assert isinstance(infra, Present)
     assert isinstance(cluster, Present)
     converted = OPENSTACK.to_machine_api(source.object, infra.object, cluster.object).machine

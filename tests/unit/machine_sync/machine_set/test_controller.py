@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from windlass.api import capi, capo, config, mapi
+from windlass.api import capi, capo, capo_cluster, config, mapi
 from windlass.kube.control.controller import Watch
 from windlass.kube.object import Object
 from windlass.machine_sync.machine_set.controller import machine_set_controller
@@ -48,8 +48,10 @@ def test_a_template_of_nobody_wakes_nobody() -> None:
 
 
 def test_an_infra_cluster_wakes_the_sets_in_it() -> None:
-    assert woken(capo.OpenStackCluster, INFRA_CLUSTER, cluster_api=CAPI_SET) == ["ms"]
-    assert woken(capo.OpenStackCluster, changed(INFRA_CLUSTER, metadata__name="other"), cluster_api=CAPI_SET) == []
+    assert woken(capo_cluster.OpenStackCluster, INFRA_CLUSTER, cluster_api=CAPI_SET) == ["ms"]
+    assert (
+        woken(capo_cluster.OpenStackCluster, changed(INFRA_CLUSTER, metadata__name="other"), cluster_api=CAPI_SET) == []
+    )
 
 
 def test_the_end_of_a_machine_wakes_the_set_that_it_held_and_nothing_else_of_it_does() -> None:
@@ -79,7 +81,7 @@ def test_the_infrastructure_is_read_and_wakes_nobody() -> None:
 
 def test_a_set_whose_fields_cannot_be_read_is_found_by_its_cluster_all_the_same() -> None:
     unreadable = changed(CAPI_SET, spec__replicas="two")
-    assert woken(capo.OpenStackCluster, INFRA_CLUSTER, cluster_api=unreadable) == ["ms"]
+    assert woken(capo_cluster.OpenStackCluster, INFRA_CLUSTER, cluster_api=unreadable) == ["ms"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from windlass.api import capi, capo, config, mapi
+from windlass.api import capi, capo, capo_cluster, config, mapi
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Present
 from windlass.machine_sync.machine_set.controller import machine_set_controller
@@ -127,7 +127,7 @@ def world(*, machine_api: Tree | None = MAPI_SET, cluster_api: Tree | None = Non
         capi.Machine,
         capi.Cluster,
         capo.OpenStackMachineTemplate,
-        capo.OpenStackCluster,
+        capo_cluster.OpenStackCluster,
         config.Infrastructure,
     )
     objects: list[tuple[type[Any], Tree | None]] = [
@@ -138,7 +138,7 @@ def world(*, machine_api: Tree | None = MAPI_SET, cluster_api: Tree | None = Non
         *((mapi.Machine, one) for one in MIRRORS),
         *((capo.OpenStackMachineTemplate, one) for one in (TEMPLATE, *trees.get("templates", ()))),
         (capi.Cluster, CLUSTER),
-        (capo.OpenStackCluster, INFRA_CLUSTER),
+        (capo_cluster.OpenStackCluster, INFRA_CLUSTER),
         (config.Infrastructure, INFRASTRUCTURE),
     ]
     api.load(*(typed(kind, tree) for kind, tree in objects if tree is not None))

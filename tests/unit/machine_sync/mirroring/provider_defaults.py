@@ -34,6 +34,8 @@ def filled(value: Any, path: Path, default: Any) -> Any:
 
 def _fields(of: Any, *, at: Path = ()) -> Iterator[tuple[Path, Any]]:
     match of:
+        case inspect.Metadata(type=inner):
+            yield from _fields(inner, at=at)
         case inspect.StructType(fields=fields):
             for field in fields:
                 place = (*at, field.encode_name)
@@ -48,6 +50,8 @@ def _fields(of: Any, *, at: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 def _sample(of: Any) -> Any:
     match of:
+        case inspect.Metadata(type=inner):
+            return _sample(inner)
         case inspect.StructType(fields=fields):
             return {field.encode_name: _sample(field.type) for field in fields}
         case inspect.UnionType(types=types):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from windlass.api import capibm, capo
+from windlass.api import capibm, capo, capo_cluster
 from windlass.api.meta import KubernetesObject
 from windlass.testing.crds import lax
 from windlass.testing.crds.drift import differences
@@ -14,7 +14,7 @@ from windlass.testing.crds.ours import Foreign, foreign
 OURS: list[type[KubernetesObject]] = [
     capo.OpenStackMachine,
     capo.OpenStackMachineTemplate,
-    capo.OpenStackCluster,
+    capo_cluster.OpenStackCluster,
     capibm.IBMPowerVSMachine,
     capibm.IBMPowerVSMachineTemplate,
     capibm.IBMPowerVSCluster,

@@ -6,7 +6,7 @@ not have are mostly `losses`. The spec's providerID is no loss: the Machine has 
 
 from typing import Final
 
-from windlass.api import capi, capo, mapi_openstack
+from windlass.api import capi, capo, capo_cluster, mapi_openstack
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json, required
 from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
@@ -20,7 +20,7 @@ _NO_GROUP_FILTER: Final = mapi_openstack.SecurityGroupFilter()
 
 
 def provider_part(
-    machine: capi.Machine, infra_machine: capo.OpenStackMachine, infra_cluster: capo.OpenStackCluster
+    machine: capi.Machine, infra_machine: capo.OpenStackMachine, infra_cluster: capo_cluster.OpenStackCluster
 ) -> ProviderPart:
     """The OpenStack-specific part of the Machine API Machine. The cluster must exist, but is not read."""
     spec, found = infra_machine.spec, Findings()

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from windlass.api import capa, capo
+from windlass.api import capa, capo, capo_cluster
 from windlass.api.meta import KubernetesObject
 
 Tree = dict[str, Any]
@@ -88,7 +88,7 @@ OPENSTACK = SimulatedPlatform(
     spec=lambda instance: {"providerID": f"openstack:///{instance}"},
     status=_openstack_status,
     provider_status=lambda _: None,
-    cluster=capo.OpenStackCluster,
+    cluster=capo_cluster.OpenStackCluster,
     cluster_finalizer="openstackcluster.infrastructure.cluster.x-k8s.io",
     cluster_status={"ready": True, "initialization": {"provisioned": True}},
 )

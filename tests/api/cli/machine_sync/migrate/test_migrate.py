@@ -26,7 +26,7 @@ from tests.objects import Kind, Tree
 from tests.patience import PATIENCE
 from tests.unit.machine_sync import preflight_cases as cases
 from tests.waiting import wait_until
-from windlass.api import capi, capo, mapi
+from windlass.api import capi, capo, capo_cluster, mapi
 from windlass.api.coordination import Lease
 from windlass.cli.machine_sync.migrate import moving
 from windlass.machine_sync.constants import LEASE_NAME, MACHINE_API_NAMESPACE
@@ -48,7 +48,7 @@ class Fleet(Sides):
 
     def __init__(self, plane: BlockingAccess) -> None:
         super().__init__(plane)
-        self.make(capo.OpenStackCluster, "c", {})
+        self.make(capo_cluster.OpenStackCluster, "c", {})
 
     def machine(self, name: str, *, authority: str = "MachineAPI", status: Tree | None = None, **metadata: Any) -> None:
         """A Machine in sync under `authority`; `status` changes that of the Machine API."""

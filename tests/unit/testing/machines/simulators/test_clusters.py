@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from windlass.api import capi, capo, core
+from windlass.api import capi, capo_cluster, core
 from windlass.kube.control.controller import Controller
 from windlass.testing.machines.simulators import (
     cluster_bootstrap_simulator,
@@ -21,7 +21,9 @@ class TestInfrastructureCluster:
         return infrastructure_cluster_simulator(reader, platform=OPENSTACK, endpoint=Endpoint("10.0.0.5", 6443))
 
     async def test_it_is_ready_once_cluster_api_can_connect(self) -> None:
-        world = World(capo.OpenStackCluster, {"metadata": {"name": "demo", "namespace": CLUSTER_API}, "spec": {}})
+        world = World(
+            capo_cluster.OpenStackCluster, {"metadata": {"name": "demo", "namespace": CLUSTER_API}, "spec": {}}
+        )
         await world.step(self.simulator)
         assert "status" not in world.tree()
         await world.api.create(core.Secret, {"metadata": {"name": "demo-kubeconfig"}}, namespace=CLUSTER_API)
@@ -34,7 +36,7 @@ class TestInfrastructureCluster:
     async def test_an_endpoint_that_somebody_chose_stays(self) -> None:
         endpoint = {"host": "api.example.com", "port": 443}
         tree = {"metadata": {"name": "demo", "namespace": CLUSTER_API}, "spec": {"controlPlaneEndpoint": endpoint}}
-        world = World(capo.OpenStackCluster, tree)
+        world = World(capo_cluster.OpenStackCluster, tree)
         await world.step(self.simulator)
         assert world.tree()["spec"]["controlPlaneEndpoint"] == endpoint
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from windlass.api import capa, capi, capo, core, mapi
+from windlass.api import capa, capi, capo, capo_cluster, core, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.controller import Controller
 from windlass.kube.verbs import PatchType
@@ -25,7 +25,7 @@ KINDS = (
     mapi.MachineSet,
     capi.Cluster,
     capo.OpenStackMachine,
-    capo.OpenStackCluster,
+    capo_cluster.OpenStackCluster,
     capa.AWSMachine,
     capa.AWSCluster,
     core.Node,
