@@ -1,0 +1,175 @@
+"""Holds a finalizer on each Secret with credentials while an object needs it: clean-up must reach the cloud.
+
+| the Secret | needed | action |
+|---|---|---|
+| without our finalizer | yes | it is added |
+| being deleted, with our finalizer | yes | an Event names what needs it |
+| with our finalizer | no | it is removed |
+
+A Secret is needed by OpenStackClusters, OpenStackMachines and OpenStackServers whose `identityRef` names it, or names
+an OpenStackClusterIdentity that does; also while these are being deleted. Keys are `(namespace, name)` of the Secret.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+from msgspec import Struct
+
+from windlass.api.capo import OpenStackCluster, OpenStackMachine
+from windlass.api.capo_identity import OpenStackClusterIdentity
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.core import Secret
+from windlass.api.meta import K, KubernetesObject
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import emits_events, writes
+from windlass.kube.control.plan import AddFinalizer, Emit, Outcome, Plan, RemoveFinalizers, target
+from windlass.kube.control.seen import Absent, Present, Seen, seen
+from windlass.kube.control.source import spec_differs
+from windlass.kube.object import Object
+from windlass.openstack.constants import EVENT_SOURCE, SECRET_FINALIZER
+from windlass.openstack.identity.find import BY_NAME, IdentityReader
+from windlass.openstack.identity.watches import (
+    BY_IDENTITY,
+    BY_SECRET,
+    Key,
+    by_cluster_identity,
+    by_secret,
+    identities,
+    own_name,
+    secrets,
+)
+
+NAME: Final = "openstack-identity"
+USERS: Final[tuple[type[KubernetesObject], ...]] = (OpenStackCluster, OpenStackMachine, OpenStackServer)
+_IDENTITY_BY_NAME: Final = "own-name"
+
+
+class IndexedReader(IdentityReader, Protocol):
+    """Looks at objects, and finds cached ones by an index, for decisions and for waking keys."""
+
+    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]: ...
+
+
+class Snapshot(Struct, frozen=True):
+    """`users`: what needs the Secret, for people."""
+
+    secret: Seen[Secret]
+    users: tuple[str, ...] = ()
+
+
+def decide(seen: Snapshot, *, now: datetime) -> Plan:
+    """The table above."""
+    secret = seen.secret
+    if not isinstance(secret, Present):
+        return Plan.nothing("there is no such Secret")
+    finalizers = tuple(secret.metadata.finalizers)
+    held = SECRET_FINALIZER in finalizers
+    if not seen.users:
+        why = "nothing needs these credentials any more"
+        removal = RemoveFinalizers(target=target(secret), observed=finalizers, finalizers=(SECRET_FINALIZER,), why=why)
+        return Plan.of(removal) if held else Plan.nothing("nothing needs it")
+    first, more = seen.users[0], len(seen.users) - 1
+    needed = f"{first} needs these credentials" if not more else f"{first} and {more} more need these credentials"
+    if secret.deleting:
+        note = f"{needed}: the Secret is deleted when they are gone"
+        emit = Emit(target=target(secret), type="Warning", reason="CredentialsInUse", note=note, source=EVENT_SOURCE)
+        return Plan.of(emit if held else None)
+    return Plan.of(AddFinalizer(target=target(secret), observed=finalizers, finalizer=SECRET_FINALIZER, why=needed))
+
+
+class Observer:
+    """Takes snapshots. With a `namespace`, what needs an OpenStackClusterIdentity elsewhere is unknown, so the identity
+    itself counts."""
+
+    def __init__(self, reader: IndexedReader, *, namespace: str | None) -> None:
+        self._reader = reader
+        self._namespace = namespace
+
+    async def __call__(self, key: Key, _: Outcome) -> Snapshot:
+        namespace, name = key
+        cached = next(iter(self._reader.indexed(Secret, BY_NAME, f"{namespace}/{name}")), None)
+        if cached is None:
+            return Snapshot(Absent())
+        users = tuple(sorted(self._users(namespace, name)))
+        if (SECRET_FINALIZER in cached.metadata.finalizers) == bool(users) and not cached.deleting:
+            return Snapshot(seen(cached), users)
+        # The metadata in the cache do not show our own writes.
+        return Snapshot(await self._reader.see(Secret, name, namespace=namespace, live=True), users)
+
+    def _users(self, namespace: str, name: str) -> Iterator[str]:
+        yield from self._named(by_secret(namespace, name))
+        for identity in self._reader.indexed(OpenStackClusterIdentity, BY_SECRET, f"{namespace}/{name}"):
+            if self._namespace is not None:
+                yield f"OpenStackClusterIdentity {identity.name}"
+            yield from self._named(by_cluster_identity(identity.name))
+
+    def _named(self, value: str) -> Iterator[str]:
+        for kind in USERS:
+            for found in self._reader.indexed(kind, BY_IDENTITY, value):
+                yield f"{kind.RESOURCE.kind} {found.namespace}/{found.name}"
+
+
+def identity_controller(reader: IndexedReader, *, namespace: str | None = None) -> Controller[Key, Snapshot]:
+    """The controller, of Secrets in `namespace` (None: all)."""
+
+    def of_user(found: Object[Any]) -> Iterable[Key]:
+        for value in identities(found):
+            kind, _, rest = value.partition("/")
+            if kind == "Secret":
+                yield _key(rest)
+            for identity in reader.known(OpenStackClusterIdentity, _IDENTITY_BY_NAME, value):
+                yield from of_identity(identity)
+
+    def of_identity(identity: Object[Any]) -> Iterable[Key]:
+        return map(_key, secrets(identity))
+
+    return Controller(
+        name=NAME,
+        watches=(
+            Watch(
+                Secret,
+                lambda secret: [(secret.namespace or "", secret.name)],
+                namespace=namespace,
+                indexes={BY_NAME: own_name},
+                metadata_only=True,
+                when=_held_or_going,
+            ),
+            Watch(
+                OpenStackClusterIdentity,
+                of_identity,
+                indexes={BY_SECRET: secrets, _IDENTITY_BY_NAME: _value},
+                cache_only=True,
+            ),
+            *(
+                Watch(
+                    kind,
+                    of_user,
+                    namespace=namespace,
+                    indexes={BY_IDENTITY: identities},
+                    when=spec_differs,
+                    cache_only=True,
+                )
+                for kind in USERS
+            ),
+        ),
+        permissions=(writes(Secret, "patch", namespace=namespace), emits_events(namespace=namespace)),
+        observe=Observer(reader, namespace=namespace),
+        decide=decide,
+    )
+
+
+def _held_or_going(old: Object[Any] | None, new: Object[Any] | None) -> bool:
+    """Other changes of Secrets, of which there are many, do not matter here."""
+    if old is None or new is None or old.deleting != new.deleting:
+        return True
+    return (SECRET_FINALIZER in old.metadata.finalizers) != (SECRET_FINALIZER in new.metadata.finalizers)
+
+
+def _value(identity: Object[Any]) -> tuple[str, ...]:
+    return (by_cluster_identity(identity.name),)
+
+
+def _key(text: str) -> Key:
+    namespace, _, name = text.partition("/")
+    return namespace, name

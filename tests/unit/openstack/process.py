@@ -1,0 +1,44 @@
+"""One process of ours that has just started, taking one object to rest on the in-memory API server."""
+
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.executor import Executor
+from windlass.kube.control.permissions import Declared
+from windlass.kube.control.rounds import MAX_ROUNDS, Ending, reconcile
+from windlass.kube.verbs import Api
+from windlass.testing.memory.reader import MemoryReader
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+Key = TypeVar("Key", bound=tuple[str, str])
+
+
+def watched(controller: Controller[Any, Any], reader: MemoryReader) -> None:
+    """Look at objects only as the controller declares it."""
+    reader.only(controller)
+    for watch in controller.watches:
+        for index, values in watch.indexes.items():
+            reader.add_index(watch.kind, index, values)
+
+
+async def to_rest(
+    controller: Controller[Key, Any],
+    key: Key,
+    *,
+    api: Api,
+    reader: MemoryReader,
+    now: datetime = NOW,
+    max_rounds: int = MAX_ROUNDS,
+) -> Ending:
+    """What the controller does about the object of this key. Only what it declares can be read and written."""
+    watched(controller, reader)
+    return await reconcile(
+        key,
+        observe=controller.observe,
+        decide=controller.decide,
+        executor=Executor(api, ledger=reader, permits=Declared(controller.declared), now=lambda: now),
+        now=lambda: now,
+        max_rounds=max_rounds,
+    )
