@@ -84,6 +84,12 @@ class Trunk(Struct, frozen=True, gc=False):
     sub_ports: list[SubPort] = field(default_factory=list)
 
 
+class Attachment(Struct, frozen=True, gc=False):
+    """The server that a volume is attached to."""
+
+    server_id: str = ""
+
+
 class Volume(Struct, frozen=True, gc=False):
     """A Cinder volume; `size` in GiB."""
 
@@ -95,6 +101,7 @@ class Volume(Struct, frozen=True, gc=False):
     availability_zone: str = ""
     multiattach: bool = False
     metadata: dict[str, str] = field(default_factory=dict)
+    attachments: list[Attachment] = field(default_factory=list)
 
 
 class Image(Struct, frozen=True, gc=False):

@@ -81,6 +81,12 @@ def resolve(spec: InstanceSpec, answers: Answers) -> Resolved | tuple[Obstacle, 
     return tuple(dict.fromkeys(obstacles)) or resolved
 
 
+def is_complete(spec: InstanceSpec, resolved: Resolved) -> bool:
+    """Whether `resolved` has every choice of `spec`. One that an older provider stored has no volumes."""
+    ports = len(resolved.ports) == len(_ports(spec))
+    return bool(resolved.image_id and resolved.flavor_id and ports and resolved.volumes == tuple(_volumes(spec)))
+
+
 class _Resolution:
     """Goes on after an obstacle, with an empty ID, and collects all obstacles."""
 

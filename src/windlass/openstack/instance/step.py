@@ -35,7 +35,12 @@ class Stuck(Struct, frozen=True):
 
 
 class Vanished(Struct, frozen=True):
-    """Nothing is left of it: where it was being deleted, the end; where a server was recorded, somebody deleted it."""
+    """Nothing is left of it: where it was being deleted, the end; where a server was recorded, somebody deleted it.
+
+    `note` names what stays in the cloud because it is not the owner's to delete, and why.
+    """
+
+    note: str = ""
 
 
 Step: TypeAlias = Send | Await | Standing | Stuck | Vanished

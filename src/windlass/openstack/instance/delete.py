@@ -1,0 +1,96 @@
+"""What comes next until nothing is left of a server. No spec is needed: everything of the owner has its mark.
+
+| there is | next |
+|---|---|
+| something recorded without a mark | mark it |
+| servers | delete them, and wait until they are gone |
+| a trunk with subports | take the subports off; they stay |
+| a trunk | delete it |
+| a port without a trunk, a volume that is attached to nothing | delete it |
+| a volume that Cinder is busy with | wait |
+| nothing, while an earlier request may still arrive | wait, then look again |
+| nothing | vanished |
+
+Recorded resources with the mark of somebody else stay, and so do volumes that somebody has attached to another server.
+A server that can still be restored (`SOFT_DELETED`) counts as gone; its volumes go with it.
+"""
+
+from collections.abc import Iterator
+
+from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.project import NONE
+from windlass.openstack.cloud.requests import CloudRequest, DeleteTrunk, RemoveSubports
+from windlass.openstack.cloud.resources import Trunk, Volume
+from windlass.openstack.instance.marks import mark_of
+from windlass.openstack.instance.match import DELETABLE, is_going, marked, trunk_on
+from windlass.openstack.instance.next import deletion, marking
+from windlass.openstack.instance.state import DELETED
+from windlass.openstack.instance.step import Await, Send, Step, Stuck, Vanished
+
+
+def next_deletion(inventory: Inventory, *, recorded: Recorded = NONE, project: str, mark: str) -> Step:
+    """The next step. `project` is the key of the project that is asked; `recorded`: what the owner's status has."""
+    if marks := tuple(marking(inventory, project=project, mark=mark)):
+        return Send(marks, "only what has the owner's mark is deleted")
+    servers = [each for each in marked(inventory.servers, mark) if each.status not in DELETED]
+    if sent := tuple(deletion(each, project=project, mark=mark) for each in servers if not is_going(each)):
+        return Send(sent, "the server goes first")
+    if servers:
+        return Await(", ".join(f"server {each.name} ({each.id}) is being deleted" for each in servers))
+    volumes = [each for each in marked(inventory.volumes, mark) if not _elsewhere(each, inventory, recorded)]
+    free = [each for each in volumes if each.status in DELETABLE and not each.attachments]
+    sent = (
+        *_network(inventory, project=project, mark=mark),
+        *(deletion(each, project=project, mark=mark) for each in free),
+    )
+    if sent:
+        return Send(sent, "what the server had")
+    for volume in volumes:
+        if volume.status == "error_deleting":
+            text = f"Cinder failed to delete volume {volume.name} ({volume.id}): an operator must reset its state"
+            return Stuck("InstanceDeleteFailed", text)
+    if volumes:
+        return Await(", ".join(f"volume {each.name} ({each.id}) is {each.status}" for each in volumes))
+    if not inventory.certain:
+        return Await(f"an earlier request, which may arrive in the next {inventory.certain_in:.0f} s")
+    return Vanished("; ".join(_staying(inventory, recorded, mark)))
+
+
+def _network(inventory: Inventory, *, project: str, mark: str) -> Iterator[CloudRequest]:
+    """The trunks, and the ports that have none any more. A trunk belongs to whom its port belongs to."""
+    trunks = {each.id: each for each in marked(inventory.trunks, mark)}
+    for port in marked(inventory.ports, mark):
+        if trunk := trunk_on(port, inventory):
+            trunks[trunk.id] = trunk
+        else:
+            yield deletion(port, project=project, mark=mark)
+    for trunk in trunks.values():
+        yield _trunk(trunk, project=project, mark=mark)
+
+
+def _trunk(trunk: Trunk, *, project: str, mark: str) -> CloudRequest:
+    if subports := tuple(each.port_id for each in trunk.sub_ports):
+        return RemoveSubports(project=project, mark=mark, subject=trunk.name, id=trunk.id, ports=subports)
+    return DeleteTrunk(project=project, mark=mark, subject=trunk.name, id=trunk.id)
+
+
+def _elsewhere(volume: Volume, inventory: Inventory, recorded: Recorded) -> bool:
+    """Attached to a server that is not ours, or to ours that can still be restored."""
+    restorable = {each.id for each in inventory.servers if each.status in DELETED}
+    return any(each.server_id != recorded.server or each.server_id in restorable for each in volume.attachments)
+
+
+def _staying(inventory: Inventory, recorded: Recorded, mark: str) -> Iterator[str]:
+    for kind, resources in (
+        ("server", inventory.servers),
+        ("port", inventory.ports),
+        ("trunk", inventory.trunks),
+        ("volume", inventory.volumes),
+    ):
+        for each in resources:
+            if mark_of(each) != mark:
+                yield f"{kind} {each.name} ({each.id}) stays: it belongs to {mark_of(each)}"
+    for volume in marked(inventory.volumes, mark):
+        if _elsewhere(volume, inventory, recorded):
+            servers = ", ".join(each.server_id for each in volume.attachments)
+            yield f"volume {volume.name} ({volume.id}) stays: it is attached to server {servers}"

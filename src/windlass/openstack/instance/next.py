@@ -1,0 +1,235 @@
+"""What comes next until a server stands, from what there is of it in the cloud.
+
+| there is | next |
+|---|---|
+| a recorded server that has the mark of somebody else | stuck |
+| something recorded without the mark | mark it, before anything else |
+| a recorded server no more | vanished; it is never made again |
+| the server | delete what is surplus, set missing tags; then it stands |
+| no server, and choices that are not those of the spec, or user data that Nova does not take | stuck |
+| two volumes in error for one disk | stuck: the replacement of the first one failed too |
+| something missing, while an earlier request may still arrive | wait, then look again |
+| not all ports, trunks and volumes | create the missing ones, all at the same time |
+| a volume that is not available yet | wait |
+| all of it | create the server |
+
+What is created depends on nothing but the resolved spec, and has the mark from its first request on. So any step may be
+repeated after a crash, and after an answer that never came.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.project import NONE
+from windlass.openstack.cloud.requests import (
+    CloudRequest,
+    CreatePort,
+    CreateServer,
+    CreateTrunk,
+    CreateVolume,
+    DeletePort,
+    DeleteServer,
+    DeleteVolume,
+    Describe,
+    Intent,
+    MarkServer,
+    MarkVolume,
+    SetTags,
+)
+from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
+from windlass.openstack.instance import bodies
+from windlass.openstack.instance.marks import described, mark_of
+from windlass.openstack.instance.match import Matched, match, trunk_on
+from windlass.openstack.instance.resolve import is_complete
+from windlass.openstack.instance.spec import InstanceSpec, Resolved, ResolvedPort
+from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck, Vanished
+
+USER_DATA_LIMIT: Final = 65_535
+"""The length of user data in base64 that Nova accepts."""
+TAGS: Final = "standard-attr-tag"
+"""The Neutron extension for tags of ports and trunks."""
+
+
+def needs_extensions(resolved: Resolved) -> bool:
+    """Whether `next_step` depends on Neutron's extensions. If they cannot be asked for, it must not be called."""
+    return any(port.tags or port.trusted for port in resolved.ports)
+
+
+def next_step(
+    spec: InstanceSpec,
+    resolved: Resolved,
+    inventory: Inventory,
+    *,
+    recorded: Recorded = NONE,
+    project: str,
+    intent: Intent,
+    extensions: frozenset[str] = frozenset(),
+    user_data: str = "",
+) -> Step:
+    """The next step. `project` is the key of the project that is asked; `user_data` is base64.
+
+    `recorded`: what the owner's status has; its ports are in the order of the spec. `intent` says that the owner, its
+    mark and `resolved` are persisted.
+    """
+    found = match(resolved, inventory, recorded=recorded, mark=intent.mark)
+    if (server := found.server) is not None and mark_of(server) not in ("", intent.mark):
+        text = f"server {server.id} belongs to {mark_of(server)}: delete its metadata key if it is to be taken over"
+        return Stuck("InvalidConfiguration", text)
+    if marks := tuple(marking(inventory, project=project, mark=intent.mark)):
+        return Send(marks, "what is recorded gets the owner's mark")
+    surplus = tuple(deletion(each, project=project, mark=intent.mark) for each in found.surplus)
+    if recorded.server and server is None:
+        return Send(surplus, "the recorded server is gone") if surplus else Vanished()
+    if server is None and (wrong := _wrong(spec, resolved, user_data)):
+        return Stuck("InvalidConfiguration", wrong)
+    build = _Build(spec, resolved, inventory, found, project, intent, extensions, user_data)
+    tidy = (*surplus, *build.tags())
+    if server is not None:
+        return Send(tidy, "what differs from the spec") if tidy else Standing(server)
+    if stuck := build.stuck():
+        return Send(surplus, "surplus") if surplus else stuck
+    missing = tuple(build.missing())
+    if missing and not inventory.certain:
+        late = f"the answer to an earlier request, which may arrive in the next {inventory.certain_in:.0f} s"
+        return Send(tidy, "tags, and what is surplus") if tidy else Await(late)
+    if missing:
+        return Send((*tidy, *missing), "not there yet")
+    if tidy:
+        return Send(tidy, "tags, and what is surplus")
+    return Await(", ".join(build.unavailable()))
+
+
+def _wrong(spec: InstanceSpec, resolved: Resolved, user_data: str) -> str:
+    """Why no server can be made, whatever the cloud says; empty if one can."""
+    if not is_complete(spec, resolved):
+        return f"not every choice of server {spec.name} is made: resolve it again"
+    if len(user_data) > USER_DATA_LIMIT:
+        return f"user data has {len(user_data)} characters in base64, and Nova takes {USER_DATA_LIMIT}: shorten it"
+    return ""
+
+
+class _Build(Struct, frozen=True):
+    """All that decides what is missing."""
+
+    spec: InstanceSpec
+    resolved: Resolved
+    inventory: Inventory
+    found: Matched
+    project: str
+    intent: Intent
+    extensions: frozenset[str]
+    user_data: str
+
+    def missing(self) -> Iterator[CloudRequest]:
+        """What can be created now: parts at the same time, and the server once all parts are there."""
+        mark, incomplete = self.intent.mark, False
+        for wanted, port in zip(self.resolved.ports, self.found.ports, strict=True):
+            if port is None:
+                incomplete = True
+                body = bodies.port_body(wanted, mark=mark, extensions=self.extensions)
+                yield CreatePort(project=self.project, intent=self.intent, subject=wanted.name, body=body)
+            elif wanted.trunk and trunk_on(port, self.inventory) is None:
+                # Some network drivers put no trunk on a port that a server has already.
+                incomplete = True
+                body = bodies.trunk_body(wanted, port.id, mark=mark)
+                yield CreateTrunk(project=self.project, intent=self.intent, subject=wanted.name, body=body)
+        for volume in self.resolved.volumes:
+            if volume.name not in self.found.volumes:
+                incomplete = True
+                body = bodies.volume_body(volume, self.resolved, server=self.spec.name, mark=mark)
+                yield CreateVolume(project=self.project, intent=self.intent, subject=volume.name, body=body)
+        if not incomplete and not any(self.unavailable()):
+            yield self._server()
+
+    def _server(self) -> CreateServer:
+        ports = [port.id for port in self.found.ports if port is not None]
+        return CreateServer(
+            project=self.project,
+            intent=self.intent,
+            subject=self.spec.name,
+            body=bodies.server_body(
+                self.spec, self.resolved, ports=ports, volumes=self.found.volumes, mark=self.intent.mark
+            ),
+            user_data=self.user_data,
+            hints=bodies.hints(self.spec, self.resolved),
+            microversion=bodies.microversion(self.spec, self.found.volumes),
+        )
+
+    def unavailable(self) -> Iterator[str]:
+        for name, volume in self.found.volumes.items():
+            if volume.status != "available":
+                yield f"volume {name} ({volume.id}) is {volume.status}"
+
+    def stuck(self) -> Stuck | None:
+        """A broken volume is replaced once. Both stay then, so that nobody has to remember it."""
+        for name, volumes in self.found.broken.items():
+            if len(volumes) > 1:
+                ids = ", ".join(volume.id for volume in volumes)
+                text = (
+                    f"volume {name} could not be made, twice: see what Cinder says of {ids}; delete both to try again"
+                )
+                return Stuck("InstanceCreateFailed", text)
+        return None
+
+    def tags(self) -> Iterator[SetTags]:
+        """Tags that differ from those that are wanted. A port that should have none in particular keeps what it has."""
+        if TAGS not in self.extensions:
+            return
+        for wanted, port in zip(self.resolved.ports, self.found.ports, strict=True):
+            if port is None:
+                continue
+            yield from self._tagged("ports", port, wanted)
+            for trunk in self.inventory.trunks:
+                if trunk.port_id == port.id:
+                    yield from self._tagged("trunks", trunk, wanted)
+
+    def _tagged(self, collection: str, found: Port | Trunk, wanted: ResolvedPort) -> Iterator[SetTags]:
+        if wanted.tags and set(wanted.tags) != set(found.tags):
+            yield SetTags(
+                project=self.project,
+                mark=self.intent.mark,
+                subject=wanted.name,
+                id=found.id,
+                collection=collection,
+                before=tuple(found.tags),
+                tags=wanted.tags,
+            )
+
+
+def marking(inventory: Inventory, *, project: str, mark: str) -> Iterator[CloudRequest]:
+    """Marks what has none: it is in the inventory because the owner's status records it."""
+    for server in inventory.servers:
+        if not mark_of(server):
+            yield MarkServer(project=project, mark=mark, subject=server.name, id=server.id)
+    for volume in inventory.volumes:
+        if not mark_of(volume):
+            yield MarkVolume(project=project, mark=mark, subject=volume.name, id=volume.id)
+    described_resources: tuple[tuple[str, tuple[Port | Trunk, ...]], ...] = (
+        ("ports", inventory.ports),
+        ("trunks", inventory.trunks),
+    )
+    for collection, resources in described_resources:
+        for each in resources:
+            if not mark_of(each):
+                yield Describe(
+                    project=project,
+                    mark=mark,
+                    subject=each.name,
+                    id=each.id,
+                    collection=collection,
+                    before=each.description,
+                    description=described(each.description, mark),
+                )
+
+
+def deletion(resource: Server | Port | Volume, *, project: str, mark: str) -> CloudRequest:
+    """The request that deletes a resource of the owner."""
+    kind: type[DeleteServer | DeletePort | DeleteVolume] = DeleteVolume
+    if isinstance(resource, Server):
+        kind = DeleteServer
+    elif isinstance(resource, Port):
+        kind = DeletePort
+    return kind(project=project, mark=mark, subject=resource.name, id=resource.id)
