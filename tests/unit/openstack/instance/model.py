@@ -10,6 +10,7 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from windlass.openstack.cloud.inventory import MARK, Inventory, Recorded
+from windlass.openstack.cloud.project import NONE
 from windlass.openstack.cloud.requests import (
     CloudRequest,
     CreatePort,
@@ -50,7 +51,7 @@ class Model:
         self._attached: dict[str, list[str]] = {}
         self._number = 0
 
-    def inventory(self, mark: str, recorded: Recorded = Recorded(), *, certain: bool = True) -> Inventory:  # noqa: B008
+    def inventory(self, mark: str, recorded: Recorded = NONE) -> Inventory:
         def of(resources: dict[str, Found], ids: Iterable[str]) -> tuple[Found, ...]:
             return tuple(each for each in resources.values() if mark_of(each) == mark or each.id in ids)
 
@@ -59,7 +60,6 @@ class Model:
             ports=of(self.ports, recorded.ports),
             volumes=of(self.volumes, recorded.volumes),
             trunks=of(self.trunks, recorded.trunks),
-            certain=certain,
         )
 
     @property
@@ -78,7 +78,7 @@ class Model:
                 self.volumes[volume.id] = replace(volume, status="error" if left > 0 else "available")
         for server in list(self.servers.values()):
             if server.task_state == "deleting":
-                self._remove(server)
+                self.remove(server)
             elif server.status == "BUILD":
                 self.servers[server.id] = replace(server, status="ACTIVE")
 
@@ -174,7 +174,7 @@ class Model:
                     raise RefusedError(f"volume {volume.id} is {volume.status}")
                 del self.volumes[volume.id]
 
-    def _remove(self, server: Server) -> None:
+    def remove(self, server: Server) -> None:
         """What Nova does at the end of a deletion: ports are free, volumes go with the server."""
         del self.servers[server.id]
         for port in list(self.ports.values()):
