@@ -42,6 +42,9 @@ def match(resolved: Resolved, inventory: Inventory, *, recorded: Recorded, mark:
     ports: list[Port | None] = []
     mine = own(inventory.ports, mark)
     for index, port in enumerate(resolved.ports):
+        if port.id:
+            ports.append(Port(id=port.id))
+            continue
         known = recorded.ports[index] if index < len(recorded.ports) else ""
         named = [each for each in mine if each.id == known or (each.name == port.name and mark_of(each) == mark)]
         kept = min(named, key=lambda each: (each.id != known, not each.device_id), default=None)

@@ -60,7 +60,7 @@ FIXED_OPTIONS: Final = frozenset(
 
 def queries(spec: InstanceSpec) -> tuple[Query, ...]:
     """All questions about `spec`, each once. None of them depends on the answer to another one."""
-    ports = _ports(spec)
+    ports = [port for port in _ports(spec) if not port.id]
     asked = [spec.image, spec.flavor, spec.server_group, spec.network]
     asked += [port.network for port in ports]
     asked += [_own(group) for group in (*spec.groups, *(group for port in ports for group in port.groups or ()))]
@@ -84,7 +84,7 @@ def resolve(spec: InstanceSpec, answers: Answers) -> Resolved | tuple[Obstacle, 
 def is_complete(spec: InstanceSpec, resolved: Resolved) -> bool:
     """Whether `resolved` has every choice of `spec`. One that an older provider stored has no volumes."""
     ports = len(resolved.ports) == len(_ports(spec))
-    return bool(resolved.image_id and resolved.flavor_id and ports and resolved.volumes == tuple(_volumes(spec)))
+    return bool(resolved.image_id and resolved.flavor_id and ports and resolved.volumes == tuple(volumes_of(spec)))
 
 
 class _Resolution:
@@ -102,7 +102,7 @@ class _Resolution:
             image_id=self._image(spec.image),
             flavor_id=self._one("flavor", spec.flavor),
             ports=tuple(self._port(index, port) for index, port in enumerate(_ports(spec))),
-            volumes=tuple(_volumes(spec)),
+            volumes=tuple(volumes_of(spec)),
         )
 
     def _image(self, query: Query) -> str:
@@ -120,6 +120,8 @@ class _Resolution:
 
     def _port(self, index: int, port: PortSpec) -> ResolvedPort:
         spec, field = self._spec, f"ports[{index}]"
+        if port.id:
+            return ResolvedPort(id=port.id)
         network, addresses = self._network(field, port)
         secure = port.port_security is not False
         trunk = _trunk(spec, port)
@@ -258,7 +260,8 @@ def _contradictions(spec: InstanceSpec) -> Iterator[Problem]:
         if taken := sorted(fixed & port.options.keys()):
             text = f"{', '.join(taken)} may not be set here: use the port's own field where there is one"
             yield Problem("Invalid", f"{field}.options", text)
-    for name in _repeated(_port_name(spec, index, port) for index, port in enumerate(_ports(spec))):
+    made = ((index, port) for index, port in enumerate(_ports(spec)) if not port.id)
+    for name in _repeated(_port_name(spec, index, port) for index, port in made):
         text = f"more than one port would have the name {name}: give each its own name suffix"
         yield Problem("Invalid", "ports", text)
     for name in _repeated([*([ROOT] if spec.root else []), *(disk.name for disk in spec.disks)]):
@@ -266,7 +269,7 @@ def _contradictions(spec: InstanceSpec) -> Iterator[Problem]:
         yield Problem("Invalid", "disks", text)
 
 
-def _volumes(spec: InstanceSpec) -> Iterator[ResolvedVolume]:
+def volumes_of(spec: InstanceSpec) -> Iterator[ResolvedVolume]:
     if spec.root is not None:
         yield _volume(spec, spec.root, name=ROOT, tag="")
     for disk in spec.disks:

@@ -23,9 +23,11 @@ class PortSpec(Struct, frozen=True, kw_only=True):
     """A port. `network` None: that of its fixed addresses' subnets, else the instance's `network`.
 
     `groups` None: those of the instance. `port_security` None: as the network has it. `options` are attributes that are
-    sent to Neutron unchanged (`admin_state_up`, `mac_address`, `binding:host_id`, ...).
+    sent to Neutron unchanged (`admin_state_up`, `mac_address`, `binding:host_id`, ...). `id`: a port that exists and
+    belongs to somebody else; it is used as it is, and stays when the server goes.
     """
 
+    id: str = ""
     suffix: str = ""
     network: Query | None = None
     addresses: tuple[FixedAddress, ...] = ()
@@ -90,10 +92,11 @@ class ResolvedAddress(Struct, frozen=True):
 
 
 class ResolvedPort(Struct, frozen=True, kw_only=True):
-    """A port with every choice made; `tags` are its own and those of the server."""
+    """A port with every choice made; `tags` are its own and those of the server. `id`: a port of somebody else."""
 
-    name: str
-    network_id: str
+    name: str = ""
+    network_id: str = ""
+    id: str = ""
     addresses: tuple[ResolvedAddress, ...] = ()
     groups: tuple[str, ...] = ()
     description: str = ""

@@ -356,6 +356,15 @@ def test_the_server_gets_user_data_and_the_ids_of_its_ports_in_order() -> None:
     assert request.user_data == "Zm9v"
 
 
+def test_p16_ports_of_somebody_else_are_used_and_not_touched() -> None:
+    spec = replace(SPEC, ports=(PortSpec(id="theirs"),), tags=("a",))
+    found = step(inv(), spec=spec, resolved=replace(RESOLVED, ports=(ResolvedPort(id="theirs"),)))
+    assert isinstance(found, Send)
+    [request] = found.requests
+    assert isinstance(request, CreateServer)
+    assert request.body["networks"] == [{"port": "theirs"}]
+
+
 def test_tags_are_shown_as_a_change() -> None:
     found = step(inv(ports=(replace(PORT, tags=["x"]),), servers=(SERVER,)), resolved=TAGGED)
     assert isinstance(found, Send)

@@ -98,6 +98,7 @@ def problems(spec: InstanceSpec, answers: Mapping[Query, Any] | None = None) -> 
         pytest.param(replace(MINIMAL, trunk=True, ports=(PortSpec(trunk=False),)), (), id="P11 overridden"),
         pytest.param(replace(MINIMAL, server_group=NEAR), (NEAR,), id="a server group"),
         pytest.param(replace(MINIMAL, ports=()), (), id="P10 S31 no ports"),
+        pytest.param(replace(MINIMAL, ports=(PortSpec(id="p", network=STORAGE),)), (), id="P16 a port that exists"),
     ],
 )
 def test_everything_is_asked_at_once_and_ids_are_trusted(spec: InstanceSpec, asked: tuple[Query, ...]) -> None:
@@ -208,6 +209,11 @@ def test_a_port_inherits_the_trunk_of_the_server(server: bool, port: bool | None
 
 def test_s22_tags_are_those_of_the_server_and_then_of_the_port_each_once() -> None:
     assert the_port(PortSpec(tags=("c", "a")), replace(MINIMAL, tags=("a", "b"))).tags == ("a", "b", "c")
+
+
+def test_p16_ports_that_exist_are_taken_as_they_are() -> None:
+    spec = replace(MINIMAL, network=None, trunk=True, ports=(PortSpec(id="p"), PortSpec(id="q")))
+    assert resolved(spec).ports == (ResolvedPort(id="p"), ResolvedPort(id="q"))
 
 
 PAIRS = ({"ip_address": "10.0.0.100"},)
