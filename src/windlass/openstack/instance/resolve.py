@@ -270,6 +270,7 @@ def _contradictions(spec: InstanceSpec) -> Iterator[Problem]:
 
 
 def volumes_of(spec: InstanceSpec) -> Iterator[ResolvedVolume]:
+    """The volumes of the server, in order. They depend on nothing in the cloud."""
     if spec.root is not None:
         yield _volume(spec, spec.root, name=ROOT, tag="")
     for disk in spec.disks:
