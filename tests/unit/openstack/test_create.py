@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.unit.openstack.instance.model import Model
 from windlass.openstack.cloud.failures import CloudFailure, Denied, Doubtful, Unavailable
 from windlass.openstack.cloud.inventory import Inventory, Recorded, Weather
+from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.project import NONE, Quota
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import CloudRequest, CreateServer
@@ -25,7 +26,6 @@ from windlass.openstack.create import (
     wait_active,
     wait_deleted,
 )
-from windlass.openstack.instance.marks import mark_of
 from windlass.openstack.instance.spec import InstanceSpec, PortSpec, VolumeSpec
 from windlass.testing.clock import run
 

@@ -16,7 +16,8 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
-from windlass.api.capo import OpenStackCluster, OpenStackMachine
+from windlass.api.capo import OpenStackMachine
+from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret

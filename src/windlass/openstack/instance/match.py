@@ -10,8 +10,8 @@ from typing import Final, TypeVar
 from msgspec import Struct
 
 from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.resources import Port, Server, SubPort, Trunk, Volume
-from windlass.openstack.instance.marks import mark_of
 from windlass.openstack.instance.spec import Resolved
 from windlass.openstack.instance.state import DELETED
 

@@ -23,6 +23,7 @@ from typing import Final
 from msgspec import Struct
 
 from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.marks import described, mark_of
 from windlass.openstack.cloud.project import NONE
 from windlass.openstack.cloud.requests import (
     CloudRequest,
@@ -41,7 +42,6 @@ from windlass.openstack.cloud.requests import (
 )
 from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
 from windlass.openstack.instance import bodies
-from windlass.openstack.instance.marks import described, mark_of
 from windlass.openstack.instance.match import Matched, match, trunk_on
 from windlass.openstack.instance.resolve import is_complete
 from windlass.openstack.instance.spec import InstanceSpec, Resolved, ResolvedPort

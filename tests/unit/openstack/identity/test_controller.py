@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from windlass.api.capo import OpenStackCluster, OpenStackMachine
+from windlass.api.capo import OpenStackMachine
+from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event, Secret

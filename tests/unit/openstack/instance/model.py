@@ -10,6 +10,7 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from windlass.openstack.cloud.inventory import MARK, Inventory, Recorded
+from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.project import NONE
 from windlass.openstack.cloud.requests import (
     CloudRequest,
@@ -28,7 +29,6 @@ from windlass.openstack.cloud.requests import (
     SetTags,
 )
 from windlass.openstack.cloud.resources import Attachment, Port, Server, Trunk, Volume
-from windlass.openstack.instance.marks import mark_of
 from windlass.openstack.instance.match import DELETABLE
 
 Found = TypeVar("Found", Server, Port, Trunk, Volume)
