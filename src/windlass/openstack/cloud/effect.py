@@ -58,10 +58,12 @@ def after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listi
             _mark(volumes, request.id, request.mark)
         case RemoveSubports():
             _change(trunks, request.id, sub_ports=[])
+            _change_parent(ports, request.id, {"sub_ports": []})
         case DeletePort():
             ports.drop(request.id)
         case DeleteTrunk():
             trunks.drop(request.id)
+            _change_parent(ports, request.id, None)
         case DeleteServer() if answer.status == GONE:
             servers.drop(request.id)
         case DeleteVolume() if answer.status == GONE:
@@ -88,6 +90,14 @@ def _made(request: Creation, answer: Answer) -> Any:
 def _change(listing: Listing[R], which: str, **fields: Any) -> None:
     if (item := listing.get(which)) is not None:
         listing.put(structs.replace(item, **fields))
+
+
+def _change_parent(ports: Listing[Port], trunk: str, details: Mapping[str, Any] | None) -> None:
+    """The parent port of a trunk tells of it too."""
+    for port in list(ports.all()):
+        if port.trunk_details and port.trunk_details.get("trunk_id") == trunk:
+            told = {**port.trunk_details, **details} if details is not None else None
+            ports.put(structs.replace(port, trunk_details=told))
 
 
 def _mark(listing: Listing[R], which: str, mark: str) -> None:
