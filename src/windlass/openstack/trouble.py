@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from windlass.api.meta import Condition
 from windlass.kube.clock import rfc3339
-from windlass.kube.conditions import FALSE, condition, find
+from windlass.kube.conditions import FALSE, Status, condition, find
 from windlass.kube.errors import Failure
 from windlass.openstack.cloud.failures import (
     CloudFailure,
@@ -81,10 +81,11 @@ class Told(Struct, frozen=True, kw_only=True):
 
     def progress(self, until: datetime) -> Condition:
         """`Progressing`: it is tried again at `until`, or a person has to act first."""
-        when = rfc3339(until)
         if self.by_itself:
-            return condition(PROGRESSING, True, Reason.TRANSIENT_ERROR, f"{self.message}\nNext attempt at {when}")
-        text = f"{self.message}\nIt is tried again at {when}, or as soon as the object or its credentials change"
+            text = f"{self.message}\nNext attempt at {rfc3339(until)}"
+            return condition(PROGRESSING, True, Reason.TRANSIENT_ERROR, text)
+        often = f"within {self.limits.most / 60:.0f} minutes"
+        text = f"{self.message}\nIt is tried again {often}, and when the object or its credentials change"
         return condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, text)
 
     def due(self, failed: datetime, *, since: datetime | None) -> datetime:
@@ -187,17 +188,17 @@ def invalid(message: str, *, part: str = INSTANCE_READY, delays: Delays = DELAYS
     return Told(type=part, reason=reason, message=message, by_itself=False, limits=delays.invalid)
 
 
-def trouble_since(conditions: Iterable[Any], part: str = INSTANCE_READY) -> datetime | None:
-    """Since when condition `part` has been False; None if it is not."""
+def trouble_since(conditions: Iterable[Any], part: str = INSTANCE_READY, status: Status = FALSE) -> datetime | None:
+    """Since when condition `part` has had this status; None if it has not."""
     found = find(conditions, part)
     if found is None:
         return None
-    status, since = (
+    now, since = (
         (found.get("status"), found.get("lastTransitionTime"))
         if isinstance(found, dict)
         else (found.status, found.last_transition_time)
     )
-    if status != FALSE or not since:
+    if now != status or not since:
         return None
     try:
         return datetime.fromisoformat(since).astimezone(UTC)

@@ -61,7 +61,7 @@ def test_each_class_of_failure_has_its_condition_reason_and_limits(name: str) ->
     assert (about.limits.first, about.limits.most) == limits
     assert str(failure) in about.message
     assert (about.condition.status, about.progress(NOW).status) == ("False", str(by_itself))
-    assert "2026-11-23T02:00:00Z" in about.progress(NOW).message
+    assert ("Next attempt at 2026-11-23T02:00:00Z" if by_itself else "minutes") in about.progress(NOW).message
 
 
 @pytest.mark.parametrize("name", FAILURES)

@@ -1,51 +1,146 @@
-"""What a decision about an OpenStackServer may look at."""
+"""What a decision about an OpenStackServer may look at, and what follows from the object alone."""
 
 from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
 
 from msgspec import Struct
 
 from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Seen
+from windlass.kube.control.seen import Present, Seen
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Inventory, Weather
+from windlass.openstack.cloud.inventory import Inventory, Recorded, Weather
+from windlass.openstack.cloud.project import Quota
 from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.cloud.resources import Resource
+from windlass.openstack.constants import (
+    ADOPT_ANNOTATION,
+    CLUSTER_LABEL,
+    MARK_ANNOTATION,
+    PAUSED_ANNOTATION,
+    SERVER_FINALIZER,
+)
 from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
+from windlass.openstack.server.resolved import from_status
+from windlass.openstack.server.spec import instance_spec
+from windlass.openstack.trouble import DELAYS, Delays
+
+
+class Timing(Struct, frozen=True, kw_only=True):
+    """Seconds. `lost`: a server is gone if it is missing twice, so far apart. `overdue`: after so long without any
+    answer of the cloud nothing is known about a server. `pausing`: the longest that a request may be under way."""
+
+    delays: Delays = DELAYS
+    lost: float = 30.0
+    overdue: float = 300.0
+    pausing: float = 60.0
+
+
+TIMING: Final = Timing()
 
 
 class Cloud(Struct, frozen=True, kw_only=True):
     """What the cloud says about the server.
 
-    `inventory` None: not looked for, because nothing can exist yet. `answers` is empty unless something has to be
-    resolved. `extensions` are those of Neutron, by alias.
+    `inventory` None: not looked for, because nothing can exist yet. `answers`, of the time `answered`, is empty unless
+    something has to be resolved. `extensions` are those of Neutron, by alias. `quotas` only after one was exceeded.
+    `where`: the credentials, for people.
     """
 
     project: str
-    region: str
-    services: frozenset[str]
-    weather: Weather
-    inventory: Inventory | CloudFailure | None = None
+    where: str = ""
+    weather: Weather = Weather()
+    inventory: Inventory | None = None
     answers: Mapping[Query, "tuple[Resource, ...] | CloudFailure"] = {}
-    extensions: frozenset[str] | CloudFailure = frozenset()
-
-
-class UserData(Struct, frozen=True):
-    """The bootstrap data, base64. `trouble` says why there is none."""
-
-    text: str = ""
-    trouble: str = ""
+    answered: datetime | None = None
+    extensions: frozenset[str] = frozenset()
+    quotas: tuple[Quota, ...] = ()
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
     """`cluster` None: the server belongs to none. `cloud` is why there is no access to it, or None while nothing has to
-    be asked. `fresh_mark`: a new mark, in case the server has none. `user_data` None: it is not needed now.
+    be asked. `fresh_mark`: a new mark, in case the server has none. `user_data` is base64, or why there is none; None:
+    it is not needed now.
     """
 
     server: Seen[OpenStackServer]
-    cluster: Seen[Cluster] | None
-    cloud: Cloud | IdentityTrouble | CloudFailure | None
-    fresh_mark: str
-    user_data: UserData | None = None
+    cluster: Seen[Cluster] | None = None
+    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    fresh_mark: str = ""
+    user_data: str | Problem | None = None
     last: Outcome = Outcome()
+
+
+class Made(Struct, frozen=True):
+    """What a server should be: its spec and all choices, as far as both are known."""
+
+    spec: InstanceSpec | tuple[Problem, ...]
+    resolved: Resolved | None
+
+
+def made(found: Present[OpenStackServer]) -> Made:
+    spec = instance_spec(found.object)
+    stored = found.object.status.resolved
+    return Made(spec, from_status(stored, spec) if isinstance(spec, InstanceSpec) else None)
+
+
+def mark_of(found: Present[OpenStackServer]) -> str:
+    """The mark that is persisted; empty if there is none."""
+    return found.metadata.annotations.get(MARK_ANNOTATION, "")
+
+
+def is_held(found: Present[OpenStackServer]) -> bool:
+    """Whether the object stays until we release it."""
+    return SERVER_FINALIZER in found.metadata.finalizers
+
+
+def intent_of(found: Present[OpenStackServer], resolved: Resolved | None) -> Intent | None:
+    """The intent, if finalizer, mark and all choices were seen persisted; without it nothing may be created."""
+    mark = mark_of(found)
+    return Intent(mark) if mark and resolved is not None and is_held(found) and not found.deleting else None
+
+
+def adopted(found: Present[OpenStackServer]) -> str:
+    """The ID of the server that the object stands for; empty if it makes its own."""
+    return found.metadata.annotations.get(ADOPT_ANNOTATION, "")
+
+
+def recorded(found: Present[OpenStackServer]) -> Recorded:
+    """The IDs in the status, and that of an adopted server."""
+    status = found.object.status
+    resources = status.resources
+    return Recorded(
+        server=status.instance_id or adopted(found),
+        ports=tuple(each.id for each in resources.ports if each.id) if resources else (),
+        volumes=tuple(each.id for each in resources.volumes if each.id) if resources else (),
+        trunks=tuple(each.id for each in resources.trunks if each.id) if resources else (),
+    )
+
+
+def cluster_of(found: Present[OpenStackServer]) -> str:
+    return found.metadata.labels.get(CLUSTER_LABEL, "")
+
+
+def is_paused(seen: Snapshot, found: Present[OpenStackServer]) -> bool:
+    """The Cluster, or an annotation of the object, says that nothing may be done."""
+    cluster = seen.cluster
+    return PAUSED_ANNOTATION in found.metadata.annotations or (
+        isinstance(cluster, Present) and bool(cluster.object.spec.paused)
+    )
+
+
+def uses_volumes(found: Present[OpenStackServer]) -> bool:
+    """Whether the server may have volumes that are ours."""
+    spec = found.object.spec
+    stored, resources = found.object.status.resolved, found.object.status.resources
+    return (
+        spec.root_volume is not None
+        or any(each.storage.type == "Volume" for each in spec.additional_block_devices)
+        or bool(stored and stored.volumes)
+        or bool(resources and resources.volumes)
+        or bool(adopted(found))
+    )

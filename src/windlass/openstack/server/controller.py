@@ -1,0 +1,110 @@
+"""The OpenStackServer controller: what wakes a server, and what it may read, write and ask of a cloud."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, Final, Protocol
+
+from msgspec import Struct, field
+
+from windlass.api.capi import Cluster
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.core import Secret
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import Declaration, calls, emits_events, writes
+from windlass.kube.control.source import Source, spec_differs
+from windlass.kube.object import Object
+from windlass.openstack.cloud.project import Clouds
+from windlass.openstack.cloud.requests import REQUESTS
+from windlass.openstack.constants import CLUSTER_LABEL
+from windlass.openstack.identity.find import IdentityReader
+from windlass.openstack.identity.watches import BY_IDENTITY, Key, Knower, identities, identity_watches
+from windlass.openstack.server.decide import decide
+from windlass.openstack.server.observe import ServerObserver
+from windlass.openstack.server.snapshot import TIMING, Snapshot, Timing
+
+NAME: Final = "openstack-server"
+
+BY_CLUSTER: Final = "cluster"
+"""Index of OpenStackServers: by `namespace/name` of their Cluster."""
+BY_USER_DATA: Final = "user-data"
+"""Index of OpenStackServers: by `namespace/name` of the Secret with their user data."""
+
+
+class IndexedReader(IdentityReader, Knower, Protocol):
+    """Looks at objects, and finds cached ones by an index, for decisions and for waking keys."""
+
+
+class CloudSource(Clouds, Source[Key], Protocol):
+    """The clouds, which wake servers that have changed there."""
+
+
+def server_controller(
+    reader: IndexedReader,
+    clouds: CloudSource,
+    *,
+    namespace: str | None = None,
+    timing: Timing = TIMING,
+    workers: int = 10,
+    resync: float = 600.0,
+) -> Controller[Key, Snapshot]:
+    """The controller, of OpenStackServers in `namespace` (None: all). Keys are `(namespace, name)`."""
+
+    def by(index: str, found: Object[Any]) -> list[Key]:
+        value = f"{found.namespace}/{found.name}"
+        return [(each.namespace or "", each.name) for each in reader.known(OpenStackServer, index, value)]
+
+    indexes = {BY_CLUSTER: _cluster, BY_USER_DATA: _user_data, BY_IDENTITY: identities}
+    return Controller(
+        name=NAME,
+        watches=(
+            Watch(OpenStackServer, _own_key, namespace=namespace, indexes=indexes),
+            Watch(Cluster, partial(by, BY_CLUSTER), namespace=namespace, when=spec_differs),
+            Watch(Secret, partial(by, BY_USER_DATA), namespace=namespace, metadata_only=True),
+            *identity_watches(reader, OpenStackServer, namespace=namespace),
+        ),
+        sources=(clouds,),
+        permissions=permissions(namespace),
+        observe=ServerObserver(reader, clouds, timing=timing),
+        decide=partial(decide, timing=timing),
+        workers=workers,
+        resync=resync,
+    )
+
+
+def permissions(namespace: str | None) -> tuple[Declaration, ...]:
+    """What the controller writes, and asks of clouds."""
+    return (
+        writes(OpenStackServer, "patch", namespace=namespace),
+        writes(OpenStackServer, "patch", subresource="status", namespace=namespace),
+        emits_events(namespace=namespace),
+        calls(*REQUESTS),
+    )
+
+
+class _Reference(Struct, gc=False):
+    name: str = ""
+
+
+class _Spec(Struct, rename="camel", gc=False):
+    user_data_ref: _Reference | None = None
+
+
+class _References(Struct, gc=False):
+    """The field that an index needs, even if others are malformed."""
+
+    spec: _Spec = field(default_factory=_Spec)
+
+
+def _own_key(server: Object[Any]) -> Iterable[Key]:
+    return ((server.namespace or "", server.name),)
+
+
+def _cluster(server: Object[Any]) -> Iterable[str]:
+    label = server.metadata.labels.get(CLUSTER_LABEL)
+    return (f"{server.namespace}/{label}",) if label else ()
+
+
+def _user_data(server: Object[Any]) -> Iterable[str]:
+    shown = server.glimpse(_References)
+    ref = shown.spec.user_data_ref if shown is not None else None
+    return (f"{server.namespace}/{ref.name}",) if ref is not None and ref.name else ()

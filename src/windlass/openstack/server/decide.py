@@ -1,0 +1,100 @@
+"""What to do about an OpenStackServer. The rows, in order:
+
+| situation | what is done | module |
+|---|---|---|
+| it does not exist, or cannot be read | nothing | |
+| it is paused, or its Cluster is | nothing, and `Paused` says so | `pausing` |
+| it is being deleted | what it has in the cloud goes, then the finalizer; no Cluster is needed | `deleting` |
+| nobody has looked at it | all its conditions, Unknown | |
+| its label names a Cluster that does not exist | wait for the Cluster | |
+| its spec is wrong, and there is no server yet | say so | `building` |
+| finalizer and mark are missing where something is recorded | both are stored | `building` |
+| the credentials or the cloud fail | say so, and when it is tried again | `telling` |
+| else | resolve, create, tell | `building`, `sending`, `telling` |
+"""
+
+from datetime import datetime
+
+from windlass.api.capo_server import OpenStackServer
+from windlass.kube.conditions import condition, find
+from windlass.kube.control.plan import Plan
+from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.server import building, deleting, pausing
+from windlass.openstack.server.snapshot import TIMING, Cloud, Snapshot, Timing, cluster_of, is_paused, made
+from windlass.openstack.server.telling import out_of_reach, write
+from windlass.openstack.status import INSTANCE, INSTANCE_READY, NOT_PAUSED, Reason, first_visit, unvisited
+from windlass.openstack.trouble import Delays, Told, told, told_of_identity
+
+
+def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
+    """Pure: the rows of the module."""
+    found = seen.server
+    match found:
+        case Absent():
+            return Plan.nothing("no OpenStackServer")
+        case Unreadable(why=why) | NotServedKind(why=why):
+            return Plan.nothing(f"the OpenStackServer cannot be read: {why}")
+    plan = without_cloud(seen, found, now=now, timing=timing)
+    if plan is not None:
+        return plan
+    cloud = seen.cloud
+    if not isinstance(cloud, Cloud):
+        trouble = _no_access(cloud, timing.delays)
+        if found.deleting:
+            return deleting.unreachable(found, trouble, now=now, timing=timing)
+        return out_of_reach(found, trouble, now=now, timing=timing)
+    if is_paused(seen, found):
+        return pausing.pause(seen, found, now=now, timing=timing)
+    if found.deleting:
+        return deleting.delete(seen, found, cloud, now=now, timing=timing)
+    return building.build(seen, found, cloud, now=now, timing=timing)
+
+
+def without_cloud(seen: Snapshot, found: Present[OpenStackServer], *, now: datetime, timing: Timing) -> Plan | None:
+    """The plan, if it follows without asking the cloud; else None."""
+    if is_paused(seen, found):
+        asks = pausing.is_in_between(found) and not isinstance(seen.cloud, IdentityTrouble | CloudFailure)
+        return None if asks else pausing.pause(seen, found, now=now, timing=timing)
+    if found.deleting:
+        return deleting.at_once(seen, found)
+    if unvisited(found, INSTANCE):
+        return Plan.of(write(found, first_visit(INSTANCE, awaited=_awaited(seen, found)), now=now))
+    if pausing.was_paused(found):
+        return Plan.of(write(found, (NOT_PAUSED,), now=now, why="it is not paused any more"))
+    if seen.cluster is not None and not isinstance(seen.cluster, Present):
+        return _without_cluster(found, now=now)
+    if not building.has_choices(found):
+        spec = made(found).spec
+        if isinstance(spec, tuple) and not building.is_intended(found):
+            return building.refuse(found, spec, now=now)
+    elif not building.is_intended(found):
+        return Plan.of(building.intend(found, seen.fresh_mark))
+    return None
+
+
+def _without_cluster(found: Present[OpenStackServer], *, now: datetime) -> Plan:
+    """Whether it is paused is not known, so nothing is done. A server that runs is not told about."""
+    told = find(found.object.status.conditions, INSTANCE_READY)
+    text = f"Waiting for Cluster {found.metadata.namespace}/{cluster_of(found)}"
+    if told is not None and told.status == "True":
+        return Plan.nothing(text)
+    waits = condition(INSTANCE_READY, False, Reason.WAITING_FOR_CLUSTER, text)
+    return Plan.of(write(found, (waits,), now=now))
+
+
+def _awaited(seen: Snapshot, found: Present[OpenStackServer]) -> str:
+    if seen.cluster is not None and not isinstance(seen.cluster, Present):
+        return f"Waiting for Cluster {found.metadata.namespace}/{cluster_of(found)}"
+    ref = found.object.spec.identity_ref
+    return f"Waiting for the credentials of cloud {ref.cloud_name} in {ref.type or 'Secret'} {ref.name}"
+
+
+def _no_access(cloud: IdentityTrouble | CloudFailure | None, delays: Delays) -> Told:
+    match cloud:
+        case IdentityTrouble():
+            return told_of_identity(cloud, delays=delays)
+        case CloudFailure():
+            return told(cloud, doing="ask the cloud", delays=delays)
+    return told_of_identity(IdentityTrouble("the credentials have not been read yet"), delays=delays)

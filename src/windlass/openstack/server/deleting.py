@@ -1,0 +1,156 @@
+"""The end of an OpenStackServer: everything with its mark goes, and then the finalizer.
+
+It needs no Cluster, no image and no status, only the mark and the credentials. Without credentials nobody knows whether
+anything is left, so the object stays, and says who has to restore them.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.meta import Condition
+from windlass.kube.conditions import condition
+from windlass.kube.control.plan import Emit, Merge, Plan, RemoveFinalizers, RequeueAfter, target
+from windlass.kube.control.seen import Present
+from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.requests import (
+    CloudRequest,
+    DeletePort,
+    DeleteServer,
+    DeleteTrunk,
+    DeleteVolume,
+    RemoveSubports,
+)
+from windlass.openstack.constants import EVENT_SOURCE, SERVER_FINALIZER
+from windlass.openstack.instance.delete import next_deletion
+from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
+from windlass.openstack.server.building import SOON, intend
+from windlass.openstack.server.sending import admit, calls
+from windlass.openstack.server.snapshot import Cloud, Snapshot, Timing, is_held, mark_of, recorded
+from windlass.openstack.server.telling import AUTHENTIC, out_of_reach, write
+from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, NOT_PAUSED, PROGRESSING, Reason
+from windlass.openstack.trouble import Told, trouble_since
+
+_ORDER: Final = (
+    (DeleteServer, Reason.DELETING_SERVER),
+    (DeletePort | DeleteTrunk | RemoveSubports, Reason.DELETING_PORTS),
+    (DeleteVolume, Reason.DELETING_VOLUMES),
+)
+_SAID: Final = {
+    Reason.DELETING_SERVER: "Deleting server {}",
+    Reason.DELETING_PORTS: "Deleting what server {} had",
+    Reason.DELETING_VOLUMES: "Deleting the volumes of server {}",
+}
+
+
+def may_own(found: Present[OpenStackServer]) -> bool:
+    """Whether something in the cloud may be its own: it has a mark, or it has recorded something."""
+    had = recorded(found)
+    return bool(mark_of(found) or found.object.status.instance_id or had.ports or had.volumes or had.trunks)
+
+
+def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
+    """The plan, if it follows without asking the cloud; else None."""
+    if not is_held(found):
+        return Plan.nothing("it is being deleted, and nothing of ours holds it")
+    if not may_own(found):
+        return Plan.of(_release(found, "nothing was created for it"))
+    if not mark_of(found):  # recorded by the OpenStack provider, which has no marks; only what has one is deleted
+        return Plan.of(intend(found, seen.fresh_mark))
+    return None
+
+
+def delete(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now: datetime, timing: Timing) -> Plan:
+    inventory = cloud.inventory or Inventory(certain=False)
+    step = next_deletion(inventory, recorded=recorded(found), project=cloud.project, mark=mark_of(found))
+    match step:
+        case Send(requests=requests, why=why):
+            return _send(seen, found, cloud, requests, why, now=now, timing=timing)
+        case Await(what=what):
+            reason = _reason_of(inventory, ())
+            said = _SAID[reason].format(found.metadata.name) if reason == Reason.DELETING_SERVER else what
+            merge = _tell(found, reason, said, now=now)
+            return Plan.of(merge).then(RequeueAfter(_patience(found, inventory, now), what))
+        case Stuck(reason=reason, message=message):
+            told = condition(INSTANCE_READY, False, reason, message)
+            stop = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
+            return Plan.of(_tell(found, _reason_of(inventory, ()), message, now=now, more=(told, stop)))
+        case Vanished():
+            name = found.metadata.name
+            gone = found.object.status.instance_id
+            event = None
+            if gone:
+                note = f"Deleted server {name} with id {gone}"
+                event = Emit(
+                    target=target(found), type="Normal", reason="Successfuldeleteserver", note=note, source=EVENT_SOURCE
+                )
+            return Plan.of(event, _release(found, "nothing is left of it in the cloud"))
+    return Plan.nothing(f"a step that ends no server: {step}")
+
+
+def unreachable(found: Present[OpenStackServer], trouble: Told, *, now: datetime, timing: Timing) -> Plan:
+    """Whether anything is left cannot be known, so the finalizer stays."""
+    remedy = " Without the credentials nobody can delete what it has: restore them"
+    what = f"Waiting for access to the cloud: {trouble.message}"
+    message = f"{what}.{remedy}" if trouble.type == AUTHENTICATED else what
+    told = condition(DELETING, True, Reason.DELETING_SERVER, message)
+    return out_of_reach(found, trouble, now=now, timing=timing, rest=(told, NOT_PAUSED))
+
+
+def _send(
+    seen: Snapshot,
+    found: Present[OpenStackServer],
+    cloud: Cloud,
+    requests: Sequence[CloudRequest],
+    why: str,
+    *,
+    now: datetime,
+    timing: Timing,
+) -> Plan:
+    since = trouble_since(found.object.status.conditions)
+    sending = admit(requests, cloud, seen.last, since=since, now=now, delays=timing.delays)
+    reason = _reason_of(cloud.inventory or Inventory(), requests)
+    first = sending.first
+    if sending.now and not sending.later:
+        said = _SAID[reason].format(found.metadata.name)
+        return Plan.of(_tell(found, reason, said, now=now), *calls(found, sending.now, why))
+    if first is None:
+        return Plan.nothing().then(RequeueAfter(SOON, "send the rest"))
+    failed = f"Deleting instance failed: {first.told.message}"
+    told = (condition(INSTANCE_READY, False, Reason.INSTANCE_DELETE_FAILED, failed), first.told.progress(first.until))
+    wait = SOON if sending.now else max((first.until - now).total_seconds(), 0.05)
+    return Plan.of(_tell(found, reason, failed, now=now, more=told)).then(RequeueAfter(wait, failed))
+
+
+def _tell(
+    found: Present[OpenStackServer], reason: Reason, what: str, *, now: datetime, more: Sequence[Condition] = ()
+) -> Merge:
+    told = more or (
+        condition(INSTANCE_READY, False, reason, what),
+        condition(PROGRESSING, True, Reason.PROGRESSING, what),
+    )
+    going = condition(DELETING, True, reason, what)
+    return write(found, (AUTHENTIC, *told, going, NOT_PAUSED), now=now, fields={"ready": False})
+
+
+def _reason_of(inventory: Inventory, requests: Sequence[CloudRequest]) -> Reason:
+    """The step of the deletion: the server goes first."""
+    for kinds, reason in _ORDER:
+        if any(isinstance(request, kinds) for request in requests):
+            return reason
+    if inventory.servers:
+        return Reason.DELETING_SERVER
+    return Reason.DELETING_VOLUMES if inventory.volumes else Reason.DELETING_PORTS
+
+
+def _patience(found: Present[OpenStackServer], inventory: Inventory, now: datetime) -> float:
+    if not inventory.certain:
+        return inventory.certain_in + SOON
+    began = trouble_since(found.object.status.conditions, DELETING, "True") or now
+    return min(max((now - began) / timedelta(seconds=4), 1.0), 10.0)
+
+
+def _release(found: Present[OpenStackServer], why: str) -> RemoveFinalizers:
+    held = tuple(found.metadata.finalizers)
+    return RemoveFinalizers(target=target(found), observed=held, finalizers=(SERVER_FINALIZER,), why=why)

@@ -1,0 +1,199 @@
+"""Reads the snapshot of an OpenStackServer: objects from caches, and of the cloud what the decision needs, no more."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Final, TypeAlias
+from uuid import uuid4
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from windlass.api.capi import Cluster
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.core import Secret
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Absent, Present
+from windlass.openstack.cloud.failures import CloudFailure, OverQuota
+from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.project import Clouds, Project, Quota
+from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.requests import CreateServer
+from windlass.openstack.cloud.resources import Extension, Resource
+from windlass.openstack.identity.find import IdentityReader, IdentityTrouble, credentials_of
+from windlass.openstack.identity.watches import Key
+from windlass.openstack.instance.next import needs_extensions
+from windlass.openstack.instance.resolve import EXTENSIONS, queries, resolve
+from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
+from windlass.openstack.instance.step import Send
+from windlass.openstack.server.building import step_of, unresolved
+from windlass.openstack.server.decide import without_cloud
+from windlass.openstack.server.snapshot import (
+    TIMING,
+    Cloud,
+    Snapshot,
+    Timing,
+    cluster_of,
+    is_paused,
+    made,
+    mark_of,
+    recorded,
+    uses_volumes,
+)
+
+VOLUMES: Final = "block-storage"
+QUOTAS_SECONDS: Final = 60.0
+"""The numbers of quotas may be so old."""
+
+Answers: TypeAlias = Mapping[Query, tuple[Resource, ...] | CloudFailure]
+
+
+class _Asked(Struct, frozen=True):
+    """Answers that did not resolve a spec; they are not asked for again before `until`."""
+
+    queries: tuple[Query, ...]
+    answers: Answers
+    at: datetime
+    until: datetime
+
+
+class ServerObserver:
+    """Takes snapshots of OpenStackServers. It remembers marks that are not persisted yet, and answers that did not
+    resolve a spec, so that nobody is asked for them in each round."""
+
+    def __init__(
+        self,
+        reader: IdentityReader,
+        clouds: Clouds,
+        *,
+        timing: Timing = TIMING,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        new_mark: Callable[[], str] = lambda: str(uuid4()),
+    ) -> None:
+        self._reader = reader
+        self._clouds = clouds
+        self._timing = timing
+        self._now = now
+        self._new_mark = new_mark
+        self._fresh: dict[Key, str] = {}
+        self._marks: dict[Key, str] = {}
+        self._asked: dict[Key, _Asked] = {}
+        self._quotas: dict[str, tuple[datetime, tuple[Quota, ...]]] = {}
+
+    async def __call__(self, key: Key, last: Outcome) -> Snapshot:
+        namespace, name = key
+        found = await self._reader.see(OpenStackServer, name, namespace=namespace)
+        if not isinstance(found, Present):
+            if isinstance(found, Absent):
+                self._forget(key)
+            return Snapshot(server=found, last=last)
+        cluster = None
+        if label := cluster_of(found):
+            cluster = await self._reader.see(Cluster, label, namespace=namespace, confirm=True)
+        seen = Snapshot(server=found, cluster=cluster, fresh_mark=self._fresh_mark(key, found), last=last)
+        if isinstance(last.unread, CloudFailure):
+            return replace(seen, cloud=last.unread)
+        if without_cloud(seen, found, now=self._now(), timing=self._timing) is not None:
+            return seen
+        credentials = await credentials_of(self._reader, found.object.spec.identity_ref, namespace=namespace)
+        if isinstance(credentials, IdentityTrouble):
+            return replace(seen, cloud=credentials)
+        project = await self._clouds.project(credentials)
+        seen = replace(seen, cloud=await self._look(key, found, project, credentials.where))
+        if not (is_paused(seen, found) or found.deleting):
+            seen = await self._for_building(key, seen, found, project)
+        return await self._with_weather(seen, found, project)
+
+    async def _look(self, key: Key, found: Present[OpenStackServer], project: Project, where: str) -> Cloud:
+        mark = mark_of(found)
+        cloud = Cloud(project=project.key, where=where)
+        if not mark:
+            return cloud
+        services = (VOLUMES,) if uses_volumes(found) and VOLUMES in project.services else ()
+        had = recorded(found)
+        inventory = await project.look(mark, had, services=services)
+        self._marks[key] = mark
+        self._clouds.follow(key, project, mark, had)
+        return replace(cloud, inventory=inventory)
+
+    async def _for_building(
+        self, key: Key, seen: Snapshot, found: Present[OpenStackServer], project: Project
+    ) -> Snapshot:
+        cloud, whole = seen.cloud, made(found)
+        assert isinstance(cloud, Cloud)
+        if whole.resolved is not None and needs_extensions(whole.resolved):
+            answer = (await project.find([EXTENSIONS]))[EXTENSIONS]
+            if isinstance(answer, CloudFailure):
+                raise answer
+            aliases = frozenset(each.alias for each in answer if isinstance(each, Extension))
+            cloud = replace(cloud, extensions=aliases)
+        step = step_of(seen, found, cloud)
+        if step is None and isinstance(whole.spec, InstanceSpec):
+            cloud = await self._answered(key, found, whole.spec, cloud, project)
+        seen = replace(seen, cloud=cloud)
+        if isinstance(step, Send) and any(isinstance(request, CreateServer) for request in step.requests):
+            seen = replace(seen, user_data=await self._user_data(found))
+        return seen
+
+    async def _answered(
+        self, key: Key, found: Present[OpenStackServer], spec: InstanceSpec, cloud: Cloud, project: Project
+    ) -> Cloud:
+        asked, wanted = self._asked.pop(key, None), queries(spec)
+        if asked is None or asked.queries != wanted or asked.until <= self._now():
+            at, answers = self._now(), await project.find(wanted)
+            asked = _Asked(wanted, answers, at, at)
+            resolved = resolve(spec, answers)
+            if not isinstance(resolved, Resolved):
+                _, until = unresolved(found, resolved, at, timing=self._timing)
+                asked = replace(asked, until=until)
+        if asked.until > asked.at:
+            self._asked[key] = asked
+        return replace(cloud, answers=asked.answers, answered=asked.at)
+
+    async def _user_data(self, found: Present[OpenStackServer]) -> str | Problem | None:
+        """Base64, as both Secrets and Nova have it."""
+        ref = found.object.spec.user_data_ref
+        if ref is None:
+            return None
+        place = found.metadata.namespace
+        secret = await self._reader.see(Secret, ref.name, namespace=place, live=True)
+        if not isinstance(secret, Present):
+            return Problem("Dependency", "userDataRef", f"Secret {place}/{ref.name} of spec.userDataRef does not exist")
+        data = secret.object.data.get("value")
+        if not data:
+            text = f"Secret {place}/{ref.name} of spec.userDataRef has no key `value`: put the user data there"
+            return Problem("Dependency", "userDataRef", text)
+        return data
+
+    async def _with_weather(self, seen: Snapshot, found: Present[OpenStackServer], project: Project) -> Snapshot:
+        assert isinstance(seen.cloud, Cloud)
+        weather = project.weather(mark_of(found))
+        quotas = await self._numbers(project) if _is_over_quota(weather) else ()
+        return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=quotas))
+
+    async def _numbers(self, project: Project) -> tuple[Quota, ...]:
+        at, quotas = self._quotas.get(project.key, (datetime.min.replace(tzinfo=UTC), ()))
+        if self._now() - at > timedelta(seconds=QUOTAS_SECONDS):
+            with suppress(CloudFailure):
+                quotas = await project.quotas()
+            self._quotas[project.key] = (self._now(), quotas)
+        return quotas
+
+    def _fresh_mark(self, key: Key, found: Present[OpenStackServer]) -> str:
+        if mark_of(found):
+            self._fresh.pop(key, None)
+            return ""
+        if key not in self._fresh:
+            self._fresh[key] = self._clouds.born(self._new_mark())
+        return self._fresh[key]
+
+    def _forget(self, key: Key) -> None:
+        self._fresh.pop(key, None)
+        self._asked.pop(key, None)
+        if mark := self._marks.pop(key, None):
+            self._clouds.forget(key, mark)
+
+
+def _is_over_quota(weather: Weather) -> bool:
+    closed = (gate.why for gate in weather.gates.values())
+    return any(isinstance(each, OverQuota) for each in (*closed, *(one.failure for one in weather.refusals)))

@@ -1,0 +1,142 @@
+"""Which requests may be sent now, and what the others wait for: closed gates, and refusals that are not due again."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final
+
+from msgspec import Struct
+
+from windlass.api.capo_server import OpenStackServer
+from windlass.kube.control.plan import Call, Outcome, target
+from windlass.kube.control.seen import Present
+from windlass.kube.errors import Failure
+from windlass.openstack.cloud.inventory import Closed
+from windlass.openstack.cloud.requests import CloudRequest, CreatePort, CreateTrunk, Creation, Deletion, RemoveSubports
+from windlass.openstack.server.snapshot import Cloud
+from windlass.openstack.status import Reason
+from windlass.openstack.trouble import Delays, Told, told
+
+QUOTA: Final = "quota:"
+"""Names of gates that are for a quota begin with this."""
+
+
+class Held(Struct, frozen=True):
+    """A request that is not sent before `until`, and why."""
+
+    request: CloudRequest
+    until: datetime
+    told: Told
+
+
+class Sending(Struct, frozen=True):
+    """`now` may be sent at once. `held` wait, each for its own reason.
+
+    `later`: nothing more is sent in this attempt, because a request of it failed.
+    """
+
+    now: tuple[CloudRequest, ...]
+    held: tuple[Held, ...]
+    later: bool
+
+    @property
+    def first(self) -> Held | None:
+        """The one to tell of: what a person must correct, else what is tried again first."""
+        return min(self.held, key=lambda each: (each.told.by_itself, each.until), default=None)
+
+
+def admit(
+    requests: Iterable[CloudRequest],
+    cloud: Cloud,
+    last: Outcome,
+    *,
+    since: datetime | None,
+    now: datetime,
+    delays: Delays,
+) -> Sending:
+    """`since`: when the trouble began, as the condition has it."""
+    free: list[CloudRequest] = []
+    held: list[Held] = []
+    for request in requests:
+        waits = [*_refused(request, cloud, last, since, now, delays), *_gated(request, cloud, delays)]
+        longest = max((each for each in waits if each.until > now), key=lambda each: each.until, default=None)
+        if longest is None:
+            free.append(request)
+        else:
+            held.append(longest)
+    return Sending(tuple(free), tuple(held), later=has_failed(last))
+
+
+def has_failed(last: Outcome) -> bool:
+    """Another system failed in this attempt, so no further request is sent in it."""
+    if last.unread is not None:
+        return True
+    return any(
+        isinstance(each.action, Call) and (each.error.transient or each.error.unknown_outcome)
+        for each in last.failures
+        if each.error is not None
+    )
+
+
+def calls(found: Present[OpenStackServer], requests: Sequence[CloudRequest], why: str) -> list[Call]:
+    return [Call(target=target(found), request=request, why=why) for request in requests]
+
+
+def reason_of(request: CloudRequest) -> Reason:
+    """The reason of a condition when `request` fails."""
+    match request:
+        case CreatePort() | CreateTrunk():
+            return Reason.PORT_CREATE_FAILED
+        case Creation():
+            return Reason.INSTANCE_CREATE_FAILED
+        case Deletion() | RemoveSubports():
+            return Reason.INSTANCE_DELETE_FAILED
+    return Reason.OPENSTACK_ERROR
+
+
+def _refused(
+    request: CloudRequest, cloud: Cloud, last: Outcome, since: datetime | None, now: datetime, delays: Delays
+) -> Iterable[Held]:
+    remembered = [
+        (each.failure, each.at)
+        for each in cloud.weather.refusals
+        if (each.what, each.subject) == (request.verb, request.subject)
+    ]
+    if remembered:
+        failure, at = max(remembered, key=lambda pair: pair[1])
+        yield _held(request, failure, at, since, cloud, delays)
+        return
+    for each in last.failures:
+        if isinstance(each.action, Call) and each.action.request == request and each.error is not None:
+            yield _held(request, each.error, now, since, cloud, delays)
+
+
+def _gated(request: CloudRequest, cloud: Cloud, delays: Delays) -> Iterable[Held]:
+    for name, closed in cloud.weather.gates.items():
+        if name == request.SERVICE or (name.startswith(QUOTA) and _needs(request, name.removeprefix(QUOTA), closed)):
+            yield Held(request, closed.until, _told(request, closed.why, cloud, delays))
+
+
+def _needs(request: CloudRequest, resource: str, closed: Closed) -> bool:
+    """Whether `request` needs more of the resource whose quota is used up. Quotas of Nova and Cinder are for all that
+    their one creating request makes; those of Neutron are named as what they count (`port`)."""
+    if not isinstance(request, Creation) or closed.why.service != request.SERVICE:
+        return False
+    return request.SERVICE != "network" or not resource or resource.rstrip("s") in request.verb
+
+
+def _held(
+    request: CloudRequest, failure: Failure, at: datetime, since: datetime | None, cloud: Cloud, delays: Delays
+) -> Held:
+    about = _told(request, failure, cloud, delays)
+    return Held(request, about.due(at, since=since), about)
+
+
+def _told(request: CloudRequest, failure: Failure, cloud: Cloud, delays: Delays) -> Told:
+    return told(
+        failure,
+        doing=f"{request.verb} {request.subject}".strip(),
+        reason=reason_of(request),
+        where=cloud.where,
+        quotas=cloud.quotas,
+        delays=delays,
+    )

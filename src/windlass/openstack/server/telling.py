@@ -1,0 +1,182 @@
+"""The status of an OpenStackServer: what was made for it, what its state means, what is in the way."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.meta import Condition, tree
+from windlass.kube.conditions import condition, find
+from windlass.kube.control.plan import Emit, Merge, Plan, RequeueAfter, target
+from windlass.kube.control.seen import Present
+from windlass.openstack import status
+from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
+from windlass.openstack.constants import EVENT_SOURCE
+from windlass.openstack.instance.spec import Resolved
+from windlass.openstack.instance.state import ACTIVE, addresses, verdict
+from windlass.openstack.server.sending import Held
+from windlass.openstack.server.snapshot import TIMING, Timing, adopted
+from windlass.openstack.status import (
+    AUTHENTICATED,
+    INSTANCE_PARTS,
+    INSTANCE_READY,
+    NOT_DELETING,
+    NOT_PAUSED,
+    PROGRESSING,
+    Reason,
+)
+from windlass.openstack.trouble import Told, trouble_since
+
+R = TypeVar("R", Port, Volume, Trunk)
+
+AUTHENTIC = condition(AUTHENTICATED, True, Reason.READY)
+WAITING = "Waiting for instance to be created"
+
+
+def write(
+    found: Present[OpenStackServer],
+    told: Iterable[Condition],
+    *,
+    now: datetime,
+    fields: dict[str, Any] | None = None,
+    why: str = "",
+) -> Merge:
+    """The one status write. `ready` is required by the schema of the kind."""
+    fields = {"ready": found.object.status.ready, **(fields or {})}
+    return status.write(found, told, parts=INSTANCE_PARTS, now=now, fields=fields, why=why)
+
+
+def going_on(
+    found: Present[OpenStackServer], what: str, *, now: datetime, fields: dict[str, Any] | None = None
+) -> Merge:
+    """The server is being made: nothing is in the way."""
+    told = (
+        AUTHENTIC,
+        condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what),
+        condition(PROGRESSING, True, Reason.PROGRESSING, what),
+        NOT_DELETING,
+        NOT_PAUSED,
+    )
+    return write(found, told, now=now, fields=fields)
+
+
+def in_the_way(
+    found: Present[OpenStackServer],
+    trouble: Told,
+    until: datetime,
+    *,
+    now: datetime,
+    held: Held | None = None,
+    fields: dict[str, Any] | None = None,
+) -> Plan:
+    """A trouble as conditions, and as an Event when its reason is new; the next look is at `until`."""
+    progress = trouble.progress(until)
+    rest = (NOT_DELETING, NOT_PAUSED) if trouble.type == AUTHENTICATED else (AUTHENTIC, NOT_DELETING, NOT_PAUSED)
+    merge = write(found, (trouble.condition, progress, *rest), now=now, fields=fields)
+    event = None
+    before = find(found.object.status.conditions, trouble.type)
+    if held is not None and (before is None or before.reason != trouble.reason or before.status != "False"):
+        event = Emit(
+            target=target(found),
+            type="Warning",
+            reason=f"Failed{held.request.verb.replace(' ', '')}",
+            note=trouble.message,
+            source=EVENT_SOURCE,
+            occasion=(before and before.last_transition_time) or "",
+        )
+    return Plan.of(merge, event).then(RequeueAfter(max((until - now).total_seconds(), 0.05), trouble.message))
+
+
+def out_of_reach(
+    found: Present[OpenStackServer],
+    trouble: Told,
+    *,
+    now: datetime,
+    timing: Timing = TIMING,
+    rest: Sequence[Condition] = (NOT_DELETING, NOT_PAUSED),
+) -> Plan:
+    """The cloud cannot be asked. What was known about a server stays, until nothing has been heard for too long.
+
+    Otherwise each restart of a service would make all servers unready, although they run.
+    """
+    conditions = found.object.status.conditions
+    progressing = find(conditions, PROGRESSING)
+    since = trouble_since(conditions, trouble.type)
+    if progressing is not None and progressing.reason == Reason.TRANSIENT_ERROR:
+        since = since or trouble_since(conditions, PROGRESSING, "True")
+    until = trouble.due(now, since=since)
+    told = [trouble.progress(until), *rest]
+    if trouble.type == AUTHENTICATED or not found.object.status.instance_id:
+        told.append(trouble.condition)
+    elif not trouble.by_itself or (since is not None and (now - since).total_seconds() >= timing.overdue):
+        told.append(condition(INSTANCE_READY, None, trouble.reason, trouble.message))
+    merge = write(found, told, now=now)
+    return Plan.of(merge).then(RequeueAfter((until - now).total_seconds(), trouble.message))
+
+
+def standing(
+    found: Present[OpenStackServer], resolved: Resolved | None, inventory: Inventory, server: Server, *, now: datetime
+) -> Plan:
+    """The server exists: its state, its addresses, and what belongs to it."""
+    says = verdict(server)
+    if says.building:
+        message = "Instance is building"  # without its tasks, which would be a write each
+        told = condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, message)
+        progress = condition(PROGRESSING, True, Reason.PROGRESSING, message)
+    else:
+        told = condition(INSTANCE_READY, says.ready, says.reason, says.message)
+        progress = _at_rest(says.ready, says.reason, says.message)
+    fields = {
+        "instanceID": server.id,
+        "instanceState": server.status or "BUILD",
+        "ready": server.status == ACTIVE,
+        "addresses": [tree(each) for each in addresses(server)] if server.addresses else [],
+        **made_of(resolved, inventory),
+    }
+    fields = {name: value for name, value in fields.items() if value != []}
+    merge = write(found, (AUTHENTIC, told, progress, NOT_DELETING, NOT_PAUSED), now=now, fields=fields)
+    event = None
+    if not found.object.status.instance_id and not adopted(found):
+        note = f"Created server {server.name} with id {server.id}"
+        event = Emit(
+            target=target(found), type="Normal", reason="Successfulcreateserver", note=note, source=EVENT_SOURCE
+        )
+    plan = Plan.of(merge, event)
+    if says.building:
+        return plan.then(RequeueAfter(10.0, "the server is building"))
+    return plan if says.ready else plan.then(RequeueAfter(60.0, says.message))
+
+
+def made_of(resolved: Resolved | None, inventory: Inventory) -> dict[str, Any]:
+    """`resources` of the status, in the order of the spec; nothing if there is nothing yet."""
+    ports = _in_order([port.name for port in resolved.ports] if resolved else None, inventory.ports)
+    volumes = _in_order([volume.name for volume in resolved.volumes] if resolved else None, inventory.volumes)
+    trunks = _in_order(None, inventory.trunks)
+    if not (ports or volumes or trunks):
+        return {}
+    resources: dict[str, Any] = {
+        "ports": [{"id": each.id} for each in ports],
+        "volumes": [{"name": each.name, "id": each.id} for each in volumes],
+        "trunks": [{"portID": each.port_id, "id": each.id} for each in trunks],
+    }
+    return {"resources": {name: each for name, each in resources.items() if each}}
+
+
+def _in_order(names: list[str] | None, found: Sequence[R]) -> list[R]:
+    """The oldest of each name, as the spec has them; all, if the spec does not say."""
+    if names is None:
+        return list(found)
+    first: dict[str, R] = {}
+    for each in found:
+        first.setdefault(each.name, each)
+    return [first[name] for name in names if name in first]
+
+
+def _at_rest(ready: bool | None, reason: str, message: str) -> Condition:
+    if ready:
+        return condition(PROGRESSING, False, Reason.SUCCESS)
+    if ready is None:
+        return condition(PROGRESSING, False, reason, message)
+    text = f"{message}\nIt is left as it is: a new object is needed for another server"
+    return condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, text)
