@@ -10,6 +10,7 @@ controllers would write. They create no machines, and must never run on a cluste
 | `infrastructure_machine_simulator` | infrastructure provider, kubelet | provider ID, status, addresses, a Ready Node |
 | `infrastructure_cluster_simulator` | infrastructure provider | control plane endpoint, ready |
 | `cluster_bootstrap_simulator` | installer | kubeconfig Secret, ControlPlaneInitialized |
+| `guest.guest_simulator` | kubelets of the servers of a real OpenStack | a Node for each ACTIVE server |
 
 Nothing drains. The two simulators that create instances take over an instance that a machine already names. They record
 each instance (module `instances`), so a test can see whether one was lost, doubled, or used by both sides at once.
@@ -28,6 +29,10 @@ each instance (module `instances`), so a test can see whether one was lost, doub
 All of them as one process, against the plane of a test:
 
     python -m windlass.testing.machines.simulators --kubeconfig k.yaml --workload-kubeconfig k.yaml --platform OpenStack
+
+The kubelets of a real cloud are a process of their own, beside a real provider:
+
+    python -m windlass.testing.machines.simulators --guest --os-cloud dev --workload-kubeconfig k.yaml
 
 On the in-memory model, where nothing runs by itself, `stepping.step` lets one of them act.
 """

@@ -1,4 +1,7 @@
-"""All simulators as one process: `python -m windlass.testing.machines.simulators --help`."""
+"""Simulators as one process: `python -m windlass.testing.machines.simulators --help`.
+
+`--guest` alone plays the kubelets of a real OpenStack project; all others play what makes machines.
+"""
 
 import argparse
 import asyncio
@@ -29,6 +32,21 @@ from windlass.testing.machines.simulators.infrastructure_machines import NAMESPA
 from windlass.testing.machines.simulators.platforms import PLATFORMS
 
 FIELD_MANAGER = "simulators"
+
+
+async def simulate_guest(settings: argparse.Namespace) -> None:
+    """Play the kubelets of the servers of a real cloud until SIGTERM or SIGINT."""
+    from windlass.testing.machines.simulators.guest import guest_simulator, guests_of
+
+    guests = await asyncio.to_thread(guests_of, settings.os_cloud)
+    async with (
+        Process() as process,
+        Client(config.load(kubeconfig=settings.workload_kubeconfig), field_manager=FIELD_MANAGER) as client,
+        Manager(client, field_manager=FIELD_MANAGER) as manager,
+    ):
+        process.add(manager)
+        await manager.start(partial(guest_simulator, guests=guests, region=settings.region))
+        await process.run()
 
 
 async def simulate(settings: argparse.Namespace) -> None:
@@ -67,10 +85,20 @@ def main(arguments: list[str] | None = None) -> int:
         description="Play the Machine API operator, an infrastructure provider and an installer. For tests only: it "
         "claims machines that do not exist, so it must never see a cluster that people use.",
     )
-    parser.add_argument("--kubeconfig", required=True, help="where to play; there is no default, on purpose")
+    parser.add_argument("--kubeconfig", help="where to play; there is no default, on purpose")
     parser.add_argument(
-        "--workload-kubeconfig", required=True, type=Path, help="what Cluster API core is given to find Nodes"
+        "--workload-kubeconfig",
+        required=True,
+        type=Path,
+        help="where the Nodes are; what Cluster API core is given to find them",
     )
+    parser.add_argument(
+        "--guest",
+        action="store_true",
+        help="play only the kubelets of a real OpenStack project: a Node for each server that is ACTIVE",
+    )
+    parser.add_argument("--os-cloud", metavar="NAME", help="with --guest: the entry of your clouds.yaml")
+    parser.add_argument("--region", default="", help="with --guest: the region in provider IDs, as identityRef has it")
     parser.add_argument("--platform", choices=sorted(PLATFORMS), default="OpenStack")
     parser.add_argument(
         "--no-machine-api",
@@ -84,8 +112,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--register-seconds", type=float, default=1.0, help="from then until its Node is ready")
     parser.add_argument("--log-level", default="info")
     settings = parser.parse_args(arguments)
+    if settings.guest and not settings.os_cloud:
+        parser.error("--guest needs --os-cloud")
+    if not settings.guest and not settings.kubeconfig:
+        parser.error("the following arguments are required: --kubeconfig")
     logs.configure(level=settings.log_level)
-    asyncio.run(simulate(settings))
+    asyncio.run(simulate_guest(settings) if settings.guest else simulate(settings))
     return 0
 
 

@@ -1,11 +1,12 @@
 """Simulates the kubelet of an instance: registers its Node after the boot, and sets it Ready."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final, TypeGuard
 
 from windlass.api import core
 from windlass.kube.clock import rfc3339
+from windlass.kube.conditions import find, put
 from windlass.kube.control.permissions import Permission, writes
 from windlass.kube.control.plan import Action, Create, Delete, Merge, Target, target
 from windlass.kube.control.seen import Absent, Present, Seen
@@ -32,27 +33,35 @@ def registers(node: Seen[core.Node], *, name: str, instance: str, provider_id: s
         return Create(target=Target(core.Node, name), body=body, why="the simulated kubelet registers")
     if not belongs(node, provider_id) or node.deleting or is_ready(node):
         return None
+    return reports(node, [("InternalIP", address(instance))], now=now)
+
+
+def reports(
+    node: Present[core.Node], addresses: Iterable[tuple[str, str]], *, runs: bool = True, now: datetime
+) -> Merge:
+    """The status that the kubelet reports. `runs` False: it has fallen silent."""
     observed: dict[str, Any] = dict(node.tree.get("status") or {})
-    report = {
-        "conditions": [
-            {
+    conditions = observed.get("conditions") or []
+    for kind, (status, reason) in _CONDITIONS.items():
+        if not runs:
+            status, reason = "Unknown", "NodeStatusUnknown"
+        before = find(conditions, kind)
+        if before is None or before["status"] != status:
+            said = {
                 "type": kind,
                 "status": status,
                 "reason": reason,
                 "message": "written by a simulator: no kubelet runs here",
                 "lastHeartbeatTime": rfc3339(now),
-                "lastTransitionTime": rfc3339(now),
             }
-            for kind, (status, reason) in _CONDITIONS.items()
-        ],
-        "addresses": [{"type": "InternalIP", "address": address(instance)}],
-    }
+            conditions = put(conditions, said, now=now)
+    report = {"conditions": conditions, "addresses": [{"type": kind, "address": each} for kind, each in addresses]}
     return Merge(
         target=target(node),
         part="status",
         observed={"status": observed},
         desired={"status": {**observed, **report}},
-        why="the simulated kubelet is ready",
+        why="the simulated kubelet is ready" if runs else "the simulated kubelet is silent",
     )
 
 
