@@ -27,11 +27,20 @@ class ClusterSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, froz
     infrastructure_ref: ContractReference = ContractReference()
 
 
+class ClusterInitialization(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    infrastructure_provisioned: bool | None = None
+
+
+class ClusterStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    initialization: ClusterInitialization = ClusterInitialization()
+
+
 class Cluster(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     RESOURCE: ClassVar[Resource] = Resource("cluster.x-k8s.io", "v1beta2", "Cluster", "clusters")
 
     metadata: ObjectMeta = always(ObjectMeta)
     spec: ClusterSpec = ClusterSpec()
+    status: ClusterStatus = ClusterStatus()
 
 
 class Bootstrap(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -113,7 +113,8 @@ def ready(conditions: Sequence[Any], parts: Sequence[str]) -> Condition:
     """`Ready` as its parts, conditions in `conditions`, say.
 
     An object that is being deleted is not ready. Otherwise False beats Unknown beats True. One part that is not True
-    gives its reason and message; several are listed. `Paused` does not count: what is there stays there.
+    gives its reason and message; several are listed, without those that nobody has looked at yet. `Paused` does not
+    count: what is there stays there.
     """
     going = find(conditions, DELETING)
     if going is not None and status_of(conditions, DELETING) == TRUE:
@@ -123,6 +124,8 @@ def ready(conditions: Sequence[Any], parts: Sequence[str]) -> Condition:
         return condition(READY, True, Reason.READY)
     verdict = False if any(status_of(conditions, part) == FALSE for part in missing) else None
     causes = [(part, find(conditions, part)) for part in missing]
+    seen = [(part, cause) for part, cause in causes if cause and _text(cause, "reason") != Reason.NOT_YET_OBSERVED]
+    causes = seen or causes
     if len(causes) == 1 and (only := causes[0][1]) is not None:
         return condition(READY, verdict, _text(only, "reason"), _text(only, "message"))
     reasons = {_text(cause, "reason") if cause else Reason.NOT_YET_OBSERVED for _, cause in causes}

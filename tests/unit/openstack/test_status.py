@@ -72,6 +72,13 @@ def server(conditions: list[Any] | None = None, **status: Any) -> Present[OpenSt
             id="M11 nothing observed yet",
         ),
         pytest.param(
+            [UNSEEN, REFUSED],
+            "False",
+            "InvalidConfiguration",
+            "the flavor is too small",
+            id="a part that was not observed is no cause beside one that was",
+        ),
+        pytest.param(
             [GOOD, ACTIVE, condition(PAUSED, True, "Paused")], "True", "Ready", "", id="Paused does not count"
         ),
         pytest.param(
