@@ -11,8 +11,8 @@ gates, has them for as long as its `run` lasts, also while the process stands by
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,6 +24,7 @@ from windlass.kube.client.retry import RetryPolicy
 from windlass.kube.client.warnings import once
 from windlass.kube.config import ClusterConfig
 from windlass.kube.control.controller import Controller
+from windlass.kube.control.effects import Carrier
 from windlass.kube.control.metrics import Metrics
 from windlass.kube.logger import Logger
 from windlass.kube.process.lease import Election, LeaseTimes, own_identity
@@ -81,12 +82,16 @@ class Frame(Struct, frozen=True, kw_only=True):
     work        makes its work from the manager whose controllers it starts and the candidate (None without an election)
     requests    how many requests to the API server one worker may have under way
     is_noise    whether a warning of the API server is useless to readers of the log
+    systems     the carriers for Calls of controllers
+    holding     what the carriers need: entered before anything works, left when the last key in work has ended
     """
 
     elect: Callable[[Client, LeaseTimes], Election]
     work: Callable[[Manager, Any, ProcessSettings], Work]
     requests: int = 4
     is_noise: Callable[[str], bool] = lambda _: False
+    systems: Mapping[str, Carrier[Any]] = {}
+    holding: AbstractAsyncContextManager[Any] = nullcontext()
 
 
 async def run(config: ClusterConfig, settings: ProcessSettings, frame: Frame) -> None:
@@ -98,6 +103,7 @@ async def run(config: ClusterConfig, settings: ProcessSettings, frame: Frame) ->
         lease_client = await stack.enter_async_context(Client(config, observer=metrics.request))
         election = frame.elect(lease_client, settings.times) if settings.times else None
         client = await stack.enter_async_context(_client(config, settings, frame, election, metrics))
+        await stack.enter_async_context(frame.holding)
         manager = await stack.enter_async_context(
             Manager(
                 client,
@@ -105,6 +111,7 @@ async def run(config: ClusterConfig, settings: ProcessSettings, frame: Frame) ->
                 metrics=metrics,
                 linger_seconds=settings.drain,
                 inactivity=settings.inactivity,
+                systems=frame.systems,
             )
         )
         process.add(manager)
