@@ -34,8 +34,11 @@ class IndexedReader(IdentityReader, Knower, Protocol):
     """Looks at objects, and finds cached ones by an index, for decisions and for waking keys."""
 
 
-class CloudSource(Clouds, Source[Key], Protocol):
-    """The clouds, which wake servers that have changed there."""
+class CloudSource(Clouds, Protocol):
+    """The clouds. Their polls wake servers that have changed there."""
+
+    @property
+    def polls(self) -> Source[Key]: ...
 
 
 def server_controller(
@@ -62,7 +65,7 @@ def server_controller(
             Watch(Secret, partial(by, BY_USER_DATA), namespace=namespace, metadata_only=True),
             *identity_watches(reader, OpenStackServer, namespace=namespace),
         ),
-        sources=(clouds,),
+        sources=(clouds.polls,),
         permissions=permissions(namespace),
         observe=ServerObserver(reader, clouds, timing=timing),
         decide=partial(decide, timing=timing),
