@@ -11,6 +11,7 @@ A term begins when the poll is attached, that is, when the controller begins to 
 still be under way then, so an absence is certain only `Times.request` seconds later.
 """
 
+import sys
 from collections.abc import Callable
 from datetime import datetime
 
@@ -21,6 +22,9 @@ from windlass.openstack.cloud.inventory import Refusal
 from windlass.openstack.cloud.requests import CloudRequest
 
 NEVER = float("-inf")
+"""When a list must have begun that is not needed at all."""
+ONCE = -sys.float_info.max
+"""When a list must have begun that may be any."""
 
 
 class Times(Struct, frozen=True, kw_only=True):
@@ -51,7 +55,7 @@ class Knowledge:
         self._clock = clock
         self._times = times
         self._known: dict[str, _Known] = {}
-        self._term = NEVER
+        self._term = ONCE
         self._unsent = unsent
 
     def begin_term(self, at: float) -> None:

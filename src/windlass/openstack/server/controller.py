@@ -1,8 +1,10 @@
 """The OpenStackServer controller: what wakes a server, and what it may read, write and ask of a cloud."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, Protocol
+from uuid import uuid4
 
 from msgspec import Struct, field
 
@@ -49,6 +51,8 @@ def server_controller(
     timing: Timing = TIMING,
     workers: int = 10,
     resync: float = 600.0,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    new_mark: Callable[[], str] = lambda: str(uuid4()),
 ) -> Controller[Key, Snapshot]:
     """The controller, of OpenStackServers in `namespace` (None: all). Keys are `(namespace, name)`."""
 
@@ -67,7 +71,7 @@ def server_controller(
         ),
         sources=(clouds.polls,),
         permissions=permissions(namespace),
-        observe=ServerObserver(reader, clouds, timing=timing),
+        observe=ServerObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark),
         decide=partial(decide, timing=timing),
         workers=workers,
         resync=resync,

@@ -4,11 +4,13 @@ Time passes when a test says so: a server is BUILD and then ACTIVE, a deleted on
 `creating` and then `available`.
 """
 
-import itertools
 import re
+import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
+from uuid import NAMESPACE_URL, uuid5
 
 Tree: TypeAlias = dict[str, Any]
 Answer: TypeAlias = tuple[int, Any]
@@ -55,7 +57,7 @@ class Services:
         self.zones = ["az1", "az2"]
         self.extensions = ["standard-attr-tag", "tag-creation", "trunk", "trunk-details"]
         self.quotas: dict[str, dict[str, int]] = {}
-        self._numbers = itertools.count(1)
+        self._made: Counter[tuple[str, str]] = Counter()
 
     # what a test lays out
 
@@ -327,7 +329,7 @@ class Services:
         used, limit = self._count(self.ports, project), self._limit(project, "port")
         if limit >= 0 and used >= limit:
             raise neutron(409, "OverQuota", "Quota exceeded for resources: ['port'].")
-        number = next(self._numbers)
+        number = zlib.crc32(f"{body.get('name')}/{self._made['ports', str(body.get('name'))]}".encode()) % 60_000
         asked_for = body.pop("fixed_ips", None) or [{"subnet_id": each} for each in network["subnets"][:1]]
         addresses = [
             {
@@ -504,9 +506,15 @@ class Services:
         return (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.now)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def _add(self, all_of: dict[str, Tree], **state: Any) -> str:
-        which = f"00000000-0000-4000-8000-{next(self._numbers):012d}"
+        which = self._new_id(all_of, str(state["name"]))
         all_of[which] = {"id": which, **state}
         return which
+
+    def _new_id(self, all_of: dict[str, Tree], name: str) -> str:
+        """The n-th resource of a name has the same ID in every run, whatever is made at the same time."""
+        kind = next(kind for kind, each in vars(self).items() if each is all_of)
+        self._made[kind, name] += 1
+        return str(uuid5(NAMESPACE_URL, f"{kind}/{name}/{self._made[kind, name]}"))
 
     def _count(self, all_of: dict[str, Tree], project: str) -> int:
         return sum(each["project_id"] == project for each in all_of.values())

@@ -1,0 +1,165 @@
+"""The server controller on two models: an API server and a cloud, with one clock for both."""
+
+import base64
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from windlass.api.capi import Cluster
+from windlass.api.capo_identity import OpenStackClusterIdentity
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.core import Event, Namespace, Secret
+from windlass.kube.control.executor import Executor
+from windlass.kube.control.permissions import Declared
+from windlass.kube.control.plan import RequeueAfter, Retry
+from windlass.kube.control.rounds import Ending, reconcile
+from windlass.kube.verbs import Api
+from windlass.openstack.cloud.certainty import Times
+from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Unavailable
+from windlass.openstack.cloud.requests import OPENSTACK
+from windlass.openstack.server.controller import server_controller
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import MemoryReader
+from windlass.testing.memory_cloud import MemoryCloud
+
+NAMESPACE: Final = "machines"
+PROJECT: Final = "project"
+KEY: Final = (NAMESPACE, "worker-0")
+START: Final = datetime(2026, 11, 22, 12, tzinfo=UTC)
+CLOUDS_YAML: Final = "clouds: {one: {auth: {auth_url: 'http://keystone/v3'}}}"
+MARK: Final = "7d3f0d9a-0000-4000-8000-000000000001"
+
+
+def no_answer(service: str, write: bool, slow: bool) -> CloudFailure:
+    kind = Doubtful if write else Unavailable
+    return kind(service, "no answer in 28 s" if slow else "no answer: the connection was closed")
+
+
+class World:
+    """Both models, and what a test lays out in them."""
+
+    def __init__(self) -> None:
+        self.cloud = MemoryCloud(no_answer=no_answer)
+        self.api = MemoryApi(
+            OpenStackServer, Cluster, OpenStackClusterIdentity, Secret, Namespace, Event, clock=lambda: self.now
+        )
+        self.image = self.cloud.services.image("rhcos")
+        self.flavor = self.cloud.services.flavor("m1.small")
+        self.network = self.cloud.services.network("machines")
+        self.api.load(secret())
+
+    @property
+    def now(self) -> datetime:
+        return START + timedelta(seconds=self.cloud.services.now)
+
+    @property
+    def server(self) -> dict[str, Any]:
+        found = self.api.peek(OpenStackServer, KEY[1], namespace=NAMESPACE)
+        assert found is not None
+        return dict(msgspec.json.decode(found.raw))
+
+    def clouds(self) -> Clouds:
+        """The clouds of a process that has just started."""
+        return Clouds(
+            wire=lambda _: self.cloud.wire(PROJECT),
+            now=lambda: self.now,
+            clock=lambda: self.cloud.services.now,
+            times=Times(request=31.0),
+        )
+
+    def held(self) -> Mapping[str, int]:
+        return self.cloud.services.held(PROJECT)
+
+    def posts(self, path: str) -> int:
+        """How often something was asked for below `path`."""
+        return sum(each.method == "POST" and each.path.endswith(path) for each in self.cloud.requests)
+
+
+class Process:
+    """One life of the process. `step` is one reconcile; `settle` goes on until a minute has passed without a write."""
+
+    def __init__(self, world: World, *, api: Api | None = None, clouds: Any = None) -> None:
+        self.world = world
+        self.clouds = clouds or world.clouds()
+        self.api = api or world.api
+        reader = MemoryReader(world.api)
+        self.controller = server_controller(reader, self.clouds, now=lambda: world.now, new_mark=lambda: MARK)
+        for watch in self.controller.watches:
+            for index, values in watch.indexes.items():
+                reader.add_index(watch.kind, index, values)
+        self._executor = Executor(
+            self.api,
+            ledger=reader,
+            permits=Declared(self.controller.declared),
+            now=lambda: world.now,
+            systems={OPENSTACK: self.clouds},
+        )
+        self.endings: list[Ending] = []
+
+    async def step(self) -> Ending:
+        ending = await reconcile(
+            KEY,
+            observe=self.controller.observe,
+            decide=self.controller.decide,
+            executor=self._executor,
+            now=lambda: self.world.now,
+        )
+        self.endings.append(ending)
+        return ending
+
+    async def settle(self, *, most: int = 400) -> None:
+        """Reconcile, and let time pass as the endings say, until the object rests."""
+        quiet = 0.0
+        for _ in range(most):
+            ending = await self.step()
+            pause = _pause(ending)
+            if pause is None and not ending.writes:
+                return
+            quiet = 0.0 if ending.writes else quiet + (pause or 0.0)
+            if quiet > 200.0:
+                return
+            self.world.cloud.pass_time(max(pause or 0.0, 0.5))
+            for member in list(self.clouds._members.values()):
+                try:
+                    await member.account.refresh(volumes=True)
+                except CloudFailure:
+                    continue
+        raise AssertionError(f"no rest after {most} reconciles: {self.endings[-3:]}")
+
+
+def _pause(ending: Ending) -> float | None:
+    match ending.next:
+        case RequeueAfter(seconds=seconds):
+            return seconds
+        case Retry():
+            return 1.0
+    return None
+
+
+def secret(text: str = CLOUDS_YAML) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "credentials", "namespace": NAMESPACE},
+        "data": {"clouds.yaml": base64.b64encode(text.encode()).decode()},
+    }
+
+
+def server(world: World, **spec: Any) -> dict[str, Any]:
+    """An OpenStackServer with one port on the network of the world."""
+    return {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha1",
+        "kind": "OpenStackServer",
+        "metadata": {"name": KEY[1], "namespace": NAMESPACE},
+        "spec": {
+            "identityRef": {"type": "Secret", "name": "credentials", "cloudName": "one"},
+            "image": {"filter": {"name": "rhcos"}},
+            "flavor": "m1.small",
+            "sshKeyName": "",
+            "ports": [{"network": {"id": world.network}}],
+            **spec,
+        },
+    }
