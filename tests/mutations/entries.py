@@ -684,6 +684,84 @@ _KEEPING = (
     ),
 )
 
+_IN_THE_CLOUD = (
+    *_in(
+        "openstack/instance/marks.py",
+        "openstack/instance/test_marks.py",
+        ("return {**metadata, MARK: mark}", "return {MARK: mark, **metadata, MARK: metadata.get(MARK, mark)[:8]}"),
+        ("text[: DESCRIPTION_LIMIT - len(suffix) - 1]", "text[: DESCRIPTION_LIMIT - len(suffix)]"),
+        (".rpartition(_KEY)[2]", ".partition(_KEY)[2]"),
+    ),
+    *_in(
+        "openstack/instance/match.py",
+        "openstack/instance",
+        (
+            "each for each in marked(inventory.servers, mark) if each != server",
+            "each for each in inventory.servers if each != server",
+        ),
+        ("return next((each for each in inventory.servers if each.id == recorded.server), None)", "pass"),
+        ("key=lambda each: (each.id != known, not each.device_id)", "key=lambda each: not each.device_id"),
+        ("key=lambda each: (each.id != known, not each.device_id)", "key=lambda each: each.id != known"),
+        ("if each != kept and not each.device_id]", "if each != kept]"),
+        ("mine = own(inventory.ports, mark)", "mine = list(inventory.ports)"),
+        (' and each.status != "deleting"', ""),
+        ('if server is not None or kept_volume.status in ("available", "in-use")', "if True"),
+    ),
+    *_in(
+        "openstack/instance/next.py",
+        "openstack/instance",
+        ('return Send(surplus, "the recorded server is gone") if surplus else Vanished()', "pass"),
+        ("    if missing and not inventory.certain:", "    if False:"),
+        (
+            "            elif wanted.trunk and trunk_on(port, self.inventory) is None:\n"
+            "                # Some network drivers put no trunk on a port that a server has already.\n"
+            "                incomplete = True\n",
+            "            elif wanted.trunk and trunk_on(port, self.inventory) is None:\n",
+        ),
+        ("if not incomplete and not any(self.unavailable()):", "if not incomplete:"),
+        ("            if len(volumes) > 1:", "            if False:"),
+        ("if wanted.tags and set(wanted.tags)", "if set(wanted.tags)"),
+        ('mark_of(server) not in ("", intent.mark)', "False"),
+    ),
+    *_in(
+        "openstack/instance/delete.py",
+        "openstack/instance",
+        (
+            "each for each in marked(inventory.servers, mark) if each.status not in DELETED",
+            "each for each in inventory.servers if each.status not in DELETED",
+        ),
+        (
+            "each for each in marked(inventory.volumes, mark) if not _elsewhere",
+            "each for each in inventory.volumes if not _elsewhere",
+        ),
+        ("for port in marked(inventory.ports, mark):", "for port in inventory.ports:"),
+        ("if each.status in DELETABLE and not each.attachments", "if each.status in DELETABLE"),
+        ("    if not inventory.certain:", "    if False:"),
+        ("    if servers:\n        return Await", "    if False:\n        return Await"),
+        ("    if volumes:\n        return Await", "    if False:\n        return Await"),
+    ),
+    *_in(
+        "openstack/instance/resolve.py",
+        "openstack/instance/test_resolve.py",
+        ("if secure else (),\n            description", "or (),\n            description"),
+        ("replace(group, own=True)", "group"),
+        ("if each.network_id == network]", "]"),
+        ('if isinstance(each, Image) and each.status in ("active", "")', "if isinstance(each, Image)"),
+        ("        if not isinstance(self._answers.get(unless_failed), CloudFailure):", "        if True:"),
+    ),
+    *_in(
+        "openstack/create.py",
+        "openstack/test_create.py",
+        ("    if ports is None and not server_id:", "    if not server_id:"),
+        ("if found.certain or found.servers or found.ports or", "if found.certain or found.servers or"),
+        ("        if failure.unknown_outcome:\n", "        if False:\n"),
+        (
+            "asyncio.gather(*(_sent(carrier, each) for each in requests), return_exceptions=True)",
+            "asyncio.gather(*(_sent(carrier, each) for each in requests))",
+        ),
+    ),
+)
+
 MUTATIONS: tuple[Mutation, ...] = (
     *_WRITING,
     *_CALLING,
@@ -696,4 +774,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_REPORTING,
     *_FOLLOWING,
     *_KEEPING,
+    *_IN_THE_CLOUD,
 )

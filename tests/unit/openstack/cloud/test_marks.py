@@ -1,7 +1,7 @@
 """Whatever a user writes into a description, the mark is found again, and the description is one that Neutron takes."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from windlass.openstack.cloud.inventory import MARK
@@ -32,6 +32,7 @@ def test_the_mark_is_read_from_metadata_or_from_the_end_of_the_description(
 
 
 @given(st.text(max_size=400))
+@example("x" * 300)
 def test_the_mark_survives_every_description_of_a_user(text: str) -> None:
     description = described(text, ONE)
     assert mark_of(Port(description=description)) == ONE

@@ -99,6 +99,12 @@ def test_sent_next(resources: dict[str, Any], requests: list[str]) -> None:
             id="still attached to the server that is gone",
         ),
         pytest.param(
+            ALL,
+            {"volumes": (replace(VOLUME, status="error", attachments=[Attachment("s")]),)},
+            "volume w-root (v) is error",
+            id="broken and still attached",
+        ),
+        pytest.param(
             None, {"certain": False, "certain_in": 9.0}, "which may arrive in the next 9 s", id="something may arrive"
         ),
     ],

@@ -151,6 +151,13 @@ def inv(**resources: Any) -> Inventory:
         ),
         pytest.param(
             SPEC,
+            RESOLVED,
+            inv(ports=(replace(PORT, device_id="s"), replace(PORT, id="used", device_id="s2"))),
+            ["create server w"],
+            id="a port that a server has is not surplus",
+        ),
+        pytest.param(
+            SPEC,
             TAGGED,
             inv(servers=(SERVER,), ports=(PORT,), trunks=(TRUNK,)),
             ["set tags p0", "set tags t0"],
@@ -268,6 +275,10 @@ def test_s27_a_server_of_somebody_else_is_not_taken() -> None:
     assert isinstance(found, Stuck)
     assert found.reason == "InvalidConfiguration"
     assert "belongs to x" in found.message
+
+
+def test_s27_another_server_is_not_surplus_unless_it_is_ours() -> None:
+    assert step(inv(servers=(SERVER, replace(SERVER, id="x", metadata=THEIRS)))) == Standing(SERVER)
 
 
 def test_a_port_of_somebody_else_is_not_used() -> None:
