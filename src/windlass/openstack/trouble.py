@@ -2,13 +2,14 @@
 
 | failure | condition and reason | Progressing | sent again after |
 |---|---|---|---|
-| `Throttled`, `NotSent`, `Unavailable`, no answer | the caller's | True, `TransientError` | 1 s to 5 min |
+| `Throttled`, `Unavailable`, no answer | the caller's | True, `TransientError` | 1 s to 5 min |
 | `InConflict` | the caller's | True, `TransientError` | 5 s to 5 min |
 | `OverQuota` | the caller's, `QuotaExceeded` | True, `TransientError` | 1 to 10 min |
 | `Missing`, an unknown key pair | the caller's, `DependencyFailed` | True, `TransientError` | 1 to 10 min |
 | `Unauthenticated` | `OpenStackAuthenticationSucceeded` | False | 5 min, or when the Secret changes |
 | `Denied` | the caller's | False | 5 min |
 | `Rejected` | the caller's, `InvalidConfiguration` | False | 10 min |
+| `NotSent` | as the failure that closed the gate | the same | when the gate opens |
 
 A delay is as long as the trouble has lasted, within those limits: attempts come 1, 2, 4, 8, ... seconds after the first
 failure. How long it has lasted is in the condition (its lastTransitionTime), so a new process goes on where the old one
@@ -20,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.api.meta import Condition
 from windlass.kube.clock import rfc3339
@@ -30,6 +32,7 @@ from windlass.openstack.cloud.failures import (
     Denied,
     InConflict,
     Missing,
+    NotSent,
     OverQuota,
     Rejected,
     Throttled,
@@ -110,6 +113,9 @@ def told(
     text = f"Failed to {doing}: {failure}" if doing else str(failure)
     pause = min(failure.retry_after or 0.0, LONGEST_PAUSE)
     match failure:
+        case NotSent(why=CloudFailure() as why):
+            about = told(why, doing=doing, part=part, reason=reason, where=where, quotas=quotas, delays=delays)
+            return replace(about, limits=Limits(pause, pause), pause=pause)
         case Unauthenticated():
             return _unauthenticated(str(failure), where, delays)
         case Denied():

@@ -66,7 +66,9 @@ class ModelCloud:
         }
         return {query: known.get(query, ()) for query in queries}
 
-    async def look(self, mark: str, recorded: Recorded = NONE, *, services: Iterable[str] = ()) -> Inventory:
+    async def look(
+        self, mark: str, recorded: Recorded = NONE, *, services: Iterable[str] = (), fresh: bool = False
+    ) -> Inventory:
         self.on_look()
         found = self.model.inventory(mark, recorded)
         kept = found if "block-storage" in services else replace(found, volumes=())

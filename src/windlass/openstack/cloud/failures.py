@@ -50,7 +50,10 @@ class Doubtful(Unavailable):
 
 
 class NotSent(CloudFailure):
+    """`why` is the failure that closed the gate."""
+
     transient = True
+    why: CloudFailure | None = None
 
 
 class Unauthenticated(CloudFailure):

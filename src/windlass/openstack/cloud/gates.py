@@ -88,7 +88,9 @@ class Gates(Struct):
         for gate in gates:
             if closed := gate.closed(now):
                 rest = (closed.until - now).total_seconds()
-                raise NotSent(request.service, f"not asked again yet, after: {closed.why}", retry_after=rest)
+                failure = NotSent(request.service, f"not asked again yet, after: {closed.why}", retry_after=rest)
+                failure.why = closed.why
+                raise failure
         for gate in gates:
             gate.try_now(now, trial=self.pauses.trial)
 

@@ -44,10 +44,12 @@ class Project(Protocol):
         those of extensions and zones for an hour, the rest are asked each time."""
         ...
 
-    async def look(self, mark: str, recorded: Recorded = NONE, *, services: Iterable[str] = ()) -> Inventory:
+    async def look(
+        self, mark: str, recorded: Recorded = NONE, *, services: Iterable[str] = (), fresh: bool = False
+    ) -> Inventory:
         """What there is of an owner. From memory if nothing can have happened without us: the mark was `born` here, or
         was looked for and no outcome has been unknown since; states of servers and ports are then those of the last
-        poll. `services`: where to look beside compute and network (`block-storage`)."""
+        poll. `services`: where to look beside compute and network (`block-storage`). `fresh`: ask in any case."""
         ...
 
     def weather(self, mark: str) -> Weather:

@@ -3,6 +3,8 @@
 It gets our mark, with its ports and volumes, so that it goes as one of ours does. Nothing is ever created for it.
 """
 
+from msgspec.structs import replace
+
 from windlass.openstack.cloud.inventory import Inventory, Recorded
 from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.instance.match import server_of
@@ -19,5 +21,9 @@ def adopt(inventory: Inventory, recorded: Recorded, *, project: str, mark: str) 
     if mark_of(server) not in ("", mark):
         text = f"server {server.id} belongs to {mark_of(server)}: delete its metadata key if it is to be taken over"
         return Stuck(Reason.INVALID_CONFIGURATION, text)
-    requests = tuple(marking(inventory, project=project, mark=mark))
-    return Send(requests, "the server is adopted") if requests else Standing(server)
+    # The server comes last: its mark says that all that belongs to it has one.
+    parts = replace(inventory, servers=(), ports=(*inventory.ports, *inventory.attached))
+    for some in (parts, Inventory(servers=(server,))):
+        if requests := tuple(marking(some, project=project, mark=mark)):
+            return Send(requests, "the server is adopted")
+    return Standing(server)

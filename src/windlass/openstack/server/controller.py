@@ -36,8 +36,8 @@ class IndexedReader(IdentityReader, Knower, Protocol):
     """Looks at objects, and finds cached ones by an index, for decisions and for waking keys."""
 
 
-class CloudSource(Clouds, Protocol):
-    """The clouds. Their polls wake servers that have changed there."""
+class PolledClouds(Clouds, Protocol):
+    """The clouds, and the polls that wake servers that have changed there."""
 
     @property
     def polls(self) -> Source[Key]: ...
@@ -45,7 +45,7 @@ class CloudSource(Clouds, Protocol):
 
 def server_controller(
     reader: IndexedReader,
-    clouds: CloudSource,
+    clouds: PolledClouds,
     *,
     namespace: str | None = None,
     timing: Timing = TIMING,

@@ -15,8 +15,9 @@ from windlass.api.core import Secret
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Present
 from windlass.openstack.cloud.failures import CloudFailure, OverQuota
-from windlass.openstack.cloud.inventory import Weather
-from windlass.openstack.cloud.project import Clouds, Project, Quota
+from windlass.openstack.cloud.inventory import Inventory, Weather
+from windlass.openstack.cloud.marks import mark_of as mark_on
+from windlass.openstack.cloud.project import NONE, Clouds, Project, Quota
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import CreateServer
 from windlass.openstack.cloud.resources import Extension, Resource
@@ -33,6 +34,7 @@ from windlass.openstack.server.snapshot import (
     Cloud,
     Snapshot,
     Timing,
+    adopted,
     cluster_of,
     is_paused,
     made,
@@ -112,9 +114,19 @@ class ServerObserver:
         services = (VOLUMES,) if uses_volumes(found) and VOLUMES in project.services else ()
         had = recorded(found)
         inventory = await project.look(mark, had, services=services)
+        if adopted(found) and (attached := _unmarked_volumes(inventory, mark)):
+            had = replace(had, volumes=attached)
+            inventory = await project.look(mark, had, services=services)
+        if inventory.missing_since is not None and self._is_due(inventory):
+            inventory = await project.look(mark, had, services=services, fresh=True)
         self._marks[key] = mark
         self._clouds.follow(key, project, mark, had)
         return replace(cloud, inventory=inventory)
+
+    def _is_due(self, inventory: Inventory) -> bool:
+        """A missing server has to be looked for once more."""
+        began, lost = inventory.missing_since or self._now(), timedelta(seconds=self._timing.lost)
+        return self._now() - began >= lost and (inventory.as_of or began) - began < lost
 
     async def _for_building(
         self, key: Key, seen: Snapshot, found: Present[OpenStackServer], project: Project
@@ -184,7 +196,9 @@ class ServerObserver:
             self._fresh.pop(key, None)
             return ""
         if key not in self._fresh:
-            self._fresh[key] = self._clouds.born(self._new_mark())
+            mark = self._fresh[key] = self._new_mark()
+            if recorded(found) == NONE:  # otherwise something may exist, although nothing has the mark
+                self._clouds.born(mark)
         return self._fresh[key]
 
     def _forget(self, key: Key) -> None:
@@ -192,6 +206,11 @@ class ServerObserver:
         self._asked.pop(key, None)
         if mark := self._marks.pop(key, None):
             self._clouds.forget(key, mark)
+
+
+def _unmarked_volumes(inventory: Inventory, mark: str) -> tuple[str, ...]:
+    """The volumes of a server that is to be adopted."""
+    return tuple(each.id for server in inventory.servers if mark_on(server) != mark for each in server.volumes)
 
 
 def _is_over_quota(weather: Weather) -> bool:

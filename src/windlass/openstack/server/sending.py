@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final
 
 from msgspec import Struct
 
@@ -10,14 +9,11 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.kube.control.plan import Call, Outcome, target
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import Failure
-from windlass.openstack.cloud.inventory import Closed
+from windlass.openstack.cloud.gates import IDENTITY
 from windlass.openstack.cloud.requests import CloudRequest, CreatePort, CreateTrunk, Creation, Deletion, RemoveSubports
 from windlass.openstack.server.snapshot import Cloud
 from windlass.openstack.status import Reason
 from windlass.openstack.trouble import Delays, Told, told
-
-QUOTA: Final = "quota:"
-"""Names of gates that are for a quota begin with this."""
 
 
 class Held(Struct, frozen=True):
@@ -111,17 +107,10 @@ def _refused(
 
 
 def _gated(request: CloudRequest, cloud: Cloud, delays: Delays) -> Iterable[Held]:
+    quota = f"quota:{request.SERVICE}" if isinstance(request, Creation) else ""
     for name, closed in cloud.weather.gates.items():
-        if name == request.SERVICE or (name.startswith(QUOTA) and _needs(request, name.removeprefix(QUOTA), closed)):
+        if name in (request.SERVICE, IDENTITY, quota):
             yield Held(request, closed.until, _told(request, closed.why, cloud, delays))
-
-
-def _needs(request: CloudRequest, resource: str, closed: Closed) -> bool:
-    """Whether `request` needs more of the resource whose quota is used up. Quotas of Nova and Cinder are for all that
-    their one creating request makes; those of Neutron are named as what they count (`port`)."""
-    if not isinstance(request, Creation) or closed.why.service != request.SERVICE:
-        return False
-    return request.SERVICE != "network" or not resource or resource.rstrip("s") in request.verb
 
 
 def _held(

@@ -400,12 +400,12 @@ class TestTrouble:
 
     def test_a_gate_of_a_quota_holds_only_what_needs_it(self) -> None:
         until = NOW + timedelta(seconds=60)
-        full = Weather(gates={"quota:instances": Closed(until, OverQuota("compute", "10 of 10", code=403))})
+        full = Weather(gates={"quota:compute": Closed(until, OverQuota("compute", "10 of 10", code=403))})
         found, stopped = self.boot(full, quotas=(Quota("instances", 10, 10),))
         assert not requests(stopped)
         assert "10 of 10 instances" in told(stopped, INSTANCE_READY, found).message
         assert verbs(plan(intended(), asked(weather=full))) == ["create port"]
-        ports = Weather(gates={"quota:port": Closed(until, OverQuota("network", "full", code=409))})
+        ports = Weather(gates={"quota:network": Closed(until, OverQuota("network", "full", code=409))})
         assert not verbs(plan(intended(), asked(weather=ports)))
         assert verbs(self.boot(ports)[1]) == ["create server"]
 
@@ -579,9 +579,10 @@ class TestTakingOver:
         found = server(mark="", finalizers=(), annotations={ADOPT_ANNOTATION: SERVER})
         found = after(found, plan(found))
         assert found.metadata.annotations[MARK_ANNOTATION] == "fresh"
-        unmarked = Inventory((nova(metadata={}),), (neutron(description="", device_id=SERVER),), (cinder(metadata={}),))
-        marks = plan(found, asked(unmarked))
-        assert sorted(verbs(marks)) == ["describe", "mark server", "mark volume"]
+        foreign, port = nova(metadata={}), neutron(description="", device_id=SERVER)
+        unmarked = Inventory((foreign,), (), (cinder(metadata={}),), attached=(port,))
+        assert sorted(verbs(plan(found, asked(unmarked)))) == ["describe", "mark volume"]
+        assert verbs(plan(found, asked(Inventory((foreign,))))) == ["mark server"]
         fresh = Inventory(
             (nova(metadata={MARK: "fresh"}),),
             (neutron(description="windlass-owner=fresh", device_id=SERVER),),
