@@ -242,6 +242,8 @@ class Services:
 
     def _mark_server(self, project: str, asked: Any, which: str) -> Answer:
         server = self._server(project, which)
+        if server["status"] == "BUILD":
+            raise nova(409, f"Cannot 'update metadata' instance {which} while it is in vm_state building")
         server["metadata"].update(asked.body["metadata"])
         return 200, {"metadata": server["metadata"]}
 
