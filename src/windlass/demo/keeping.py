@@ -19,7 +19,8 @@ from windlass.demo.performance import Demo, T
 from windlass.demo.showing import Encore, show
 from windlass.demo.stage import Stage
 from windlass.demo.story import S
-from windlass.testing.background import Background, let_go_of_output
+from windlass.testing.background import Background
+from windlass.testing.daemon import let_go_of_output
 from windlass.testing.plane.errors import NotRunning
 
 
