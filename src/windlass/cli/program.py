@@ -41,7 +41,7 @@ COMMANDS = {
     "release": Entry("machine_sync.release", "Release machines and MachineSets before an uninstall."),
     "manifests": Entry("manifests", "Print manifests that are generated from the code, such as RBAC.", offline=True),
     "demo": Entry("demo", "Show what Windlass does on a real control plane, which the demo starts.", offline=True),
-    "dev": Entry("dev", "Start and stop a real control plane on this computer.", offline=True),
+    "dev": Entry("dev", "Start and stop a real control plane, or a real OpenStack, on this computer.", offline=True),
     "completion": Entry("completion", "Print the completion script of a shell.", offline=True),
     "version": Entry("version", "Print the version.", offline=True),
 }

@@ -1,5 +1,7 @@
 """`windlass dev up|down|status`: a real control plane on this computer, without a cluster, containers or root.
 
+`windlass dev cloud` (module `cloud`) is the same for OpenStack.
+
 It works only on the plane that it starts itself: options that name an API server are refused.
 """
 
@@ -12,6 +14,7 @@ import click
 from windlass.cli.conventions.complaints import say
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.cli.dev.cloud import cloud
 
 if TYPE_CHECKING:
     from windlass.testing.background import Running
@@ -19,11 +22,14 @@ if TYPE_CHECKING:
 
 @click.group("dev")
 def command() -> None:
-    """Start and stop a real control plane on this computer.
+    """Start and stop a real control plane on this computer, and a real OpenStack (`windlass dev cloud`).
 
     etcd, kube-apiserver and kube-controller-manager, on loopback and in the background. The programs come from
     $KUBEBUILDER_ASSETS if that is set, and are otherwise built once (about 6 minutes) and cached.
     """
+
+
+command.add_command(cloud)
 
 
 @command.command()

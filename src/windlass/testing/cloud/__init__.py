@@ -24,6 +24,7 @@ no work. Each project keeps SQLite files.
 | `packages`, `pins` | the virtual environment in the cache, and the versions in it |
 | `seed` | databases of a cloud that was just made, in the cache |
 | `certificate` | for TLS |
+| `background` | a cloud that stays, for `windlass dev cloud` |
 | `site` | the code that runs inside the virtual environment |
 | `errors` | what can go wrong |
 

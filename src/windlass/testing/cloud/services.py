@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from windlass.testing.cloud import config
 from windlass.testing.cloud.errors import StartFailed, end_of
@@ -107,6 +108,12 @@ def program(layout: Layout, module: str, **environment: str) -> list[str | Path]
         # What requests reads, for the calls of services to each other.
         variables["REQUESTS_CA_BUNDLE"] = str(layout.ca_file)
     return ["env", "-i", *(f"{name}={value}" for name, value in variables.items()), layout.python, "-m", module]
+
+
+def listening(url: str) -> bool:
+    """Whether the service at a URL on loopback listens."""
+    port = urlsplit(url).port
+    return port is not None and listens(port)
 
 
 def listens(port: int) -> bool:

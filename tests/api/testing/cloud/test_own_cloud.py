@@ -1,0 +1,92 @@
+"""A cloud of a test's own, beside the shared one: with TLS, tokens that live for seconds, and services that go away."""
+
+from collections.abc import Iterator
+
+import pytest
+from keystoneauth1.exceptions import ConnectFailure, SSLError
+from openstack.exceptions import HttpException
+
+from tests.waiting import wait_until
+from windlass.testing.cloud import Cloud, CloudAccess, Project, clouds
+
+pytestmark = pytest.mark.cloud
+
+TOKEN_LIFE = 5
+"""Seconds."""
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[Cloud]:
+    with Cloud(skip=("cinder", "octavia"), tls=True, token_life=TOKEN_LIFE) as cloud:
+        yield cloud
+
+
+@pytest.fixture(scope="module")
+def project(own: Cloud) -> Project:
+    """It goes with its cloud."""
+    return own.new_project()
+
+
+def boot(project: Project) -> str:
+    compute = project.sdk.compute
+    server = compute.create_server(
+        name="server",
+        flavor_id=compute.find_flavor("m1.tiny", ignore_missing=False).id,
+        image_id=project.sdk.image.find_image("cirros", ignore_missing=False).id,
+        networks=[{"uuid": project.network_id}],
+    )
+    wait_until("the server is active", lambda: compute.get_server(server.id).status == "ACTIVE")
+    ident: str = server.id
+    return ident
+
+
+def test_two_clouds_know_nothing_of_each_other(own: Cloud, project: Project, windlass_cloud: CloudAccess) -> None:
+    assert not {*own.urls.values()} & {*windlass_cloud.urls.values()}
+    assert own.admin.network.find_network(project.name) is not None
+    assert windlass_cloud.admin.network.find_network(project.name) is None
+
+
+def test_with_tls_clients_need_the_clouds_own_authority(own: Cloud) -> None:
+    entry = own.clouds["demo"]
+    assert entry["cacert"] == str(own.ca_file)
+    assert all(url.startswith("https://127.0.0.1:") for url in own.urls.values())
+    assert [*clouds.connect(entry).network.networks(name="public")]
+    del entry["cacert"]
+    session = clouds.connect(entry).session
+    with pytest.raises(SSLError):
+        session.get_token()
+
+
+def test_a_token_is_refused_when_its_life_is_over(own: Cloud, project: Project) -> None:
+    token = project.sdk.auth_token
+
+    def status() -> int:
+        answer = project.sdk.session.get(
+            f"{own.urls['neutron']}/v2.0/networks",
+            headers={"X-Auth-Token": token},
+            authenticated=False,
+            raise_exc=False,
+        )
+        code: int = answer.status_code
+        return code
+
+    assert status() == 200
+    wait_until("the token is refused", lambda: status() == 401)
+    # The client notices by itself.
+    assert [*project.sdk.network.networks(name=project.name)]
+    assert 401 in [request.status for request in project.requests("neutron")]
+
+
+def test_a_service_goes_away_and_comes_back_with_what_it_knew(own: Cloud, project: Project) -> None:
+    server = boot(project)
+    own.stop_service("nova")
+    assert not own.runs("nova")
+    with pytest.raises(ConnectFailure):
+        project.connect().session.get(f"{own.urls['nova']}/servers", connect_retries=0)
+    own.start_service("nova")
+    assert project.sdk.compute.get_server(server).status == "ACTIVE"
+
+    own.stop_service("neutron")
+    with pytest.raises(HttpException) as refused:
+        project.sdk.compute.get_server(server)
+    assert refused.value.status_code == 500
