@@ -11,10 +11,10 @@ export PYTHONUNBUFFERED := 1
 # Where it is set, each process compiles every module again, and tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test explore mutate lint types bench generate check-generated cross-compile clean help
+.PHONY: demo test explore mutate lint types bench generate check-generated install-openstack cross-compile clean help
 
 help: ## show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 demo: .venv/ready ## run the main job on real parts and show it (KEEP=1 leaves everything running)
 	@$(RUN)windlass demo $(if $(KEEP),--keep)
@@ -49,6 +49,9 @@ check-generated: .venv/ready
 
 bench: .venv/ready ## the tables of bench/README.md
 	$(RUN)python -m bench
+
+install-openstack: .venv/ready ## install the OpenStack that tests use into the cache (they do it themselves otherwise)
+	$(RUN)python -m windlass.testing.cloud
 
 cross-compile: .venv/ready ## prove that the control plane builds for the platforms this machine is not
 	$(RUN)python -m windlass.testing.binaries --target linux/arm64 --target darwin/arm64 --into dist/cross
