@@ -2,12 +2,12 @@
 
 | gate | closes for |
 |---|---|
-| `identity` | no token: wrong credentials, or Keystone does not answer |
-| a service (`compute`) | a service that limits requests or does not answer: 429, 502, 503, 504, no connection |
+| `identity` | no token: wrong credentials, or Keystone does not answer or limits requests |
+| a service (`compute`) | limited requests (429), no answer (502, 503, 504, no connection), new tokens refused |
 | `quota:compute` | a quota that is used up: for requests that create something |
 
 A gate closes for the pause that was asked for, or for one that grows with each failure in a row. After that one request
-may try; the others wait for its answer. A success opens the gate.
+may try; the others wait for its answer. A success opens the gate, unless it answers an earlier request.
 """
 
 from datetime import datetime, timedelta
@@ -17,7 +17,6 @@ from msgspec import Struct, field
 
 from windlass.openstack.cloud.failures import (
     CloudFailure,
-    Doubtful,
     NotSent,
     OverQuota,
     Throttled,
@@ -44,11 +43,12 @@ PAUSES: Final = Pauses()
 
 
 class Gate(Struct):
-    """One gate. `failures` in a row; open if there are none."""
+    """One gate. `failures` in a row; open if there are none. `trying`: one request has been let through since."""
 
     failures: int = 0
     until: datetime | None = None
     why: CloudFailure | None = None
+    trying: bool = False
 
     def closed(self, now: datetime) -> Closed | None:
         if self.until is None or self.why is None or now >= self.until:
@@ -58,17 +58,22 @@ class Gate(Struct):
     def try_now(self, now: datetime, *, trial: float) -> None:
         """A request goes through; if the gate had closed, it is the one that tries."""
         if self.why is not None:
-            self.until = now + timedelta(seconds=trial)
+            self.until, self.trying = now + timedelta(seconds=trial), True
 
     def close(self, why: CloudFailure, now: datetime, limits: tuple[float, float]) -> None:
-        if self.why is None or self.until is None or now >= self.until or why.retry_after or not self.failures:
+        """Requests that were under way together fail together: that is one failure."""
+        if self.closed(now) is None or self.trying:
             self.failures += 1
         first, most = limits
         pause = max(min(first * 2 ** min(self.failures - 1, 16), most), why.retry_after or 0.0)
-        self.until, self.why = now + timedelta(seconds=pause), why
+        until = now + timedelta(seconds=pause)
+        self.until = until if self.trying or self.until is None else max(until, self.until)
+        self.why, self.trying = why, False
 
-    def open(self) -> None:
-        self.failures, self.until, self.why = 0, None, None
+    def passed(self, now: datetime) -> None:
+        """A request was answered. While the gate is closed that was one from before."""
+        if self.trying or self.closed(now) is None:
+            self.failures, self.until, self.why, self.trying = 0, None, None, False
 
 
 class Gates(Struct):
@@ -96,20 +101,22 @@ class Gates(Struct):
 
     def settle(self, request: Http, failure: CloudFailure | None, now: datetime, *, creates: bool = False) -> None:
         """What an answer, or its absence, means for the gates."""
-        service = self.gates.setdefault(request.service, Gate())
+        names = [IDENTITY, request.service, f"quota:{request.service}"]
+        identity, service, quota = (self.gates.setdefault(name, Gate()) for name in names)
+        if failure is not None and failure.service == IDENTITY:
+            wrong = isinstance(failure, Unauthenticated)
+            identity.close(failure, now, self.pauses.credentials if wrong else self.pauses.unavailable)
+            return
+        identity.passed(now)
         match failure:
-            case Unauthenticated():
-                self.gates.setdefault(IDENTITY, Gate()).close(failure, now, self.pauses.credentials)
+            case Throttled() | Unauthenticated():
+                service.close(failure, now, self.pauses.unavailable)
+            case Unavailable() if failure.code in _SERVICE_IS_DOWN:
+                service.close(failure, now, self.pauses.unavailable)
             case OverQuota():
-                service.open()
-                self.gates.setdefault(f"quota:{request.service}", Gate()).close(failure, now, self.pauses.quota)
-            case Throttled():
-                service.close(failure, now, self.pauses.unavailable)
-            case Unavailable() if failure.service == IDENTITY:
-                self.gates.setdefault(IDENTITY, Gate()).close(failure, now, self.pauses.unavailable)
-            case Doubtful() | Unavailable() if failure.code in _SERVICE_IS_DOWN:
-                service.close(failure, now, self.pauses.unavailable)
+                service.passed(now)
+                quota.close(failure, now, self.pauses.quota)
             case _:
-                service.open()
-                if failure is None and creates and (quota := self.gates.get(f"quota:{request.service}")):
-                    quota.open()
+                service.passed(now)
+                if failure is None and creates:
+                    quota.passed(now)
