@@ -101,8 +101,8 @@ class Knowledge:
         times = known.refusals[what].times + 1 if what in known.refusals else 1
         known.refusals[what] = Refusal(*what, failure, at, times)
         if failure.unknown_outcome:
-            # Without an answer in time the request may still be on its way; any other end of it is an end.
-            self.doubt(request.mark, slow=failure.code in (0, 504) and failure.fault.startswith("no answer in"))
+            # A service that answers has ended. Behind a lost connection or a proxy it may still be at work.
+            self.doubt(request.mark, slow=failure.code in (0, 502, 504))
             known.quick = True
 
     def accepted(self, request: CloudRequest) -> None:

@@ -6,13 +6,14 @@
 | an answer 401 | a new token if the present one is still the one that was used; the call is sent once more |
 | any other answer | returned as it is; nothing is repeated |
 | endpoints | from the catalog of the token: no discovery of versions |
-| deadlines | for each call; a write that is cut off is `Doubtful` |
+| deadlines | for each call, the wait for a thread and a token included; a write that is cut off is `Doubtful` |
 """
 
 import itertools
 import os
 import tempfile
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,8 +33,12 @@ if TYPE_CHECKING:
     from keystoneauth1.session import Session
 
 CONNECT_SECONDS = 5.0
+LOGIN_SECONDS = 20.0
+_TOKENS = 3
+"""How many tokens are tried: while tokens are revoked, the next one may die before it is used."""
 _VERSIONS = {"compute": "/v2.1", "block-storage": "/v3/{project}", "network": "", "image": "", "load-balancer": ""}
 """What follows the endpoint where the catalog gives it without a version."""
+_NEVER_SENT = ("NewConnectionError", "NameResolutionError", "Connection refused", "CERTIFICATE_VERIFY_FAILED")
 _ALIASES = {"block-storage": ("block-storage", "volumev3")}
 _MICROVERSION = {"compute": "compute", "block-storage": "volume"}
 
@@ -69,13 +74,15 @@ class CloudSession:
 
     async def project_id(self) -> str:
         if not self._project:
-            await self._run(self._log_in, seconds=30.0, write=False, service=SERVICE)
+            seconds = 1.5 * LOGIN_SECONDS
+            deadline = time.monotonic() + seconds
+            await self._run(lambda: self._log_in(deadline), seconds=seconds, write=False, service=SERVICE)
         return self._project
 
     async def send(self, request: Http, /, *, seconds: float, agent: str = "") -> Reply:
-        write = request.method != "GET"
+        write, deadline = request.method != "GET", time.monotonic() + seconds
         reply: Reply = await self._run(
-            lambda: self._send(request, seconds, agent), seconds=seconds, write=write, service=request.service
+            lambda: self._send(request, deadline, agent), seconds=seconds, write=write, service=request.service
         )
         return reply
 
@@ -98,38 +105,26 @@ class CloudSession:
 
     # what runs in a thread
 
-    def _send(self, request: Http, seconds: float, agent: str) -> Reply:
-        session = self._log_in()
+    def _send(self, request: Http, deadline: float, agent: str) -> Reply:
+        session, token = self._log_in(deadline)
         endpoint = self._endpoints.get(request.service)
         if endpoint is None:
             where = f"region {self.region}" if self.region else "the catalog"
             raise Rejected(request.service, f"the cloud offers no {request.service} service in {where}")
-        token = session.get_token()
-        answer = self._exchange(session, endpoint, request, token, seconds, agent)
-        if answer.status_code == 401:
-            self._renew(session, token)
-            answer = self._exchange(session, endpoint, request, session.get_token(), seconds, agent)
+        for _ in range(_TOKENS):
+            answer = self._exchange(session, endpoint, request, token, deadline, agent)
+            if answer.status_code != 401:
+                break
+            session, token = self._log_in(deadline, dead=token)
         headers = {name.lower(): value for name, value in answer.headers.items()}
         return Reply(answer.status_code, headers, answer.content)
 
-    def _renew(self, session: "Session", used: str | None) -> None:
-        """Have a new token, unless another thread has one already."""
-        from keystoneauth1 import exceptions
-
-        with self._lock:
-            try:
-                if session.get_token() == used:
-                    session.invalidate()
-                    session.get_token()
-            except exceptions.ClientException as error:
-                raise _refused(error, self._credentials) from None
-
     def _exchange(
-        self, session: "Session", endpoint: str, request: Http, token: str | None, seconds: float, agent: str
+        self, session: "Session", endpoint: str, request: Http, token: str, deadline: float, agent: str
     ) -> "requests.Response":
         import requests
 
-        headers = {"X-Auth-Token": token or "", "Accept": "application/json", "User-Agent": _agent(agent)}
+        headers = {"X-Auth-Token": token, "Accept": "application/json", "User-Agent": _agent(agent)}
         if request.microversion:
             headers["OpenStack-API-Version"] = f"{_MICROVERSION[request.service]} {request.microversion}"
         body = None
@@ -139,6 +134,8 @@ class CloudSession:
         query = f"?{urlencode(request.query, quote_via=quote)}" if request.query else ""
         url = f"{endpoint}{request.path}{query}"
         for attempt in itertools.count(1):
+            if (seconds := deadline - time.monotonic()) <= 0:
+                raise Unavailable(request.service, "not sent: the time for it was over before there was a token")
             try:
                 return session.session.request(
                     request.method,
@@ -157,18 +154,26 @@ class CloudSession:
                 raise _unanswered(error, request) from None
         raise AssertionError
 
-    def _log_in(self) -> "Session":
+    def _log_in(self, deadline: float, *, dead: str = "") -> tuple["Session", str]:
+        """The session and a token. `dead` is one that was refused; another thread may have a new one already."""
         from keystoneauth1 import exceptions
 
-        with self._lock:
-            try:
-                session = self._made = self._made or self._session()
-                session.get_token()
-                if not self._endpoints:
-                    self._read_catalog(session)
-            except exceptions.ClientException as error:
-                raise _refused(error, self._credentials) from None
-            return session
+        if not self._lock.acquire(timeout=max(deadline - time.monotonic(), 0.0)):
+            raise Unavailable(SERVICE, "not sent: Keystone did not give a token in time")
+        try:
+            session = self._made = self._made or self._session()
+            token = session.get_token()
+            if dead and token == dead:
+                session.invalidate()
+                token = session.get_token()
+            if not self._endpoints:
+                self._read_catalog(session)
+        except exceptions.ClientException as error:
+            raise _refused(error, self._credentials) from None
+        else:
+            return session, token or ""
+        finally:
+            self._lock.release()
 
     def _session(self) -> "Session":
         from keystoneauth1.session import TCPKeepAliveAdapter
@@ -185,9 +190,14 @@ class CloudSession:
         except (ConfigException, TypeError, ValueError) as error:
             where = f"clouds.{self._credentials.name} in clouds.yaml of {self._credentials.where}"
             raise Unauthenticated(SERVICE, f"{where} cannot be used: {error}") from None
-        if self._credentials.cacert:
+        if self._credentials.cacert and session.verify is not False:
             session.verify = str(self._authority_file())
-        session.timeout = CONNECT_SECONDS * 4
+        elif isinstance(session.verify, str) and not Path(session.verify).is_file():
+            where = f"clouds.{self._credentials.name}.cacert in clouds.yaml of {self._credentials.where}"
+            text = f"{where} names {session.verify}, which is no file here: put the CA's text into the key cacert"
+            raise Unauthenticated(SERVICE, text)
+        session.timeout = LOGIN_SECONDS
+        session.user_agent = _agent("")
         for scheme in ("http://", "https://"):
             session.session.mount(scheme, TCPKeepAliveAdapter(pool_maxsize=self._threads.size))
         return session
@@ -209,16 +219,21 @@ class CloudSession:
                 f"cloud {self._credentials.name} of {self._credentials.where} names no project: add project_name",
             )
         wanted = self.region or None
-        interface = str(self._credentials.cloud.get("interface") or "public")
+        cloud = self._credentials.cloud
+        interface = cloud.get("interface") or cloud.get("endpoint_type") or "public"
         catalog = access.service_catalog
         regions = {
             str(each.get("region_id") or each.get("region"))
             for service in catalog.normalize_catalog()
             for each in service["endpoints"]
         }
+        there = ", ".join(sorted(regions)) or "none"
         if wanted is not None and wanted not in regions:
-            there = ", ".join(sorted(regions)) or "none"
             raise Unauthenticated(SERVICE, f"the cloud has no region {wanted!r}; it has: {there}")
+        if wanted is None and len(regions) > 1:
+            where = f"identityRef.region, or region_name of cloud {self._credentials.name} in {self._credentials.where}"
+            raise Unauthenticated(SERVICE, f"the cloud has several regions: {there}. Name one in {where}")
+        _spare_short_tokens(session.auth, access)
         found = {}
         for service, version in _VERSIONS.items():
             for alias in _ALIASES.get(service, (service,)):
@@ -228,6 +243,13 @@ class CloudSession:
                 if urls and service not in found:
                     found[service] = _rooted(str(urls[0].catalog_url), version.format(project=project))
         self._project, self._endpoints = str(project), found
+
+
+def _spare_short_tokens(auth: Any, access: Any) -> None:
+    """A token is renewed two minutes before its end. If it lives for minutes only, that would be for each request."""
+    if access.issued and access.expires:
+        life = (access.expires - access.issued).total_seconds()
+        auth.MIN_TOKEN_LIFE_SECONDS = min(auth.MIN_TOKEN_LIFE_SECONDS, life / 4)
 
 
 def _is_v3(cloud: Mapping[str, Any]) -> bool:
@@ -252,11 +274,7 @@ def _unanswered(error: "requests.exceptions.RequestException", request: Http) ->
     import requests
 
     text = " ".join(str(error).split())
-    never_sent = isinstance(error, requests.exceptions.ConnectTimeout | requests.exceptions.SSLError) or any(
-        sign in text for sign in ("NewConnectionError", "NameResolutionError", "Connection refused")
-    )
-    if isinstance(error, requests.exceptions.SSLError):
-        return Unavailable(request.service, f"TLS failed: {text}")
+    never_sent = isinstance(error, requests.exceptions.ConnectTimeout) or any(sign in text for sign in _NEVER_SENT)
     if request.method == "GET" or never_sent:
         return Unavailable(request.service, f"no answer: {text}")
     return Doubtful(request.service, f"no answer to {request.method} {request.path}: {text}")
@@ -275,6 +293,11 @@ def _refused(error: Exception, credentials: Credentials) -> CloudFailure:
         if code >= 500:
             return Unavailable(SERVICE, f"Keystone cannot answer: {error.message}", code=code)
         return Unauthenticated(SERVICE, text, code=code, request_id=error.request_id or "")
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        text = (
+            f"the certificate of {where} is not signed by a CA that is trusted: put the right one into the key cacert"
+        )
+        return Unauthenticated(SERVICE, f"{text} ({' '.join(str(error).split())})")
     if isinstance(error, exceptions.ConnectionError | exceptions.DiscoveryFailure):
         return Unavailable(SERVICE, f"Keystone of {where} does not answer: {' '.join(str(error).split())}")
     return Unauthenticated(SERVICE, f"the credentials of {where} cannot be used: {error}")
