@@ -686,8 +686,8 @@ _KEEPING = (
 
 _IN_THE_CLOUD = (
     *_in(
-        "openstack/instance/marks.py",
-        "openstack/instance/test_marks.py",
+        "openstack/cloud/marks.py",
+        "openstack/cloud/test_marks.py",
         ("return {**metadata, MARK: mark}", "return {MARK: mark, **metadata, MARK: metadata.get(MARK, mark)[:8]}"),
         ("text[: DESCRIPTION_LIMIT - len(suffix) - 1]", "text[: DESCRIPTION_LIMIT - len(suffix)]"),
         (".rpartition(_KEY)[2]", ".partition(_KEY)[2]"),

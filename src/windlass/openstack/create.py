@@ -1,13 +1,15 @@
 """`create_instance`: servers with their ports, trunks and volumes, for programs without Kubernetes.
 
-    cloud = Cloud(clouds, await clouds.project(of_user("prod")))
-    status = await create_instance(cloud, spec, owner="fleet-7/worker-0")      # makes what can be made now
-    status = await wait_active(cloud, spec, owner="fleet-7/worker-0", seconds=300)
-    await wait_deleted(cloud, owner="fleet-7/worker-0", seconds=300)
+    async with connect("prod") as cloud:                # an entry of your clouds.yaml
+        status = await create_instance(cloud, spec, owner="fleet-7/worker-0")      # makes what can be made now
+        status = await wait_active(cloud, spec, owner="fleet-7/worker-0", seconds=300)
+        await wait_deleted(cloud, owner="fleet-7/worker-0", seconds=300)
 
 `owner` is any text that stays the same: everything that is created is marked with it, and found again by it. So a call
 may be repeated, in another process too, after a crash or a lost answer: there is one server for an owner. Two programs
-must not call for the same owner at the same time.
+must not call for the same owner at the same time. A new process waits for the requests of the one before, which may
+still be under way, where they would matter: up to half a minute before a server is made on ports that are there, and
+before a deletion is complete.
 
 | a call | does |
 |---|---|
@@ -22,16 +24,19 @@ Errors: `Unresolvable`, `Halted`, and `CloudFailure`; `transient` of the last sa
 import asyncio
 import base64
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api.capi import Address
+from windlass.openstack.cloud.account import Account
+from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.cloud.credentials import of_user
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Inventory, Recorded
-from windlass.openstack.cloud.project import Project
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import Extension, Server
 from windlass.openstack.instance.delete import next_deletion
@@ -52,19 +57,11 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
 Found = TypeVar("Found")
 
 
-class Carrier(Protocol):
-    """Sends requests to the cloud; see `windlass.kube.control.effects.Carrier`."""
-
-    async def send(self, request: CloudRequest, /) -> Any: ...
-    def doubt(self, request: CloudRequest, /) -> None: ...
-    def born(self, mark: str) -> str: ...
-
-
 class Cloud(Struct, frozen=True):
-    """A project that can be asked, and the carrier that tells it what to do."""
+    """A project, and the clouds that carry requests to it."""
 
-    carrier: Carrier
-    project: Project
+    clouds: Clouds
+    project: Account
 
 
 class InstanceStatus(Struct, frozen=True, kw_only=True):
@@ -99,6 +96,17 @@ def mark_of_owner(owner: str) -> str:
     return str(uuid.uuid5(_OWNERS, owner))
 
 
+@asynccontextmanager
+async def connect(name: str) -> AsyncIterator[Cloud]:
+    """The project of the entry `name` in the user's clouds.yaml, found where openstacksdk finds it.
+
+    Raises CloudFailure: Unauthenticated names what to correct in the file.
+    """
+    async with Clouds() as clouds:
+        clouds.begin_term()
+        yield Cloud(clouds, await clouds.project(of_user(name)))
+
+
 async def create_instance(
     cloud: Cloud,
     spec: InstanceSpec,
@@ -119,7 +127,7 @@ async def create_instance(
         spec = replace(spec, ports=tuple(PortSpec(id=each) for each in ports))
     wanted = [spec.root, *spec.disks]
     services = [VOLUMES] if any(isinstance(each, VolumeSpec) for each in wanted) else []
-    inventory = await cloud.project.look(mark, recorded, services=services)
+    inventory = await cloud.project.look(mark, recorded, services=services, fresh=True)
     if ports is None and not server_id:
         inventory = _sure(cloud, mark, inventory)
     encoded = base64.b64encode(user_data.encode() if isinstance(user_data, str) else user_data).decode()
@@ -153,7 +161,7 @@ async def create_instance(
                 return InstanceStatus(name=spec.name, message=f"waits: {what}")
             case Send(requests, why):
                 waiting = why
-                await _send(cloud.carrier, requests)
+                await _send(cloud.clouds, requests)
         inventory = await cloud.project.look(mark, recorded, services=services)
     return InstanceStatus(name=spec.name, message=f"goes on with the next call: {waiting}")
 
@@ -161,7 +169,8 @@ async def create_instance(
 async def instance_status(cloud: Cloud, *, owner: str, server_id: str = "") -> InstanceStatus | None:
     """The server of `owner`, or that of `server_id`; None if there is none."""
     recorded = Recorded(server=server_id)
-    server = server_of(await cloud.project.look(mark_of_owner(owner), recorded), recorded)
+    found = await cloud.project.look(mark_of_owner(owner), recorded, fresh=True)
+    server = server_of(found, recorded)
     return None if server is None else _status(server.name, server)
 
 
@@ -170,7 +179,7 @@ async def delete_instance(cloud: Cloud, *, owner: str, server_id: str = "") -> b
     mark, recorded = mark_of_owner(owner), Recorded(server=server_id)
     services = [VOLUMES] if VOLUMES in cloud.project.services else []
     for _ in range(_ROUNDS):
-        inventory = await cloud.project.look(mark, recorded, services=services)
+        inventory = await cloud.project.look(mark, recorded, services=services, fresh=True)
         step = next_deletion(inventory, recorded=recorded, project=cloud.project.key, mark=mark)
         match step:
             case Vanished():
@@ -178,7 +187,7 @@ async def delete_instance(cloud: Cloud, *, owner: str, server_id: str = "") -> b
             case Stuck(message=message):
                 raise Halted(message)
             case Send(requests):
-                await _send(cloud.carrier, requests)
+                await _send(cloud.clouds, requests)
             case _:
                 return False
     return False
@@ -216,7 +225,8 @@ def _sure(cloud: Cloud, mark: str, found: Inventory) -> Inventory:
     """
     if found.certain or found.servers or found.ports or found.volumes or found.trunks:
         return found
-    cloud.carrier.born(mark)
+    cloud.clouds.forget(mark, mark)
+    cloud.clouds.born(mark)
     return replace(found, certain=True)
 
 
@@ -236,23 +246,23 @@ async def _resolved(cloud: Cloud, spec: InstanceSpec) -> tuple[Resolved, frozens
     return found, frozenset(each.alias for each in answer if isinstance(each, Extension))
 
 
-async def _send(carrier: Carrier, requests: Iterable[CloudRequest]) -> None:
+async def _send(clouds: Clouds, requests: Iterable[CloudRequest]) -> None:
     """Send all of them at the same time, to the end; raise the first failure."""
-    results = await asyncio.gather(*(_sent(carrier, each) for each in requests), return_exceptions=True)
+    results = await asyncio.gather(*(_sent(clouds, each) for each in requests), return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
             raise result
 
 
-async def _sent(carrier: Carrier, request: CloudRequest) -> None:
+async def _sent(clouds: Clouds, request: CloudRequest) -> None:
     try:
-        await carrier.send(request)
+        await clouds.send(request)
     except CloudFailure as failure:
         if failure.unknown_outcome:
-            carrier.doubt(request)
+            clouds.doubt(request)
         raise
     except BaseException:  # cancelled, for one
-        carrier.doubt(request)
+        clouds.doubt(request)
         raise
 
 

@@ -1,21 +1,21 @@
-"""`create_instance` on a model of a cloud: repeated, interrupted, with answers that are lost."""
+"""`create_instance` on a model of a cloud, in virtual time: repeated, interrupted, with answers that are lost."""
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime, timedelta
+from functools import wraps
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from tests.unit.openstack.instance.model import Model
-from windlass.openstack.cloud.failures import CloudFailure, Denied, Doubtful, Unavailable
-from windlass.openstack.cloud.inventory import Inventory, Recorded, Weather
-from windlass.openstack.cloud.marks import mark_of
-from windlass.openstack.cloud.project import NONE, Quota
+from tests.unit.openstack.clouded import no_answer
+from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.cloud.credentials import Credentials
+from windlass.openstack.cloud.failures import Denied, Doubtful, Missing, NotSent, Unavailable
+from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.query import Query
-from windlass.openstack.cloud.requests import CloudRequest, CreateServer
-from windlass.openstack.cloud.resources import Extension, Image, Port, Resource
 from windlass.openstack.create import (
     Cloud,
     Halted,
@@ -29,279 +29,309 @@ from windlass.openstack.create import (
 )
 from windlass.openstack.instance.spec import InstanceSpec, PortSpec, VolumeSpec
 from windlass.testing.clock import run
+from windlass.testing.memory_cloud import MemoryCloud, MemoryWire, Reply
 
-IMAGE = Query("image", filters=(("name", "rhcos"),))
-SPEC = InstanceSpec(name="w", image=IMAGE, flavor=Query("flavor", id="f"), network=Query("network", id="lan"))
+SPEC = InstanceSpec(
+    name="w",
+    image=Query("image", filters=(("name", "rhcos"),)),
+    flavor=Query("flavor", filters=(("name", "m1.small"),)),
+    network=Query("network", filters=(("name", "lan"),)),
+)
 WITH_ALL = replace(
-    SPEC,
-    ports=(PortSpec(), PortSpec(trunk=True)),
-    tags=("a",),
-    root=VolumeSpec(name="root", size=1),
+    SPEC, ports=(PortSpec(), PortSpec(trunk=True)), tags=("a",), root=VolumeSpec(name="root", size=1), config_drive=True
 )
 OWNER = "fleet-7/w"
+ALL = {"servers": 1, "ports": 2, "trunks": 1, "volumes": 1}
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class ModelCloud:
-    """Project and carrier on a `Model`. `certain`: what the first look says, until the mark is born.
+class PlayedCloud(MemoryCloud):
+    """The model in the time of the loop."""
 
-    `failures`: by verb, what is raised after (`Doubtful`) or instead of carrying the request out, once each.
-    """
+    def __init__(self) -> None:
+        super().__init__(no_answer=no_answer)
+        self.services.image("rhcos")
+        self.services.flavor("m1.small")
+        self.services.network("lan")
 
-    def __init__(self, model: Model | None = None, *, certain: bool = True) -> None:
-        self.model = model or Model()
-        self.certain = certain
-        self.images: tuple[Resource, ...] | CloudFailure = (Image(id="i", status="active"),)
-        self.failures: dict[str, CloudFailure] = {}
-        self.doubted: list[str] = []
-        self.on_look: Callable[[], None] = lambda: None
+    def answer(self, project: str, asked: Any) -> Reply:
+        self.services.now = asyncio.get_running_loop().time()
+        return super().answer(project, asked)
 
-    key = "p"
-    region = "RegionOne"
-    services = frozenset({"compute", "network", "block-storage"})
+    async def process(self) -> Cloud:
+        """A process that has just started."""
+        clock = asyncio.get_running_loop().time
+        clouds = Clouds(
+            wire=lambda _: SlowWire(self, "project"), clock=clock, now=lambda: EPOCH + timedelta(seconds=clock())
+        )
+        clouds.begin_term()
+        return Cloud(clouds, await clouds.project(Credentials({}, "one")))
 
-    async def find(self, queries: Iterable[Query]) -> Mapping[Query, tuple[Resource, ...] | CloudFailure]:
-        known: dict[Query, tuple[Resource, ...] | CloudFailure] = {
-            IMAGE: self.images,
-            Query("extension"): (Extension("standard-attr-tag"), Extension("trunk")),
-        }
-        return {query: known.get(query, ()) for query in queries}
+    @property
+    def held(self) -> dict[str, int]:
+        self.services.now = asyncio.get_running_loop().time()
+        return dict(self.services.held("project"))
 
-    async def look(
-        self, mark: str, recorded: Recorded = NONE, *, services: Iterable[str] = (), fresh: bool = False
-    ) -> Inventory:
-        self.on_look()
-        found = self.model.inventory(mark, recorded)
-        kept = found if "block-storage" in services else replace(found, volumes=())
-        return replace(kept, certain=self.certain, certain_in=0 if self.certain else 20)
+    @property
+    def posts(self) -> list[str]:
+        """What was created, also where the answer was lost; refused requests are left out."""
+        return [each.path.rsplit("/", 1)[-1] for each in self.requests if each.method == "POST" and each.status < 300]
 
-    def weather(self, mark: str) -> Weather:
-        return Weather()
-
-    async def quotas(self) -> tuple[Quota, ...]:
-        return ()
-
-    async def send(self, request: CloudRequest, /) -> Any:
-        failure = self.failures.pop(request.verb, None)
-        if failure is not None:
-            if failure.unknown_outcome:
-                self.model.carry_out(request)
-            raise failure
-        for _ in range(5):  # a failure is told before others get their answer
-            await asyncio.sleep(0)
-        return self.model.carry_out(request)
-
-    def doubt(self, request: CloudRequest, /) -> None:
-        self.doubted.append(request.verb)
-
-    def born(self, mark: str) -> str:
-        self.certain = True
-        return mark
+    def port(self, **state: Any) -> str:
+        """A port that somebody else has made."""
+        [network] = self.services.networks
+        body = {"port": {"name": "w-0", "network_id": network, **state}}
+        _, answer = self.services.handle("project", _Post("network", "/v2.0/ports", body))
+        return str(answer["port"]["id"])
 
 
-def cloud_of(played: ModelCloud) -> Cloud:
-    return Cloud(played, played)
+class _Post:
+    method, query = "POST", ()
+
+    def __init__(self, service: str, path: str, body: dict[str, Any]) -> None:
+        self.service, self.path, self.body = service, path, body
 
 
-def verbs(played: ModelCloud) -> list[str]:
-    return [request.verb for request in played.model.requests]
+class SlowWire(MemoryWire, frozen=True):
+    """A refusal comes before the answers to requests that were sent together with it."""
+
+    async def send(self, request: Any, /, *, seconds: float, agent: str = "") -> Reply:
+        reply = await super().send(request, seconds=seconds, agent=agent)
+        await asyncio.sleep(0.01 if reply.status < 300 else 0)
+        return reply
 
 
-async def visited(played: ModelCloud, spec: InstanceSpec = SPEC, **more: Any) -> tuple[str, bool]:
-    status = await create_instance(cloud_of(played), spec, owner=OWNER, **more)
+@pytest.fixture
+def cloud() -> PlayedCloud:
+    return PlayedCloud()
+
+
+def virtual(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run the test in virtual time."""
+
+    @wraps(test)
+    def in_virtual_time(**arguments: Any) -> None:
+        run(test(**arguments))
+
+    return in_virtual_time
+
+
+async def visit(process: Cloud, spec: InstanceSpec = SPEC, **more: Any) -> tuple[str, bool]:
+    status = await create_instance(process, spec, owner=OWNER, **more)
     return status.state, status.building
 
 
-async def test_a_call_makes_what_can_be_made_and_another_one_reports() -> None:
-    played = ModelCloud()
-    assert await visited(played) == ("BUILD", True)
-    assert verbs(played) == ["create port", "create server"]
-    played.model.pass_time()
-    status = await create_instance(cloud_of(played), SPEC, owner=OWNER)
+@virtual
+async def test_a_call_makes_what_can_be_made_and_another_one_reports(cloud: PlayedCloud) -> None:
+    process = await cloud.process()
+    assert await visit(process) == ("", True)
+    assert cloud.posts == ["ports", "servers"]
+    await asyncio.sleep(2)
+    status = await create_instance(process, SPEC, owner=OWNER)
     assert (status.state, status.ready, status.building) == ("ACTIVE", True, False)
-    assert status.id in played.model.servers
-    assert len(played.model.requests) == 2
+    assert [(each.type, bool(each.address)) for each in status.addresses] == [
+        ("InternalIP", True),
+        ("InternalDNS", True),
+    ]
+    assert status.id in cloud.services.servers
+    assert cloud.posts == ["ports", "servers"]
 
 
-async def test_a_call_does_not_wait_for_volumes() -> None:
-    played = ModelCloud()
-    status = await create_instance(cloud_of(played), WITH_ALL, owner=OWNER)
+@virtual
+async def test_a_call_does_not_wait_for_volumes(cloud: PlayedCloud) -> None:
+    process = await cloud.process()
+    status = await create_instance(process, WITH_ALL, owner=OWNER)
     assert (status.id, status.building) == ("", True)
-    assert "w-root" in status.message
-    assert "create server" not in verbs(played)
-    played.model.pass_time()
-    assert await visited(played, WITH_ALL) == ("BUILD", True)
+    assert "volume w-root" in status.message
+    assert "is creating" in status.message
+    assert "servers" not in cloud.posts
+    await asyncio.sleep(2)
+    status = await create_instance(process, WITH_ALL, owner=OWNER)
+    assert status.id
+    assert cloud.held == ALL
+    assert [port["tags"] for port in cloud.services.ports.values()] == [["a"], ["a"]]
 
 
-async def test_two_owners_have_two_servers_of_one_name() -> None:
-    played = ModelCloud()
+@virtual
+async def test_two_owners_have_two_servers_of_one_name(cloud: PlayedCloud) -> None:
+    process = await cloud.process()
     for owner in ("one", "two"):
-        await create_instance(cloud_of(played), SPEC, owner=owner)
-    marks = [mark_of(server) for server in played.model.servers.values()]
+        await create_instance(process, SPEC, owner=owner)
+    marks = [server["metadata"][MARK] for server in cloud.services.servers.values()]
     assert marks == [mark_of_owner("one"), mark_of_owner("two")]
 
 
-async def test_user_data_is_sent_in_base64() -> None:
-    played = ModelCloud()
-    await visited(played, user_data="#cloud-config")
-    [request] = [each for each in played.model.requests if isinstance(each, CreateServer)]
-    assert base64.b64decode(request.user_data) == b"#cloud-config"
+@virtual
+async def test_user_data_is_sent_in_base64(cloud: PlayedCloud) -> None:
+    await visit(await cloud.process(), user_data="#cloud-config")
+    [server] = cloud.services.servers.values()
+    assert base64.b64decode(server["body"]["server"]["user_data"]) == b"#cloud-config"
 
 
-@pytest.mark.parametrize("verb", ["create port", "create trunk", "create volume", "create server"])
-async def test_s28_a_lost_answer_makes_nothing_twice(verb: str) -> None:
-    played = ModelCloud()
-    played.failures[verb] = Doubtful("network", "no answer", code=503)
+@pytest.mark.parametrize("path", ["/ports$", "/trunks$", "/volumes$", "/servers$"])
+@virtual
+async def test_s28_a_lost_answer_makes_nothing_twice(cloud: PlayedCloud, path: str) -> None:
+    process = await cloud.process()
+    cloud.fault(method="POST", path=path, status=503, after=True)
     lost = 0
     for _ in range(4):
         try:
-            await visited(played, WITH_ALL)
+            await visit(process, WITH_ALL)
         except Doubtful:
             lost += 1
-        played.model.pass_time()
-    assert (lost, played.doubted) == (1, [verb])
-    assert sorted(verbs(played)) == sorted(
-        ["create port", "create port", "create volume", "create trunk", "create server", *["set tags"] * 3]
-    )
-    assert await visited(played, WITH_ALL) == ("ACTIVE", False)
+        await asyncio.sleep(2)
+    assert lost == 1
+    assert sorted(cloud.posts) == ["ports", "ports", "servers", "trunks", "volumes"]
+    assert cloud.held == ALL
+    assert await visit(process, WITH_ALL) == ("ACTIVE", False)
 
 
-async def test_a_refusal_is_raised_after_all_requests_have_ended() -> None:
-    played = ModelCloud()
-    played.failures["create port"] = Denied("network", "not allowed", code=403)
+@virtual
+async def test_s28_a_process_that_dies_leaves_nothing_that_the_next_one_makes_again(cloud: PlayedCloud) -> None:
+    await visit(await cloud.process(), WITH_ALL)
+    await asyncio.sleep(2)
+    status = await create_instance(await cloud.process(), WITH_ALL, owner=OWNER)
+    assert "an earlier request" in status.message
+    await wait_active(await cloud.process(), WITH_ALL, owner=OWNER, seconds=60)
+    assert cloud.held == ALL
+    assert len(cloud.posts) == 5
+
+
+@virtual
+async def test_a_refusal_is_raised_after_all_requests_have_ended(cloud: PlayedCloud) -> None:
+    process = await cloud.process()
+    cloud.fault(method="POST", path="/ports$", status=403, body=b'{"NeutronError": {"message": "not allowed"}}')
     with pytest.raises(Denied, match="not allowed"):
-        await visited(played, WITH_ALL)
-    assert played.doubted == []
-    assert "create volume" in verbs(played)
+        await visit(process, WITH_ALL)
+    assert sorted(cloud.posts) == ["ports", "volumes"]
+    inventory = await process.project.look(mark_of_owner(OWNER), services=["block-storage"])
+    assert (len(inventory.ports), len(inventory.volumes)) == (1, 1)
 
 
-async def test_the_first_call_does_not_wait_for_requests_that_nobody_sent() -> None:
-    assert await visited(ModelCloud(certain=False)) == ("BUILD", True)
+@virtual
+async def test_ports_of_the_caller_may_have_a_server_already_under_way(cloud: PlayedCloud) -> None:
+    port = cloud.port()
+    assert await visit(await cloud.process(), ports=[port]) == ("", True)
+    assert cloud.posts == []
 
 
-@pytest.mark.parametrize(
-    ("there", "more"),
-    [
-        pytest.param(True, {}, id="something is there"),
-        pytest.param(False, {"ports": ["theirs"]}, id="a server could come without ports of its own"),
-    ],
-)
-async def test_a_call_waits_while_a_server_may_still_arrive(there: bool, more: dict[str, Any]) -> None:
-    played = ModelCloud(certain=False)
-    if there:
-        played.model.ports["p"] = Port(id="p", name="w-0", description=f"windlass-owner={mark_of_owner(OWNER)}")
-    assert await visited(played, **more) == ("", True)
-    assert verbs(played) == []
+@virtual
+async def test_ports_of_the_caller_are_used_and_stay(cloud: PlayedCloud) -> None:
+    port = cloud.port()
+    process = await cloud.process()
+    await asyncio.sleep(40)
+    await visit(process, ports=[port])
+    assert cloud.services.ports[port]["device_id"]
+    await wait_deleted(process, owner=OWNER, seconds=60)
+    assert cloud.held == {"ports": 1}
 
 
-async def test_a_spec_that_cannot_be_resolved_names_its_fields() -> None:
-    played = ModelCloud()
-    played.images = ()
-    with pytest.raises(Unresolvable, match="image: no image matches"):
-        await visited(played, replace(SPEC, network=None))
-    assert verbs(played) == []
+@virtual
+async def test_a_spec_that_cannot_be_resolved_names_its_fields(cloud: PlayedCloud) -> None:
+    cloud.services.images.clear()
+    process = await cloud.process()
+    with pytest.raises(Unresolvable, match=r"image: no image matches .*\nports\[0\].network: "):
+        await visit(process, replace(SPEC, network=None))
+    assert cloud.posts == []
 
 
-@pytest.mark.parametrize("images", [(), Unavailable("image", "down", code=503)], ids=["deleted", "Glance is down"])
-async def test_a_server_that_exists_is_reported_without_its_image(images: Any) -> None:
-    played = ModelCloud()
-    await visited(played)
-    played.images = images
-    assert await visited(played) == ("BUILD", True)
+@pytest.mark.parametrize("status", [200, 503], ids=["the image is deleted", "Glance is down"])
+@virtual
+async def test_a_server_that_exists_is_reported_without_its_image(cloud: PlayedCloud, status: int) -> None:
+    await visit(await cloud.process())
+    cloud.fault(path="/images", status=status, body=b'{"images": []}', count=9)
+    assert await visit(await cloud.process()) == ("BUILD", True)
 
 
-async def test_a_question_that_fails_is_raised() -> None:
-    played = ModelCloud()
-    played.images = Unavailable("image", "down", code=503)
+@virtual
+async def test_a_question_that_fails_is_raised(cloud: PlayedCloud) -> None:
+    cloud.fault(path="/images", status=503, count=9)
+    process = await cloud.process()
     with pytest.raises(Unavailable):
-        await visited(played)
+        await visit(process)
 
 
-async def test_s6_a_known_server_that_is_gone_is_not_made_again() -> None:
-    played = ModelCloud()
-    status = await create_instance(cloud_of(played), SPEC, owner=OWNER, server_id="gone")
+@virtual
+async def test_s6_a_known_server_that_is_gone_is_not_made_again(cloud: PlayedCloud) -> None:
+    status = await create_instance(await cloud.process(), SPEC, owner=OWNER, server_id="gone")
     assert (status.state, status.ready, status.building) == ("DELETED", False, False)
-    assert verbs(played) == []
+    assert cloud.posts == []
 
 
-async def test_ports_of_the_caller_are_used_and_stay() -> None:
-    played = ModelCloud()
-    played.model.ports["theirs"] = Port(id="theirs", name="vip")
-    await visited(played, ports=["theirs"])
-    assert played.model.ports["theirs"].device_id
-    while not await delete_instance(cloud_of(played), owner=OWNER):
-        played.model.pass_time()
-    assert list(played.model.everything) == [Port(id="theirs", name="vip")]
+@virtual
+async def test_a_deletion_needs_no_spec_and_leaves_nothing(cloud: PlayedCloud) -> None:
+    process = await cloud.process()
+    await wait_active(process, WITH_ALL, owner=OWNER, seconds=60)
+    assert not await delete_instance(process, owner=OWNER)
+    await wait_deleted(process, owner=OWNER, seconds=60)
+    assert cloud.held == {}
+    assert await instance_status(process, owner=OWNER) is None
+    assert await delete_instance(process, owner=OWNER)
 
 
-async def test_a_deletion_leaves_nothing_and_needs_no_spec() -> None:
-    played = ModelCloud()
-    await visited(played, WITH_ALL)
-    played.model.pass_time()
-    await visited(played, WITH_ALL)
-    calls = 0
-    while not await delete_instance(cloud_of(played), owner=OWNER):
-        played.model.pass_time()
-        calls += 1
-        assert calls < 5
-    assert list(played.model.everything) == []
-    assert await instance_status(cloud_of(played), owner=OWNER) is None
+@virtual
+async def test_a_deletion_in_a_new_process_ends_when_nothing_can_arrive_any_more(cloud: PlayedCloud) -> None:
+    process = await cloud.process()
+    assert not await delete_instance(process, owner=OWNER)
+    cloud.port(description=f"windlass-owner={mark_of_owner(OWNER)}")  # arrives late
+    await wait_deleted(process, owner=OWNER, seconds=60)
+    assert cloud.held == {}
+    assert asyncio.get_running_loop().time() > 30
 
 
-async def test_the_status_is_read_without_a_spec() -> None:
-    played = ModelCloud()
-    await visited(played)
-    status = await instance_status(cloud_of(played), owner=OWNER)
+@virtual
+async def test_the_status_is_read_without_a_spec(cloud: PlayedCloud) -> None:
+    process = await cloud.process()
+    await visit(process)
+    await asyncio.sleep(0.5)
+    status = await instance_status(process, owner=OWNER)
     assert status is not None
     assert (status.name, status.state) == ("w", "BUILD")
 
 
-# Waiting, in virtual time
-
-
-def in_virtual_time(played: ModelCloud, waiting: Awaitable[Any]) -> Any:
-    """At each look, the cloud has come on."""
-    played.on_look = played.model.pass_time
-
-    async def wait() -> Any:
-        return await waiting
-
-    return run(wait())
-
-
-def test_waiting_ends_when_the_server_is_active() -> None:
-    played = ModelCloud()
-    played.failures["create port"] = Unavailable("network", "starting", code=503)
-    status = in_virtual_time(played, wait_active(cloud_of(played), WITH_ALL, owner=OWNER, seconds=60))
+@virtual
+async def test_waiting_ends_when_the_server_is_active(cloud: PlayedCloud) -> None:
+    cloud.fault(method="POST", path="/ports$", status=503)
+    status = await wait_active(await cloud.process(), WITH_ALL, owner=OWNER, seconds=60)
     assert (status.state, status.ready) == ("ACTIVE", True)
-    assert len(played.model.servers) == 1
+    assert cloud.held == ALL
 
 
-def test_waiting_ends_when_nothing_is_left() -> None:
-    played = ModelCloud()
-    in_virtual_time(played, wait_active(cloud_of(played), WITH_ALL, owner=OWNER, seconds=60))
-    in_virtual_time(played, wait_deleted(cloud_of(played), owner=OWNER, seconds=60))
-    assert list(played.model.everything) == []
+@virtual
+async def test_waiting_ends_at_a_state_that_stays(cloud: PlayedCloud) -> None:
+    cloud.services.flavor("huge", fits=False)
+    spec = replace(SPEC, flavor=Query("flavor", filters=(("name", "huge"),)))
+    status = await wait_active(await cloud.process(), spec, owner=OWNER, seconds=60)
+    assert (status.state, status.ready) == ("ERROR", False)
+    assert "No valid host" in status.message
 
 
-def test_waiting_ends_at_the_deadline_and_says_what_is_missing() -> None:
-    played = ModelCloud(certain=False)
-    played.model.ports["p"] = Port(id="p", name="w-0", description=f"windlass-owner={mark_of_owner(OWNER)}")
-    with pytest.raises(TimeoutError, match=r"not ACTIVE after 60 s: waits: the answer to an earlier request"):
-        in_virtual_time(played, wait_active(cloud_of(played), SPEC, owner=OWNER, seconds=60))
+@virtual
+async def test_waiting_ends_at_the_deadline_and_says_what_is_missing(cloud: PlayedCloud) -> None:
+    cloud.services.spawn = 1000
+    process = await cloud.process()
+    with pytest.raises(TimeoutError, match=r"w is not ACTIVE after 60 s: Instance is building"):
+        await wait_active(process, SPEC, owner=OWNER, seconds=60)
 
 
-def test_waiting_ends_at_once_when_somebody_has_to_act() -> None:
-    played = ModelCloud(Model({"w-root": 2}))
-    with pytest.raises(Halted, match="w-root could not be made, twice"):
-        in_virtual_time(played, wait_active(cloud_of(played), WITH_ALL, owner=OWNER, seconds=60))
-    played = ModelCloud()
-    played.failures["create port"] = Denied("network", "not allowed", code=403)
-    with pytest.raises(Denied):
-        in_virtual_time(played, wait_active(cloud_of(played), SPEC, owner=OWNER, seconds=60))
+@virtual
+async def test_waiting_ends_at_once_when_somebody_has_to_act(cloud: PlayedCloud) -> None:
+    process = await cloud.process()
+    broken = replace(SPEC, root=VolumeSpec(name="root", size=1), name="fail")
+    with pytest.raises(Halted, match="fail-root could not be made, twice"):
+        await wait_active(process, broken, owner=OWNER, seconds=60)
+    nowhere = replace(SPEC, network=Query("network", id="nowhere"))
+    with pytest.raises(Missing, match="nowhere"):
+        await wait_active(process, nowhere, owner="another", seconds=60)
 
 
-def test_waiting_heeds_a_pause_that_the_cloud_asks_for() -> None:
-    played = ModelCloud()
-    played.failures["create port"] = Unavailable("network", "later", code=503, retry_after=300.0)
-    with pytest.raises(TimeoutError, match="later"):
-        in_virtual_time(played, wait_active(cloud_of(played), SPEC, owner=OWNER, seconds=60))
+@virtual
+async def test_waiting_heeds_a_pause_that_the_cloud_asks_for(cloud: PlayedCloud) -> None:
+    cloud.fault(method="POST", path="/ports$", status=429, headers={"retry-after": "20"})
+    process = await cloud.process()
+    with pytest.raises(TimeoutError, match="429"):
+        await wait_active(process, SPEC, owner=OWNER, seconds=10)
+    with pytest.raises(NotSent):
+        await visit(process)
+    await wait_active(process, SPEC, owner=OWNER, seconds=60)
+    assert asyncio.get_running_loop().time() >= 20
