@@ -1,1 +1,13 @@
-"""The controller of OpenStackMachines: each has an OpenStackServer, and says what Cluster API wants to know."""
+"""OpenStackMachines: each has one OpenStackServer of its name, and says what Cluster API wants to know of it.
+
+No request goes to a cloud from here: state, addresses and troubles come from the status of the OpenStackServer.
+
+| module | what it holds |
+|---|---|
+| `snapshot` | what a decision may look at |
+| `decide` | the rows; `deletion` and `pause` are two of them |
+| `server_of` | the OpenStackServer of an OpenStackMachine |
+| `existing` | the server that exists already, by providerID or record |
+| `telling` | the conditions, from those of the OpenStackServer |
+| `controller` | what wakes a machine, and what the controller may read and write |
+"""

@@ -1,0 +1,172 @@
+"""What to do about an OpenStackMachine. The rows, in order:
+
+| situation | what is done | module |
+|---|---|---|
+| it does not exist, or cannot be read | nothing | |
+| it is paused, or its Cluster is | its OpenStackServer is paused too, then `Paused` says so | `pause` |
+| it is being deleted | its OpenStackServer is deleted, then the finalizer goes | `deletion` |
+| it has its OpenStackServer | what that one says is told | `telling` |
+| an OpenStackServer of its name belongs to something else | InvalidConfiguration | |
+| no Machine owns it, or there is no Cluster or OpenStackCluster | wait | |
+| its providerID names no server in OpenStack | InvalidConfiguration | `existing` |
+| its Cluster has no infrastructure yet | WaitingForClusterInfrastructure | |
+| a server exists already | an OpenStackServer for that one | `making` |
+| there is no bootstrap data | WaitingForBootstrapData | |
+| else | an OpenStackServer | `making` |
+| that was refused | InstanceCreateFailed, and the refusal | |
+
+`spec.providerID` is stored before the one write that says `provisioned`: Cluster API copies it with the addresses then.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from windlass.api.capo import OpenStackMachine
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.meta import tree
+from windlass.kube.conditions import TRUE, find
+from windlass.kube.control.plan import Create, Merge, Plan, target
+from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
+from windlass.openstack.constants import MARK_ANNOTATION
+from windlass.openstack.instance.spec import Problem
+from windlass.openstack.machine.deletion import delete
+from windlass.openstack.machine.existing import existing_server, provider_id
+from windlass.openstack.machine.making import adopt, foreign, intend, make
+from windlass.openstack.machine.pause import pause, resume
+from windlass.openstack.machine.server_of import identity_of
+from windlass.openstack.machine.snapshot import Snapshot, is_paused, mark_of, own_server
+from windlass.openstack.machine.telling import WAITS_FOR_SERVER, in_the_way, ingress, mirrored, write
+from windlass.openstack.status import INSTANCE_READY, Reason
+
+
+def decide(seen: Snapshot, *, now: datetime) -> Plan:
+    """Pure: the rows of the module."""
+    found = seen.machine
+    match found:
+        case Absent():
+            return Plan.nothing("no OpenStackMachine")
+        case Unreadable(why=why) | NotServedKind(why=why):
+            return Plan.nothing(f"the OpenStackMachine cannot be read: {why}")
+    if is_paused(seen, found):
+        return pause(seen, found, now=now)
+    server = own_server(seen, found)
+    if server is not None and (resumed := resume(server)) is not None:
+        return Plan.of(resumed)
+    if found.deleting:
+        return delete(seen, found, now=now)
+    if server is not None:
+        return _tell(seen, found, server, now=now)
+    if isinstance(seen.server, Unreadable | NotServedKind):
+        return Plan.nothing(f"its OpenStackServer cannot be read: {seen.server.why}")
+    return _make(seen, found, now=now)
+
+
+def _make(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:
+    """It has no OpenStackServer."""
+    place, name = found.metadata.namespace, found.metadata.name
+    if isinstance(seen.server, Present):
+        whose = f"OpenStackServer {place}/{name} belongs to {foreign(seen.server)}"
+        text = f"{whose}: delete it, or give the machine another name"
+        return Plan.of(in_the_way(seen, found, Reason.INVALID_CONFIGURATION, text, now=now, by_itself=False))
+    if awaited := _awaited(seen, found):
+        return Plan.of(in_the_way(seen, found, Reason.WAITING_FOR_CLUSTER, awaited, now=now))
+    exists = existing_server(seen, found)
+    if isinstance(exists, Problem):
+        return _invalid(seen, found, exists, now=now)
+    if not exists and (text := _no_bootstrap_data(seen)):
+        return Plan.of(in_the_way(seen, found, Reason.WAITING_FOR_BOOTSTRAP_DATA, text, now=now))
+    plan = adopt(seen, found, exists) if exists else make(seen, found)
+    if isinstance(plan, Problem):
+        return _invalid(seen, found, plan, now=now)
+    if (failed := seen.last.failed) is not None and isinstance(failed.action, Create):
+        text = f"Failed to create OpenStackServer {name}: {failed.error}"
+        return Plan.of(in_the_way(seen, found, Reason.INSTANCE_CREATE_FAILED, text, now=now)).retry(text)
+    said = find(found.object.status.conditions, INSTANCE_READY)
+    if said is not None and said.reason == Reason.INSTANCE_CREATE_FAILED:  # it is told until one is created
+        return plan
+    return Plan((write(seen, found, WAITS_FOR_SERVER, now=now), *plan.actions), plan.next)
+
+
+def _awaited(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
+    """What of Cluster API is missing, as a sentence; empty if all is there."""
+    place = found.metadata.namespace
+    if seen.owner is None:
+        return "Waiting for Cluster API to set the Machine as owner of this object"
+    if not isinstance(seen.owner, Present):
+        return "Waiting for the Machine that owns this object"
+    if not isinstance(seen.cluster, Present):
+        return f"Waiting for Cluster {place}/{seen.cluster_name}"
+    if not isinstance(seen.infra, Present):
+        return f"Waiting for OpenStackCluster {place}/{seen.cluster.object.spec.infrastructure_ref.name}"
+    if not seen.cluster.object.status.initialization.infrastructure_provisioned:
+        name = seen.infra.metadata.name
+        return (
+            f"Waiting for the infrastructure of Cluster {seen.cluster_name}: OpenStackCluster {name} is not provisioned"
+        )
+    return ""
+
+
+def _no_bootstrap_data(seen: Snapshot) -> str:
+    assert isinstance(seen.owner, Present)
+    if seen.owner.object.spec.bootstrap.data_secret_name:
+        return ""
+    return f"Waiting for bootstrap data: spec.bootstrap.dataSecretName of Machine {seen.owner.metadata.name} is not set"
+
+
+def _invalid(seen: Snapshot, found: Present[OpenStackMachine], problem: Problem, *, now: datetime) -> Plan:
+    reason = Reason.INVALID_MACHINE_SPEC if problem.field == "ports" else Reason.INVALID_CONFIGURATION
+    return Plan.of(in_the_way(seen, found, reason, problem.message, now=now, by_itself=False))
+
+
+def _tell(seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer], *, now: datetime) -> Plan:
+    """The OpenStackServer exists. What was known of its server stays while that one does not know it any more."""
+    status, had = server.object.status, found.object.status
+    exists = existing_server(seen, found)
+    if isinstance(exists, str) and exists and status.instance_id and exists != status.instance_id:
+        text = f"spec.providerID names server {exists}, but its OpenStackServer has {status.instance_id}: correct it"
+        exists = Problem("Invalid", "providerID", text)
+    if isinstance(exists, Problem):
+        return _invalid(seen, found, exists, now=now)
+    addresses = status.addresses or had.addresses
+    known = {
+        "instanceID": status.instance_id,
+        "instanceState": status.instance_state,
+        "addresses": [tree(each) for each in addresses],
+    }
+    fields: dict[str, Any] = {name: value for name, value in known.items() if value}
+    told = mirrored(server, addresses=bool(addresses))
+    stored = None
+    if status.instance_id and any((each.type, each.status) == (INSTANCE_READY, TRUE) for each in told):
+        stored = _with_provider_id(found, status.instance_id)
+        fields["initialization"] = {"provisioned": True}
+    mark = mark_of(found) or server.metadata.annotations.get(MARK_ANNOTATION, "")
+    before = Plan.of(intend(found, mark), _with_identity(seen, found, server), stored)
+    if stored is not None and stored.needed:  # the status says which generation it is about
+        return before
+    merge = write(seen, found, (*told, *ingress(seen, found)), now=now, fields=fields)
+    return Plan.of(*before.actions, merge)
+
+
+def _with_provider_id(found: Present[OpenStackMachine], server: str) -> Merge:
+    spec: dict[str, Any] = dict(found.tree.get("spec") or {})
+    desired = {**spec, "providerID": provider_id(found, server)}
+    why = "Cluster API copies it when the machine is provisioned"
+    return Merge(target=target(found), observed={"spec": spec}, desired={"spec": desired}, why=why)
+
+
+def _with_identity(seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer]) -> Merge | None:
+    """Other credentials for the same region, as users rotate them."""
+    infra = seen.infra.object if isinstance(seen.infra, Present) else None
+    wanted, has = identity_of(found.object, infra), server.object.spec.identity_ref
+    if wanted is None or wanted.region != has.region:
+        return None
+    fields = ("type", "name", "cloudName")
+    observed: dict[str, Any] = dict((server.tree.get("spec") or {}).get("identityRef") or {})
+    named = {**tree(wanted), "type": wanted.type or "Secret"}
+    desired = {**observed, **{name: named[name] for name in fields}}
+    return Merge(
+        target=target(server),
+        observed={"spec": {"identityRef": {**observed, "type": has.type or "Secret"}}},
+        desired={"spec": {"identityRef": desired}},
+        why="the credentials of its machine are others now",
+    )

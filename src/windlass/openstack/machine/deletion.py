@@ -1,0 +1,125 @@
+"""The end of an OpenStackMachine: its OpenStackServer goes, with all it has in the cloud, and then the finalizer.
+
+| its OpenStackServer | what is done |
+|---|---|
+| exists | `Deleting` says so, then it is deleted; its own conditions say how far it is |
+| belongs to something else | it is left alone |
+| is gone after it was deleted here, or there never was a server | the finalizer is removed |
+| is missing, and a server is recorded | it is made again for that server, which must not be left behind |
+
+No Machine, Cluster, OpenStackCluster or Secret is needed, except for the last row: that needs to know the credentials.
+"""
+
+from datetime import datetime
+
+from windlass.api.capo import OpenStackMachine
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.meta import Condition
+from windlass.kube.conditions import FALSE, TRUE, condition, find
+from windlass.kube.control.plan import Delete, Merge, Plan, RemoveFinalizers, WaitFor, target
+from windlass.kube.control.seen import NotServedKind, Present, Unreadable
+from windlass.openstack.constants import MACHINE_FINALIZER
+from windlass.openstack.instance.spec import Problem
+from windlass.openstack.machine.existing import existing_server
+from windlass.openstack.machine.making import adopt
+from windlass.openstack.machine.snapshot import Snapshot, is_held, mark_of, own_server
+from windlass.openstack.machine.telling import write
+from windlass.openstack.status import (
+    AUTHENTICATED,
+    DELETING,
+    INSTANCE_READY,
+    NOT_PAUSED,
+    PROGRESSING,
+    Reason,
+)
+
+
+def delete(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:
+    if not is_held(found):
+        return Plan.nothing("it is being deleted, and nothing of ours holds it")
+    server = own_server(seen, found)
+    if server is not None:
+        return _delete_server(seen, found, server, now=now)
+    match seen.server:
+        case Unreadable(why=why) | NotServedKind(why=why):
+            message = f"Its OpenStackServer cannot be read: {why}"
+            return Plan.of(_stuck(seen, found, message, now=now)).then(WaitFor(message))
+    if _began(found):
+        return Plan.of(_release(found, "its OpenStackServer is gone"))
+    return _without_server(seen, found, now=now)
+
+
+def _delete_server(
+    seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer], *, now: datetime
+) -> Plan:
+    name = server.metadata.name
+    said = find(server.object.status.conditions, DELETING) if server.deleting else None
+    message = said.message if said is not None and said.status == "True" and said.message else ""
+    merge = _tell(seen, found, message or f"Deleting OpenStackServer {name}", server, now=now)
+    deletion = Delete(target=target(server), deleting=server.deleting, why="its OpenStackMachine is being deleted")
+    return Plan.of(merge, deletion).then(WaitFor(f"OpenStackServer {name} to go"))
+
+
+def _without_server(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:
+    """There is no OpenStackServer, and none was deleted here."""
+    known = existing_server(seen, found)
+    recorded = found.object.status.instance_id or ("" if isinstance(known, Problem) else known)
+    if not recorded:
+        return Plan.of(_release(found, "nothing was created for it"))
+    plan = adopt(seen, found, recorded)
+    if not isinstance(plan, Problem):
+        return plan
+    if mark_of(found):
+        return Plan.of(_release(found, "its OpenStackServer is gone"))
+    message = (
+        f"Server {recorded} may be left in the cloud, and nothing says which credentials are for it: "
+        f"{plan.message}, or delete the server and remove the finalizer {MACHINE_FINALIZER}"
+    )
+    return Plan.of(_stuck(seen, found, message, now=now)).then(WaitFor("its OpenStackCluster"))
+
+
+def _tell(
+    seen: Snapshot, found: Present[OpenStackMachine], message: str, server: Present[OpenStackServer], *, now: datetime
+) -> Merge:
+    told = (
+        condition(DELETING, True, Reason.DELETING_SERVER, message),
+        condition(INSTANCE_READY, False, Reason.DELETING_SERVER, message),
+        condition(PROGRESSING, True, Reason.PROGRESSING, message),
+        NOT_PAUSED,
+        *(_of_server(server) if server.deleting else ()),
+    )
+    return write(seen, found, told, now=now, awaited=message)
+
+
+def _stuck(seen: Snapshot, found: Present[OpenStackMachine], message: str, *, now: datetime) -> Merge:
+    told = (
+        condition(DELETING, True, Reason.DEPENDENCY_FAILED, message),
+        condition(INSTANCE_READY, False, Reason.DEPENDENCY_FAILED, message),
+        condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, message),
+        NOT_PAUSED,
+    )
+    return write(seen, found, told, now=now, awaited=message)
+
+
+def _of_server(server: Present[OpenStackServer]) -> list[Condition]:
+    """What is in the way of the deletion, as the OpenStackServer says."""
+    conditions = server.object.status.conditions
+    ready = find(conditions, INSTANCE_READY)
+    found = (find(conditions, AUTHENTICATED), find(conditions, PROGRESSING), ready)
+    return [
+        condition(each.type, each.status, each.reason, each.message)  # type: ignore[arg-type]
+        for each in found
+        if each is not None and each.reason not in ("", Reason.NOT_YET_OBSERVED)
+        if each is not ready or each.status == FALSE
+    ]
+
+
+def _began(found: Present[OpenStackMachine]) -> bool:
+    """`Deleting` was told while the OpenStackServer was there, so all that it had is gone with it."""
+    said = find(found.object.status.conditions, DELETING)
+    return said is not None and (said.status, said.reason) == (TRUE, Reason.DELETING_SERVER)
+
+
+def _release(found: Present[OpenStackMachine], why: str) -> RemoveFinalizers:
+    held = tuple(found.metadata.finalizers)
+    return RemoveFinalizers(target=target(found), observed=held, finalizers=(MACHINE_FINALIZER,), why=why)

@@ -1,0 +1,66 @@
+"""The server that exists already for an OpenStackMachine, by its providerID or by what was recorded.
+
+    openstack://RegionOne/0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55
+    openstack:///0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55
+
+A Machine that had its server before it had us (a Machine of the Machine API, an older provider) never gets another one.
+"""
+
+import re
+from typing import Final
+
+from windlass.api.capo import OpenStackMachine
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.kube.control.seen import Present
+from windlass.openstack.instance.spec import Problem
+from windlass.openstack.machine.snapshot import Snapshot
+
+_FORM: Final = re.compile(r"openstack://([^/]*)/([0-9a-fA-F-]{32,36})")
+
+
+def provider_id(found: Present[OpenStackMachine], server: str) -> str:
+    """The providerID of the machine with the server of this ID. The one that it has stays, if it names that server."""
+    stored = found.object.spec.provider_id or ""
+    form = _FORM.fullmatch(stored)
+    if form is not None and form[2] == server:
+        return stored
+    ref = found.object.spec.identity_ref
+    return f"openstack://{ref.region if ref is not None else ''}/{server}"
+
+
+def existing_server(seen: Snapshot, found: Present[OpenStackMachine]) -> str | Problem:
+    """The ID of the server; empty if there is none yet. A Problem if no server of this cloud is named, or two are."""
+    owner = seen.owner
+    named = {
+        "spec.providerID": found.object.spec.provider_id or "",
+        "spec.providerID of its Machine": owner.object.spec.provider_id if isinstance(owner, Present) else "",
+    }
+    servers: dict[str, str] = {}
+    for field, text in named.items():
+        if not text:
+            continue
+        form = _FORM.fullmatch(text)
+        if form is None:
+            return _wrong(f"{field} is {text!r}, which names no server in OpenStack: remove it, or correct the ID")
+        region = _region(seen, found)
+        if form[1] and region and form[1] != region:
+            return _wrong(f"{field} names a server in region {form[1]}, but identityRef.region is {region}")
+        servers[field] = form[2]
+    if recorded := found.object.status.instance_id:
+        servers["status.instanceID"] = recorded
+    if len(set(servers.values())) > 1:
+        text = " and ".join(f"{field} names server {server}" for field, server in servers.items())
+        return _wrong(f"{text}: correct spec.providerID")
+    return next(iter(servers.values()), "")
+
+
+def _region(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
+    if found.object.spec.identity_ref is not None:
+        return found.object.spec.identity_ref.region
+    infra: Present[OpenStackCluster] | None = seen.infra if isinstance(seen.infra, Present) else None
+    ref = infra.object.spec.identity_ref if infra is not None else None
+    return ref.region if ref is not None else ""
+
+
+def _wrong(text: str) -> Problem:
+    return Problem("Invalid", "providerID", text)

@@ -1,0 +1,164 @@
+"""The OpenStackServer of an OpenStackMachine: what its spec takes from the machine, its Machine and its cluster.
+
+| field | from |
+|---|---|
+| `identityRef` | the machine, else its cluster |
+| `availabilityZone` | `failureDomain` of the Machine |
+| `userDataRef` | `bootstrap.dataSecretName` of the Machine |
+| `tags` | the machine, then its cluster, each once |
+| `ports` | the machine; without any, one |
+| a port's network and subnets | the cluster, if the port names no network |
+| a port's security groups | its own, else the managed one of its cluster; then those of the machine |
+| the rest | the machine |
+
+Security groups are left out where port security is off: Neutron refuses both together.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from windlass.api.capi import Machine
+from windlass.api.capo import (
+    FixedIP,
+    IdentityReference,
+    Network,
+    OpenStackMachine,
+    Port,
+    SecurityGroup,
+)
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_server import OpenStackServer, OpenStackServerSpec, SecretReference
+from windlass.api.meta import tree
+from windlass.kube.control.plan import Create, Target
+from windlass.kube.control.seen import Present
+from windlass.openstack.constants import CLUSTER_LABEL, SERVER_FINALIZER
+from windlass.openstack.instance.spec import Problem
+
+
+def identity_of(machine: OpenStackMachine, infra: OpenStackCluster | None) -> IdentityReference | None:
+    """The credentials: those of the machine, else of its cluster."""
+    if machine.spec.identity_ref is not None:
+        return machine.spec.identity_ref
+    return infra.spec.identity_ref if infra is not None else None
+
+
+def server_spec(
+    machine: OpenStackMachine, *, owner: Machine | None, infra: OpenStackCluster | None, control_plane: bool
+) -> OpenStackServerSpec | Problem:
+    """The spec, or what is wrong with that of the machine."""
+    identity = identity_of(machine, infra)
+    if identity is None:
+        where = f" and in OpenStackCluster {infra.metadata.name}" if infra is not None else ""
+        return Problem("Invalid", "identityRef", f"spec.identityRef is missing here{where}: set it")
+    if machine.spec.floating_ip_pool_ref is not None:
+        text = "spec.floatingIPPoolRef is not supported yet: remove it, and give the server an address yourself"
+        return Problem("Invalid", "floatingIPPoolRef", text)
+    ports = _ports(machine, infra, control_plane=control_plane)
+    if isinstance(ports, Problem):
+        return ports
+    return _spec(machine, identity, ports, owner=owner, infra=infra)
+
+
+def adopting_spec(
+    machine: OpenStackMachine, *, owner: Machine | None, infra: OpenStackCluster | None
+) -> OpenStackServerSpec | Problem:
+    """The spec for a server that exists: only the credentials matter, the rest is for people."""
+    identity = identity_of(machine, infra)
+    if identity is None:
+        return Problem("Invalid", "identityRef", "spec.identityRef is missing, and so is the OpenStackCluster: set it")
+    return _spec(machine, identity, machine.spec.ports, owner=owner, infra=infra)
+
+
+def _spec(
+    machine: OpenStackMachine,
+    identity: IdentityReference,
+    ports: list[Port],
+    *,
+    owner: Machine | None,
+    infra: OpenStackCluster | None,
+) -> OpenStackServerSpec:
+    spec = machine.spec
+    data = owner.spec.bootstrap.data_secret_name if owner is not None else None
+    return OpenStackServerSpec(
+        identity_ref=identity,
+        image=spec.image,
+        ports=ports,
+        ssh_key_name=spec.ssh_key_name,
+        flavor=spec.flavor,
+        flavor_id=spec.flavor_id,
+        additional_block_devices=spec.additional_block_devices,
+        root_volume=spec.root_volume,
+        availability_zone=(owner.spec.failure_domain or None) if owner is not None else None,
+        config_drive=spec.config_drive,
+        server_group=spec.server_group,
+        server_metadata=spec.server_metadata,
+        tags=list(dict.fromkeys([*spec.tags, *(infra.spec.tags if infra is not None else ())])),
+        trunk=spec.trunk or None,
+        user_data_ref=SecretReference(name=data) if data else None,
+        scheduler_hint_additional_properties=spec.scheduler_hint_additional_properties,
+    )
+
+
+def create(
+    found: Present[OpenStackMachine], spec: OpenStackServerSpec, *, cluster: str, annotations: Mapping[str, str]
+) -> Create:
+    """The OpenStackServer, with its finalizer: it is the first thing that stands for what is made in the cloud."""
+    meta, kind = found.metadata, OpenStackMachine.RESOURCE
+    body: dict[str, Any] = {
+        "metadata": {
+            "labels": {CLUSTER_LABEL: cluster},
+            "annotations": dict(annotations),
+            "finalizers": [SERVER_FINALIZER],
+            "ownerReferences": [
+                {"apiVersion": kind.api_version, "kind": kind.kind, "name": meta.name, "uid": meta.uid}
+            ],
+        },
+        "spec": tree(spec),
+    }
+    return Create(
+        target=Target(OpenStackServer, meta.name, meta.namespace), body=body, why="it has no OpenStackServer yet"
+    )
+
+
+def _ports(machine: OpenStackMachine, infra: OpenStackCluster | None, *, control_plane: bool) -> list[Port] | Problem:
+    network = _network(infra) if infra is not None else None
+    ports = machine.spec.ports or [Port()]
+    if network is None and any(map(_needs_network, ports)):
+        text = "no network configured: set spec.network of the OpenStackCluster, or network in each of spec.ports"
+        return Problem("Invalid", "ports", text)
+    return [_port(port, network, machine, infra, control_plane=control_plane) for port in ports]
+
+
+def _needs_network(port: Port) -> bool:
+    """A port without a network is on that of its subnets, if it names any."""
+    return port.network is None and not any(each.subnet is not None for each in port.fixed_ips)
+
+
+def _port(
+    port: Port,
+    network: Network | None,
+    machine: OpenStackMachine,
+    infra: OpenStackCluster | None,
+    *,
+    control_plane: bool,
+) -> Port:
+    if port.network is None and network is not None and infra is not None:
+        port = replace(port, network=network, fixed_ips=[FixedIP(subnet=each) for each in infra.spec.subnets])
+    if port.disable_port_security:
+        return port
+    managed = _managed(infra, control_plane=control_plane) if infra is not None and not port.security_groups else ()
+    return replace(port, security_groups=[*port.security_groups, *managed, *machine.spec.security_groups])
+
+
+def _network(infra: OpenStackCluster) -> Network | None:
+    known = infra.status.network
+    return Network(id=known.id) if known is not None and known.id else infra.spec.network
+
+
+def _managed(infra: OpenStackCluster, *, control_plane: bool) -> Iterator[SecurityGroup]:
+    status = infra.status
+    group = status.control_plane_security_group if control_plane else status.worker_security_group
+    if infra.spec.managed_security_groups is not None and group is not None and group.id:
+        yield SecurityGroup(id=group.id)

@@ -1,0 +1,85 @@
+"""What a decision about an OpenStackMachine may look at, and what follows from the objects alone."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from windlass.api.capi import Cluster, Machine
+from windlass.api.capo import OpenStackMachine
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.meta import ObjectMeta
+from windlass.kube.conditions import find
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Present, Seen
+from windlass.openstack.constants import CONTROL_PLANE_LABEL, MACHINE_FINALIZER, MARK_ANNOTATION, PAUSED_ANNOTATION
+from windlass.openstack.status import INSTANCE_PARTS
+
+INGRESS_READY: Final = "APIServerIngressReady"
+"""The condition of machines of the control plane: the API endpoint of the cluster leads to them."""
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """`owner` None: no Machine owns it. `cluster` None: no Cluster is known, and so no `infra`.
+
+    `server` is the OpenStackServer of its name. `fresh_mark`: a new mark, in case it has none.
+    """
+
+    machine: Seen[OpenStackMachine]
+    owner: Seen[Machine] | None = None
+    cluster: Seen[Cluster] | None = None
+    cluster_name: str = ""
+    infra: Seen[OpenStackCluster] | None = None
+    server: Seen[OpenStackServer]
+    fresh_mark: str = ""
+    last: Outcome = Outcome()
+
+
+def owner_name(meta: ObjectMeta) -> str:
+    """The name of the Machine that owns the object; empty if there is none."""
+    group = Machine.RESOURCE.group
+    owners = (each for each in meta.owner_references if each.api_version.split("/")[0] == group)
+    return next((each.name for each in owners if each.kind == "Machine"), "")
+
+
+def own_server(seen: Snapshot, found: Present[OpenStackMachine]) -> Present[OpenStackServer] | None:
+    """Its OpenStackServer; None if there is none, or if it belongs to something else.
+
+    Its name says whose it is, not the uid: a moved object has another one.
+    """
+    server = seen.server
+    if not isinstance(server, Present):
+        return None
+    kind, name = OpenStackMachine.RESOURCE.kind, found.metadata.name
+    owners = server.metadata.owner_references
+    return server if any((each.kind, each.name) == (kind, name) for each in owners) else None
+
+
+def is_held(found: Present[OpenStackMachine]) -> bool:
+    """Whether the object stays until we release it."""
+    return MACHINE_FINALIZER in found.metadata.finalizers
+
+
+def mark_of(found: Present[OpenStackMachine]) -> str:
+    """The mark that is persisted; empty if there is none."""
+    return found.metadata.annotations.get(MARK_ANNOTATION, "")
+
+
+def is_paused(seen: Snapshot, found: Present[OpenStackMachine]) -> bool:
+    """The Cluster, or an annotation of the object, says that nothing may be done."""
+    cluster = seen.cluster
+    return PAUSED_ANNOTATION in found.metadata.annotations or (
+        isinstance(cluster, Present) and bool(cluster.object.spec.paused)
+    )
+
+
+def is_control_plane(seen: Snapshot, found: Present[OpenStackMachine]) -> bool:
+    owner = seen.owner
+    labels = owner.metadata.labels if isinstance(owner, Present) else {}
+    return CONTROL_PLANE_LABEL in found.metadata.labels or CONTROL_PLANE_LABEL in labels
+
+
+def parts_of(seen: Snapshot, found: Present[OpenStackMachine]) -> tuple[str, ...]:
+    """What `Ready` is made from."""
+    of_control_plane = is_control_plane(seen, found) or find(found.object.status.conditions, INGRESS_READY) is not None
+    return (*INSTANCE_PARTS, INGRESS_READY) if of_control_plane else INSTANCE_PARTS

@@ -1,0 +1,164 @@
+"""The conditions of an OpenStackMachine, from those of its OpenStackServer.
+
+| state of the server | InstanceReady |
+|---|---|
+| none yet | as the OpenStackServer says if that is False; else False, `InstanceNotReady` |
+| ACTIVE | True; False while its addresses are missing; else as the OpenStackServer says |
+| ERROR | False, `InstanceStateError` |
+| DELETED, SOFT_DELETED | False, `InstanceDeleted` |
+| BUILD | False, `InstanceNotReady` |
+| any other | Unknown, `InstanceNotReady` |
+
+The OpenStackServer has the better message, so its condition is taken over wherever it does not contradict the state.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+from windlass.api.capo import OpenStackMachine
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.meta import Condition
+from windlass.kube.conditions import FALSE, TRUE, UNKNOWN, condition, find
+from windlass.kube.control.plan import Merge
+from windlass.kube.control.seen import Present
+from windlass.openstack import status
+from windlass.openstack.instance.state import ACTIVE, DELETED
+from windlass.openstack.machine.snapshot import INGRESS_READY, Snapshot, parts_of
+from windlass.openstack.status import (
+    AUTHENTICATED,
+    INSTANCE,
+    INSTANCE_READY,
+    NOT_DELETING,
+    NOT_PAUSED,
+    PROGRESSING,
+    Reason,
+    first_visit,
+    unvisited,
+)
+
+WAITING: Final = "Waiting for instance to be created"
+BUILDING: Final = "Instance is building"
+NO_ADDRESSES: Final = "Waiting for the addresses of the server"
+
+WAITS_FOR_SERVER: Final = (
+    condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, WAITING),
+    condition(PROGRESSING, True, Reason.PROGRESSING, WAITING),
+    NOT_DELETING,
+    NOT_PAUSED,
+)
+_INGRESS: Final = condition(INGRESS_READY, True, Reason.READY, "The API endpoint of the cluster is given")
+
+
+def write(
+    seen: Snapshot,
+    found: Present[OpenStackMachine],
+    told: Iterable[Condition],
+    *,
+    now: datetime,
+    fields: dict[str, Any] | None = None,
+    awaited: str = WAITING,
+) -> Merge:
+    """The one status write. All conditions that are missing are added, Unknown; `awaited` is what comes first."""
+    parts = parts_of(seen, found)
+    types = (*INSTANCE, INGRESS_READY) if INGRESS_READY in parts else INSTANCE
+    first: list[Condition] = []
+    if unvisited(found, types):
+        conditions = found.object.status.conditions
+        missing = [each for each in types if not ((old := find(conditions, each)) and old.reason)]
+        first = [*first_visit(missing, awaited=awaited)]
+    return status.write(found, (*first, *told), parts=parts, now=now, fields=fields)
+
+
+def in_the_way(
+    seen: Snapshot,
+    found: Present[OpenStackMachine],
+    reason: Reason,
+    message: str,
+    *,
+    now: datetime,
+    by_itself: bool = True,
+) -> Merge:
+    """There is no server, and why. `by_itself`: it goes on when something else changes; else a person must act."""
+    progress = (
+        condition(PROGRESSING, True, Reason.PROGRESSING, message)
+        if by_itself
+        else condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, message)
+    )
+    told = (condition(INSTANCE_READY, False, reason, message), progress, NOT_DELETING, NOT_PAUSED)
+    return write(seen, found, told, now=now, awaited=message)
+
+
+def mirrored(server: Present[OpenStackServer], *, addresses: bool) -> tuple[Condition, ...]:
+    """What the OpenStackServer says, as conditions of its machine. `addresses`: they are known.
+
+    Until there is a server in the cloud or a trouble, nothing is taken over: each step would be a write.
+    """
+    conditions = server.object.status.conditions
+    state = (server.object.status.instance_state or "").upper()
+    ready = _instance_ready(server, state, addresses=addresses)
+    authenticated, progress = find(conditions, AUTHENTICATED), find(conditions, PROGRESSING)
+    troubled = any(
+        each is not None and each.status == FALSE for each in (authenticated, find(conditions, INSTANCE_READY))
+    )
+    if not state and not troubled:
+        return WAITS_FOR_SERVER
+    told = [ready]
+    if authenticated is not None and authenticated.reason not in ("", Reason.NOT_YET_OBSERVED):
+        told.append(_plain(authenticated))
+    elif ready.status == TRUE:  # an earlier provider's: without access to the cloud it would not know
+        told.append(condition(AUTHENTICATED, True, Reason.READY))
+    if progress is None or not progress.reason or progress.reason in (Reason.PROGRESSING, Reason.NOT_YET_OBSERVED):
+        told.append(_progress(ready))
+    else:
+        told.append(_plain(progress))
+    return (*told, NOT_DELETING, NOT_PAUSED)
+
+
+def ingress(seen: Snapshot, found: Present[OpenStackMachine]) -> tuple[Condition, ...]:
+    """Endpoints are given here, by address or name: nothing has to be done for a machine of the control plane."""
+    return (_INGRESS,) if INGRESS_READY in parts_of(seen, found) else ()
+
+
+def _instance_ready(server: Present[OpenStackServer], state: str, *, addresses: bool) -> Condition:
+    said = find(server.object.status.conditions, INSTANCE_READY)
+    said = said if said is not None and said.reason and said.reason != Reason.NOT_YET_OBSERVED else None
+    if said is not None and said.status == FALSE:
+        return _plain(said, otherwise=_MESSAGES.get(state, ""))
+    if state == ACTIVE:
+        if said is not None and said.status == UNKNOWN:
+            return _plain(said)
+        if not addresses:
+            return condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, NO_ADDRESSES)
+        return condition(INSTANCE_READY, True, Reason.READY)
+    if state == "ERROR":
+        return condition(INSTANCE_READY, False, Reason.INSTANCE_STATE_ERROR, _MESSAGES[state])
+    if state in DELETED:
+        return condition(INSTANCE_READY, False, Reason.INSTANCE_DELETED, _MESSAGES[state])
+    if state == "BUILD":
+        return condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, BUILDING)
+    if not state:
+        return WAITS_FOR_SERVER[0]
+    return condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, f"Instance state is not handled: {state}")
+
+
+_MESSAGES: Final = {
+    "": WAITING,
+    "ERROR": "Instance is in ERROR state",
+    "DELETED": "Instance has been deleted",
+    "SOFT_DELETED": "Instance has been deleted",
+    "BUILD": BUILDING,
+}
+
+
+def _progress(ready: Condition) -> Condition:
+    if ready.status == TRUE:
+        return condition(PROGRESSING, False, Reason.SUCCESS)
+    if ready.reason == Reason.INSTANCE_NOT_READY and ready.status == FALSE:
+        return condition(PROGRESSING, True, Reason.PROGRESSING, ready.message)
+    return condition(PROGRESSING, False, ready.reason, ready.message)
+
+
+def _plain(said: Condition, *, otherwise: str = "") -> Condition:
+    """The condition of another object, without its time and generation."""
+    return condition(said.type, said.status, said.reason, said.message or otherwise)  # type: ignore[arg-type]
