@@ -5,6 +5,7 @@ RUN := .venv/bin/
 RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
 UPDATE_STATUS := deploy/update-status/base
+OPENSTACK := deploy/openstack/base
 # Tests of processes wait for much of their time, so more workers than cores.
 PARALLEL := -n 4 --dist loadfile
 export PYTHONUNBUFFERED := 1
@@ -40,12 +41,14 @@ generate: .venv/ready ## write the files that are made from code
 	$(RUN)windlass manifests policies machine-sync > $(POLICIES)
 	$(RUN)windlass manifests rbac update-status > $(UPDATE_STATUS)/rbac.yaml
 	$(RUN)windlass manifests crds update-status > $(UPDATE_STATUS)/crds.yaml
+	$(RUN)windlass manifests rbac openstack > $(OPENSTACK)/rbac.yaml
 
 check-generated: .venv/ready
 	$(RUN)windlass manifests rbac machine-sync | diff -u $(RBAC) -
 	$(RUN)windlass manifests policies machine-sync | diff -u $(POLICIES) -
 	$(RUN)windlass manifests rbac update-status | diff -u $(UPDATE_STATUS)/rbac.yaml -
 	$(RUN)windlass manifests crds update-status | diff -u $(UPDATE_STATUS)/crds.yaml -
+	$(RUN)windlass manifests rbac openstack | diff -u $(OPENSTACK)/rbac.yaml -
 
 bench: .venv/ready ## the tables of bench/README.md
 	$(RUN)python -m bench

@@ -71,6 +71,11 @@ class Beside:
             self._working = self._working if works is None else works
             await self._clock.sleep(self._period)
 
+    @property
+    def idle(self) -> bool:
+        """The provider works."""
+        return self._rival.remaining > 0
+
     def report(self) -> dict[str, str]:
         """For readiness: why this process does nothing."""
         return {"openstack-provider": "" if self._working else self._why}

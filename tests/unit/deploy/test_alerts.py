@@ -10,12 +10,15 @@ import yaml
 from windlass.kube.control import metrics as runtime_metrics
 from windlass.machine_sync import metrics as sync_metrics
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME
+from windlass.openstack import metrics as openstack_metrics
+from windlass.openstack.capability import HOME as OPENSTACK_HOME
+from windlass.openstack.service import OWN_LEASE
 from windlass.update_status import metrics as update_metrics
 from windlass.update_status.reading.kept import HOME, LEASE
 
 ROOT = Path(__file__).parents[3]
 RULES = sorted((ROOT / "deploy").glob("*/components/alerts/prometheus-rule.yaml"))
-KNOWN = f"{runtime_metrics.__doc__}{sync_metrics.__doc__}{update_metrics.__doc__}"
+KNOWN = f"{runtime_metrics.__doc__}{sync_metrics.__doc__}{openstack_metrics.__doc__}{update_metrics.__doc__}"
 
 Tree = dict[str, Any]
 
@@ -82,6 +85,7 @@ def test_no_alert_can_keep_itself_firing(job: str, rule: Tree) -> None:
 def test_the_alerts_on_leadership_ask_for_our_leases() -> None:
     for rule, namespace, lease in (
         (the_alert("machine-sync", "WindlassMachineSyncNotLeading"), CLUSTER_API_NAMESPACE, LEASE_NAME),
+        (the_alert("openstack", "WindlassOpenStackNotLeading"), OPENSTACK_HOME, OWN_LEASE),
         (the_alert("update-status", "WindlassUpdateStatusNotLeading"), HOME, LEASE),
     ):
         assert f'name="{lease}"' in rule["expr"]

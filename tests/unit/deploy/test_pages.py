@@ -23,6 +23,9 @@ from windlass.machine_sync.machine import reasons as of_machines
 from windlass.machine_sync.machine_set import reasons as of_sets
 from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
 from windlass.machine_sync.platforms import Platform
+from windlass.openstack import metrics as openstack_metrics
+from windlass.openstack.status import CLUSTER, INSTANCE
+from windlass.openstack.status import Reason as OpenStackReason
 from windlass.update_status import history
 from windlass.update_status import metrics as update_metrics
 from windlass.update_status.controller import events
@@ -66,6 +69,18 @@ def of_both(reasons: type[StrEnum]) -> set[str]:
 def test_the_runbook_has_a_remedy_for_every_reason(heading: str, reasons: type[StrEnum]) -> None:
     page = DOCS / "runbook.md"
     assert sorted([*rows(page, "### Of both"), *rows(page, heading)]) == sorted(of_both(reasons))
+
+
+def test_the_runbook_has_a_remedy_for_every_reason_on_openstack() -> None:
+    cells = rows(DOCS / "runbook.md", "### Reasons of OpenStack objects")
+    assert sorted(re.findall(r"`(\w+)`", " ".join(cells))) == sorted(OpenStackReason)
+
+
+def test_the_page_of_openstack_has_every_condition_and_metric() -> None:
+    page = DOCS / "openstack.md"
+    assert set(re.findall(r"`(\w+)`", " ".join(rows(page, "## Conditions")))) == {*INSTANCE, *CLUSTER}
+    assert openstack_metrics.__doc__
+    assert rows(page, "## Metrics") == re.findall(r"^\| (`\w+`) \|", openstack_metrics.__doc__, re.MULTILINE)
 
 
 def test_the_page_has_every_reason() -> None:

@@ -1,0 +1,1 @@
+"""What the command line knows of machines on OpenStack."""

@@ -1,0 +1,66 @@
+"""Machines on OpenStack as a capability: the value that `windlass run`, `plan` and `manifests` use."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from windlass.capability.capability import Capability, account, permissions_of
+from windlass.capability.manifests.rights import Unread
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.permissions import Declaration
+from windlass.openstack.beside import PROVIDER_NAMESPACE, beside_permissions
+from windlass.openstack.cloud.clouds import Clouds, PollTimes
+from windlass.openstack.metrics import COUNTED
+from windlass.openstack.service import OWN_LEASE
+
+if TYPE_CHECKING:
+    from windlass.capability.planning import Planner
+    from windlass.capability.service import Frame
+
+NAME: Final = "openstack"
+HOME: Final = "windlass-openstack"
+"""The namespace of the ServiceAccount, the Deployment and the Lease."""
+
+
+def capability(
+    *,
+    home: str = HOME,
+    namespaces: Sequence[str] = (),
+    provider_namespace: str = PROVIDER_NAMESPACE,
+    polls: PollTimes | None = None,
+) -> Capability:
+    """For objects in `namespaces` (none: in all namespaces). The provider of Cluster API is looked for in
+    `provider_namespace`."""
+
+    def controllers(reader: Any, clouds: Clouds) -> tuple[Controller[Any, Any], ...]:
+        from windlass.openstack.controllers import makers
+
+        return tuple(make(reader) for make in makers(clouds, namespaces))
+
+    def permissions() -> tuple[Declaration, ...]:
+        declared = permissions_of(controllers(Unread(), Clouds()), lease=OWN_LEASE, namespace=home)
+        return (*declared, *beside_permissions())
+
+    def frame() -> "Frame":
+        from windlass.openstack.service import frame
+
+        return frame(
+            home=home, namespaces=namespaces, provider_namespace=provider_namespace, polls=polls or PollTimes()
+        )
+
+    def planner() -> "Planner":
+        from windlass.capability.planning import Scope
+        from windlass.capability.planning.planner import plain_planner
+
+        clouds = Clouds()
+        watches = [controller.watches for controller in controllers(Unread(), clouds)]
+        kinds = dict.fromkeys(watch.kind for each in watches for watch in each)
+        scope = Scope(kinds=tuple(kinds), subjects=COUNTED)
+        return plain_planner(lambda reader: controllers(reader, clouds), scope=scope)
+
+    return Capability(
+        name=NAME,
+        service_account=account(NAME, home),
+        permissions=permissions,
+        frame=frame,
+        planner=planner,
+    )

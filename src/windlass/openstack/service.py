@@ -1,0 +1,60 @@
+"""The parts of the process `windlass run openstack`.
+
+    Beside ── starts and stops the controllers by the Lease of Cluster API's own OpenStack provider
+    Clouds ── carries their requests, polls for them; closed when the last request has ended
+
+It has a Lease of its own, for which only its replicas compete.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec import structs
+
+from windlass.capability.service import Frame, Make, ProcessSettings
+from windlass.kube.client import Client
+from windlass.kube.control.controller import Controller
+from windlass.kube.process.lease import Election, LeaseTimes, own_identity
+from windlass.kube.process.manager import Manager
+from windlass.openstack.beside import Beside
+from windlass.openstack.cloud.clouds import Clouds, PollTimes
+from windlass.openstack.cloud.requests import OPENSTACK
+from windlass.openstack.controllers import makers
+from windlass.openstack.metrics import OpenStackFigures
+
+OWN_LEASE: Final = "windlass-openstack"
+
+
+def frame(*, home: str, namespaces: Sequence[str], provider_namespace: str, polls: PollTimes) -> Frame:
+    """For objects in `namespaces` (none: in all); the Lease is in `home`."""
+    clouds = Clouds(polls=polls)
+
+    def elect(client: Client, times: LeaseTimes) -> Election:
+        identity = f"windlass_{own_identity()}"
+        return Election(client, OWN_LEASE, namespace=home, identity=identity, times=times)
+
+    def work(manager: Manager, _: Any, settings: ProcessSettings) -> Beside:
+        names: list[str] = []
+
+        async def start() -> None:
+            for make in makers(clouds, namespaces):
+                name = await manager.start(_configured(make, settings))
+                names.append(name)
+
+        async def stop() -> None:
+            while names:
+                await manager.stop(names.pop())
+
+        beside = Beside(manager.pool.ledger, start=start, stop=stop, namespace=provider_namespace)
+        if manager.metrics:
+            manager.metrics.registry.register(OpenStackFigures(manager.pool.ledger.cached, lambda: beside.idle))
+        return beside
+
+    return Frame(elect=elect, work=work, systems={OPENSTACK: clouds}, holding=clouds)
+
+
+def _configured(make: Make, settings: ProcessSettings) -> Make:
+    def configured(reader: Any) -> Controller[Any, Any]:
+        return structs.replace(make(reader), workers=settings.workers, resync=settings.resync)
+
+    return configured
