@@ -11,6 +11,8 @@ from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import CallPermission, Declaration
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.identity.controller import identity_controller
+from windlass.openstack.machine.controller import machine_controller
+from windlass.openstack.server.controller import server_controller
 
 
 class _Maker(Protocol):
@@ -21,7 +23,11 @@ class _Maker(Protocol):
 
 def makers(clouds: Clouds, namespaces: Sequence[str] = ()) -> tuple[Make, ...]:
     """All controllers, for objects in `namespaces`; without any: in all."""
-    every: Final[tuple[_Maker, ...]] = (identity_controller,)
+    every: Final[tuple[_Maker, ...]] = (
+        partial(server_controller, clouds=clouds),
+        partial(machine_controller, born=clouds.born),
+        identity_controller,
+    )
     return tuple(partial(_made, make, tuple(dict.fromkeys(namespaces))) for make in every)
 
 
