@@ -11,6 +11,17 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 from msgspec import Struct, field
 
 from windlass.api.capi import Address
+from windlass.api.capo_rules import (
+    MOST_PORTS,
+    fixed,
+    fixed_ports,
+    groups_need_port_security,
+    no_device_named_root,
+    once,
+    region_stays,
+    rules,
+    same,
+)
 from windlass.api.integers import Int64
 from windlass.api.meta import Condition, ObjectMeta, Resource, always
 from windlass.api.schema import (
@@ -167,6 +178,8 @@ class ValueSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
 class Port(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """A port of a server. Only `allowedAddressPairs` may be changed later."""
 
+    SCHEMA: ClassVar = (rules(groups_need_port_security()),)
+
     network: Network | None = None
     description: str | None = None
     name_suffix: str | None = None
@@ -254,7 +267,7 @@ class ServerMetadata(Struct, rename="camel", omit_defaults=True, kw_only=True, f
 class IdentityReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """The entry and the clouds.yaml Secret that hold the credentials."""
 
-    SCHEMA: ClassVar = (rule("self.?region == oldSelf.?region", "region is immutable"),)
+    SCHEMA: ClassVar = (rules({"rule": same("region"), "message": "region is immutable"}),)
 
     type: Annotated[str, on_write(enum=["Secret", "ClusterIdentity"]), server_default("Secret")] = ""
     name: Annotated[str, REQUIRED] = always(str)
@@ -301,6 +314,7 @@ class OpenStackMachineSpec(Struct, rename="camel", omit_defaults=True, kw_only=T
 
     SCHEMA: ClassVar = (
         rule("has(self.flavor) || has(self.flavorID)", "at least one of flavor or flavorID must be set"),
+        rules(no_device_named_root()),
     )
 
     provider_id: str | None = field(default=None, name="providerID")
@@ -308,7 +322,7 @@ class OpenStackMachineSpec(Struct, rename="camel", omit_defaults=True, kw_only=T
     flavor_id: NotEmpty | None = field(default=None, name="flavorID")
     image: Annotated[Image, REQUIRED] = always(Image)
     ssh_key_name: str = ""
-    ports: list[Port] = field(default_factory=list)
+    ports: Annotated[list[Port], on_write(maxItems=MOST_PORTS)] = field(default_factory=list)
     security_groups: list[SecurityGroup] = field(default_factory=list)
     trunk: bool = False
     tags: Tags = field(default_factory=list)
@@ -345,6 +359,14 @@ class OpenStackMachineStatus(Struct, rename="camel", omit_defaults=True, kw_only
     conditions: Annotated[list[Condition], list_map("type")] = field(default_factory=list)
 
 
+_MACHINE_RULES = (
+    *fixed(OpenStackMachineSpec, but=("providerID", "identityRef", "ports")),
+    *fixed_ports(),
+    once("providerID"),
+    region_stays(),
+)
+
+
 class OpenStackMachine(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """A machine of a cluster, as a server in OpenStack."""
 
@@ -353,7 +375,7 @@ class OpenStackMachine(Struct, rename="camel", omit_defaults=True, kw_only=True,
     )
 
     metadata: ObjectMeta = always(ObjectMeta)
-    spec: OpenStackMachineSpec = always(OpenStackMachineSpec)
+    spec: Annotated[OpenStackMachineSpec, rules(*_MACHINE_RULES)] = always(OpenStackMachineSpec)
     status: OpenStackMachineStatus = always(OpenStackMachineStatus)
 
 

@@ -21,6 +21,7 @@ from windlass.api.capo import (
     Tags,
     Uuid,
 )
+from windlass.api.capo_rules import of_cluster, one_remote, rules
 from windlass.api.capo_server import ResolvedServer, ServerResources
 from windlass.api.integers import Int32, Int64
 from windlass.api.meta import Condition, ObjectMeta, Resource, always
@@ -97,6 +98,8 @@ class LoadBalancer(Struct, rename="camel", omit_defaults=True, kw_only=True, fro
 
 class SecurityGroupRule(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """A rule of a security group: at most one of the fields `remote...` is set."""
+
+    SCHEMA: ClassVar = (rules(one_remote()),)
 
     name: Annotated[str, REQUIRED] = always(str)
     description: str | None = None
@@ -259,6 +262,8 @@ class OpenStackClusterStatus(Struct, rename="camel", omit_defaults=True, kw_only
 
 class OpenStackCluster(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """The infrastructure of a cluster in OpenStack."""
+
+    SCHEMA: ClassVar = (rules(*of_cluster()),)
 
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io", "v1beta1", "OpenStackCluster", "openstackclusters"

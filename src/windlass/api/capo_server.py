@@ -27,9 +27,10 @@ from windlass.api.capo import (
     TypedReference,
     ValueSpec,
 )
+from windlass.api.capo_rules import MOST_PORTS, fixed, no_device_named_root, ports_name_networks, region_stays, rules
 from windlass.api.integers import Int64
 from windlass.api.meta import Condition, ObjectMeta, Resource, always
-from windlass.api.schema import MAP_ATOMIC, REQUIRED, list_map, rule, server_default
+from windlass.api.schema import MAP_ATOMIC, REQUIRED, list_map, on_write, rule, server_default
 
 
 class SecretReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -45,11 +46,12 @@ class OpenStackServerSpec(Struct, rename="camel", omit_defaults=True, kw_only=Tr
 
     SCHEMA: ClassVar = (
         rule("has(self.flavor) || has(self.flavorID)", "at least one of flavor or flavorID must be set"),
+        rules(no_device_named_root(), ports_name_networks()),
     )
 
     identity_ref: Annotated[IdentityReference, REQUIRED] = always(IdentityReference)
     image: Annotated[Image, REQUIRED] = always(Image)
-    ports: Annotated[list[Port], REQUIRED] = always(list)
+    ports: Annotated[list[Port], on_write(minItems=1, maxItems=MOST_PORTS), REQUIRED] = always(list)
     ssh_key_name: Annotated[str, REQUIRED] = always(str)
     flavor: NotEmpty | None = None
     flavor_id: NotEmpty | None = field(default=None, name="flavorID")
@@ -65,6 +67,12 @@ class OpenStackServerSpec(Struct, rename="camel", omit_defaults=True, kw_only=Tr
     trunk: bool | None = None
     user_data_ref: SecretReference | None = None
     scheduler_hint_additional_properties: Annotated[list[SchedulerHint], list_map("name")] = field(default_factory=list)
+
+
+_SERVER_RULES = (
+    *fixed(OpenStackServerSpec, but=("identityRef",)),
+    region_stays(),
+)
 
 
 class ResolvedFixedIP(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -157,5 +165,5 @@ class OpenStackServer(Struct, rename="camel", omit_defaults=True, kw_only=True, 
     )
 
     metadata: ObjectMeta = always(ObjectMeta)
-    spec: OpenStackServerSpec = always(OpenStackServerSpec)
+    spec: Annotated[OpenStackServerSpec, rules(*_SERVER_RULES)] = always(OpenStackServerSpec)
     status: OpenStackServerStatus = always(OpenStackServerStatus)

@@ -105,6 +105,7 @@ class Owned(Struct, frozen=True):
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     scale: Scale | None = None
+    labels: Mapping[str, str] = {}
 
     def manifest(self) -> dict[str, Any]:
         """The CRD. Raises SchemaError."""
@@ -114,6 +115,7 @@ class Owned(Struct, frozen=True):
             short_names=self.short_names,
             categories=self.categories,
             scale=self.scale,
+            labels=self.labels,
         )
         built: dict[str, Any] = msgspec.to_builtins(crd)
         return built
