@@ -59,7 +59,7 @@ class Prober(Struct, frozen=True):
 def infra_machine_prober(platform: Platform) -> Prober:
     """For the spec of the platform's infra machine, which is that of its template too."""
     kind: Any = platform.infra_machine
-    (spec,) = (one.type for one in _fields(kind) if one.encode_name == "spec")
+    (spec,) = (_bare(one.type) for one in _fields(kind) if one.encode_name == "spec")
     assert isinstance(spec, inspect.StructType)
 
     def reports(tree: Tree) -> bool:
