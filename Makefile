@@ -6,6 +6,7 @@ RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
 UPDATE_STATUS := deploy/update-status/base
 OPENSTACK := deploy/openstack/base
+OPENSTACK_CRDS := deploy/openstack/crds/crds.yaml
 # Tests of processes wait for much of their time, so more workers than cores.
 PARALLEL := -n 4 --dist loadfile
 export PYTHONUNBUFFERED := 1
@@ -42,6 +43,7 @@ generate: .venv/ready ## write the files that are made from code
 	$(RUN)windlass manifests rbac update-status > $(UPDATE_STATUS)/rbac.yaml
 	$(RUN)windlass manifests crds update-status > $(UPDATE_STATUS)/crds.yaml
 	$(RUN)windlass manifests rbac openstack > $(OPENSTACK)/rbac.yaml
+	$(RUN)windlass manifests crds openstack > $(OPENSTACK_CRDS)
 
 check-generated: .venv/ready
 	$(RUN)windlass manifests rbac machine-sync | diff -u $(RBAC) -
@@ -49,6 +51,7 @@ check-generated: .venv/ready
 	$(RUN)windlass manifests rbac update-status | diff -u $(UPDATE_STATUS)/rbac.yaml -
 	$(RUN)windlass manifests crds update-status | diff -u $(UPDATE_STATUS)/crds.yaml -
 	$(RUN)windlass manifests rbac openstack | diff -u $(OPENSTACK)/rbac.yaml -
+	$(RUN)windlass manifests crds openstack | diff -u $(OPENSTACK_CRDS) -
 
 bench: .venv/ready ## the tables of bench/README.md
 	$(RUN)python -m bench

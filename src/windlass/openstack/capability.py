@@ -10,6 +10,7 @@ from windlass.kube.control.permissions import Declaration
 from windlass.openstack.beside import PROVIDER_NAMESPACE, beside_permissions
 from windlass.openstack.cloud.clouds import Clouds, PollTimes
 from windlass.openstack.metrics import COUNTED
+from windlass.openstack.owned import OWNED
 from windlass.openstack.service import OWN_LEASE
 
 if TYPE_CHECKING:
@@ -63,4 +64,5 @@ def capability(
         permissions=permissions,
         frame=frame,
         planner=planner,
+        owned=OWNED,
     )
