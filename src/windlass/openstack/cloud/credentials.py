@@ -7,6 +7,7 @@ The form is openstacksdk's: https://docs.openstack.org/openstacksdk/latest/user/
 """
 
 import hashlib
+import os
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,7 +35,7 @@ class Credentials(Struct, frozen=True):
     @property
     def key(self) -> str:
         """A digest of all that decides which cloud, project and user this is."""
-        parts = [dict(self.cloud), self.region, self.cacert]
+        parts = msgspec.to_builtins([dict(self.cloud), self.region, self.cacert], str_keys=True, order="deterministic")
         return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
 
 
@@ -65,7 +66,8 @@ def read(text: str, name: str, *, where: str, region: str = "", cacert: str = ""
 def check_authority(pem: str, *, where: str) -> None:
     """Raises Unauthenticated unless `pem` holds certificates: the host's own would be trusted in their place."""
     try:
-        ssl.create_default_context(cadata=pem)
+        certificates = pem.encode("ascii", "ignore").decode()  # comments may be in any language
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=certificates)
     except (ssl.SSLError, ValueError) as error:
         raise _wrong(f"{where} holds no certificate in PEM form ({error}): correct it, or remove it") from None
 
@@ -77,7 +79,9 @@ def of_user(name: str) -> Credentials:
     from openstack.exceptions import ConfigException
 
     try:
-        region = OpenStackConfig(load_envvars=False).get_one(cloud=name)
+        # Without variables, which could give another user, it does not look at those that name files either.
+        files, secure = _files("OS_CLIENT_CONFIG_FILE", "clouds"), _files("OS_CLIENT_SECURE_FILE", "secure")
+        region = OpenStackConfig(files, secure_files=secure, load_envvars=False).get_one(cloud=name)
     except (ConfigException, OSError) as error:
         raise _wrong(f"cloud {name!r} of your clouds.yaml: {error}") from None
     cloud = {field: value for field, value in region.config.items() if not callable(value) and value is not None}
@@ -90,6 +94,13 @@ def of_user(name: str) -> Credentials:
     if cacert:
         check_authority(cacert, where=str(authority))
     return Credentials(msgspec.to_builtins(cloud), name, cloud.get("region_name") or "", cacert, "your clouds.yaml")
+
+
+def _files(variable: str, name: str) -> list[str]:
+    """Where openstacksdk looks for the file `name`.yaml, in its order."""
+    folders = [Path.cwd(), Path.home() / ".config" / "openstack", Path("/etc/openstack")]
+    there = [str(folder / f"{name}.{ending}") for folder in folders for ending in ("yaml", "yml")]
+    return [os.environ[variable]] if os.environ.get(variable) else there
 
 
 def _wrong(message: str) -> Unauthenticated:

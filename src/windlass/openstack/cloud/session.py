@@ -17,14 +17,15 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 import msgspec
 from msgspec import Struct
 
 import windlass
 from windlass.openstack.cloud.credentials import SERVICE, Credentials
-from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Rejected, Throttled, Unauthenticated, Unavailable
+from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Rejected, Unavailable
+from windlass.openstack.cloud.login import LOGIN_SECONDS, endpoints, open_session, refused
 from windlass.openstack.cloud.threads import NotStarted, Threads
 from windlass.openstack.cloud.wire import Http
 
@@ -33,13 +34,9 @@ if TYPE_CHECKING:
     from keystoneauth1.session import Session
 
 CONNECT_SECONDS = 5.0
-LOGIN_SECONDS = 20.0
 _TOKENS = 3
 """How many tokens are tried: while tokens are revoked, the next one may die before it is used."""
-_VERSIONS = {"compute": "/v2.1", "block-storage": "/v3/{project}", "network": "", "image": "", "load-balancer": ""}
-"""What follows the endpoint where the catalog gives it without a version."""
 _NEVER_SENT = ("NewConnectionError", "NameResolutionError", "Connection refused", "CERTIFICATE_VERIFY_FAILED")
-_ALIASES = {"block-storage": ("block-storage", "volumev3")}
 _MICROVERSION = {"compute": "compute", "block-storage": "volume"}
 
 
@@ -167,103 +164,25 @@ class CloudSession:
                 session.invalidate()
                 token = session.get_token()
             if not self._endpoints:
-                self._read_catalog(session)
+                self._project, self._endpoints = endpoints(session, self._credentials, self.region)
         except exceptions.ClientException as error:
-            raise _refused(error, self._credentials) from None
+            raise refused(error, self._credentials) from None
         else:
             return session, token or ""
         finally:
             self._lock.release()
 
     def _session(self) -> "Session":
-        from keystoneauth1.session import TCPKeepAliveAdapter
-        from openstack.config import OpenStackConfig
-        from openstack.exceptions import ConfigException
-
-        cloud = dict(self._credentials.cloud)
-        if self._credentials.region:
-            cloud["region_name"] = self._credentials.region
-        if cloud.get("auth_type", "password") == "password" and _is_v3(cloud):
-            cloud["auth_type"] = "v3password"  # the generic one asks for the versions of Keystone first
-        try:
-            session = OpenStackConfig(load_yaml_config=False, load_envvars=False).get_one(**cloud).get_session()
-        except (ConfigException, TypeError, ValueError) as error:
-            where = f"clouds.{self._credentials.name} in clouds.yaml of {self._credentials.where}"
-            raise Unauthenticated(SERVICE, f"{where} cannot be used: {error}") from None
-        if self._credentials.cacert and session.verify is not False:
-            session.verify = str(self._authority_file())
-        elif isinstance(session.verify, str) and not Path(session.verify).is_file():
-            where = f"clouds.{self._credentials.name}.cacert in clouds.yaml of {self._credentials.where}"
-            text = f"{where} names {session.verify}, which is no file here: put the CA's text into the key cacert"
-            raise Unauthenticated(SERVICE, text)
-        session.timeout = LOGIN_SECONDS
-        session.user_agent = _agent("")
-        for scheme in ("http://", "https://"):
-            session.session.mount(scheme, TCPKeepAliveAdapter(pool_maxsize=self._threads.size))
-        return session
+        authority = str(self._authority_file()) if self._credentials.cacert else ""
+        return open_session(self._credentials, authority, agent=_agent(""), connections=self._threads.size)
 
     def _authority_file(self) -> Path:
         if self._authority is None:
             handle, name = tempfile.mkstemp(prefix="windlass-ca-", suffix=".pem")
-            with os.fdopen(handle, "w") as file:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(self._credentials.cacert)
             self._authority = Path(name)
         return self._authority
-
-    def _read_catalog(self, session: "Session") -> None:
-        access: Any = session.auth.get_access(session)  # type: ignore[union-attr]
-        project = access.project_id
-        if not project:
-            raise Unauthenticated(
-                SERVICE,
-                f"cloud {self._credentials.name} of {self._credentials.where} names no project: add project_name",
-            )
-        wanted = self.region or None
-        cloud = self._credentials.cloud
-        interface = cloud.get("interface") or cloud.get("endpoint_type") or "public"
-        catalog = access.service_catalog
-        regions = {
-            str(each.get("region_id") or each.get("region"))
-            for service in catalog.normalize_catalog()
-            for each in service["endpoints"]
-        }
-        there = ", ".join(sorted(regions)) or "none"
-        if wanted is not None and wanted not in regions:
-            raise Unauthenticated(SERVICE, f"the cloud has no region {wanted!r}; it has: {there}")
-        if wanted is None and len(regions) > 1:
-            where = f"identityRef.region, or region_name of cloud {self._credentials.name} in {self._credentials.where}"
-            raise Unauthenticated(SERVICE, f"the cloud has several regions: {there}. Name one in {where}")
-        _spare_short_tokens(session.auth, access)
-        found = {}
-        for service, version in _VERSIONS.items():
-            for alias in _ALIASES.get(service, (service,)):
-                urls = catalog.get_endpoints_data(service_type=alias, interface=interface, region_name=wanted).get(
-                    alias
-                )
-                if urls and service not in found:
-                    found[service] = _rooted(str(urls[0].catalog_url), version.format(project=project))
-        self._project, self._endpoints = str(project), found
-
-
-def _spare_short_tokens(auth: Any, access: Any) -> None:
-    """A token is renewed two minutes before its end. If it lives for minutes only, that would be for each request."""
-    if access.issued and access.expires:
-        life = (access.expires - access.issued).total_seconds()
-        auth.MIN_TOKEN_LIFE_SECONDS = min(auth.MIN_TOKEN_LIFE_SECONDS, life / 4)
-
-
-def _is_v3(cloud: Mapping[str, Any]) -> bool:
-    return urlsplit(str(cloud.get("auth", {}).get("auth_url", ""))).path.rstrip("/").endswith("/v3")
-
-
-def _rooted(url: str, version: str) -> str:
-    """The endpoint as the paths of requests expect it: with the version for Nova and Cinder, without for the others."""
-    url = url.rstrip("/")
-    if version:
-        has_version = any(part[:1] == "v" and part[1:2].isdigit() for part in urlsplit(url).path.split("/"))
-        return url if has_version else f"{url}{version}"
-    last = url.rsplit("/", 1)[-1]
-    return url.rsplit("/", 1)[0] if last[:1] == "v" and last[1:2].isdigit() else url
 
 
 def _agent(controller: str) -> str:
@@ -278,26 +197,3 @@ def _unanswered(error: "requests.exceptions.RequestException", request: Http) ->
     if request.method == "GET" or never_sent:
         return Unavailable(request.service, f"no answer: {text}")
     return Doubtful(request.service, f"no answer to {request.method} {request.path}: {text}")
-
-
-def _refused(error: Exception, credentials: Credentials) -> CloudFailure:
-    """What Keystone, or the way to it, said."""
-    from keystoneauth1 import exceptions
-
-    where = f"cloud {credentials.name} of {credentials.where}"
-    if isinstance(error, exceptions.HttpError):
-        code = error.http_status
-        text = f"Keystone refuses the credentials of {where}: {error.message}"
-        if code == 429:
-            return Throttled(SERVICE, text, code=code, retry_after=getattr(error, "retry_after", 0) or None)
-        if code >= 500:
-            return Unavailable(SERVICE, f"Keystone cannot answer: {error.message}", code=code)
-        return Unauthenticated(SERVICE, text, code=code, request_id=error.request_id or "")
-    if "CERTIFICATE_VERIFY_FAILED" in str(error):
-        text = (
-            f"the certificate of {where} is not signed by a CA that is trusted: put the right one into the key cacert"
-        )
-        return Unauthenticated(SERVICE, f"{text} ({' '.join(str(error).split())})")
-    if isinstance(error, exceptions.ConnectionError | exceptions.DiscoveryFailure):
-        return Unavailable(SERVICE, f"Keystone of {where} does not answer: {' '.join(str(error).split())}")
-    return Unauthenticated(SERVICE, f"the credentials of {where} cannot be used: {error}")

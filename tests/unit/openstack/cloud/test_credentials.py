@@ -1,0 +1,141 @@
+"""Credentials from the text of a Secret, and from a user's own clouds.yaml."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.kube.client.tls import AUTHORITY
+from windlass.openstack.cloud.credentials import Credentials, of_user, read
+from windlass.openstack.cloud.failures import Unauthenticated
+
+CA = AUTHORITY.decode()
+GOOD = """
+clouds:
+  prod: {auth: {auth_url: "https://cloud:5000/v3", username: u, password: p}, region_name: one}
+  test: {auth: {auth_url: "https://test:5000/v3"}}
+  bare: {region_name: one}
+  flat: {auth: {username: u}}
+  text: nonsense
+"""
+SECRET = "Secret prod/cloud-credentials"
+
+
+def test_an_entry_is_taken_as_it_is() -> None:
+    credentials = read(GOOD, "prod", where=SECRET, region="two", cacert=CA)
+    assert credentials.cloud["auth"]["username"] == "u"
+    assert (credentials.region, credentials.cacert, credentials.where) == ("two", CA, SECRET)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "cacert", "message"),
+    [
+        (GOOD, "", "", "identity: the cloud name is empty: set identityRef.cloudName to an entry of clouds.yaml"),
+        (
+            GOOD,
+            "Prod",
+            "",
+            f"identity: clouds.yaml in {SECRET} has no cloud 'Prod'; it has: bare, flat, prod, test, text",
+        ),
+        ("clouds: {}", "prod", "", f"identity: clouds.yaml in {SECRET} has no cloud 'prod'; it has: none"),
+        ("", "prod", "", f"identity: clouds.yaml in {SECRET} has no mapping `clouds`"),
+        ("clouds: [prod]", "prod", "", f"identity: clouds.yaml in {SECRET} has no mapping `clouds`"),
+        ("- clouds", "prod", "", f"identity: clouds.yaml in {SECRET} has no mapping `clouds`"),
+        ("{clouds: ", "prod", "", f"identity: clouds.yaml in {SECRET} is not YAML: "),
+        ("\0", "prod", "", f"identity: clouds.yaml in {SECRET} is not YAML: "),
+        ("!!python/object:os.system {}", "prod", "", f"identity: clouds.yaml in {SECRET} is not YAML: "),
+        (GOOD, "text", "", f"identity: clouds.text in clouds.yaml of {SECRET} is not a mapping"),
+        (GOOD, "bare", "", f"identity: clouds.bare in clouds.yaml of {SECRET} has no auth.auth_url"),
+        (GOOD, "flat", "", f"identity: clouds.flat in clouds.yaml of {SECRET} has no auth.auth_url"),
+        (GOOD, "prod", "nonsense", f"identity: the key cacert of {SECRET} holds no certificate in PEM form"),
+        (GOOD, "prod", CA[: len(CA) // 2], f"identity: the key cacert of {SECRET} holds no certificate in PEM form"),
+        (GOOD, "prod", " \n", f"identity: the key cacert of {SECRET} holds no certificate in PEM form"),
+        (GOOD, "prod", "ä", f"identity: the key cacert of {SECRET} holds no certificate in PEM form"),
+    ],
+)
+def test_what_is_wrong_is_said_with_place_field_and_remedy(text: str, name: str, cacert: str, message: str) -> None:
+    with pytest.raises(Unauthenticated) as refused:
+        read(text, name, where=SECRET, cacert=cacert)
+    assert str(refused.value).startswith(message)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_ca_may_have_comments_in_any_language() -> None:
+    assert read(GOOD, "prod", where=SECRET, cacert=f"# für Zürich\n{CA}").cacert.endswith(CA)
+
+
+def credentials(*, where: str = SECRET, region: str = "", cacert: str = "", **entry: Any) -> Credentials:
+    return Credentials({"auth": {"auth_url": "https://cloud", "password": "p"}, **entry}, "prod", region, cacert, where)
+
+
+def test_a5_the_key_differs_for_another_user_region_or_ca_and_for_nothing_else() -> None:
+    variants = [
+        credentials(),
+        credentials(region="two"),
+        credentials(region_name="two"),
+        credentials(cacert=CA),
+        credentials(verify=False),
+        credentials(auth={"auth_url": "https://cloud", "password": "q"}),
+    ]
+    assert len({each.key for each in variants}) == len(variants)
+    turned = Credentials({"auth": {"password": "p", "auth_url": "https://cloud"}}, "other name")
+    assert turned.key == credentials(where="another Secret").key == credentials().key
+
+
+def test_values_that_only_yaml_has_are_part_of_the_key() -> None:
+    text = "clouds: {prod: {auth: {auth_url: u, expires: 2026-01-01, 1: x, b: !!binary aGk=}}}"
+    assert len(read(text, "prod", where=SECRET).key) == 64
+
+
+CLOUDS = 'clouds: {mine: {auth: {auth_url: "http://cloud:5000/v3", username: u, password: p}, region_name: one}}'
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user without any clouds.yaml, but with variables that must not leak in."""
+    for name in ("HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    monkeypatch.setenv("OS_USERNAME", "somebody-else")
+    monkeypatch.setenv("OS_PASSWORD", "another")
+    monkeypatch.delenv("OS_CLIENT_CONFIG_FILE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.filterwarnings("ignore:Support for InfluxDB")
+@pytest.mark.parametrize("place", ["variable", "folder"])
+def test_a_users_clouds_yaml_is_found_where_openstacksdk_finds_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    file = home / ("clouds.yaml" if place == "folder" else "elsewhere.yaml")
+    file.write_text(CLOUDS)
+    if place == "variable":
+        monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
+    found = of_user("mine")
+    assert found.cloud["auth"]["username"] == "u"
+    assert (found.region, found.where) == ("one", "your clouds.yaml")
+    assert len(found.key) == 64
+
+
+@pytest.mark.filterwarnings("ignore:Support for InfluxDB")
+def test_the_ca_file_of_a_users_cloud_is_read(home: Path) -> None:
+    (home / "ca.pem").write_text(CA)
+    (home / "clouds.yaml").write_text(CLOUDS.replace("region_name: one", f"cacert: {home}/ca.pem"))
+    assert of_user("mine").cacert == CA
+
+
+@pytest.mark.filterwarnings("ignore:Support for InfluxDB")
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "cloud 'mine' of your clouds.yaml"),
+        ("clouds: {other: {}}", "cloud 'mine' of your clouds.yaml"),
+        ("{clouds: ", "cloud 'mine' of your clouds.yaml"),
+        (CLOUDS.replace("region_name: one", "cacert: /nowhere/ca.pem"), "the cacert of cloud 'mine'"),
+    ],
+    ids=["nothing", "another cloud", "not YAML", "no CA file"],
+)
+def test_a_users_cloud_that_cannot_be_used_is_said(home: Path, text: str, part: str) -> None:
+    (home / "clouds.yaml").write_text(text)
+    with pytest.raises(Unauthenticated, match=part):
+        of_user("mine")
