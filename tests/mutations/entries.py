@@ -754,11 +754,8 @@ _IN_THE_CLOUD = (
         "openstack/test_create.py",
         ("    if ports is None and not server_id:", "    if not server_id:"),
         ("if found.certain or found.servers or found.ports or", "if found.certain or found.servers or"),
-        ("        if failure.unknown_outcome:\n", "        if False:\n"),
-        (
-            "asyncio.gather(*(_sent(carrier, each) for each in requests), return_exceptions=True)",
-            "asyncio.gather(*(_sent(carrier, each) for each in requests))",
-        ),
+        ("            clouds.doubt(request)\n", "            pass\n"),
+        (", return_exceptions=True)", ")"),
     ),
 )
 

@@ -257,12 +257,9 @@ async def _send(clouds: Clouds, requests: Iterable[CloudRequest]) -> None:
 async def _sent(clouds: Clouds, request: CloudRequest) -> None:
     try:
         await clouds.send(request)
-    except CloudFailure as failure:
-        if failure.unknown_outcome:
+    except BaseException as failure:
+        if not isinstance(failure, CloudFailure) or failure.unknown_outcome:  # cancelled, for one
             clouds.doubt(request)
-        raise
-    except BaseException:  # cancelled, for one
-        clouds.doubt(request)
         raise
 
 

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.unit.openstack.clouded import no_answer
+from tests.waiting import until
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import Denied, Doubtful, Missing, NotSent, Unavailable
@@ -97,7 +98,7 @@ class SlowWire(MemoryWire, frozen=True):
 
     async def send(self, request: Any, /, *, seconds: float, agent: str = "") -> Reply:
         reply = await super().send(request, seconds=seconds, agent=agent)
-        await asyncio.sleep(0.01 if reply.status < 300 else 0)
+        await asyncio.sleep(0.2 if reply.status < 300 else 0)
         return reply
 
 
@@ -195,6 +196,31 @@ async def test_s28_a_process_that_dies_leaves_nothing_that_the_next_one_makes_ag
     await wait_active(await cloud.process(), WITH_ALL, owner=OWNER, seconds=60)
     assert cloud.held == ALL
     assert len(cloud.posts) == 5
+
+
+@virtual
+async def test_s28_a_server_may_be_under_way_if_its_port_is_there(cloud: PlayedCloud) -> None:
+    cloud.port(description=f"windlass-owner={mark_of_owner(OWNER)}")
+    process = await cloud.process()
+    assert await visit(process) == ("", True)
+    assert cloud.posts == []
+    await asyncio.sleep(40)
+    await visit(process)
+    assert cloud.posts == ["servers"]
+
+
+@virtual
+async def test_a_call_that_is_cancelled_may_have_made_something(cloud: PlayedCloud) -> None:
+    process = await cloud.process()
+    call = asyncio.create_task(visit(process))
+    await until(lambda: cloud.posts)
+    call.cancel()
+    await asyncio.wait([call])
+    status = await create_instance(process, SPEC, owner=OWNER)
+    assert "an earlier request" in status.message
+    assert cloud.posts == ["ports"]
+    await wait_active(process, SPEC, owner=OWNER, seconds=60)
+    assert cloud.posts == ["ports", "servers"]
 
 
 @virtual
