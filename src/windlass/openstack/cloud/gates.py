@@ -40,6 +40,7 @@ class Pauses(Struct, frozen=True, kw_only=True):
 
 
 PAUSES: Final = Pauses()
+SOON: Final = timedelta(seconds=1.0)
 
 
 class Gate(Struct):
@@ -53,7 +54,8 @@ class Gate(Struct):
     def closed(self, now: datetime) -> Closed | None:
         if self.until is None or self.why is None or now >= self.until:
             return None
-        return Closed(self.until, self.why)
+        # The one that tries will have its answer soon, and then the gate is open, or closed for longer.
+        return Closed(min(self.until, now + SOON) if self.trying else self.until, self.why)
 
     def try_now(self, now: datetime, *, trial: float) -> None:
         """A request goes through; if the gate had closed, it is the one that tries."""
