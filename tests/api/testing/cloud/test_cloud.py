@@ -5,7 +5,7 @@ from openstack.exceptions import BadRequestException, ConflictException, Forbidd
 
 from tests.api.testing.cloud.conftest import Boot
 from tests.waiting import wait_until
-from windlass.testing.cloud import CloudAccess, Project
+from windlass.testing.cloud import CloudAccess, Project, clouds
 
 
 def test_a_server_boots_on_a_port_and_the_port_follows_it(project: Project, boot: Boot) -> None:
@@ -150,8 +150,10 @@ def test_wrong_requests_are_refused_as_in_a_real_cloud(project: Project, boot: B
 
 
 def test_an_application_credential_stands_for_the_user(windlass_cloud: CloudAccess, project: Project) -> None:
-    from windlass.testing.cloud import clouds
-
+    """Also when the user of an earlier one has been deleted."""
+    earlier = windlass_cloud.new_project()
+    earlier.application_credential()
+    earlier.delete()
     entry = project.application_credential()
     assert set(entry["auth"]) == {"auth_url", "application_credential_id", "application_credential_secret"}
     found = clouds.connect(entry).network.networks(name=project.name)

@@ -1,6 +1,7 @@
 """A cloud of a test's own, beside the shared one: with TLS, tokens that live for seconds, and services that go away."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from keystoneauth1.exceptions import ConnectFailure, SSLError
@@ -38,6 +39,16 @@ def boot(project: Project) -> str:
     wait_until("the server is active", lambda: compute.get_server(server.id).status == "ACTIVE")
     ident: str = server.id
     return ident
+
+
+def test_the_first_requests_to_a_service_may_come_all_at_once(own: Cloud) -> None:
+    """Services load their policies when the first request comes, and not all of them guard that by a lock."""
+    connections = [clouds.connect(own.clouds["admin"]) for _ in range(8)]
+    for connection in connections:
+        connection.authorize()
+    with ThreadPoolExecutor(len(connections)) as pool:
+        made = [*pool.map(lambda connection: connection.network.create_network(name="at-once"), connections)]
+    assert len({network.id for network in made}) == len(connections)
 
 
 def test_two_clouds_know_nothing_of_each_other(own: Cloud, project: Project, windlass_cloud: CloudAccess) -> None:

@@ -17,30 +17,49 @@ Loaded = tuple[Any, Callable[[], object]]
 
 
 def load(settings: Settings) -> Loaded:
-    """The project that `settings` names."""
-    match settings.name:
-        case "nova":
-            return _nova(settings)
-        case "cinder":
-            return _cinder(settings)
-        case "octavia":
-            return _octavia(settings)
+    """The project that `settings` names.
+
+    Policies are loaded here: projects do so at the first request, most of them without a lock, and refuse what comes at
+    the same time.
+    """
     os.environ[f"OS_{settings.name.upper()}_CONFIG_DIR"] = str(settings.etc)
-    match settings.name:
-        case "keystone":
-            from keystone.wsgi.api import application
-        case "placement":
-            from placement.wsgi.api import application
-        case "glance":
-            from glance.wsgi.api import application
-        case "neutron":
-            os.environ["OS_NEUTRON_CONFIG_FILES"] = "neutron.conf"
-            from neutron.wsgi.api import application
+    return _LOADERS[settings.name](settings)
+
+
+def _keystone(_: Settings) -> Loaded:
+    from keystone.common.sql import core
+
+    # Else the roles of a deleted application credential stay, and the next one gets its number.
+    core.enable_sqlite_foreign_key()
+    from keystone.common.rbac_enforcer.enforcer import RBACEnforcer
+    from keystone.wsgi.api import application
+
+    RBACEnforcer()._enforcer.load_rules()
+    return application, lambda: None
+
+
+def _placement(_: Settings) -> Loaded:
+    from placement.wsgi.api import application
+
+    return application, lambda: None
+
+
+def _glance(_: Settings) -> Loaded:
+    from glance.wsgi.api import application
+
+    return application, lambda: None
+
+
+def _neutron(_: Settings) -> Loaded:
+    os.environ["OS_NEUTRON_CONFIG_FILES"] = "neutron.conf"
+    from neutron import policy
+    from neutron.wsgi.api import application
+
+    policy.init()
     return application, lambda: None
 
 
 def _nova(settings: Settings) -> Loaded:
-    os.environ["OS_NOVA_CONFIG_DIR"] = str(settings.etc)
     from nova.wsgi.osapi_compute import application  # isort: skip - first, it patches what the others import
     import os_vif
     from nova import context, objects, service
@@ -86,9 +105,11 @@ def _cinder(settings: Settings) -> Loaded:
     monkey_patch.patch()
     sys.argv = ["cinder", "--config-file", str(settings.etc / "cinder.conf")]
     import cinder.cmd.volume  # noqa: F401 - it registers options
-    from cinder import service
+    from cinder import policy, service
     from cinder.common import constants
     from cinder.wsgi.api import application
+
+    policy.init()
 
     class Service(service.Service):
         # Cinder keeps the id of a process's one service in the class: the second one would report as the first.
@@ -134,6 +155,19 @@ def _octavia(settings: Settings) -> Loaded:
 
     driver_factory.get_driver = get_driver
     sys.argv = ["octavia-api", "--config-file", str(settings.etc / "octavia.conf")]
+    from octavia.common import policy
     from octavia.wsgi.api import application
 
+    policy.get_enforcer().load_rules()
     return application, lambda: None
+
+
+_LOADERS = {
+    "keystone": _keystone,
+    "placement": _placement,
+    "glance": _glance,
+    "neutron": _neutron,
+    "nova": _nova,
+    "cinder": _cinder,
+    "octavia": _octavia,
+}
