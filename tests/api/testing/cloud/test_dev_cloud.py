@@ -76,26 +76,3 @@ def test_a_cloud_comes_up_fails_on_demand_and_leaves_nothing_when_its_owner_is_k
     wait_until("nobody listens", lambda: not any(map(listening, running["urls"].values())))
     assert dev("status").returncode == 1
     assert "no cloud that `windlass dev cloud up` started is running" in dev("down").stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["--path", "/ports"], "say what is to happen"),
-        (["--list", "--status", "500"], "say what is to happen"),
-        (["--drop", "--body", "x"], "give its --status"),
-        (["--status", "429", "--header", "Retry-After 1"], "is not a header"),
-    ],
-)
-def test_a_fault_that_makes_no_sense_is_refused(dev: Dev, arguments: list[str], complaint: str) -> None:
-    refused = dev("fault", "nova", *arguments)
-    assert refused.returncode == 64
-    assert complaint in refused.stderr
-
-
-def test_without_a_cloud_each_command_says_how_to_start_one(dev: Dev) -> None:
-    for command in (["status"], ["env"], ["fault", "nova", "--list"]):
-        done = dev(*command)
-        assert done.returncode == 1
-        assert "start one with `windlass dev cloud up`" in done.stderr
-    assert json.loads(dev("status", "-o", "json").stdout) == {"running": False}
