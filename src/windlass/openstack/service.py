@@ -47,6 +47,7 @@ def frame(*, home: str, namespaces: Sequence[str], provider_namespace: str, poll
 
         beside = Beside(manager.pool.ledger, start=start, stop=stop, namespace=provider_namespace)
         if manager.metrics:
+            manager.metrics.registry.register(clouds.figures)
             manager.metrics.registry.register(OpenStackFigures(manager.pool.ledger.cached, lambda: beside.idle))
         return beside
 

@@ -6,8 +6,9 @@ all owners share, and from our own answers since then. The rules about what may 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -32,26 +33,37 @@ SERVERS: Final = "2.53"
 CALL_SECONDS: Final = 28.0
 """Less than the runtime gives a Call, so that the failure says what was slow."""
 READ_SECONDS: Final = 25.0
+ASKED_JUST_NOW: Final = 10.0
+"""Seconds: a list that is older is asked for again if something is not in it."""
 
 TRUNKS: Final = Query("extension")
 R = TypeVar("R", bound=Identified)
 
 
-class Kept(Struct):
-    """An answer to a query, until `until`."""
+class Sent(Protocol):
+    """Is told of each request; see `windlass.openstack.cloud.metrics.CloudFigures.sent`."""
 
+    def __call__(self, service: str, method: str, *, code: int, seconds: float) -> None: ...
+
+
+class Kept(Struct):
+    """An answer to a query, of the time `at`, until `until`."""
+
+    at: float
     until: float
     found: tuple[Any, ...]
 
 
 class Account:
-    """See the module. `wire` speaks to the cloud; `now` and `clock` are the time and a monotonic one, in seconds."""
+    """See the module. `wire` speaks to the cloud; `where` says for people where its credentials are; `now` and `clock`
+    are the time and a monotonic one, in seconds."""
 
     def __init__(
         self,
         wire: Wire,
         *,
         key: str,
+        where: str = "",
         region: str,
         project_id: str,
         now: Callable[[], datetime],
@@ -59,8 +71,10 @@ class Account:
         pauses: Pauses = PAUSES,
         times: Times | None = None,
         unsent: set[str] | None = None,
+        sent: Sent = lambda *_, **__: None,
     ) -> None:
         self.key = key
+        self.where = where
         self.region = region
         self.wire = wire
         self.gates = Gates(pauses)
@@ -68,6 +82,8 @@ class Account:
         self._project_id = project_id
         self._now = now
         self._clock = clock
+        self._sent = sent
+        self._one_ended = asyncio.Event()
         self._kept: dict[Query, Kept] = {}
         self._asking: dict[Query, asyncio.Task[tuple[Any, ...]]] = {}
         self._servers = self._listing("compute", "/servers/detail", "servers", Server, microversion=SERVERS)
@@ -85,9 +101,15 @@ class Account:
         self, queries: Iterable[Query], *, agent: str = "server"
     ) -> Mapping[Query, tuple[Resource, ...] | CloudFailure]:
         asked = tuple(queries)
-        lists = tuple(dict.fromkeys(map(listed, asked)))
-        found = dict(zip(lists, await asyncio.gather(*(self._list(each, agent) for each in lists)), strict=True))
-        return {each: _matching(each, found[listed(each)]) for each in asked}
+        found = await self._lists(map(listed, asked), agent)
+        answers = {each: _matching(each, found[listed(each)]) for each in asked}
+        outdated = [each for each in asked if not answers[each] and self._is_old(listed(each))]
+        if outdated:  # it may have been made since
+            for each in outdated:
+                self._kept.pop(listed(each), None)
+            found = await self._lists(map(listed, outdated), agent)
+            answers |= {each: _matching(each, found[listed(each)]) for each in outdated}
+        return answers
 
     async def look(
         self, mark: str, recorded: Recorded = NONE, *, services: Iterable[str] = (), fresh: bool = False
@@ -128,16 +150,36 @@ class Account:
     # asking
 
     async def ask(self, http: Http, *, agent: str = "", creates: bool = False, seconds: float = READ_SECONDS) -> Answer:
-        """Send a request, unless a gate is closed. Raises CloudFailure."""
+        """Send a request, unless a gate is closed; wait first while another one tries it. Raises CloudFailure."""
+        deadline = self._clock() + seconds
+        while (rest := deadline - self._clock()) > 0 and self.gates.on_trial(http, self._now(), creates=creates):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(rest):
+                    await self._one_ended.wait()
         self.gates.admit(http, self._now(), creates=creates)
         try:
-            answer = await self.wire.send(http, seconds=seconds, agent=agent)
-            failure = classify(http, answer, now=self._now())
-        except CloudFailure as error:
-            self.gates.settle(http, error, self._now(), creates=creates)
+            answer = await self._answer(http, agent, deadline - self._clock())
+        except CloudFailure as failure:
+            self.gates.settle(http, failure, self._now(), creates=creates)
             raise
-        self.gates.settle(http, failure, self._now(), creates=creates)
-        if failure is not None:
+        except BaseException:
+            self.gates.abandon(http, self._now(), creates=creates)
+            raise
+        else:
+            self.gates.settle(http, None, self._now(), creates=creates)
+            return answer
+        finally:
+            self._one_ended.set()
+            self._one_ended = asyncio.Event()
+
+    async def _answer(self, http: Http, agent: str, seconds: float) -> Answer:
+        began, code = self._clock(), 0
+        try:
+            answer = await self.wire.send(http, seconds=seconds, agent=agent)
+            code = answer.status
+        finally:
+            self._sent(http.service, http.method, code=code, seconds=self._clock() - began)
+        if (failure := classify(http, answer, now=self._now())) is not None:
             raise failure
         return answer
 
@@ -200,6 +242,14 @@ class Account:
             raise found
         return any(getattr(each, "alias", "") == "trunk" for each in found)
 
+    async def _lists(self, queries: Iterable[Query], agent: str) -> dict[Query, tuple[Any, ...] | CloudFailure]:
+        lists = tuple(dict.fromkeys(queries))
+        return dict(zip(lists, await asyncio.gather(*(self._list(each, agent) for each in lists)), strict=True))
+
+    def _is_old(self, query: Query) -> bool:
+        kept = self._kept.get(query)
+        return kept is not None and self._clock() - kept.at > ASKED_JUST_NOW
+
     async def _list(self, query: Query, agent: str) -> tuple[Any, ...] | CloudFailure:
         kept = self._kept.get(query)
         if kept is not None and kept.until > self._clock():
@@ -214,12 +264,12 @@ class Account:
             return failure
 
     async def _read(self, query: Query, agent: str) -> tuple[Any, ...]:
-        source = SOURCES[query.kind]
+        source, began = SOURCES[query.kind], self._clock()
         first = request(query, project=self._project_id)
         found = await pages(first, source.key, source.type, lambda page: self.ask(page, agent=agent))
         if source.kept and found:
             self._kept = {each: kept for each, kept in self._kept.items() if kept.until > self._clock()}
-            self._kept[query] = Kept(self._clock() + source.kept, found)
+            self._kept[query] = Kept(began, began + source.kept, found)
         return found
 
     def _listing(

@@ -18,10 +18,11 @@ A key is woken if what there is for it differs from what was last seen (`follow`
 
 import asyncio
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
+from weakref import WeakValueDictionary, finalize
 
 from msgspec import Struct, field
 
@@ -34,6 +35,7 @@ from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.gates import PAUSES, Gates, Pauses
 from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.metrics import CloudFigures
 from windlass.openstack.cloud.project import NONE, Project
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.session import CloudSession
@@ -53,23 +55,22 @@ class PollTimes(Struct, frozen=True, kw_only=True):
     unused: float = 600.0
 
 
-class CloudWire(Wire, Protocol):
-    """A wire that is closed when its project is not needed any more."""
-
-    @property
-    def region(self) -> str: ...
-    def close(self) -> None: ...
-
-
 class _Follower(Struct):
     mark: str
     recorded: Recorded
     seen: Inventory
 
 
+class _Door(Struct):
+    """Before there is a project of these credentials: one at a time asks Keystone, and not while `gates` are closed."""
+
+    gates: Gates
+    used: float = 0.0
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
 class _Member(Struct):
     account: Account
-    wire: CloudWire
     used: float
     wrote: float = float("-inf")
     followers: dict[Hashable, _Follower] = field(default_factory=dict)
@@ -93,7 +94,7 @@ class Clouds:
     def __init__(
         self,
         *,
-        wire: Callable[[Credentials], CloudWire] | None = None,
+        wire: Callable[[Credentials], Wire] | None = None,
         threads: int = 16,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         clock: Callable[[], float] = time.monotonic,
@@ -111,11 +112,12 @@ class Clouds:
         self._poll_times = polls or PollTimes()
         self._drain = drain
         self._members: dict[str, _Member] = {}
-        self._doors: dict[str, Gates] = {}
-        self._entering: dict[str, asyncio.Lock] = {}
+        self._accounts: WeakValueDictionary[str, Account] = WeakValueDictionary()
+        self._doors: dict[str, _Door] = {}
         self._term: float | None = None
         self._unsent: set[str] = set()
         self.polls = Polls(self, self._poll_times)
+        self.figures = CloudFigures(self._gates)
         self._log = Logger(__name__)
 
     async def __aenter__(self) -> Self:
@@ -126,38 +128,51 @@ class Clouds:
     ) -> None:
         if left := await self._threads.drain(self._drain):
             self._log.warning("requests to a cloud were still under way at the end", requests=left)
-        for member in self._members.values():
-            member.wire.close()
+        for account in self._accounts.values():
+            account.wire.close()
 
     # projects
 
     async def project(self, credentials: Credentials) -> Account:
         """The project of these credentials. Raises CloudFailure; after a failure Keystone is left alone for a while."""
         key = credentials.key
+        member = self._member(key)
+        self._drop_unused()
+        if member is not None:
+            return member.account
+        door = self._doors.setdefault(key, _Door(Gates(self._pauses)))
+        door.used = self._clock()
+        async with door.lock:
+            account = self._accounts.get(key)
+            if account is None:
+                account = self._accounts[key] = await self._enter(credentials, door.gates)
+                finalize(account, account.wire.close)
+        self._members.setdefault(key, _Member(account, self._clock()))
+        return account
+
+    def _member(self, key: str) -> _Member | None:
+        """The project, which is in use. One that was dropped comes back if somebody still has it."""
+        if key not in self._members and (account := self._accounts.get(key)) is not None:
+            self._members[key] = _Member(account, self._clock())
         if (member := self._members.get(key)) is not None:
             member.used = self._clock()
-            return member.account
-        async with self._entering.setdefault(key, asyncio.Lock()):
-            if (member := self._members.get(key)) is None:
-                member = await self._enter(credentials)
-                self._members[key] = member
-                self._doors.pop(key, None)
-                self._drop_unused()
-        return member.account
+        return member
 
-    async def _enter(self, credentials: Credentials) -> _Member:
-        door = self._doors.setdefault(credentials.key, Gates(self._pauses))
+    async def _enter(self, credentials: Credentials, door: Gates) -> Account:
         door.admit(_LOGIN, self._now())
         wire = self._wire(credentials)
         try:
             project_id = await wire.project_id()
-        except CloudFailure as failure:
+        except BaseException as error:
             wire.close()
-            door.settle(_LOGIN, failure, self._now())
+            if isinstance(error, CloudFailure):
+                door.settle(_LOGIN, error, self._now())
             raise
+        door.settle(_LOGIN, None, self._now())
         account = Account(
             wire,
             key=credentials.key,
+            where=credentials.where,
             region=credentials.region,
             project_id=project_id,
             now=self._now,
@@ -165,22 +180,33 @@ class Clouds:
             pauses=self._pauses,
             times=self._times,
             unsent=self._unsent,
+            sent=self.figures.sent,
         )
-        if self._term is not None:
-            account.knowledge.begin_term(self._term)
-        return _Member(account, wire, self._clock())
+        if self._term is not None:  # with other credentials of the same project, requests may be under way
+            account.knowledge.begin_term(self._clock())
+        return account
 
     def _drop_unused(self) -> None:
         oldest = self._clock() - self._poll_times.unused
         for key, member in list(self._members.items()):
             if not member.followers and member.used < oldest:
-                self._members.pop(key).wire.close()
+                del self._members[key]
+        for key, door in list(self._doors.items()):
+            if door.used < oldest and not door.lock.locked():
+                del self._doors[key]
+
+    def _gates(self) -> Iterator[tuple[str, dict[str, bool]]]:
+        now = self._now()
+        for member in self._members.values():
+            closed = member.account.gates.closed(now)
+            yield member.account.where, {name: name in closed for name in member.account.gates.gates}
 
     # requests of plans
 
     async def send(self, request: CloudRequest, /) -> Any:
         """As a carrier: send the request to its project, and poll soon."""
-        member = self._members[request.project]
+        member = self._member(request.project)
+        assert member is not None, f"{request} is for a project that nobody has asked for"
         try:
             return await member.account.carry(request)
         finally:
@@ -203,7 +229,7 @@ class Clouds:
 
     def follow(self, key: Hashable, project: Project, mark: str, recorded: Recorded = NONE) -> None:
         """Wake `key` when what there is for `mark`, or is recorded, differs from what is known now."""
-        member = self._members.get(project.key)
+        member = self._member(project.key)
         if member is None:
             return
         for other_key, other in self._members.items():
@@ -225,8 +251,8 @@ class Clouds:
     def begin_term(self) -> None:
         self._term = self._clock()
         self._unsent.clear()
-        for member in self._members.values():
-            member.account.knowledge.begin_term(self._term)
+        for account in self._accounts.values():
+            account.knowledge.begin_term(self._term)
 
     async def _poll(self, key: Any) -> Polled[Any]:
         member = self._members.get(key[1])

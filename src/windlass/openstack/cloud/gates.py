@@ -27,6 +27,8 @@ from windlass.openstack.cloud.inventory import Closed
 from windlass.openstack.cloud.wire import Http
 
 IDENTITY: Final = "identity"
+SOON: Final = 1.0
+"""Seconds until the answer to a request that tries is probably known."""
 _SERVICE_IS_DOWN: Final = (0, 502, 503, 504)
 
 
@@ -57,6 +59,13 @@ class Gate(Struct):
         # The one that tries will have its answer soon, and then the gate is open, or closed for longer.
         return Closed(min(self.until, now + SOON) if self.trying else self.until, self.why)
 
+    def told(self, now: datetime) -> Closed | None:
+        """The same for people and decisions: while one tries, it is worth to look again soon."""
+        closed = self.closed(now)
+        if closed is None or not self.trying:
+            return closed
+        return Closed(min(closed.until, now + timedelta(seconds=SOON)), closed.why)
+
     def try_now(self, now: datetime, *, trial: float) -> None:
         """A request goes through; if the gate had closed, it is the one that tries."""
         if self.why is not None:
@@ -72,6 +81,11 @@ class Gate(Struct):
         self.until = until if self.trying or self.until is None else max(until, self.until)
         self.why, self.trying = why, False
 
+    def abandon(self, now: datetime) -> None:
+        """The request that tried was given up: another one may try."""
+        if self.trying:
+            self.until, self.trying = now, False
+
     def passed(self, now: datetime) -> None:
         """A request was answered. While the gate is closed that was one from before."""
         if self.trying or self.closed(now) is None:
@@ -86,12 +100,20 @@ class Gates(Struct):
 
     def closed(self, now: datetime) -> dict[str, Closed]:
         """All gates that are closed, by name."""
-        return {name: closed for name, gate in self.gates.items() if (closed := gate.closed(now)) is not None}
+        return {name: closed for name, gate in self.gates.items() if (closed := gate.told(now)) is not None}
+
+    def on_trial(self, request: Http, now: datetime, *, creates: bool = False) -> bool:
+        """Another request tries a gate that concerns this one; it is worth to wait for its end."""
+        return any(gate.trying and gate.closed(now) for gate in self._of(request, creates))
+
+    def abandon(self, request: Http, now: datetime, *, creates: bool = False) -> None:
+        """A request was given up before its end."""
+        for gate in self._of(request, creates):
+            gate.abandon(now)
 
     def admit(self, request: Http, now: datetime, *, creates: bool = False) -> None:
         """Raises NotSent while a gate that concerns the request is closed."""
-        names = [IDENTITY, request.service, *([f"quota:{request.service}"] if creates else [])]
-        gates = [self.gates[name] for name in names if name in self.gates]
+        gates = self._of(request, creates)
         for gate in gates:
             if closed := gate.closed(now):
                 rest = (closed.until - now).total_seconds()
@@ -122,3 +144,7 @@ class Gates(Struct):
                 service.passed(now)
                 if failure is None and creates:
                     quota.passed(now)
+
+    def _of(self, request: Http, creates: bool) -> list[Gate]:
+        names = [IDENTITY, request.service, *([f"quota:{request.service}"] if creates else [])]
+        return [self.gates[name] for name in names if name in self.gates]

@@ -60,3 +60,7 @@ class Wire(Protocol):
     def services(self) -> frozenset[str]:
         """The types of the services in the catalog; empty before the first token."""
         ...
+
+    def close(self) -> None:
+        """It is not needed any more."""
+        ...
