@@ -89,7 +89,12 @@ async def test_a_call_that_is_cancelled_before_it_began_is_never_made(release: t
 
 async def test_drain_waits_for_calls_under_way_even_if_nobody_else_does(release: threading.Event) -> None:
     threads, begun = Threads(2), threading.Event()
-    task = asyncio.create_task(threads.run(lambda: (begun.set(), release.wait()), seconds=5))
+
+    def call() -> None:
+        begun.set()
+        release.wait(5)
+
+    task = asyncio.create_task(threads.run(call, seconds=5))
     assert await asyncio.to_thread(begun.wait, 5)
     assert await threads.drain(0.05) == 1
     release.set()
