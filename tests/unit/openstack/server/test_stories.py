@@ -6,9 +6,8 @@ from typing import Any
 from tests.unit.openstack.clouded import CLOUDS_YAML, KEY, NAMESPACE, PROJECT, Process, World, secret, server
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event, Secret
+from windlass.kube.verbs import PatchType
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, PAUSED_ANNOTATION
-
-PATCHES = ("patch",)
 
 
 def conditions(world: World) -> dict[str, str]:
@@ -20,7 +19,7 @@ def message(world: World, kind: str) -> str:
 
 
 async def change(world: World, body: dict[str, Any], *, part: Any = "") -> None:
-    await world.api.patch(OpenStackServer, KEY[1], body, namespace=NAMESPACE, subresource=part)
+    await world.api.patch(OpenStackServer, KEY[1], body, type=PatchType.MERGE, namespace=NAMESPACE, subresource=part)
 
 
 async def delete(world: World) -> None:
@@ -51,7 +50,7 @@ async def test_a_server_costs_five_writes_and_six_requests_until_it_is_asked_for
     assert written <= 5, "mark and finalizer; first conditions, choices, results, state"
     until_accepted = asked(world)[: asked(world).index("POST compute /servers") + 1]
     assert len(until_accepted) <= 6, until_accepted
-    reasons = [event.decode().reason for event in world.api.objects(Event)]
+    reasons = [event.decode().reason for event in world.api.listing(Event)]
     assert reasons == ["Successfulcreateserver"]
 
 
