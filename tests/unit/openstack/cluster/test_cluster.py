@@ -1,0 +1,359 @@
+"""OpenStackClusters on two models: an API server and a cloud, with one clock for both."""
+
+import base64
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from windlass.api.capi import Cluster, Machine
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_identity import OpenStackClusterIdentity
+from windlass.api.core import Event, Namespace, Secret
+from windlass.kube.control.plan import RequeueAfter
+from windlass.kube.control.rounds import Ending
+from windlass.kube.object import Object
+from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.cluster.controller import cluster_controller
+from windlass.openstack.status import CLUSTER
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import MemoryReader
+from windlass.testing.memory_cloud import MemoryCloud
+
+from ..clouded import PROJECT, no_answer
+from ..process import to_rest, watched
+
+Tree = dict[str, Any]
+
+KEY = ("ns", "one-infra")
+START = datetime(2026, 11, 22, 12, tzinfo=UTC)
+FINALIZER = "openstackcluster.infrastructure.cluster.x-k8s.io"
+GONE = "2026-11-22T11:00:00Z"
+HOST = {"host": "api.example", "port": 6443}
+SPEC: Tree = {
+    "identityRef": {"type": "Secret", "name": "cloud", "cloudName": "one"},
+    "network": {"filter": {"name": "machines"}},
+    "disableExternalNetwork": True,
+    "disableAPIServerFloatingIP": True,
+    "controlPlaneEndpoint": HOST,
+}
+
+
+def tree(kind: type[Any], name: str, spec: Tree, **meta: Any) -> Tree:
+    return {
+        "apiVersion": kind.RESOURCE.api_version,
+        "kind": kind.RESOURCE.kind,
+        "metadata": {"name": name, "namespace": "ns", "uid": f"{kind.RESOURCE.kind}-{name}", "generation": 1, **meta},
+        "spec": spec,
+    }
+
+
+def infra(spec: Tree | None = None, status: Tree | None = None, **meta: Any) -> Tree:
+    resource = Cluster.RESOURCE
+    reference = {"apiVersion": resource.api_version, "kind": "Cluster", "name": "one", "uid": "Cluster-one"}
+    whole = {name: value for name, value in {**SPEC, **(spec or {})}.items() if value is not None}
+    found = tree(OpenStackCluster, "one-infra", whole, **{"ownerReferences": [reference], **meta})
+    return {**found, "status": status} if status else found
+
+
+def cluster(**spec: Any) -> Tree:
+    reference = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "OpenStackCluster", "name": "one-infra"}
+    return tree(Cluster, "one", {"infrastructureRef": reference, **spec})
+
+
+def machine(name: str) -> Tree:
+    return tree(Machine, name, {"clusterName": "one"})
+
+
+def secret(password: str = "right") -> Tree:
+    clouds = f"clouds: {{one: {{auth: {{auth_url: 'http://keystone/v3', password: {password}}}}}}}"
+    data = {"clouds.yaml": base64.b64encode(clouds.encode()).decode()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "cloud", "namespace": "ns"}, "data": data}
+
+
+class World:
+    def __init__(self, *trees: Tree) -> None:
+        self.cloud = MemoryCloud(no_answer=no_answer)
+        kinds = (OpenStackCluster, Cluster, Machine, OpenStackClusterIdentity, Secret, Namespace, Event)
+        self.api = MemoryApi(*kinds, clock=lambda: self.now)
+        self.network = self.cloud.services.network("machines")
+        self.api.load(*trees)
+        self.clouds = Clouds(
+            wire=lambda _: self.cloud.wire(PROJECT), now=lambda: self.now, clock=lambda: self.cloud.services.now
+        )
+
+    @property
+    def now(self) -> datetime:
+        return START + timedelta(seconds=self.cloud.services.now)
+
+    async def rest(self) -> Ending:
+        """What there is to do is done."""
+        reader = MemoryReader(self.api)
+        controller = cluster_controller(reader, self.clouds, now=lambda: self.now)
+        ending = await to_rest(controller, KEY, api=self.api, reader=reader, now=self.now)
+        assert not ending.failed, ending
+        return ending
+
+    def tree(self) -> Tree:
+        found = self.api.peek(OpenStackCluster, KEY[1], namespace=KEY[0])
+        assert found is not None
+        return found.tree()
+
+    def change(self, **spec: Any) -> None:
+        """The user changes the spec."""
+        whole = self.tree()
+        whole["spec"].update(spec)
+        whole["metadata"].pop("resourceVersion")
+        self.api.load(whole)
+
+    def condition(self, type: str) -> tuple[str, str, str]:  # noqa: A002
+        (one,) = [each for each in self.tree()["status"]["conditions"] if each["type"] == type]
+        return one["status"], one["reason"], one["message"]
+
+
+async def test_a_cluster_on_an_existing_network_is_provisioned_and_rests() -> None:
+    world = World(infra(), cluster(), secret())
+    ending = await world.rest()
+    assert ending.writes == 3
+    own = world.tree()
+    assert own["metadata"]["finalizers"] == [FINALIZER]
+    status = own["status"]
+    assert status["initialization"] == {"provisioned": True}
+    assert status["network"]["id"] == world.network
+    assert [each["cidr"] for each in status["network"]["subnets"]] == ["10.0.0.0/24"]
+    assert status["failureDomains"] == [{"name": "az1", "controlPlane": True}, {"name": "az2", "controlPlane": True}]
+    assert {each: world.condition(each)[0] for each in CLUSTER} == {
+        **dict.fromkeys(CLUSTER, "True"),
+        "Progressing": "False",
+        "Deleting": "False",
+        "Paused": "False",
+    }
+    asked = len(world.cloud.requests)
+    assert asked <= 4
+    again = await world.rest()
+    assert again.writes == 0
+    assert again.next == RequeueAfter(600.0, "look whether the cloud has changed")
+    assert {each.method for each in world.cloud.requests} == {"GET"}
+
+
+async def test_the_endpoint_is_stored_before_the_cluster_is_said_to_be_provisioned() -> None:  # C5
+    fixed = {"controlPlaneEndpoint": None, "apiServerFixedIP": "10.0.0.9"}
+    world = World(infra(fixed, finalizers=[FINALIZER]), cluster(), secret())
+    order: list[tuple[bool, bool]] = []
+
+    def look(_: Any) -> None:
+        own = world.tree()
+        order.append(("controlPlaneEndpoint" in own["spec"], "initialization" in own.get("status", {})))
+
+    world.api.subscribe(look)
+    await world.rest()
+    assert order == [(False, False), (True, False), (True, True)]
+    assert world.tree()["spec"]["controlPlaneEndpoint"] == {"host": "10.0.0.9", "port": 6443}
+    assert world.condition("APIEndpointReady")[0] == "True"
+    assert (await world.rest()).writes == 0
+
+
+@pytest.mark.parametrize(
+    ("trees", "awaited"),
+    [
+        pytest.param(
+            [infra(ownerReferences=[])],
+            "Waiting for Cluster API to set the Cluster as owner of this object",
+            id="C1 no owner",
+        ),
+        pytest.param([infra()], "Waiting for Cluster ns/one", id="C1 no Cluster"),
+    ],
+)
+async def test_without_a_cluster_nothing_is_asked_and_every_condition_is_there(trees: list[Tree], awaited: str) -> None:
+    world = World(*trees)
+    await world.rest()
+    assert world.condition("Ready") == ("Unknown", "NotYetObserved", awaited)
+    assert sorted(each["type"] for each in world.tree()["status"]["conditions"]) == sorted(CLUSTER)
+    assert world.cloud.requests == []
+    assert (await world.rest()).writes == 0
+
+
+@pytest.mark.parametrize(
+    "trees",
+    [
+        pytest.param([infra(annotations={"cluster.x-k8s.io/paused": ""}), cluster()], id="C1 annotation"),
+        pytest.param([infra(), cluster(paused=True)], id="C1 Cluster"),
+    ],
+)
+async def test_a_paused_cluster_says_so_and_nothing_is_asked(trees: list[Tree]) -> None:
+    world = World(*trees, secret())
+    await world.rest()
+    assert world.condition("Paused")[:2] == ("True", "Paused")
+    assert world.cloud.requests == []
+    assert "finalizers" not in world.tree()["metadata"]
+    assert (await world.rest()).writes == 0
+
+
+async def test_a_cluster_that_others_manage_is_left_alone() -> None:
+    world = World(infra(annotations={"cluster.x-k8s.io/managed-by": ""}), cluster(), secret())
+    assert (await world.rest()).writes == 0
+
+
+async def test_missing_credentials_are_told_and_cured_by_the_secret() -> None:  # C1, S16
+    world = World(infra(), cluster())
+    ending = await world.rest()
+    status, reason, message = world.condition("OpenStackAuthenticationSucceeded")
+    assert (status, reason) == ("False", "OpenStackAuthenticationFailed")
+    assert "Secret ns/cloud does not exist" in message
+    assert world.condition("Ready")[:2] == ("False", "OpenStackAuthenticationFailed")
+    assert world.condition("Progressing")[:2] == ("False", "InvalidConfiguration")
+    assert isinstance(ending.next, RequeueAfter)
+    assert (await world.rest()).writes == 0
+    world.api.load(secret())
+    await world.rest()
+    assert world.condition("Ready")[0] == "True"
+
+
+@pytest.mark.parametrize(
+    ("spec", "part", "text"),
+    [
+        ({"managedSubnets": [{"cidr": "10.6.0.0/24"}], "network": None}, "NetworkReady", "spec.managedSubnets is not"),
+        ({"bastion": {"spec": {"flavor": "f", "image": {"id": "i"}}}}, "NetworkReady", "spec.bastion.enabled to false"),
+        (
+            {"managedSecurityGroups": {"allowAllInClusterTraffic": True}},
+            "SecurityGroupsReady",
+            "name them in spec.securityGroups of the OpenStackMachines",
+        ),
+        (
+            {"apiServerLoadBalancer": {"enabled": True}},
+            "APIEndpointReady",
+            "spec.controlPlaneEndpoint to a load balancer of yours",
+        ),
+        (
+            {"controlPlaneEndpoint": None, "apiServerFloatingIP": "203.0.113.9"},
+            "APIEndpointReady",
+            "a floating IP for the API server is not supported yet",
+        ),
+    ],
+)
+async def test_what_is_not_supported_is_said_with_what_to_set_instead(spec: Tree, part: str, text: str) -> None:
+    world = World(infra(spec), cluster(), secret())
+    await world.rest()
+    status, reason, message = world.condition(part)
+    assert (status, reason) == ("False", "InvalidConfiguration")
+    assert text in message
+    assert world.condition("Ready")[0] == "False"
+    assert "initialization" not in world.tree()["status"]
+    assert (await world.rest()).writes == 0
+
+
+@pytest.mark.parametrize(
+    "spec", [{"bastion": {"enabled": False}}, {"apiServerLoadBalancer": {"enabled": False}}], ids=["bastion", "LB"]
+)
+async def test_what_is_switched_off_is_not_in_the_way(spec: Tree) -> None:  # C2
+    world = World(infra(spec), cluster(), secret())
+    await world.rest()
+    assert world.condition("Ready")[0] == "True"
+
+
+async def test_a_provisioned_cluster_tells_of_trouble_and_stays_provisioned() -> None:  # C7
+    world = World(infra(), cluster(), secret())
+    await world.rest()
+    world.change(network={"filter": {"name": "gone"}})
+    await world.rest()
+    assert world.condition("NetworkReady")[:2] == ("False", "NetworkCreateFailed")
+    assert world.condition("Ready")[:2] == ("False", "NetworkCreateFailed")
+    assert world.condition("Progressing")[1] == "TransientError"
+    assert world.tree()["status"]["initialization"] == {"provisioned": True}
+    assert world.tree()["status"]["network"]["id"] == world.network
+    world.change(network=SPEC["network"])
+    await world.rest()
+    assert world.condition("Ready")[0] == "True"
+
+
+async def test_an_answer_that_is_missing_for_minutes_makes_a_cluster_unready_and_not_before() -> None:
+    world = World(infra(), cluster(), secret())
+    await world.rest()
+    fault = world.cloud.fault(service="network", method="GET", status=503, count=1000)
+    ending = await world.rest()
+    assert world.condition("Ready")[0] == "True"
+    assert world.condition("Progressing")[:2] == ("True", "TransientError")
+    assert "Next attempt at" in world.condition("Progressing")[2]
+    for _ in range(20):
+        assert isinstance(ending.next, RequeueAfter)
+        world.cloud.pass_time(ending.next.seconds)
+        ending = await world.rest()
+    assert world.condition("NetworkReady")[:2] == ("False", "OpenStackError")
+    assert world.condition("Ready")[0] == "False"
+    asked = [each for each in world.cloud.requests if each.path == "/v2.0/networks"]
+    assert len(asked) < 30
+    world.cloud.faults.remove(fault)
+    world.cloud.pass_time(600.0)
+    await world.rest()
+    assert world.condition("Ready")[0] == "True"
+
+
+async def test_zones_and_choices_of_them_show_while_the_cluster_lives() -> None:
+    world = World(infra(), cluster(), secret())
+    await world.rest()
+    world.cloud.services.zones = ["nova", "edge"]
+    world.cloud.pass_time(3700.0)
+    world.change(controlPlaneAvailabilityZones=["nova"])
+    await world.rest()
+    assert world.tree()["status"]["failureDomains"] == [
+        {"name": "edge", "controlPlane": False},
+        {"name": "nova", "controlPlane": True},
+    ]
+
+
+async def test_the_failure_domains_of_an_earlier_provider_are_replaced() -> None:
+    old = {"failureDomains": {"nova": {"controlPlane": True}}, "ready": True, "failureReason": "x"}
+    world = World(infra(status=old), cluster(), secret())
+    await world.rest()
+    assert world.tree()["status"]["failureDomains"] == [
+        {"name": "az1", "controlPlane": True},
+        {"name": "az2", "controlPlane": True},
+    ]
+
+
+async def test_a_moved_cluster_gets_its_status_again() -> None:  # C20
+    world = World(infra(), cluster(), secret())
+    await world.rest()
+    before = world.tree()["status"]
+    moved = {name: value for name, value in world.tree().items() if name != "status"}
+    moved["metadata"].pop("resourceVersion")
+    world.api.load(moved)
+    await world.rest()
+    assert world.tree()["status"] == before
+
+
+async def test_a_deleted_cluster_waits_for_its_machines_and_asks_no_cloud() -> None:
+    held = infra(finalizers=[FINALIZER], deletionTimestamp=GONE)
+    world = World(held, cluster(), machine("m-0"), machine("m-1"))
+    await world.rest()
+    text = "Waiting for 2 Machines of Cluster one to go: m-0, m-1"
+    assert world.condition("Deleting") == ("True", "WaitingForMachines", text)
+    assert world.condition("Ready") == ("False", "WaitingForMachines", text)
+    for name in ("m-0", "m-1"):
+        await world.api.delete(Machine, name, namespace="ns")
+    await world.rest()
+    assert world.api.peek(OpenStackCluster, KEY[1], namespace="ns") is None
+    assert world.cloud.requests == []
+
+
+async def test_what_an_earlier_provider_made_is_named_when_the_cluster_goes() -> None:
+    status = {"network": {"id": "n1"}, "workerSecurityGroup": {"id": "g1", "name": "g"}}
+    spec = {"managedSubnets": [{"cidr": "10.6.0.0/24"}], "network": None}
+    world = World(infra(spec, status, finalizers=[FINALIZER], deletionTimestamp=GONE), cluster())
+    await world.rest()
+    (event,) = (found.decode() for found in world.api.listing(Event))
+    assert event.reason == "LeftInCloud"
+    assert "network n1, security group g1" in event.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "object"),
+    [(OpenStackCluster, infra()), (Cluster, cluster()), (Machine, machine("m-0")), (Secret, secret())],
+)
+def test_what_a_cluster_depends_on_wakes_it(kind: type[Any], object: Tree) -> None:  # noqa: A002
+    world = World(infra())
+    reader = MemoryReader(world.api)
+    controller = cluster_controller(reader, world.clouds)
+    watched(controller, reader)
+    (watch,) = [watch for watch in controller.watches if watch.kind is kind]
+    assert list(watch.map(Object.of(kind, object))) == [KEY]
