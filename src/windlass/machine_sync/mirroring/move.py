@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject, ObjectMeta
-from windlass.kube.conditions import is_true
+from windlass.kube.conditions import find, is_true
 from windlass.kube.control.seen import Present, Seen, metadata_of
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, PAUSED_ANNOTATION
 
@@ -17,12 +17,12 @@ class Pausable(Struct, frozen=True):
     """An object of Cluster API that its controllers leave alone while it is annotated.
 
     `reports`: they report it in a `Paused` condition. Some providers never do; for them the annotation has to be
-    enough.
+    enough. None: some controllers of this kind do, so the object itself says: those that do keep the condition always.
     """
 
     kind: type[KubernetesObject]
     seen: Seen[Any]
-    reports: bool = True
+    reports: bool | None = True
 
     @property
     def metadata(self) -> ObjectMeta | None:
@@ -41,7 +41,8 @@ class Pausable(Struct, frozen=True):
     def stands_still(self) -> bool:
         if self.metadata is None:
             return True
-        return self.annotated and (not self.reports or says_paused(self.seen))
+        reports = _tells_of_pauses(self.seen) if self.reports is None else self.reports
+        return self.annotated and (not reports or says_paused(self.seen))
 
     def __str__(self) -> str:
         meta = self.metadata
@@ -94,11 +95,19 @@ class Move(Struct, frozen=True):
 
 def says_paused(found: Seen[Any]) -> bool:
     """Its controllers report that they are paused for it, in any of its lists of conditions."""
+    return any(is_true(conditions, PAUSED) for conditions in _lists(found))
+
+
+def _tells_of_pauses(found: Seen[Any]) -> bool:
+    """It has the condition, whatever that says."""
+    return any(find(conditions, PAUSED) is not None for conditions in _lists(found))
+
+
+def _lists(found: Seen[Any]) -> list[list[Any]]:
     if not isinstance(found, Present):
-        return False
+        return []
     status = _map(found.tree.get("status"))
-    lists = status.get("conditions"), _map(status.get("v1beta2")).get("conditions")
-    return any(is_true(_maps(conditions), PAUSED) for conditions in lists)
+    return [_maps(status.get("conditions")), _maps(_map(status.get("v1beta2")).get("conditions"))]
 
 
 def conditions_of(tree: Mapping[str, Any]) -> list[Any]:

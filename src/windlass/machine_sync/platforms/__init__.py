@@ -66,7 +66,7 @@ OPENSTACK = Platform(
     infra_machine_part=openstack_to_cluster_api.infra_machine_part,
     infra_machine_leftovers={"providerID": None, "instanceID": None, "identityRef.type": "Secret"},
     infra_machine_mutable=frozenset({"identityRef"}),
-    infra_machine_reports_pause=False,
+    infra_machine_reports_pause=None,  # Windlass's own controllers do, Cluster API's provider does not
 )
 POWERVS = Platform(
     name="PowerVS",

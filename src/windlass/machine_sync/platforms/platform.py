@@ -48,8 +48,9 @@ class Platform(Struct, frozen=True, kw_only=True):
     `infra_machine_leftovers` are fields of an infra machine's spec that are set on the object but not produced by
     conversion. The provider or a user sets them (value None), or the API server sets a default (that default). They are
     ignored when an infra machine is compared with the result of conversion. `infra_machine_reports_pause`: the provider
-    reports in a `Paused` condition that it has stopped acting on the infra machine. `infra_machine_mutable` are the
-    fields of its spec that the provider allows to change.
+    reports in a `Paused` condition that it has stopped acting on the infra machine; None: some providers of the kind
+    do, and those always keep the condition. `infra_machine_mutable` are the fields of its spec that the provider allows
+    to change.
 
     `provider_spec_leftovers` are fields of a provider spec that conversion may not know. Where conversion leaves them
     empty, a mirror keeps its own value.
@@ -69,7 +70,7 @@ class Platform(Struct, frozen=True, kw_only=True):
     provider_spec_leftovers: tuple[str, ...] = ()
     infra_machine_leftovers: Mapping[str, Any] = {}
     infra_machine_mutable: frozenset[str] = frozenset()
-    infra_machine_reports_pause: bool = True
+    infra_machine_reports_pause: bool | None = True
 
     def to_machine_api(
         self, machine: capi.Machine | None, infra_machine: Any, infra_cluster: Any
