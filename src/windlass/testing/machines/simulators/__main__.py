@@ -1,12 +1,14 @@
 """Simulators as one process: `python -m windlass.testing.machines.simulators --help`.
 
-`--guest` alone plays the kubelets of a real OpenStack project; all others play what makes machines.
+`--guest` plays what a real OpenStack project lacks: kubelets, and (with --kubeconfig) the installer of its clusters.
+Without it, what makes machines is played too.
 """
 
 import argparse
 import asyncio
 import sys
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,12 +43,26 @@ async def simulate_guest(settings: argparse.Namespace) -> None:
     guests = await asyncio.to_thread(guests_of, settings.os_cloud)
     async with (
         Process() as process,
-        Client(config.load(kubeconfig=settings.workload_kubeconfig), field_manager=FIELD_MANAGER) as client,
+        _client(settings.workload_kubeconfig) as client,
         Manager(client, field_manager=FIELD_MANAGER) as manager,
+        AsyncExitStack() as stack,
     ):
-        process.add(manager)
+        process.add(manager, cluster="workload")
         await manager.start(partial(guest_simulator, guests=guests, region=settings.region))
+        if not settings.kubeconfig:
+            await process.run()
+            return
+        management = await stack.enter_async_context(_client(settings.kubeconfig))
+        installing = await stack.enter_async_context(Manager(management, field_manager=FIELD_MANAGER))
+        process.add(installing)
+        kubeconfig = settings.workload_kubeconfig.read_bytes()
+        where = settings.cluster_api_namespace
+        await installing.start(partial(cluster_bootstrap_simulator, kubeconfig=kubeconfig, namespace=where))
         await process.run()
+
+
+def _client(kubeconfig: str | Path) -> Client:
+    return Client(config.load(kubeconfig=kubeconfig), field_manager=FIELD_MANAGER)
 
 
 async def simulate(settings: argparse.Namespace) -> None:
@@ -95,7 +111,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--guest",
         action="store_true",
-        help="play only the kubelets of a real OpenStack project: a Node for each server that is ACTIVE",
+        help="play only the kubelets of a real OpenStack project, a Node for each server that is ACTIVE; with "
+        "--kubeconfig also the installer of the clusters in --cluster-api-namespace",
     )
     parser.add_argument("--os-cloud", metavar="NAME", help="with --guest: the entry of your clouds.yaml")
     parser.add_argument("--region", default="", help="with --guest: the region in provider IDs, as identityRef has it")
