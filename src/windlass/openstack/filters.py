@@ -20,6 +20,7 @@ from windlass.api.capo import (
     Subnet,
     SubnetFilter,
 )
+from windlass.api.capo_cluster import Router, RouterFilter
 from windlass.openstack.cloud.query import Kind, Query
 
 _SUBNET_FIELDS: Final = ("gateway_ip", "cidr", "ipv6_address_mode", "ipv6_ra_mode")
@@ -45,6 +46,10 @@ def network_query(param: Network | None) -> Query | None:
     return _query("network", param.id, param.filter) if param is not None else None
 
 
+def router_query(param: Router | None) -> Query | None:
+    return _query("router", param.id, param.filter) if param is not None else None
+
+
 def subnet_query(param: Subnet | None) -> Query | None:
     return _query("subnet", param.id, param.filter) if param is not None else None
 
@@ -66,7 +71,7 @@ def server_group_query(param: ServerGroup | None) -> Query | None:
 def _query(
     kind: Kind,
     id: str | None,  # noqa: A002
-    filter: NetworkFilter | SubnetFilter | SecurityGroupFilter | None,  # noqa: A002
+    filter: NetworkFilter | SubnetFilter | SecurityGroupFilter | RouterFilter | None,  # noqa: A002
     *,
     own: bool = False,
 ) -> Query | None:

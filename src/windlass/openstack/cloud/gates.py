@@ -42,7 +42,6 @@ class Pauses(Struct, frozen=True, kw_only=True):
 
 
 PAUSES: Final = Pauses()
-SOON: Final = timedelta(seconds=1.0)
 
 
 class Gate(Struct):
@@ -56,8 +55,7 @@ class Gate(Struct):
     def closed(self, now: datetime) -> Closed | None:
         if self.until is None or self.why is None or now >= self.until:
             return None
-        # The one that tries will have its answer soon, and then the gate is open, or closed for longer.
-        return Closed(min(self.until, now + SOON) if self.trying else self.until, self.why)
+        return Closed(self.until, self.why)
 
     def told(self, now: datetime) -> Closed | None:
         """The same for people and decisions: while one tries, it is worth to look again soon."""

@@ -1,0 +1,259 @@
+"""What to do about an OpenStackCluster. The rows, in order:
+
+| situation | what is done |
+|---|---|
+| it does not exist, cannot be read, or is managed by others | nothing |
+| it is paused, or its Cluster is | `Paused` says so |
+| it is being deleted | wait until the Cluster has no Machines, then the finalizer goes |
+| no Cluster owns it | wait |
+| its finalizer is missing | it is added |
+| the credentials fail | say so |
+| fields ask for what is not supported, or the cloud lacks what they name | each condition says so |
+| all is there | the endpoint is stored, then status and `provisioned`, once |
+
+A part that was ready stays so while the cloud does not answer, for five minutes: restarting a service does not make
+clusters unready.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.meta import Condition
+from windlass.kube.conditions import TRUE, condition, find, is_true
+from windlass.kube.control.plan import (
+    AddFinalizer,
+    Emit,
+    Merge,
+    Plan,
+    RemoveFinalizers,
+    RequeueAfter,
+    WaitFor,
+    target,
+)
+from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
+from windlass.openstack import status
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cluster.endpoint import endpoint, failure_domains
+from windlass.openstack.cluster.network import Found, Obstacle, look_up, told_network, told_router
+from windlass.openstack.cluster.snapshot import (
+    TIMING,
+    Cloud,
+    Snapshot,
+    Timing,
+    is_external,
+    is_held,
+    is_paused,
+)
+from windlass.openstack.cluster.unsupported import left_in_cloud, unsupported
+from windlass.openstack.constants import CLUSTER_FINALIZER, EVENT_SOURCE
+from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.status import (
+    AUTHENTICATED,
+    CLUSTER,
+    CLUSTER_PARTS,
+    DELETING,
+    NOT_DELETING,
+    NOT_PAUSED,
+    PAUSED,
+    PROGRESSING,
+    Reason,
+    first_visit,
+    unvisited,
+)
+from windlass.openstack.trouble import Told, invalid, told, told_of_identity, trouble_since
+
+_NAMES = 5
+"""Machines that a message names."""
+
+
+def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
+    """Pure: the rows of the module."""
+    found = seen.infra
+    match found:
+        case Absent():
+            return Plan.nothing("no OpenStackCluster")
+        case Unreadable(why=why) | NotServedKind(why=why):
+            return Plan.nothing(f"the OpenStackCluster cannot be read: {why}")
+    plan = without_cloud(seen, found, now=now)
+    if plan is not None:
+        return plan
+    match seen.cloud:
+        case Cloud() as cloud:
+            return _with_cloud(found, cloud, now=now, timing=timing)
+        case IdentityTrouble() as trouble:
+            return _troubled(found, [told_of_identity(trouble, delays=timing.delays)], now, now=now, timing=timing)
+        case CloudFailure() as failure:
+            about = told(failure, doing="ask the cloud", part=AUTHENTICATED, delays=timing.delays)
+            return _troubled(found, [about], now, now=now, timing=timing)
+    return Plan.nothing("the cloud has not been asked")
+
+
+def without_cloud(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
+    """The plan, if it follows without asking the cloud; else None."""
+    if is_external(found):
+        return Plan.nothing("it is managed by others")
+    if is_paused(seen, found):
+        rests = condition(PAUSED, True, Reason.PAUSED, "Nothing is done while the Cluster or this object is paused")
+        return Plan.of(_write(found, (rests,), now=now, awaited="Paused"))
+    if found.deleting:
+        return _delete(seen, found, now=now)
+    if not isinstance(seen.cluster, Present):
+        what = "Waiting for Cluster API to set the Cluster as owner of this object"
+        if seen.cluster is not None:
+            what = f"Waiting for Cluster {found.metadata.namespace}/{seen.cluster_name}"
+        return Plan.of(_write(found, (NOT_PAUSED, NOT_DELETING), now=now, awaited=what))
+    finalizers = tuple(found.metadata.finalizers)
+    first = None
+    if unvisited(found, CLUSTER):
+        ref = found.object.spec.identity_ref
+        what = f"Waiting for the credentials in {ref.type or 'Secret'} {ref.name}" if ref else "Waiting for identityRef"
+        first = _write(found, (NOT_PAUSED, NOT_DELETING), now=now, awaited=what)
+    if first is None and is_held(found):
+        return None
+    why = "it stays until its Machines are gone"
+    return Plan.of(first, AddFinalizer(target=target(found), observed=finalizers, finalizer=CLUSTER_FINALIZER, why=why))
+
+
+def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan:
+    if not is_held(found):
+        return Plan.nothing("it is being deleted, and nothing of ours holds it")
+    if seen.machines:
+        names = ", ".join(seen.machines[:_NAMES]) + (", ..." if len(seen.machines) > _NAMES else "")
+        text = f"Waiting for {len(seen.machines)} Machines of Cluster {seen.cluster_name} to go: {names}"
+        waits = condition(DELETING, True, Reason.WAITING_FOR_MACHINES, text)
+        goes_on = condition(PROGRESSING, True, Reason.PROGRESSING, text)
+        return Plan.of(_write(found, (waits, goes_on, NOT_PAUSED), now=now, awaited=text)).then(
+            WaitFor(f"the Machines of Cluster {seen.cluster_name} to go")
+        )
+    event = None
+    if left := left_in_cloud(found.object):
+        note = f"Made by an earlier provider and not deleted: {left}. Delete it by hand, if nothing else uses it"
+        event = Emit(target=target(found), type="Warning", reason="LeftInCloud", note=note, source=EVENT_SOURCE)
+    held = tuple(found.metadata.finalizers)
+    why = "no Machine of its Cluster is left, and nothing was made for it"
+    release = RemoveFinalizers(target=target(found), observed=held, finalizers=(CLUSTER_FINALIZER,), why=why)
+    return Plan.of(event, release)
+
+
+def _with_cloud(found: Present[OpenStackCluster], cloud: Cloud, *, now: datetime, timing: Timing) -> Plan:
+    spec = found.object.spec
+    seen = look_up(spec, cloud.answers)
+    wrong = unsupported(found.object)
+    where = endpoint(spec, seen)
+    obstacles = [Obstacle(part, Reason.INVALID_CONFIGURATION, text) for part, text in wrong.items()]
+    obstacles += [*seen.obstacles, *([where] if isinstance(where, Obstacle) else ())]
+    troubles = [_told(each, timing=timing) for each in obstacles]
+    if locked_out := [each for each in troubles if each.type == AUTHENTICATED]:
+        troubles = locked_out[:1]
+    fields = _fields(found, seen)
+    if not troubles and not isinstance(where, Obstacle):
+        return _ready(found, where, fields, now=now, timing=timing)
+    return _troubled(found, troubles, cloud.asked, now=now, timing=timing, fields=fields)
+
+
+def _ready(
+    found: Present[OpenStackCluster], where: tuple[str, int], fields: dict[str, Any], *, now: datetime, timing: Timing
+) -> Plan:
+    spec: dict[str, Any] = dict(found.tree.get("spec") or {})
+    given = {"host": where[0], "port": where[1]}
+    stored = Merge(
+        target=target(found),
+        observed={"spec": {"controlPlaneEndpoint": spec.get("controlPlaneEndpoint")}},
+        desired={"spec": {"controlPlaneEndpoint": given}},
+        why="Cluster API copies it when the cluster is provisioned",
+    )
+    if stored.needed:  # the status says which generation it is about
+        return Plan.of(stored)
+    rests = condition(PROGRESSING, False, Reason.SUCCESS)
+    fields = {**fields, "initialization": {"provisioned": True}}
+    merge = _write(found, (*_good(()), rests), now=now, fields=fields)
+    return Plan.of(merge).then(RequeueAfter(timing.rest, "look whether the cloud has changed"))
+
+
+def _troubled(
+    found: Present[OpenStackCluster],
+    troubles: list[Told],
+    asked: datetime,
+    *,
+    now: datetime,
+    timing: Timing,
+    fields: dict[str, Any] | None = None,
+) -> Plan:
+    """Each trouble in its condition; the first that is tried again tells when."""
+    due = {place: each.due(asked, since=_since(found, each)) for place, each in enumerate(troubles)}
+    first = min(due, key=lambda place: due[place])
+    worst = next((each for each in troubles if not each.by_itself), troubles[first])
+    firsts: dict[str, Told] = {}
+    for each in troubles:
+        firsts.setdefault(each.type, each)
+    bad = [each.condition for each in firsts.values() if not _stays(found, each, now=now, timing=timing)]
+    merge = _write(found, (*_good(troubles), *bad, worst.progress(due[first])), now=now, fields=fields)
+    return Plan.of(merge).then(RequeueAfter(max((due[first] - now).total_seconds(), 0.05), worst.message))
+
+
+def _stays(found: Present[OpenStackCluster], trouble: Told, *, now: datetime, timing: Timing) -> bool:
+    """The part was ready, and only the cloud's answer is missing, for not too long."""
+    if trouble.reason != Reason.OPENSTACK_ERROR or not trouble.by_itself:
+        return False
+    if not is_true(found.object.status.conditions, trouble.type):
+        return False
+    since = _since(found, trouble)
+    return since is None or (now - since).total_seconds() < timing.overdue
+
+
+def _since(found: Present[OpenStackCluster], trouble: Told) -> datetime | None:
+    """Since when it has lasted: its condition is False, or `Progressing` tells of it."""
+    conditions = found.object.status.conditions
+    progress = find(conditions, PROGRESSING)
+    transient = progress is not None and progress.reason == Reason.TRANSIENT_ERROR
+    return trouble_since(conditions, trouble.type) or (
+        trouble_since(conditions, PROGRESSING, TRUE) if transient else None
+    )
+
+
+def _told(obstacle: Obstacle, *, timing: Timing) -> Told:
+    delays, part = timing.delays, obstacle.part
+    if isinstance(obstacle.why, CloudFailure):
+        return told(obstacle.why, doing=obstacle.doing, part=part, reason=obstacle.reason, delays=delays)
+    if obstacle.reason == Reason.INVALID_CONFIGURATION:
+        return invalid(obstacle.why, part=part, delays=delays)
+    return Told(type=part, reason=obstacle.reason, message=obstacle.why, by_itself=True, limits=delays.dependency)
+
+
+def _good(troubles: Iterable[Told]) -> list[Condition]:
+    """The parts without trouble."""
+    bad = {each.type for each in troubles}
+    if AUTHENTICATED in bad:
+        return [NOT_PAUSED, NOT_DELETING]
+    good = [condition(part, True, Reason.READY) for part in CLUSTER_PARTS if part not in bad]
+    return [*good, NOT_PAUSED, NOT_DELETING]
+
+
+def _fields(found: Present[OpenStackCluster], seen: Found) -> dict[str, Any]:
+    """What was found, for the status; what was not found now stays as it was."""
+    spec, fields = found.object.spec, dict[str, Any]()
+    if seen.network is not None and not spec.managed_subnets:
+        fields["network"] = told_network(seen.network, seen.subnets)
+    if seen.external is not None or spec.disable_external_network:
+        fields["externalNetwork"] = told_network(seen.external) if seen.external is not None else None
+    if seen.router is not None:
+        fields["router"] = told_router(seen.router)
+    if seen.zones is not None:
+        fields["failureDomains"] = failure_domains(spec, seen.zones) or None
+    return fields
+
+
+def _write(
+    found: Present[OpenStackCluster],
+    told: Iterable[Condition],
+    *,
+    now: datetime,
+    fields: dict[str, Any] | None = None,
+    awaited: str = "Waiting for the cloud",
+) -> Merge:
+    conditions = found.object.status.conditions
+    missing = [each for each in CLUSTER if not ((old := find(conditions, each)) and old.reason)]
+    first = first_visit(missing, awaited=awaited)
+    return status.write(found, (*first, *told), parts=CLUSTER_PARTS, now=now, fields=fields)

@@ -1,0 +1,218 @@
+"""The network of an OpenStackCluster, its subnets, its router and the external network, as the cloud has them.
+
+| spec | what is taken |
+|---|---|
+| `network` | the one that matches |
+| `subnets` | for each the one that matches, on the network; without any, all subnets of the network |
+| no `network` | that of the first of `subnets` |
+| `router` | the one that matches |
+| `externalNetwork` | the external one that matches; without it, the only external one, if there is one |
+| `disableExternalNetwork` | none |
+
+The second question may depend on the first answer, so ask until `queries` has nothing new:
+
+    while wanted := [query for query in queries(spec, answers) if query not in answers]:
+        answers |= await project.find(wanted)
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from windlass.api import capo_cluster as api
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.resources import Network, Resource, Router, Subnet, Zone
+from windlass.openstack.cluster.snapshot import Answers
+from windlass.openstack.filters import network_query, router_query, subnet_query
+from windlass.openstack.status import NETWORK_READY, ROUTER_READY, Reason
+
+T = TypeVar("T", Network, Subnet, Router)
+
+ZONES: Final = Query("zone")
+_EXTERNAL: Final = ("router:external", "true")
+
+
+class Obstacle(Struct, frozen=True):
+    """Why `part` is not ready: a sentence, or what the cloud answered while we did `doing`."""
+
+    part: str
+    reason: Reason
+    why: str | CloudFailure
+    doing: str = ""
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """What the cloud has. `zones` None: it did not say."""
+
+    network: Network | None = None
+    subnets: tuple[Subnet, ...] = ()
+    external: Network | None = None
+    router: Router | None = None
+    zones: tuple[str, ...] | None = None
+    obstacles: tuple[Obstacle, ...] = ()
+
+
+def queries(spec: api.OpenStackClusterSpec, answers: Answers) -> tuple[Query, ...]:
+    """What has to be asked, as far as the answers so far tell."""
+    network, subnets = network_query(spec.network), _subnets(spec)
+    asked = [network, *subnets, _external(spec), router_query(spec.router), ZONES]
+    first = network if network is not None else subnets[0] if subnets else None
+    answer = answers.get(first, ()) if first is not None else ()
+    for each in () if isinstance(answer, CloudFailure) else answer:
+        if isinstance(each, Network) and not subnets:
+            asked.append(_all_subnets(each))
+        elif isinstance(each, Subnet):
+            asked.append(Query("network", id=each.network_id))
+    return tuple(dict.fromkeys(each for each in asked if each is not None))
+
+
+def look_up(spec: api.OpenStackClusterSpec, answers: Answers) -> Found:
+    """What the answers mean, with all that is in the way."""
+    lookup = _Lookup(spec, answers)
+    network, subnets = lookup.network()
+    external, router = lookup.external(), lookup.router()
+    zones = lookup.zones()
+    return Found(
+        network=network,
+        subnets=subnets,
+        external=external,
+        router=router,
+        zones=zones,
+        obstacles=tuple(lookup.obstacles),
+    )
+
+
+def told_network(found: Network, subnets: Sequence[Subnet] = ()) -> dict[str, Any]:
+    """The tree of `status.network`, or of `status.externalNetwork`."""
+    below = [{"id": each.id, "name": each.name, "cidr": each.cidr, "tags": each.tags} for each in subnets]
+    whole: dict[str, Any] = {"id": found.id, "name": found.name, "tags": found.tags, "subnets": below}
+    return {name: value for name, value in whole.items() if value}
+
+
+def told_router(found: Router) -> dict[str, Any]:
+    """The tree of `status.router`, with its addresses on the external network."""
+    gateway = found.external_gateway_info
+    ips = [each.ip_address for each in gateway.external_fixed_ips] if gateway is not None else []
+    whole: dict[str, Any] = {"id": found.id, "name": found.name, "tags": found.tags, "ips": ips}
+    return {name: value for name, value in whole.items() if value}
+
+
+class _Lookup:
+    """Goes on after an obstacle, and collects all obstacles."""
+
+    def __init__(self, spec: api.OpenStackClusterSpec, answers: Answers) -> None:
+        self._spec = spec
+        self._answers = answers
+        self.obstacles: list[Obstacle] = []
+
+    def network(self) -> tuple[Network | None, tuple[Subnet, ...]]:
+        query, subnets = network_query(self._spec.network), _subnets(self._spec)
+        if query is None and not subnets:
+            if not self._spec.managed_subnets:
+                text = "no network is named: set spec.network, spec.subnets or both"
+                self._add(NETWORK_READY, Reason.INVALID_CONFIGURATION, text)
+            return None, ()
+        network = None
+        if query is not None:
+            network = self._one(query, Network, NETWORK_READY, Reason.NETWORK_CREATE_FAILED, "spec.network")
+            if network is None:
+                return None, ()
+        found: list[Subnet] = []
+        for place, asked in enumerate(subnets):
+            field = f"spec.subnets[{place}]"
+            within = network.id if network is not None else found[0].network_id if found else ""
+            one = self._one(asked, Subnet, NETWORK_READY, Reason.SUBNET_CREATE_FAILED, field, within=within)
+            if one is None:
+                return network, tuple(found)
+            found.append(one)
+        if network is None:
+            asked_network = Query("network", id=found[0].network_id)
+            network = self._one(
+                asked_network, Network, NETWORK_READY, Reason.NETWORK_CREATE_FAILED, "the network of spec.subnets[0]"
+            )
+        if network is not None and not subnets:
+            every = self._answer(_all_subnets(network), NETWORK_READY)
+            found = [each for each in every or () if isinstance(each, Subnet)]
+            if every == ():
+                text = f"network {network.name or network.id} has no subnets: add one to it"
+                self._add(NETWORK_READY, Reason.SUBNET_CREATE_FAILED, text)
+        return network, tuple(found)
+
+    def external(self) -> Network | None:
+        query = _external(self._spec)
+        if query is None:
+            return None
+        if self._spec.external_network is not None:
+            field = "spec.externalNetwork"
+            return self._one(query, Network, NETWORK_READY, Reason.NETWORK_CREATE_FAILED, field, what="external ")
+        found = [each for each in self._answer(query, NETWORK_READY) or () if isinstance(each, Network)]
+        if len(found) > 1:
+            names = ", ".join(sorted(each.name or each.id for each in found))
+            text = f"there are several external networks ({names}): name one in spec.externalNetwork"
+            self._add(NETWORK_READY, Reason.NETWORK_CREATE_FAILED, text)
+            return None
+        return found[0] if found else None
+
+    def router(self) -> Router | None:
+        query = router_query(self._spec.router)
+        if query is None:
+            return None
+        return self._one(query, Router, ROUTER_READY, Reason.ROUTER_CREATE_FAILED, "spec.router")
+
+    def zones(self) -> tuple[str, ...] | None:
+        answer = self._answer(ZONES, NETWORK_READY)
+        return tuple(sorted(each.name for each in answer if isinstance(each, Zone))) if answer is not None else None
+
+    def _one(
+        self,
+        query: Query,
+        kind: type[T],
+        part: str,
+        reason: Reason,
+        field: str,
+        *,
+        within: str = "",
+        what: str = "",
+    ) -> T | None:
+        answer = self._answer(query, part)
+        if answer is None:
+            return None
+        found = [each for each in answer if isinstance(each, kind)]
+        if within:
+            found = [each for each in found if isinstance(each, Subnet) and each.network_id == within]
+        if len(found) == 1:
+            return found[0]
+        there = f"no {what}{query} exists" if not found else f"{len(found)} match {what}{query}"
+        where = f" on network {within}" if within else ""
+        remedy = "correct it" if not found else "name one by id"
+        self._add(part, reason, f"{field}: {there}{where}: {remedy}")
+        return None
+
+    def _answer(self, query: Query, part: str) -> "tuple[Resource, ...] | None":
+        answer = self._answers.get(query, ())
+        if isinstance(answer, CloudFailure):
+            self.obstacles.append(Obstacle(part, Reason.OPENSTACK_ERROR, answer, f"look up {query}"))
+            return None
+        return answer
+
+    def _add(self, part: str, reason: Reason, why: str) -> None:
+        self.obstacles.append(Obstacle(part, reason, why))
+
+
+def _subnets(spec: api.OpenStackClusterSpec) -> list[Query]:
+    return [query for each in spec.subnets if (query := subnet_query(each)) is not None]
+
+
+def _all_subnets(network: Network) -> Query:
+    return Query("subnet", filters=(("network_id", network.id),))
+
+
+def _external(spec: api.OpenStackClusterSpec) -> Query | None:
+    """Networks by their ID are asked for with the others: Neutron takes both filters."""
+    if spec.disable_external_network:
+        return None
+    query = network_query(spec.external_network) or Query("network")
+    return replace(query, filters=(*query.filters, _EXTERNAL))

@@ -1,0 +1,79 @@
+"""What a decision about an OpenStackCluster may look at, and what follows from the objects alone."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from msgspec import Struct
+
+from windlass.api.capi import Cluster
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.meta import ObjectMeta
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Present, Seen
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.resources import Resource
+from windlass.openstack.constants import CLUSTER_FINALIZER, CLUSTER_LABEL, MANAGED_BY_ANNOTATION, PAUSED_ANNOTATION
+from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.trouble import DELAYS, Delays
+
+Answers = Mapping[Query, "tuple[Resource, ...] | CloudFailure"]
+
+
+class Timing(Struct, frozen=True, kw_only=True):
+    """Seconds. `rest`: the cloud is asked again so often when all is well. `overdue`: a part that was there counts as
+    there until the cloud has not answered for so long."""
+
+    delays: Delays = DELAYS
+    rest: float = 600.0
+    overdue: float = 300.0
+
+
+TIMING: Final = Timing()
+
+
+class Cloud(Struct, frozen=True):
+    """What the cloud answered, and when it was asked."""
+
+    answers: Answers
+    asked: datetime
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """`cluster` None: no Cluster owns it. `machines`: those of the Cluster, only looked for while it is being deleted.
+
+    `cloud` is why there is no access to it, or None while nothing has to be asked.
+    """
+
+    infra: Seen[OpenStackCluster]
+    cluster: Seen[Cluster] | None = None
+    cluster_name: str = ""
+    machines: tuple[str, ...] = ()
+    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    last: Outcome = Outcome()
+
+
+def cluster_of(meta: ObjectMeta) -> str:
+    """The name of the Cluster that owns the object, or of its label; empty if there is none."""
+    group = Cluster.RESOURCE.group
+    owners = (each for each in meta.owner_references if each.api_version.split("/")[0] == group)
+    return next((each.name for each in owners if each.kind == "Cluster"), meta.labels.get(CLUSTER_LABEL, ""))
+
+
+def is_external(found: Present[OpenStackCluster]) -> bool:
+    """Somebody else manages it."""
+    return MANAGED_BY_ANNOTATION in found.metadata.annotations
+
+
+def is_held(found: Present[OpenStackCluster]) -> bool:
+    """Whether the object stays until we release it."""
+    return CLUSTER_FINALIZER in found.metadata.finalizers
+
+
+def is_paused(seen: Snapshot, found: Present[OpenStackCluster]) -> bool:
+    """The Cluster, or an annotation of the object, says that nothing may be done."""
+    cluster = seen.cluster
+    return PAUSED_ANNOTATION in found.metadata.annotations or (
+        isinstance(cluster, Present) and bool(cluster.object.spec.paused)
+    )

@@ -1,0 +1,239 @@
+"""What the cloud has of a cluster's network, and what is said when it has it not, or several times."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from windlass.api.capo_cluster import OpenStackClusterSpec
+from windlass.openstack.cloud.failures import Unavailable
+from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.resources import Gateway, Network, PortAddress, Router, Subnet, Zone
+from windlass.openstack.cluster.endpoint import endpoint, failure_domains
+from windlass.openstack.cluster.network import Found, Obstacle, look_up, queries, told_network, told_router
+from windlass.openstack.cluster.snapshot import Answers
+
+Tree = dict[str, Any]
+
+NET, NET_2, PUBLIC = Network(id="n1", name="machines"), Network(id="n2", name="others"), Network(id="x1", name="public")
+SUB = Subnet(id="s1", name="one", network_id="n1", cidr="10.0.0.0/24")
+SUB_2 = Subnet(id="s2", name="two", network_id="n1", cidr="10.0.1.0/24")
+FAR = Subnet(id="s3", name="one", network_id="n2", cidr="10.9.0.0/24")
+ROUTER = Router(id="r1", name="edge", external_gateway_info=Gateway("x1", [PortAddress("p", "203.0.113.7")]))
+
+BY_NAME = {"filter": {"name": "machines"}}
+NO_EXTERNAL = {"disableExternalNetwork": True}
+
+
+class Neutron:
+    """Answers queries from these resources, as the cloud would."""
+
+    def __init__(self, *resources: Any) -> None:
+        self.resources = resources
+        self.rounds = 0
+
+    def __call__(self, query: Query) -> tuple[Any, ...]:
+        kinds = {"network": Network, "subnet": Subnet, "router": Router, "zone": Zone}
+        found = [each for each in self.resources if isinstance(each, kinds[query.kind])]
+        if query.id:
+            found = [each for each in found if each.id == query.id]
+        for name, value in query.filters:
+            found = [
+                each
+                for each in found
+                if (each in (PUBLIC, OTHER_PUBLIC) if name == "router:external" else getattr(each, name) == value)
+            ]
+        return tuple(found)
+
+    def all(self, spec: OpenStackClusterSpec) -> Answers:
+        answers: dict[Query, Any] = {}
+        while wanted := [each for each in queries(spec, answers) if each not in answers]:
+            answers |= {each: self(each) for each in wanted}
+            self.rounds += 1
+        return answers
+
+
+OTHER_PUBLIC = Network(id="x2", name="provider")
+
+
+def looked_up(spec: Tree, *resources: Any) -> tuple[Found, Neutron]:
+    wanted, cloud = msgspec.convert(spec, OpenStackClusterSpec), Neutron(*resources)
+    return look_up(wanted, cloud.all(wanted)), cloud
+
+
+@pytest.mark.parametrize(
+    ("spec", "network", "subnets"),
+    [
+        pytest.param({"network": BY_NAME}, NET, (SUB, SUB_2), id="C4 all subnets of the network"),
+        pytest.param({"network": {"id": "n1"}}, NET, (SUB, SUB_2), id="C4 network by id"),
+        pytest.param({"network": BY_NAME, "subnets": [{"id": "s2"}]}, NET, (SUB_2,), id="C4 by id"),
+        pytest.param(
+            {"network": BY_NAME, "subnets": [{"filter": {"name": "one"}}]}, NET, (SUB,), id="C4 within the network"
+        ),
+        pytest.param(
+            {"subnets": [{"id": "s1"}, {"filter": {"name": "two"}}]}, NET, (SUB, SUB_2), id="C4 network from subnet"
+        ),
+        pytest.param({"subnets": [{"filter": {"name": "two"}}]}, NET, (SUB_2,), id="C4 network from a subnet by name"),
+    ],
+)
+def test_network_and_subnets_are_found(spec: Tree, network: Network, subnets: tuple[Subnet, ...]) -> None:
+    found, cloud = looked_up({**spec, **NO_EXTERNAL}, NET, NET_2, SUB, SUB_2, FAR)
+    assert found.obstacles == ()
+    assert (found.network, found.subnets) == (network, subnets)
+    assert cloud.rounds <= 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "resources", "part", "reason", "text"),
+    [
+        pytest.param({}, [], "NetworkReady", "InvalidConfiguration", "no network is named", id="C6 nothing named"),
+        pytest.param(
+            {"network": BY_NAME},
+            [],
+            "NetworkReady",
+            "NetworkCreateFailed",
+            "no network (name machines) exists",
+            id="C6",
+        ),
+        pytest.param(
+            {"network": BY_NAME},
+            [NET, msgspec.structs.replace(NET, id="n9")],
+            "NetworkReady",
+            "NetworkCreateFailed",
+            "spec.network: 2 match network (name machines): name one by id",
+            id="C6 two networks",
+        ),
+        pytest.param(
+            {"network": BY_NAME},
+            [NET],
+            "NetworkReady",
+            "SubnetCreateFailed",
+            "network machines has no subnets: add one to it",
+            id="C6 no subnets",
+        ),
+        pytest.param(
+            {"network": BY_NAME, "subnets": [{"id": "s1"}, {"id": "s9"}]},
+            [NET, SUB],
+            "NetworkReady",
+            "SubnetCreateFailed",
+            "spec.subnets[1]: no subnet (ID s9) exists on network n1: correct it",
+            id="C6 subnet",
+        ),
+        pytest.param(
+            {"subnets": [{"id": "s1"}, {"id": "s3"}]},
+            [NET, NET_2, SUB, FAR],
+            "NetworkReady",
+            "SubnetCreateFailed",
+            "spec.subnets[1]: no subnet (ID s3) exists on network n1",
+            id="C4 second subnet of another network",
+        ),
+        pytest.param(
+            {"network": BY_NAME, "router": {"filter": {"name": "edge"}}},
+            [NET, SUB],
+            "RouterReady",
+            "RouterCreateFailed",
+            "spec.router: no router (name edge) exists: correct it",
+            id="C6 router",
+        ),
+    ],
+)
+def test_a_sentence_says_what_is_missing(spec: Tree, resources: list[Any], part: str, reason: str, text: str) -> None:
+    found, _ = looked_up({**spec, **NO_EXTERNAL}, *resources)
+    (obstacle,) = found.obstacles
+    assert (obstacle.part, obstacle.reason) == (part, reason)
+    assert text in str(obstacle.why)
+
+
+@pytest.mark.parametrize(
+    ("spec", "resources", "expected"),
+    [
+        pytest.param({"externalNetwork": {"id": "x1"}}, [PUBLIC], PUBLIC, id="P18 by id"),
+        pytest.param({"externalNetwork": {"filter": {"name": "public"}}}, [PUBLIC], PUBLIC, id="P18 by name"),
+        pytest.param({"externalNetwork": {"id": "n1"}}, [PUBLIC], "spec.externalNetwork: no", id="P18 id missing"),
+        pytest.param(
+            {"externalNetwork": {"filter": {"name": "no"}}}, [PUBLIC], "spec.externalNetwork: no", id="P18 name missing"
+        ),
+        pytest.param(NO_EXTERNAL, [PUBLIC], None, id="P18 disabled"),
+        pytest.param({}, [], None, id="P18 none found"),
+        pytest.param({}, [PUBLIC], PUBLIC, id="P18 one"),
+        pytest.param(
+            {}, [PUBLIC, OTHER_PUBLIC], "several external networks (provider, public): name one", id="P18 many"
+        ),
+    ],
+)
+def test_the_external_network(spec: Tree, resources: list[Any], expected: Network | str | None) -> None:
+    found, _ = looked_up({"network": BY_NAME, **spec}, NET, SUB, *resources)
+    if isinstance(expected, str):
+        (obstacle,) = found.obstacles
+        assert expected in str(obstacle.why)
+        assert found.external is None
+    else:
+        assert (found.external, found.obstacles) == (expected, ())
+
+
+def test_a_failure_of_the_cloud_is_told_of_what_could_not_be_looked_up() -> None:
+    spec = msgspec.convert({"network": BY_NAME, **NO_EXTERNAL}, OpenStackClusterSpec)
+    failure = Unavailable("network", "down", code=503)
+    found = look_up(spec, dict.fromkeys(queries(spec, {}), failure))
+    assert {(each.part, each.why, each.doing) for each in found.obstacles} == {
+        ("NetworkReady", failure, "look up network (name machines)"),
+        ("NetworkReady", failure, "look up zone (any)"),
+    }
+    assert found.zones is None
+
+
+def test_the_status_has_what_was_found_and_nothing_empty() -> None:
+    assert told_network(NET, [SUB]) == {
+        "id": "n1",
+        "name": "machines",
+        "subnets": [{"id": "s1", "name": "one", "cidr": "10.0.0.0/24", "tags": []}],
+    }
+    assert told_router(ROUTER) == {"id": "r1", "name": "edge", "ips": ["203.0.113.7"]}
+
+
+HOST = {"host": "api.example", "port": 443}
+
+
+@pytest.mark.parametrize(
+    ("spec", "external", "expected"),
+    [
+        pytest.param({"controlPlaneEndpoint": HOST}, None, ("api.example", 443), id="given"),
+        pytest.param({"controlPlaneEndpoint": HOST}, PUBLIC, ("api.example", 443), id="given, with external network"),
+        pytest.param({"apiServerFixedIP": "10.0.0.9"}, None, ("10.0.0.9", 6443), id="C5 fixed IP"),
+        pytest.param(
+            {"apiServerFixedIP": "10.0.0.9", "apiServerPort": 8443}, None, ("10.0.0.9", 8443), id="C5 fixed IP, port"
+        ),
+        pytest.param(
+            {"apiServerFixedIP": "10.0.0.9", "disableAPIServerFloatingIP": True},
+            PUBLIC,
+            ("10.0.0.9", 6443),
+            id="C5 no floating IP wanted",
+        ),
+        pytest.param({"apiServerFixedIP": "10.0.0.9"}, PUBLIC, "InvalidConfiguration", id="C5 floating IP wanted"),
+        pytest.param({"apiServerFloatingIP": "203.0.113.9"}, None, "InvalidConfiguration", id="C5 floating IP"),
+        pytest.param({}, None, "APIEndpointConfigFailed", id="nothing"),
+    ],
+)
+def test_the_endpoint(spec: Tree, external: Network | None, expected: tuple[str, int] | str) -> None:
+    where = endpoint(msgspec.convert(spec, OpenStackClusterSpec), Found(external=external))
+    assert (where.reason if isinstance(where, Obstacle) else where) == expected
+    if isinstance(where, Obstacle):
+        assert "set spec.controlPlaneEndpoint, or spec.apiServerFixedIP" in str(where.why)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({}, {"a": True, "b": True}),
+        ({"controlPlaneOmitAvailabilityZone": True}, {"a": False, "b": False}),
+        ({"controlPlaneAvailabilityZones": ["b", "gone"]}, {"a": False, "b": True}),
+        (
+            {"controlPlaneAvailabilityZones": ["b"], "controlPlaneOmitAvailabilityZone": True},
+            {"a": False, "b": True},
+        ),
+    ],
+)
+def test_failure_domains_are_the_zones_of_nova(spec: Tree, expected: dict[str, bool]) -> None:
+    domains = failure_domains(msgspec.convert(spec, OpenStackClusterSpec), ["b", "a"])
+    assert [each["name"] for each in domains] == ["a", "b"]
+    assert {each["name"]: each["controlPlane"] for each in domains} == expected
