@@ -10,6 +10,7 @@ from windlass.capability.service import Make
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import CallPermission, Declaration
 from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.cluster.controller import cluster_controller
 from windlass.openstack.identity.controller import identity_controller
 from windlass.openstack.machine.controller import machine_controller
 from windlass.openstack.server.controller import server_controller
@@ -26,6 +27,7 @@ def makers(clouds: Clouds, namespaces: Sequence[str] = ()) -> tuple[Make, ...]:
     every: Final[tuple[_Maker, ...]] = (
         partial(server_controller, clouds=clouds),
         partial(machine_controller, born=clouds.born),
+        partial(cluster_controller, clouds=clouds),
         identity_controller,
     )
     return tuple(partial(_made, make, tuple(dict.fromkeys(namespaces))) for make in every)

@@ -27,8 +27,6 @@ from windlass.openstack.cloud.inventory import Closed
 from windlass.openstack.cloud.wire import Http
 
 IDENTITY: Final = "identity"
-SOON: Final = 1.0
-"""Seconds until the answer to a request that tries is probably known."""
 _SERVICE_IS_DOWN: Final = (0, 502, 503, 504)
 
 
@@ -42,6 +40,7 @@ class Pauses(Struct, frozen=True, kw_only=True):
 
 
 PAUSES: Final = Pauses()
+SOON: Final = timedelta(seconds=1.0)
 
 
 class Gate(Struct):
@@ -55,14 +54,8 @@ class Gate(Struct):
     def closed(self, now: datetime) -> Closed | None:
         if self.until is None or self.why is None or now >= self.until:
             return None
-        return Closed(self.until, self.why)
-
-    def told(self, now: datetime) -> Closed | None:
-        """The same for people and decisions: while one tries, it is worth to look again soon."""
-        closed = self.closed(now)
-        if closed is None or not self.trying:
-            return closed
-        return Closed(min(closed.until, now + timedelta(seconds=SOON)), closed.why)
+        # The one that tries will have its answer soon, and then the gate is open, or closed for longer.
+        return Closed(min(self.until, now + SOON) if self.trying else self.until, self.why)
 
     def try_now(self, now: datetime, *, trial: float) -> None:
         """A request goes through; if the gate had closed, it is the one that tries."""
@@ -98,7 +91,7 @@ class Gates(Struct):
 
     def closed(self, now: datetime) -> dict[str, Closed]:
         """All gates that are closed, by name."""
-        return {name: closed for name, gate in self.gates.items() if (closed := gate.told(now)) is not None}
+        return {name: closed for name, gate in self.gates.items() if (closed := gate.closed(now)) is not None}
 
     def on_trial(self, request: Http, now: datetime, *, creates: bool = False) -> bool:
         """Another request tries a gate that concerns this one; it is worth to wait for its end."""
