@@ -265,6 +265,8 @@ def complete(tree: Tree) -> Tree:
                     "name": tree["metadata"]["name"],
                 }
             }
+        case "OpenStackCluster":
+            tree["spec"] = {"identityRef": {"name": "x", "cloudName": "x"}, **(tree.get("spec") or {})}
         case "Pod":
             tree["spec"] = {"containers": [{"name": "c", "image": "i"}]}
         case "MachineSet" if not tree.get("spec"):

@@ -24,6 +24,7 @@ from windlass.testing.binaries.obtain import Assets, fill, obtain
 from windlass.testing.binaries.parts import (
     CLUSTER_API,
     CLUSTER_API_AWS,
+    CLUSTER_API_OPENSTACK,
     CORE_PARTS,
     ETCD,
     JUDGES,
@@ -41,6 +42,7 @@ from windlass.testing.binaries.progress import Report, to_stderr
 __all__ = [
     "CLUSTER_API",
     "CLUSTER_API_AWS",
+    "CLUSTER_API_OPENSTACK",
     "CORE_PARTS",
     "ETCD",
     "JUDGES",

@@ -128,6 +128,12 @@ CLUSTER_API_AWS = Part(
         for plural in ("awsclusters", "awsclustertemplates", "awsmachines", "awsmachinetemplates")
     ),
 )
+CLUSTER_API_OPENSTACK = Part(
+    name="cluster-api-provider-openstack",
+    module="sigs.k8s.io/cluster-api-provider-openstack",
+    version="v0.13.0",
+    crds="config/crd/bases",
+)
 OPENSHIFT_API = Part(
     name="openshift-api",
     module="github.com/openshift/api",
@@ -197,7 +203,7 @@ MACHINE_CONFIG_API = Part(
     ),
 )
 
-PARTS = (ETCD, KUBERNETES, CLUSTER_API, CLUSTER_API_AWS, OPENSHIFT_API)
+PARTS = (ETCD, KUBERNETES, CLUSTER_API, CLUSTER_API_AWS, CLUSTER_API_OPENSTACK, OPENSHIFT_API)
 """What a plane may need; built the first time, about 6 minutes on two cores."""
 CORE_PARTS = (ETCD, KUBERNETES)
 """Enough for a plane without Cluster API."""

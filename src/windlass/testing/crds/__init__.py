@@ -8,7 +8,8 @@
 |---|---|
 | cluster.x-k8s.io and the other groups of Cluster API core | the module `sigs.k8s.io/cluster-api` |
 | infrastructure.cluster.x-k8s.io, AWS kinds | the module `sigs.k8s.io/cluster-api-provider-aws/v2` |
-| infrastructure.cluster.x-k8s.io, other providers | `windlass.testing.crds.ours` |
+| infrastructure.cluster.x-k8s.io, OpenStack kinds | the module `sigs.k8s.io/cluster-api-provider-openstack` |
+| infrastructure.cluster.x-k8s.io, Power VS kinds | `windlass.testing.crds.ours` |
 | the groups below openshift.io | the module `github.com/openshift/api`, all feature gates on |
 
 CRDs from modules are the projects' real ones, so that tests do not check our code against our own schemas. A module is
@@ -23,8 +24,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from windlass.testing.binaries import CLUSTER_API, CLUSTER_API_AWS, OPENSHIFT_API, Part, obtain
-from windlass.testing.crds import ours
+from windlass.testing.binaries import CLUSTER_API, CLUSTER_API_AWS, CLUSTER_API_OPENSTACK, OPENSHIFT_API, Part, obtain
+from windlass.testing.crds import openstack, ours
 from windlass.testing.plane.manifests import read_manifests
 
 CLUSTER_API_CORE = (
@@ -58,6 +59,8 @@ _MODULES = (
     _Module(CLUSTER_API, CLUSTER_API_CORE, {"cluster.x-k8s.io/v1beta2": "v1beta2"}),
     # AWSMachine v1beta2 follows contract v1beta1: its status has `ready`, and no `initialization`.
     _Module(CLUSTER_API_AWS, (INFRASTRUCTURE,), {"cluster.x-k8s.io/v1beta1": "v1beta2"}),
+    # Cluster API core takes `status.ready` of OpenStack's kinds, as of those of AWS.
+    _Module(CLUSTER_API_OPENSTACK, (INFRASTRUCTURE,), {"cluster.x-k8s.io/v1beta1": "v1beta1"}),
     _Module(OPENSHIFT_API, (*UPDATES, "machine.openshift.io")),
 )
 _GROUPS = frozenset([INFRASTRUCTURE, *(group for module in _MODULES for group in module.groups)])
@@ -99,7 +102,9 @@ def _from(wanted: frozenset[str]) -> Iterator[dict[str, Any]]:
     modules = [module for module in _MODULES if not wanted.isdisjoint(module.groups)]
     crds = obtain([module.part for module in modules]).crds
     for module in modules:
-        yield from (_fit(crd, module.labels) for crd in read_manifests([crds[module.part.name]]))
+        for crd in read_manifests([crds[module.part.name]]):
+            fitting = _fit(crd, module.labels)
+            yield openstack.with_later_fields(fitting) if module.part is CLUSTER_API_OPENSTACK else fitting
 
 
 def _fit(crd: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:

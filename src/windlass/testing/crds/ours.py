@@ -5,7 +5,7 @@ declare the list types, defaults, enums and CEL rules that our code relies on; t
 where each comes from.
 
     foreign()                      all of them, ready to apply
-    foreign(Foreign.OPENSTACK)     some
+    foreign(Foreign.POWERVS)       some
 """
 
 import functools
@@ -21,8 +21,6 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class Foreign(StrEnum):
     """A set of CRDs that come together; the value is the name of its file."""
 
-    OPENSTACK = "infrastructure.cluster.x-k8s.io-openstack"
-    """OpenStackMachine, OpenStackMachineTemplate and OpenStackCluster, v1beta1."""
     POWERVS = "infrastructure.cluster.x-k8s.io-powervs"
     """IBMPowerVSMachine, IBMPowerVSMachineTemplate and IBMPowerVSCluster, v1beta2."""
 

@@ -73,6 +73,8 @@ SPECS: dict[Kind, Tree] = {
 """The least that the CRDs admit."""
 
 
+_IMAGES = ("image.", "template.spec.image.")
+"""An image is named in one way, so that another one replaces it."""
 _MACHINE_API = (mapi.Machine, mapi.MachineSet)
 _TWINS: dict[Kind, Kind] = {
     mapi.Machine: capi.Machine,
@@ -228,6 +230,15 @@ class Policed:
             return [re.sub(r'^299 \S+ "|"$', "", one) for one in response.headers.get_all("Warning") or []]
 
 
+def change_of(kind: Kind, path: str, value: Any) -> Tree:
+    """The merge patch that makes `spec_of` of the least spec."""
+    spec = spec_of(kind, path, value)
+    if path.startswith(_IMAGES) and "filter" not in path:
+        image = spec["template"]["spec"]["image"] if "template" in spec else spec["image"]
+        image["filter"] = None
+    return {"spec": spec}
+
+
 def spec_of(kind: Kind, path: str, value: Any) -> Tree:
     """The spec of `kind` with the field at `path` set; `[]` is the first item of a list that is there."""
     spec = copy.deepcopy(SPECS[kind])
@@ -236,6 +247,8 @@ def spec_of(kind: Kind, path: str, value: Any) -> Tree:
     for name in way:
         at = at.setdefault(name.removesuffix("[]"), [{}] if name.endswith("[]") else {})
         at = at[0] if name.endswith("[]") else at
+    if path.startswith(_IMAGES):
+        at.clear()
     at[last] = value
     return spec
 

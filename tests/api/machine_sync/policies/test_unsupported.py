@@ -8,8 +8,10 @@ from windlass.api import capi
 from windlass.machine_sync.constants import SYNC_FINALIZER
 from windlass.machine_sync.platforms import AWS, OPENSTACK
 
-from .policed import Kind, Policed, Tree, spec_of
+from .policed import Kind, Policed, Tree, change_of, spec_of
 
+UUID = "0e3f5d2a-6f1c-4c0b-9d53-2f7b8f5f7a11"
+OTHER_UUID = "7a9b1c3d-2e4f-4a6b-8c0d-1e2f3a4b5c6d"
 CORE: dict[str, Any] = {
     "version": "v1.31.0",
     "readinessGates": [{"conditionType": "example.com/ready"}],
@@ -38,7 +40,7 @@ ON_AWS: dict[str, Any] = {
 }
 ON_OPENSTACK: dict[str, Any] = {
     "flavorID": "x",
-    "image.id": "x",
+    "image.id": UUID,
     "image.imageRef": {"name": "x"},
     "image.filter": {"name": "x", "tags": ["x"]},
     "identityRef": {"name": "x", "cloudName": "x", "region": "x"},
@@ -84,7 +86,7 @@ async def test_each_field_is_refused(policed: Policed) -> None:
 async def test_each_field_is_refused_when_it_is_added(policed: Policed) -> None:
     made = {kind: await policed.make(kind, **HELD) for kind in {case[0] for case in CASES}}
     for kind, path, field, value in CASES:
-        change = {"spec": spec_of(kind, relative(path, field), value)}
+        change = change_of(kind, relative(path, field), value)
         assert await policed.refusal(kind, made[kind], change) == message(path, field), field
         released = {**change, "metadata": {"finalizers": []}}
         assert await policed.refusal(kind, made[kind], released) == message(path, field), field
@@ -98,7 +100,8 @@ async def test_what_only_cluster_api_has_may_have_any_field(policed: Policed) ->
         spec = spec_of(kind, relative(path, field), value)
         assert await policed.creation_refusal(kind, spec) == "", field
         assert await policed.creation_refusal(kind, spec, finalizers=["example.com/hold"]) == "", field
-        assert await policed.refusal(kind, made[kind], {"spec": spec}) == "", field
+        change = change_of(kind, relative(path, field), value)
+        assert await policed.refusal(kind, made[kind], change) == "", field
 
 
 async def test_of_templates_which_do_not_say_what_is_made_from_them_users_are_warned(policed: Policed) -> None:
@@ -107,7 +110,7 @@ async def test_of_templates_which_do_not_say_what_is_made_from_them_users_are_wa
         for field, value in values.items():
             spec = spec_of(kind, relative(TEMPLATE, field), value)
             assert await policed.creation_refusal(kind, spec) == "", field
-            (warning,) = await policed.warnings(kind, name, {"spec": spec})
+            (warning,) = await policed.warnings(kind, name, change_of(kind, relative(TEMPLATE, field), value))
             said = f"{TEMPLATE}.{LEAVES.get(field, field)} is a field that the Machine API cannot express"
             assert warning.endswith(f": {said}"), field
 
@@ -156,7 +159,7 @@ async def test_an_object_keeps_the_field_that_it_had_before(policed: Policed, ma
         assert await policed.refusal(capi.Machine, name, change) == expected, change
 
 
-BY_ID: Tree = {"network": {"id": "n"}}
+BY_ID: Tree = {"network": {"id": UUID}}
 BY_FILTER: Tree = {"network": {"filter": {"name": "n"}}}
 BY_SUBNET: Tree = {"fixedIPs": [{"subnet": {"filter": {"name": "s"}}}]}
 IN_NETWORKS = " of a port that does not name its network by ID"
@@ -170,8 +173,8 @@ IN_PORTS = " of a port that names its network by ID"
         (BY_FILTER, ""),
         (BY_SUBNET, ""),
         ({**BY_ID, "description": "d", "nameSuffix": "s", "trunk": True, "macAddress": "m"}, ""),
-        ({**BY_ID, "fixedIPs": [{"subnet": {"id": "s"}, "ipAddress": "10.0.0.1"}]}, ""),
-        ({**BY_ID, "securityGroups": [{"id": "a"}, {"id": "b"}]}, ""),
+        ({**BY_ID, "fixedIPs": [{"subnet": {"id": UUID}, "ipAddress": "10.0.0.1"}]}, ""),
+        ({**BY_ID, "securityGroups": [{"id": UUID}, {"id": OTHER_UUID}]}, ""),
         ({**BY_FILTER, "allowedAddressPairs": [], "disablePortSecurity": True, "tags": ["t"]}, ""),
         ({**BY_ID, "hostID": "h"}, "ports[].hostID is a forbidden field"),
         ({**BY_FILTER, "hostID": "h"}, "ports[].hostID is a forbidden field"),
@@ -180,7 +183,7 @@ IN_PORTS = " of a port that names its network by ID"
             {**BY_FILTER, "valueSpecs": [{"name": "n", "key": "k", "value": "v"}]},
             "ports[].valueSpecs is a forbidden field",
         ),
-        ({**BY_ID, "fixedIPs": [{"subnet": {"id": "s"}}, {"subnet": {"filter": {"cidr": "10.0.0.0/8"}}}]}, ""),
+        ({**BY_ID, "fixedIPs": [{"subnet": {"id": UUID}}, {"subnet": {"filter": {"cidr": "10.0.0.0/8"}}}]}, ""),
         (
             {**BY_ID, "securityGroups": [{"filter": {"name": "g"}}]},
             f"ports[].securityGroups[].filter is a forbidden field{IN_PORTS}",
@@ -190,7 +193,7 @@ IN_PORTS = " of a port that names its network by ID"
         ({**BY_FILTER, "trunk": False}, f"ports[].trunk is a forbidden field{IN_NETWORKS}"),
         ({**BY_FILTER, "adminStateUp": False}, f"ports[].adminStateUp is a forbidden field{IN_NETWORKS}"),
         ({**BY_FILTER, "macAddress": "m"}, f"ports[].macAddress is a forbidden field{IN_NETWORKS}"),
-        ({**BY_FILTER, "securityGroups": [{"id": "a"}]}, f"ports[].securityGroups is a forbidden field{IN_NETWORKS}"),
+        ({**BY_FILTER, "securityGroups": [{"id": UUID}]}, f"ports[].securityGroups is a forbidden field{IN_NETWORKS}"),
         (
             {**BY_FILTER, "allowedAddressPairs": [{"ipAddress": "10.0.0.1"}]},
             f"ports[].allowedAddressPairs is a forbidden field{IN_NETWORKS}",

@@ -29,6 +29,14 @@ SUBNET_OF_FIXED_IP: Final = Reason(
     "the subnet of a port's fixed IP is lost, and an address that is not there is empty; ours has both right",
     re.compile(r"\.ports\[\]\.fixedIPs\[\]\.(subnet|ipAddress)$"),
 )
+ID_OR_FILTER: Final = Reason(
+    "a subnet of a network gets an ID and a filter, one of them empty, which the CRD refuses; ours has at most one",
+    re.compile(r"\.ports\[\]\.fixedIPs\[\]\.subnet(\.(id|filter))?$"),
+)
+NAMED_ZONE: Final = Reason(
+    "a volume without a zone gets one without a name, which the CRD refuses; ours has none",
+    re.compile(r"\.additionalBlockDevices\[\]\.storage\.volume\.availabilityZone$"),
+)
 TAGS_ONCE: Final = Reason(
     "tags of a network and its subnets are added up, so that they double with every round trip, and some overwrite "
     "those of other ports; ours has each tag once",
@@ -128,6 +136,23 @@ _CASES: Final[dict[str, dict[Reason, str]]] = {
             real-mixed-043 real-mixed-053 real-mixed-055 real-mixed-058 real-mixed-061 real-mixed-065 real-mixed-071
             real-mixed-079 real-mixed-097 real-mixed-098 real-mixed-100 real-mixed-121 real-mixed-124 real-mixed-125
             real-mixed-134 real-mixed-136 real-mixed-137 real-mixed-175 real-mixed-178 real-mixed-190 t-port-full
+        """,
+        ID_OR_FILTER: """
+            fuzz-strict-052 fuzz-strict-060 fuzz-strict-094 fuzz-strict-114 real-clean-036 real-clean-048
+            real-clean-084 real-clean-087 real-clean-093 real-clean-099 real-clean-117 real-clean-135 real-clean-138
+            real-clean-150 real-clean-153 real-clean-159 real-clean-168 real-clean-180 real-clean-198 real-mixed-004
+            real-mixed-038 real-mixed-055 real-mixed-061 real-mixed-065 real-mixed-079 real-mixed-095 real-mixed-100
+            real-mixed-110 real-mixed-121 real-mixed-122 real-mixed-125 real-mixed-128 real-mixed-130 real-mixed-134
+            real-mixed-137 real-mixed-163 real-mixed-172 real-mixed-173 real-mixed-178 real-mixed-190
+            t-net-subnet-networkid-warn t-net-subnet-networkid-warn-index-bug t-net-subnets-only
+            t-net-uuid-and-subnet-portsecurity-ignored t-net-uuid-and-subnets
+        """,
+        NAMED_ZONE: """
+            fuzz-strict-010 fuzz-strict-033 real-clean-024 real-clean-030 real-clean-078 real-clean-081 real-clean-084
+            real-clean-090 real-clean-096 real-clean-105 real-clean-135 real-clean-138 real-clean-177 real-clean-180
+            real-clean-186 real-mixed-007 real-mixed-040 real-mixed-055 real-mixed-064 real-mixed-071 real-mixed-097
+            real-mixed-100 real-mixed-122 real-mixed-128 real-mixed-134 real-mixed-172 real-mixed-199
+            t-abd-volume-noaz
         """,
         TAGS_ONCE: """
             real-clean-087 real-clean-135 real-clean-144 real-clean-150 real-clean-159 real-mixed-004 real-mixed-055

@@ -16,6 +16,7 @@ NETWORK = capo.Network(id="n")
 FILTER = capo.NetworkFilter(name="f")
 SUBNET = capo.FixedIP(subnet=capo.Subnet(id="s"))
 FILTERED = capo.FixedIP(subnet=capo.Subnet(id="", filter=capo.SubnetFilter(name="f")))
+BY_FILTER = capo.FixedIP(subnet=capo.Subnet(filter=capo.SubnetFilter(name="n")))
 UNFILTERED = capo.FixedIP(subnet=capo.Subnet(id="", filter=capo.SubnetFilter()))
 
 
@@ -51,6 +52,8 @@ def as_port(port: capo.Port) -> Any:
         (capo.Port(network=NETWORK, fixed_ips=[FILTERED]), True),
         (capo.Port(network=NETWORK, fixed_ips=[SUBNET, FILTERED]), True),
         (capo.Port(network=NETWORK, fixed_ips=[UNFILTERED]), False),
+        (capo.Port(network=NETWORK, fixed_ips=[BY_FILTER]), True),
+        (capo.Port(network=NETWORK, fixed_ips=[SUBNET, BY_FILTER], tags=["t"], vnic_type="direct"), True),
         (capo.Port(network=capo.Network(id="")), False),
     ],
 )
@@ -227,7 +230,7 @@ def test_fields_of_a_port(given: dict[str, Any], expected: dict[str, Any]) -> No
     ("given", "errors"),
     [
         (
-            {"fixed_ips": [capo.FixedIP(), capo.FixedIP(subnet=capo.Subnet(filter=capo.SubnetFilter(name="n")))]},
+            {"name_suffix": "x", "fixed_ips": [capo.FixedIP(), BY_FILTER]},
             [
                 f"spec.ports[0].fixedIPs[0].subnet.id: Required value: {BY_ID}",
                 f"spec.ports[0].fixedIPs[1].subnet.id: Required value: {BY_ID}",

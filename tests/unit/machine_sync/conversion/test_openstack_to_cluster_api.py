@@ -85,7 +85,7 @@ def test_nothing_gives_what_is_always_there() -> None:
                     {
                         "name": "v",
                         "sizeGiB": 1,
-                        "storage": {"type": "Volume", "volume": {"availabilityZone": {"from": "Name", "name": ""}}},
+                        "storage": {"type": "Volume", "volume": {}},
                     }
                 ]
             },
@@ -148,19 +148,19 @@ class TestNetworks:
             {
                 "network": {"id": "u"},
                 "fixedIPs": [
-                    {"subnet": {"id": "s1", "filter": {}}},
-                    {"subnet": {"id": "", "filter": {"name": "s2", "tags": ["x", "y"]}}},
+                    {"subnet": {"id": "s1"}},
+                    {"subnet": {"filter": {"name": "s2", "tags": ["x", "y"]}}},
                 ],
                 "tags": ["p", "a", "b"],
             }
         ]
 
     def test_subnets_of_no_named_network_are_a_port_each(self) -> None:
-        subnets = [{"uuid": "s1"}, {"filter": {"name": "s2"}}, {"filter": {"id": "s3", "name": "n"}}, {}]
+        subnets = [{"uuid": "s1"}, {"filter": {"name": "s2"}}, {"filter": {"id": "s3"}}, {}]
         assert ports(converted(**network(subnets=subnets))) == [
             {"fixedIPs": [{"subnet": {"id": "s1"}}]},
             {"fixedIPs": [{"subnet": {"filter": {"name": "s2"}}}]},
-            {"fixedIPs": [{"subnet": {"id": "s3", "filter": {"name": "n"}}}]},
+            {"fixedIPs": [{"subnet": {"id": "s3"}}]},
             {},
         ]
 
@@ -378,7 +378,10 @@ def subnet(**fields: Any) -> dict[str, Any]:
             subnet(filter={"id": "other", "enableDhcp": False}),
             ["networks[0].subnets[0].filter.id", "networks[0].subnets[0].filter.enableDhcp"],
         ),
-        (subnet(filter={"projectId": "p", "tenantId": "t"}), ["networks[0].subnets[0].filter.tenantId"]),
+        (
+            subnet(filter={"name": "n", "projectId": "p", "tenantId": "t"}),
+            [f"networks[0].subnets[0].filter.{field}" for field in ("name", "projectId", "tenantId")],
+        ),
         (
             subnet(filter={"subnetpoolId": "p", "sortKey": "k"}),
             ["networks[0].subnets[0].filter.subnetpoolId", "networks[0].subnets[0].filter.sortKey"],

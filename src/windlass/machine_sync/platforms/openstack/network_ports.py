@@ -7,7 +7,7 @@ OpenShift drops a network's options for its ports (vnicType, profile, portSecuri
 port of the network has them. A port has the tags of its network and of its subnets, each once.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from windlass.api import capo, mapi_openstack
 from windlass.machine_sync.conversion.field_errors import Findings, invalid
@@ -18,7 +18,7 @@ from windlass.machine_sync.platforms.openstack.tags import split, together
 
 _NO_PROFILE: Final = capo.BindingProfile()
 _NO_NETWORK_FILTER: Final = mapi_openstack.NetworkFilter()
-_NO_SUBNET_FILTER: Final = mapi_openstack.SubnetFilter()
+_ANY_SUBNET: Final = capo.SubnetFilter()
 _IGNORED: Final = "networkId is ignored by MAPO, ignoring"
 
 
@@ -107,10 +107,7 @@ def _network_port(
             found.lose(f"{path}.subnets[{place}].portSecurity", subnet.port_security)
     return capo.Port(
         network=target,
-        fixed_ips=[
-            capo.FixedIP(subnet=capo.Subnet(id=subnet.uuid or subnet.filter.id, filter=_subnet_filter(subnet.filter)))
-            for subnet in network.subnets
-        ],
+        fixed_ips=[_fixed_ip(subnet) for subnet in network.subnets],
         tags=together(network.port_tags, *(subnet.port_tags for subnet in network.subnets)),
         allowed_address_pairs=[] if network.no_allowed_address_pairs else None,
         vnic_type=network.vnic_type or None,
@@ -123,24 +120,27 @@ def _subnet_port(
     network: mapi_openstack.Network, subnet: mapi_openstack.Subnet, profile: capo.BindingProfile | None
 ) -> capo.Port:
     """The port of one subnet. Its port security wins over that of the network."""
-    source = subnet.filter
-    subnet_id = subnet.uuid or source.id
-    fixed_ips = [
-        capo.FixedIP(
-            subnet=capo.Subnet(
-                id=subnet_id or None, filter=None if source == _NO_SUBNET_FILTER else _subnet_filter(source)
-            )
-        )
-    ]
+    fixed_ip = _fixed_ip(subnet)
     secured = network.port_security if subnet.port_security is None else subnet.port_security
     return capo.Port(
-        fixed_ips=fixed_ips if subnet_id or source != _NO_SUBNET_FILTER else [],
+        fixed_ips=[] if fixed_ip.subnet is None else [fixed_ip],
         tags=together(network.port_tags, subnet.port_tags),
         allowed_address_pairs=[] if network.no_allowed_address_pairs else None,
         vnic_type=network.vnic_type or None,
         profile=profile,
         disable_port_security=True if secured is False else None,
     )
+
+
+def _fixed_ip(subnet: mapi_openstack.Subnet) -> capo.FixedIP:
+    """An address on the subnet by ID if there is one, else by filter; on any subnet if there is neither.
+
+    OpenShift writes ID and filter, one of them empty: the CRD admits one of them, and neither may be empty.
+    """
+    subnet_id, by = subnet.uuid or subnet.filter.id, _subnet_filter(subnet.filter)
+    if subnet_id:
+        return capo.FixedIP(subnet=capo.Subnet(id=subnet_id))
+    return capo.FixedIP(subnet=None if by == _ANY_SUBNET else capo.Subnet(filter=by))
 
 
 def _subnet_filter(source: mapi_openstack.SubnetFilter) -> capo.SubnetFilter:
@@ -167,6 +167,7 @@ def _examine_subnet(path: str, subnet: mapi_openstack.Subnet, found: Findings) -
         found.warnings.append(invalid(f"{path}.filter.networkId", source.network_id, _IGNORED))
     for field, value in (
         ("id", source.id if subnet.uuid and source.id != subnet.uuid else ""),
+        *(_beside_an_id(source) if subnet.uuid or source.id else ()),
         ("tenantId", source.tenant_id if source.project_id and source.tenant_id != source.project_id else ""),
         ("subnetpoolId", source.subnetpool_id),
         ("enableDhcp", source.enable_dhcp),
@@ -177,6 +178,25 @@ def _examine_subnet(path: str, subnet: mapi_openstack.Subnet, found: Findings) -
     ):
         if value or value is False:
             found.lose(f"{path}.filter.{field}", value)
+
+
+def _beside_an_id(source: mapi_openstack.SubnetFilter) -> tuple[tuple[str, Any], ...]:
+    """What a subnet by ID cannot have in Cluster API."""
+    return (
+        ("name", source.name),
+        ("description", source.description),
+        ("projectId", source.project_id),
+        ("tenantId", "" if source.project_id else source.tenant_id),
+        ("ipVersion", source.ip_version),
+        ("gateway_ip", source.gateway_ip),
+        ("cidr", source.cidr),
+        ("ipv6AddressMode", source.ipv6_address_mode),
+        ("ipv6RaMode", source.ipv6_ra_mode),
+        ("tags", source.tags),
+        ("tagsAny", source.tags_any),
+        ("notTags", source.not_tags),
+        ("notTagsAny", source.not_tags_any),
+    )
 
 
 def _examine_security(

@@ -4,8 +4,9 @@ The Machine API's `ports` name their network and subnets by ID only; its `networ
 `networks` if its network is a filter, or if it has no network but its first fixed IP names a subnet; else to `ports`.
 Both lists keep the order of the source.
 
-A network by ID with subnets by filter fits neither rule. Conversion to Cluster API makes such ports with an empty ID
-beside each filter. Users do not write that, so the empty ID identifies ports that were networks.
+A network by ID with subnets by filter fits neither rule. Such a port goes to `networks` if nothing is set that only
+`ports` can express. OpenShift's conversion makes such ports with an empty ID beside each filter; they were networks
+too.
 """
 
 from typing import Final
@@ -39,13 +40,23 @@ def networks_and_ports(
 def is_network(port: capo.Port) -> bool:
     """Whether `port` goes to `networks`."""
     if port.network is not None:
-        return port.network.filter is not None or any(map(_made_of_network, port.fixed_ips))
+        return port.network.filter is not None or _has_subnets_of_network(port)
     return bool(port.fixed_ips) and port.fixed_ips[0].subnet is not None
 
 
-def _made_of_network(fixed_ip: capo.FixedIP) -> bool:
-    subnet = fixed_ip.subnet
-    return subnet is not None and subnet.id == "" and subnet.filter not in (None, _ANY_SUBNET)
+def _has_subnets_of_network(port: capo.Port) -> bool:
+    subnets = [one.subnet for one in port.fixed_ips if one.subnet is not None]
+    filtered = [one for one in subnets if not one.id and one.filter not in (None, _ANY_SUBNET)]
+    if any(one.id is not None for one in filtered):
+        return True
+    return bool(filtered) and not _only_ports_can_express(port)
+
+
+def _only_ports_can_express(port: capo.Port) -> bool:
+    texts = (port.description, port.name_suffix, port.mac_address, *(one.ip_address for one in port.fixed_ips))
+    lists = (port.security_groups, port.allowed_address_pairs)
+    switches = (port.trunk, port.admin_state_up, port.host_id, port.propagate_uplink_status, port.value_specs)
+    return any(texts) or any(lists) or any(one is not None for one in switches)
 
 
 def _network(port: capo.Port) -> mapi_openstack.Network:

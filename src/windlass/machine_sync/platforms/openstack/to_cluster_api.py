@@ -76,8 +76,7 @@ def _block_devices(
             if source is None:
                 found.errors.append(required(f"{path}.volume", "volume is required, but is missing"))
                 continue
-            zone = capo.VolumeAvailabilityZone(from_="Name", name=source.availability_zone)
-            volume = capo.BlockDeviceVolume(type=source.type, availability_zone=zone)
+            volume = capo.BlockDeviceVolume(type=source.type, availability_zone=_zone(source.availability_zone))
         elif source is not None:
             found.lose(f"{path}.storage.volume", source)
         converted.append(
@@ -99,12 +98,14 @@ def _root_volume(volume: mapi_openstack.RootVolume, found: Findings) -> capo.Roo
     if volume.source_uuid:
         detail = "sourceUUID is superseded by spec.image in MAPO and will be ignored here"
         found.warnings.append(invalid(f"{path}.sourceUUID", volume.source_uuid, detail))
-    zone = volume.availability_zone
     return capo.RootVolume(
-        size_gib=volume.disk_size,
-        type=volume.volume_type,
-        availability_zone=capo.VolumeAvailabilityZone(from_="Name", name=zone) if zone else None,
+        size_gib=volume.disk_size, type=volume.volume_type, availability_zone=_zone(volume.availability_zone)
     )
+
+
+def _zone(name: str) -> capo.VolumeAvailabilityZone | None:
+    """OpenShift also writes a zone without a name, for block devices: the CRD refuses it."""
+    return capo.VolumeAvailabilityZone(from_="Name", name=name) if name else None
 
 
 def _security_group(path: str, group: mapi_openstack.SecurityGroup, found: Findings) -> capo.SecurityGroup:
