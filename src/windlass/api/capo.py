@@ -382,6 +382,8 @@ class OpenStackMachine(Struct, rename="camel", omit_defaults=True, kw_only=True,
 class OpenStackMachineTemplateResource(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """What the machines of a template are made from."""
 
+    SCHEMA: ClassVar = (rule("!has(self.spec.providerID)", "providerID cannot be set in templates"),)
+
     spec: Annotated[OpenStackMachineSpec, REQUIRED] = always(OpenStackMachineSpec)
 
 

@@ -98,6 +98,11 @@ def once(field: str) -> _Rule:
     )
 
 
+def kind_of_credentials_stays() -> _Rule:
+    """Rule for a spec that has an `identityRef`."""
+    return _forbidden(same("type", "self.identityRef", "oldSelf.identityRef"), "identityRef", "type cannot be changed")
+
+
 def ports_name_networks() -> _Rule:
     """Rule for a spec whose ports can take no network from a cluster. Only the first fixed IPs are looked at."""
     return {

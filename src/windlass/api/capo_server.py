@@ -27,7 +27,15 @@ from windlass.api.capo import (
     TypedReference,
     ValueSpec,
 )
-from windlass.api.capo_rules import MOST_PORTS, fixed, no_device_named_root, ports_name_networks, region_stays, rules
+from windlass.api.capo_rules import (
+    MOST_PORTS,
+    fixed,
+    kind_of_credentials_stays,
+    no_device_named_root,
+    ports_name_networks,
+    region_stays,
+    rules,
+)
 from windlass.api.integers import Int64
 from windlass.api.meta import Condition, ObjectMeta, Resource, always
 from windlass.api.schema import MAP_ATOMIC, REQUIRED, list_map, on_write, rule, server_default
@@ -71,6 +79,7 @@ class OpenStackServerSpec(Struct, rename="camel", omit_defaults=True, kw_only=Tr
 
 _SERVER_RULES = (
     *fixed(OpenStackServerSpec, but=("identityRef",)),
+    kind_of_credentials_stays(),
     region_stays(),
 )
 
