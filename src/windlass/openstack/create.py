@@ -279,7 +279,7 @@ def _status(name: str, server: Server) -> InstanceStatus:
 async def _until_done(visit: Callable[[], Awaitable[Found | str]], seconds: float, what: str) -> Found:
     """Visit until the answer is no text, which says what is waited for."""
     clock = asyncio.get_running_loop().time
-    end, pause, waiting = clock() + seconds, _FIRST_PAUSE, ""
+    began, waiting = clock(), ""
     while True:
         asked = 0.0
         try:
@@ -292,7 +292,7 @@ async def _until_done(visit: Callable[[], Awaitable[Found | str]], seconds: floa
             if not isinstance(found, str):
                 return found
             waiting = found
-        if clock() + max(pause, asked) > end:
+        pause = max(min((clock() - began) / 10, _LONGEST_PAUSE), _FIRST_PAUSE, asked)
+        if clock() + pause > began + seconds:
             raise TimeoutError(f"{what} after {seconds:g} s: {waiting}")
-        await asyncio.sleep(max(pause, asked))
-        pause = min(pause * 1.5, _LONGEST_PAUSE)
+        await asyncio.sleep(pause)
