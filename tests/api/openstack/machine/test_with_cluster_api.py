@@ -1,0 +1,205 @@
+"""The real core manager of Cluster API reads what our controllers write, of machines on a real cloud."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import windlass
+from tests.waiting import eventually
+from windlass.api import capi
+from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.core import Secret
+from windlass.kube import config
+from windlass.kube.client.client import Client
+from windlass.kube.conditions import find
+from windlass.kube.errors import NotFound
+from windlass.kube.process.manager import Manager
+from windlass.openstack.cloud.certainty import Times
+from windlass.openstack.cloud.clouds import Clouds, PollTimes
+from windlass.openstack.cloud.requests import OPENSTACK
+from windlass.openstack.constants import SECRET_FINALIZER
+from windlass.openstack.controllers import makers
+from windlass.testing import ControlPlane, crds
+from windlass.testing.cloud import Project
+from windlass.testing.machines import cluster_api
+from windlass.testing.plane.pool import PlanePool
+
+Tree = dict[str, Any]
+
+CRDS = Path(windlass.__file__).parents[2] / "deploy" / "openstack" / "crds" / "crds.yaml"
+OURS = "infrastructure.cluster.x-k8s.io"
+
+
+@pytest.fixture
+def plane(windlass_planes: PlanePool) -> ControlPlane:
+    """A plane with Cluster API core and the CRDs that we ship."""
+    plane = windlass_planes.plane("openstack", crds=[*crds.documents(*crds.CLUSTER_API_CORE), CRDS])
+    if not cluster_api.runs(plane.blocking):
+        cluster_api.start(plane.blocking, flags=["--feature-gates=ReconcilerRateLimiting=false"])
+    return plane
+
+
+class Stage:
+    """A namespace in which our controllers work. Writes of an administrator, and looks at what there is."""
+
+    def __init__(self, client: Client, namespace: str, project: Project) -> None:
+        self.client = client
+        self.namespace = namespace
+        self.project = project
+
+    async def make(self, kind: type[Any], name: str, spec: Tree | None = None, **more: Any) -> None:
+        meta = {"name": name, "labels": {"cluster.x-k8s.io/cluster-name": "one"}}
+        identity = {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind, "metadata": meta}
+        body = {**identity, **({"spec": spec} if spec is not None else {}), **more}
+        await self.client.create(kind, body, namespace=self.namespace, field_manager="kubectl")
+
+    async def secret(self, name: str, **data: str) -> None:
+        texts = {key.replace("_", "."): base64.b64encode(text.encode()).decode() for key, text in data.items()}
+        await self.make(Secret, name, data=texts)
+
+    async def cluster(self, **spec: Any) -> None:
+        await self.secret("cloud", clouds_yaml=self.project.clouds_yaml)
+        infra = {
+            "identityRef": {"type": "Secret", "name": "cloud", "cloudName": "openstack"},
+            "network": {"id": self.project.network_id},
+            "disableExternalNetwork": True,
+            "disableAPIServerFloatingIP": True,
+            "apiServerFixedIP": "10.0.0.9",
+            **spec,
+        }
+        await self.make(OpenStackCluster, "one", infra)
+        await self.make(capi.Cluster, "one", {"infrastructureRef": _ref(OpenStackCluster, "one")})
+
+    async def machine_set(self, replicas: int) -> None:
+        await self.secret("data", value="#cloud-config")
+        spec = {"flavor": "m1.tiny", "image": {"filter": {"name": "cirros"}}}
+        await self.make(OpenStackMachineTemplate, "workers", {"template": {"spec": spec}})
+        labels = {"cluster.x-k8s.io/cluster-name": "one", "set": "workers"}
+        machine = {
+            "clusterName": "one",
+            "bootstrap": {"dataSecretName": "data"},
+            "infrastructureRef": _ref(OpenStackMachineTemplate, "workers"),
+        }
+        await self.make(
+            capi.MachineSet,
+            "workers",
+            {
+                "clusterName": "one",
+                "replicas": replicas,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": machine},
+            },
+        )
+
+    async def all(self, kind: type[Any]) -> list[Tree]:
+        found = await self.client.list(kind, namespace=self.namespace)
+        return [each.tree() for each in found.items]
+
+    async def get(self, kind: type[Any], name: str) -> Tree:
+        return (await self.client.get(kind, name, namespace=self.namespace)).tree()
+
+    async def is_gone(self, kind: type[Any], name: str) -> Any:
+        try:
+            return (await self.get(kind, name)).get("status")
+        except NotFound:
+            return True
+
+
+def _ref(kind: type[Any], name: str) -> Tree:
+    return {"apiGroup": OURS, "kind": kind.RESOURCE.kind, "name": name}
+
+
+def says(tree: Tree, type_: str) -> str:
+    found = find(tree.get("status", {}).get("conditions", []), type_)
+    return f"{found['status']} {found['reason']}" if found else "missing"
+
+
+@pytest.fixture
+async def stage(plane: ControlPlane, project: Project) -> AsyncIterator[Stage]:
+    namespace = plane.blocking.create_namespace("openstack-")
+    async with Client(config.load(kubeconfig=plane.kubeconfig())) as client:
+        stage = Stage(client, namespace, project)
+        async with at_work(client, namespace):
+            yield stage
+
+
+@asynccontextmanager
+async def at_work(client: Client, namespace: str) -> AsyncIterator[None]:
+    """All our controllers, as a new process that leads."""
+    clouds = Clouds(polls=PollTimes(after_write=0.3, building=1.0, at_rest=2.0), times=Times(request=2.0))
+    async with clouds, Manager(client, systems={OPENSTACK: clouds}) as manager:
+        for make in makers(clouds, [namespace]):
+            await manager.start(make)
+        running = asyncio.create_task(manager.run())
+        try:
+            yield
+        finally:
+            manager.shut_down()
+            await running
+
+
+async def test_cluster_api_sees_cluster_and_machines_provisioned_and_they_go_whole(stage: Stage) -> None:
+    await stage.cluster()
+    cluster = await eventually(
+        lambda: stage.get(capi.Cluster, "one"),
+        lambda found: found.get("status", {}).get("initialization", {}).get("infrastructureProvisioned"),
+        what="the Cluster has infrastructure",
+    )
+    cluster = await eventually(
+        lambda: stage.get(capi.Cluster, "one"),
+        lambda found: says(found, "InfrastructureReady").startswith("True"),
+        what="Ready is shown as InfrastructureReady",
+    )
+    assert cluster["spec"]["controlPlaneEndpoint"] == {"host": "10.0.0.9", "port": 6443}
+    assert [each["name"] for each in cluster["status"]["failureDomains"]]
+
+    await stage.machine_set(2)
+    machines = await eventually(
+        lambda: stage.all(capi.Machine),
+        lambda found: len(found) == 2 and all(says(each, "InfrastructureReady").startswith("True") for each in found),
+        what="two Machines with infrastructure",
+    )
+    servers = {each["status"]["instanceID"] for each in await stage.all(OpenStackServer)}
+    assert {each["spec"]["providerID"] for each in machines} == {f"openstack:///{each}" for each in servers}
+    for machine in machines:
+        assert machine["status"]["initialization"]["infrastructureProvisioned"]
+        assert {each["type"] for each in machine["status"]["addresses"]} >= {"InternalIP", "InternalDNS"}
+    secret = await stage.get(Secret, "cloud")
+    assert SECRET_FINALIZER in secret["metadata"]["finalizers"]
+
+    await stage.client.delete(Secret, "cloud", namespace=stage.namespace)  # C19: too early
+    await stage.client.delete(capi.Cluster, "one", namespace=stage.namespace)
+    for kind in (capi.Machine, OpenStackMachine, OpenStackServer):
+        await eventually(lambda kind=kind: stage.all(kind), lambda found: not found, what=f"no {kind.__name__}")  # type: ignore[misc]
+    await eventually(lambda: stage.is_gone(OpenStackCluster, "one"), lambda gone: gone is True, what="no cluster")
+    await eventually(lambda: stage.is_gone(Secret, "cloud"), lambda gone: gone is True, what="the Secret goes")
+
+
+async def test_trouble_of_an_openstackserver_reaches_the_machine(stage: Stage) -> None:  # M4
+    await stage.cluster()
+    await stage.secret("data", value="#cloud-config")
+    spec = {"flavor": "no-such-flavor", "image": {"filter": {"name": "cirros"}}}
+    await stage.make(OpenStackMachine, "w-0", spec)
+    machine = {
+        "clusterName": "one",
+        "bootstrap": {"dataSecretName": "data"},
+        "infrastructureRef": _ref(OpenStackMachine, "w-0"),
+    }
+    await stage.make(capi.Machine, "w-0", machine)
+    found = await eventually(
+        lambda: stage.get(capi.Machine, "w-0"),
+        lambda found: says(found, "InfrastructureReady") == "False DependencyFailed",
+        what="the Machine tells of the flavor",
+    )
+    told = find(found["status"]["conditions"], "InfrastructureReady")
+    assert told is not None
+    assert "no-such-flavor" in told["message"]
+    await stage.client.delete(capi.Machine, "w-0", namespace=stage.namespace)
+    await eventually(lambda: stage.is_gone(OpenStackMachine, "w-0"), lambda gone: gone is True, what="it goes")
