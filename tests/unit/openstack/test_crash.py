@@ -1,18 +1,25 @@
 """A crash at any write to either side is harmless: one of each resource, and nothing is left behind."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
 
 import pytest
 
 from tests.unit.openstack.clouded import KEY, NAMESPACE, PROJECT, Process, World, server
 from windlass.api.capo_server import OpenStackServer
 from windlass.openstack.cloud.requests import OPENSTACK
-from windlass.testing.crash import Scenario, crash_everywhere
+from windlass.openstack.cloud.wire import Http, Method
+from windlass.openstack.constants import ADOPT_ANNOTATION
+from windlass.testing.crash import Crashed, CrashPoint, MortalApi, MortalCarrier, Scenario, When, crash_everywhere
 from windlass.testing.memory import MemoryApi
+
+T = TypeVar("T")
 
 PLAIN: dict[str, Any] = {}
 TRUNKS: dict[str, Any] = {"trunk": True, "tags": ["blue"]}
+POST: Method = "POST"
 VOLUMES: dict[str, Any] = {
     "rootVolume": {"sizeGiB": 10},
     "additionalBlockDevices": [
@@ -20,13 +27,37 @@ VOLUMES: dict[str, Any] = {
         {"name": "scratch", "sizeGiB": 5, "storage": {"type": "Local"}},
     ],
 }
+EVERYTHING = {**TRUNKS, **VOLUMES}
 
 
-def scenario(spec: dict[str, Any], *, ports: int, actors: Callable[[World], Sequence[Any]]) -> Callable[[], Scenario]:
+def building(world: World, spec: dict[str, Any], ports: int) -> dict[str, Any]:
+    """An OpenStackServer whose server is to be made."""
+    return server(world, ports=[{"network": {"id": world.network}} for _ in range(ports)], **spec)
+
+
+def adopting(world: World, spec: dict[str, Any], ports: int) -> dict[str, Any]:
+    """An OpenStackServer that takes over a server which exists, with its ports."""
+    _, port = world.cloud.services.handle(
+        PROJECT, Http("network", POST, "/v2.0/ports", body={"port": {"network_id": world.network, "name": "old"}})
+    )
+    body = {"name": "old", "flavorRef": world.flavor, "networks": [{"port": port["port"]["id"]}]}
+    _, made = world.cloud.services.handle(PROJECT, Http("compute", POST, "/servers", body={"server": body}))
+    world.cloud.pass_time(5)
+    tree = building(world, spec, ports)
+    tree["metadata"]["annotations"] = {ADOPT_ANNOTATION: made["server"]["id"]}
+    return tree
+
+
+def scenario(
+    spec: dict[str, Any],
+    *,
+    ports: int,
+    actors: Callable[[World], Sequence[Any]],
+    tree: Callable[[World, dict[str, Any], int], dict[str, Any]] = building,
+) -> Callable[[], Scenario]:
     def make() -> Scenario:
         world = World()
-        wanted = [{"network": {"id": world.network}} for _ in range(ports)]
-        world.api.load(server(world, ports=wanted, **spec))
+        world.api.load(tree(world, spec, ports))
 
         async def settle(api: Any, reader: Any, systems: Any) -> None:
             await Process(world, api=api, clouds=systems[OPENSTACK]).settle()
@@ -60,12 +91,13 @@ def nobody(world: World) -> Sequence[Any]:
 def deletes(world: World) -> Sequence[Any]:
     """A user deletes the object when it has come to rest."""
 
-    async def delete(api: MemoryApi) -> None:
-        found = api.peek(OpenStackServer, KEY[1], namespace=NAMESPACE)
-        if found is not None and not found.metadata.deletion_timestamp:
-            await api.delete(OpenStackServer, KEY[1], namespace=NAMESPACE)
-
     return (delete,)
+
+
+async def delete(api: MemoryApi) -> None:
+    found = api.peek(OpenStackServer, KEY[1], namespace=NAMESPACE)
+    if found is not None and not found.metadata.deletion_timestamp:
+        await api.delete(OpenStackServer, KEY[1], namespace=NAMESPACE)
 
 
 @pytest.mark.parametrize(
@@ -82,4 +114,59 @@ async def test_s23_a_crash_at_any_write_leaves_one_of_each(
 ) -> None:
     report = await crash_everywhere(scenario(spec, ports=ports, actors=actors))
     assert report.points >= 10
-    assert PROJECT
+
+
+@pytest.mark.parametrize("actors", [nobody, deletes], ids=["adopted", "adopted and deleted"])
+async def test_m12_a_crash_while_a_server_is_adopted_creates_nothing(actors: Callable[[World], Sequence[Any]]) -> None:
+    report = await crash_everywhere(scenario(PLAIN, ports=1, actors=actors, tree=adopting))
+    assert report.points >= 6
+
+
+class Interruption(CrashPoint):
+    """Somebody does something right after the n-th write; the process lives on."""
+
+    def __init__(self, number: int, act: Callable[[], Awaitable[None]]) -> None:
+        super().__init__()
+        self.at = number
+        self.act = act
+
+    async def write(self, what: str, do: Callable[[], Awaitable[T]]) -> T:
+        answer = await super().write(what, do)
+        if len(self.writes) == self.at:
+            await self.act()
+        return answer
+
+
+async def test_a_deletion_at_any_moment_of_creating_leaves_nothing() -> None:
+    number = 0
+    while True:
+        number += 1
+        world = World()
+        world.api.load(building(world, EVERYTHING, 2))
+        point = Interruption(number, partial(delete, world.api))
+        clouds: Any = MortalCarrier(world.clouds(), point)
+        await Process(world, api=MortalApi(world.api, point), clouds=clouds).settle()
+        if len(point.writes) < number:
+            break
+        assert world.held() == {}, f"deleted after {point.writes[:number]}"
+        assert world.api.peek(OpenStackServer, KEY[1], namespace=NAMESPACE) is None
+    assert number > 12
+
+
+@pytest.mark.parametrize("when", When)
+async def test_a_crash_at_any_moment_of_creating_and_a_deletion_before_the_restart_leave_nothing(when: When) -> None:
+    number = 0
+    while True:
+        number += 1
+        world, point = World(), CrashPoint(number, when)
+        world.api.load(building(world, EVERYTHING, 2))
+        clouds: Any = MortalCarrier(world.clouds(), point)
+        with suppress(Crashed):
+            await Process(world, api=MortalApi(world.api, point), clouds=clouds).settle()
+        if not point.reached:
+            break
+        await delete(world.api)
+        await Process(world).settle()
+        assert world.held() == {}, str(point)
+        assert world.api.peek(OpenStackServer, KEY[1], namespace=NAMESPACE) is None
+    assert number > 12
