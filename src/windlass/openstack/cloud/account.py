@@ -30,8 +30,6 @@ from windlass.openstack.cloud.wire import Answer, Http, Wire
 
 SERVERS: Final = "2.53"
 """The microversion that servers are listed with: tags, volumes and fault are in it."""
-CALL_SECONDS: Final = 28.0
-"""Less than the runtime gives a Call, so that the failure says what was slow."""
 READ_SECONDS: Final = 25.0
 ASKED_JUST_NOW: Final = 10.0
 """Seconds: a list that is older is asked for again if something is not in it."""
@@ -78,10 +76,12 @@ class Account:
         self.region = region
         self.wire = wire
         self.gates = Gates(pauses)
-        self.knowledge = Knowledge(clock, times or Times(), unsent if unsent is not None else set())
+        times = times or Times()
+        self.knowledge = Knowledge(clock, times, unsent if unsent is not None else set())
         self._project_id = project_id
         self._now = now
         self._clock = clock
+        self._patience = times.answer
         self._sent = sent
         self._one_ended = asyncio.Event()
         self._kept: dict[Query, Kept] = {}
@@ -189,7 +189,7 @@ class Account:
         if creates:
             self.knowledge.sending(request.mark)
         try:
-            answer = await self.ask(request.http, agent="server", creates=creates, seconds=CALL_SECONDS)
+            answer = await self.ask(request.http, agent="server", creates=creates, seconds=self._patience)
         except NotSent:
             raise
         except CloudFailure as failure:

@@ -28,9 +28,14 @@ ONCE = -sys.float_info.max
 
 
 class Times(Struct, frozen=True, kw_only=True):
-    """`request`: the longest that a request may be under way, in seconds."""
+    """`request`: the longest that a request may be under way, in seconds.
+
+    `answer`: how long the answer to a write is awaited: shorter, and shorter than the runtime's patience with a Call,
+    so that the failure says what was slow.
+    """
 
     request: float = 31.0
+    answer: float = 28.0
 
 
 class Need(Struct, frozen=True):
