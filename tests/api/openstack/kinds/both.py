@@ -93,11 +93,13 @@ class Kinds:
         written: Tree = self.rest.request("PATCH", path, {"status": status}, content_type=MERGE_PATCH)
         return written
 
-    def become(self, crds: Mapping[str, Mapping[str, Any]], *, probe: tuple[str, Tree]) -> None:
-        """Replace the CRDs, and wait until they admit the `probe`, a kind and its spec, which those before refused."""
+    def become(self, crds: Mapping[str, Mapping[str, Any]]) -> None:
+        """Replace the CRDs as an upgrade does, and wait until those before are no longer served."""
         self._crds = {kind: _moved(crd, self.group) for kind, crd in crds.items()}
         self._plane.apply_crds(*self._crds.values())
-        if wait_for(lambda: not self.refusal(*probe) or None, seconds=PATIENCE) is None:
+        # Only ours refuses a server without ports.
+        probe = {**SERVER, "ports": []}
+        if wait_for(lambda: bool(self.refusal(OSS, probe)) or None, seconds=PATIENCE) is None:
             pytest.fail(f"the new CRDs did not take effect within {PATIENCE:.0f} s")
 
     def remove(self) -> None:
