@@ -757,6 +757,96 @@ _IN_THE_CLOUD = (
         ("            clouds.doubt(request)\n", "            pass\n"),
         (", return_exceptions=True)", ")"),
     ),
+    *_in(
+        "openstack/server/building.py",
+        "openstack/server",
+        ("    mark = mark_of(found) or fresh_mark\n", "    mark = fresh_mark\n"),
+        (
+            "held = finalizers if SERVER_FINALIZER in finalizers else [*finalizers, SERVER_FINALIZER]",
+            "held = finalizers",
+        ),
+        ("return bool(mark_of(found)) and is_held(found)", "return True"),
+        ("        recorded=recorded(found),\n", ""),
+        ("    if sending.now and not sending.later:", "    if sending.now:"),
+        ("    if seen_again < timedelta(seconds=timing.lost):", "    if False:"),
+        ("if not isinstance(request, CreateServer)]", "]"),
+    ),
+    *_in(
+        "openstack/server/snapshot.py",
+        "openstack/server",
+        (
+            "if mark and resolved is not None and is_held(found) and not found.deleting",
+            "if mark and resolved is not None",
+        ),
+        ("        server=status.instance_id or adopted(found),", '        server=status.instance_id or "",'),
+        ("        or bool(adopted(found))\n", ""),
+    ),
+    *_in(
+        "openstack/server/adopting.py",
+        "openstack/server",
+        ('    if mark_of(server) not in ("", mark):', "    if False:"),
+        ("return Vanished() if recorded.server else None", "return None"),
+        ("for some in (parts, Inventory(servers=(server,))):", "for some in (Inventory(servers=(server,)), parts):"),
+        ("ports=(*inventory.ports, *inventory.attached)", "ports=inventory.ports"),
+    ),
+    *_in(
+        "openstack/server/deleting.py",
+        "openstack/server",
+        ("    if not is_held(found):", "    if False:"),
+        ("    if not may_own(found):", "    if True:"),
+        ("    if not mark_of(found):", "    if False:"),
+        ("    if sending.now and not sending.later:", "    if sending.now:"),
+    ),
+    *_in(
+        "openstack/server/pausing.py",
+        "openstack/server",
+        ("if patient and (inventory is None or not inventory.certain):", "if False:"),
+        ("return is_intended(found) and not recorded(found).server", "return False"),
+    ),
+    *_in(
+        "openstack/server/decide.py",
+        "openstack/server",
+        (
+            "    if seen.cluster is not None and not isinstance(seen.cluster, Present):\n        return _without",
+            "    if False:\n        return _without",
+        ),
+        (
+            "        if found.deleting:\n            return deleting.unreachable",
+            "        if False:\n            return deleting.unreachable",
+        ),
+    ),
+    *_in(
+        "openstack/server/sending.py",
+        "openstack/server",
+        ("        if longest is None:", "        if True:"),
+        ("each.error.transient or each.error.unknown_outcome", "False"),
+        ("if name in (request.SERVICE, IDENTITY, quota):", "if name in (IDENTITY, quota):"),
+    ),
+    *_in(
+        "openstack/server/observe.py",
+        "openstack/server",
+        ("            if recorded(found) == NONE:", "            if True:"),
+    ),
+    *_in(
+        "openstack/server/resolved.py",
+        "openstack/server",
+        ("len(stored.ports) != len(spec.ports)", "False"),
+    ),
+    *_in(
+        "openstack/trouble.py",
+        "openstack/test_trouble.py",
+        ("wait = min(max(age, self.limits.first), self.limits.most)", "wait = self.limits.first"),
+        ("seconds=max(wait, self.pause)", "seconds=wait"),
+        ("return replace(about, limits=Limits(pause, pause), pause=pause)", "return about"),
+    ),
+    *_in(
+        "openstack/status.py",
+        "openstack/test_status.py",
+        (
+            "verdict = False if any(status_of(conditions, part) == FALSE for part in missing) else None",
+            "verdict = None",
+        ),
+    ),
 )
 
 MUTATIONS: tuple[Mutation, ...] = (

@@ -84,6 +84,7 @@ class Process:
     def __init__(self, world: World, *, api: Api | None = None, clouds: Any = None) -> None:
         self.world = world
         self.clouds = clouds or world.clouds()
+        self.clouds.begin_term()
         self.api = api or world.api
         reader = MemoryReader(world.api)
         self.controller = server_controller(reader, self.clouds, now=lambda: world.now, new_mark=lambda: MARK)

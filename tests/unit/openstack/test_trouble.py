@@ -101,6 +101,14 @@ def test_a_pause_that_a_service_asks_for_is_kept_up_to_five_minutes() -> None:
         assert about.due(NOW, since=None) == NOW + timedelta(seconds=kept)
 
 
+def test_a_request_that_was_held_at_a_gate_is_told_as_the_failure_that_closed_it() -> None:
+    held = NotSent("compute", "not asked again yet", retry_after=7.0)
+    held.why = OverQuota("compute", "10 of 10", code=403)
+    about = told(held, doing="create server a")
+    assert (about.reason, about.message) == ("QuotaExceeded", told(held.why, doing="create server a").message)
+    assert about.due(NOW, since=NOW - timedelta(minutes=5)) == NOW + timedelta(seconds=7)
+
+
 def test_a_service_that_is_down_for_an_hour_is_asked_some_twenty_times() -> None:
     about, at, attempts = told(Unavailable("network", "down")), NOW, 0
     while at < NOW + timedelta(hours=1):

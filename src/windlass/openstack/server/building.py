@@ -31,7 +31,6 @@ from windlass.openstack.server.snapshot import (
     Cloud,
     Snapshot,
     Timing,
-    adopted,
     intent_of,
     is_held,
     made,
@@ -90,7 +89,7 @@ def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> St
         return None
     whole = made(found)
     intent = intent_of(found, whole.resolved)
-    if adopted(found) or intent is None or not isinstance(whole.spec, InstanceSpec) or whole.resolved is None:
+    if intent is None or not isinstance(whole.spec, InstanceSpec) or whole.resolved is None:
         return adopt(inventory, recorded(found), project=cloud.project, mark=mark_of(found))
     user_data = seen.user_data if isinstance(seen.user_data, str) else ""
     return next_step(

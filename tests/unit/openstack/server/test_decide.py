@@ -52,7 +52,8 @@ from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, PAUS
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.server.decide import decide
-from windlass.openstack.server.snapshot import Snapshot
+from windlass.openstack.server.snapshot import Snapshot, intent_of
+from windlass.openstack.server.snapshot import made as made_of
 from windlass.openstack.status import (
     AUTHENTICATED,
     INSTANCE,
@@ -172,6 +173,17 @@ class TestBuilding:
     def test_s23_nothing_is_sent_in_the_round_that_stores_the_intent(self) -> None:
         for found in (server(), server(mark="", finalizers=()), server(finalizers=()), intended(finalizers=())):
             assert not requests(plan(found, asked()))
+
+    def test_s23_an_intent_is_finalizer_mark_and_choices_together(self) -> None:
+        assert intent_of(intended(), made_of(intended()).resolved) is not None
+        for found in (intended(finalizers=()), intended(mark=""), intended(deleting=True)):
+            assert intent_of(found, made_of(intended()).resolved) is None
+        assert intent_of(intended(), None) is None
+
+    def test_a_finalizer_that_somebody_removed_is_put_back_and_the_mark_stays(self) -> None:
+        found = after(found := intended(finalizers=()), plan(found))
+        assert found.metadata.finalizers == [SERVER_FINALIZER]
+        assert found.metadata.annotations[MARK_ANNOTATION] == MARK_A
 
     def test_s24_a_port_that_was_deleted_before_the_server_exists_is_made_once_more(self) -> None:
         found = intended(status={"resources": {"ports": [{"id": "gone"}]}})
@@ -595,9 +607,13 @@ class TestTakingOver:
     def test_an_adopted_server_that_does_not_exist_is_never_made(self, resolved: bool) -> None:
         adopting = {ADOPT_ANNOTATION: SERVER}
         found = intended(annotations=adopting) if resolved else server(annotations=adopting)
-        for seconds in (0.0, 31.0):
-            gone = asked(Inventory(missing_since=NOW, as_of=NOW + timedelta(seconds=seconds)))
-            assert not requests(plan(found, gone))
+        once, twice = (
+            plan(found, asked(Inventory(missing_since=NOW, as_of=NOW + timedelta(seconds=seconds))))
+            for seconds in (0.0, 31.0)
+        )
+        assert once == Plan(next=RequeueAfter(30.0, "the server is missing: look again"))
+        assert not requests(twice)
+        assert told(twice, INSTANCE_READY, found).reason == "InstanceNotFound"
 
     def test_a_server_of_somebody_else_is_not_taken(self) -> None:
         found = server(annotations={ADOPT_ANNOTATION: SERVER})

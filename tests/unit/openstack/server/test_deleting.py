@@ -24,7 +24,7 @@ from tests.unit.openstack.server.cases import (
     told,
     verbs,
 )
-from windlass.kube.control.plan import Emit, Plan, RemoveFinalizers, RequeueAfter
+from windlass.kube.control.plan import Call, Emit, Outcome, Plan, RemoveFinalizers, RequeueAfter, Result
 from windlass.kube.control.seen import Absent
 from windlass.openstack.cloud.failures import InConflict, Unauthenticated, Unavailable
 from windlass.openstack.cloud.inventory import MARK, Closed, Inventory, Refusal, Weather
@@ -199,6 +199,14 @@ def test_a_deletion_that_fails_is_told_of_and_tried_again() -> None:
     assert isinstance(stops.next, RequeueAfter)
     assert stops.next.seconds == pytest.approx(5.0)
     assert verbs(plan(after(found, stops), cloud, now=NOW + timedelta(seconds=6))) == ["delete server"]
+
+
+def test_nothing_more_is_deleted_in_an_attempt_in_which_a_request_failed() -> None:
+    found = intended(**GOING)
+    both = asked(Inventory(ports=(neutron(),), volumes=(cinder(),)))
+    port, volume = (action for action in plan(found, both).actions if isinstance(action, Call))
+    failed = Outcome((Result(port, error=Unavailable("network", "down", code=503)), Result(volume)))
+    assert not requests(plan(found, both, last=failed))
 
 
 def test_a_closed_gate_holds_deletions_too() -> None:

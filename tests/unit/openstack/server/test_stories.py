@@ -127,11 +127,35 @@ async def test_an_object_of_the_provider_is_taken_over_and_creates_nothing() -> 
     assert (is_gone(world), world.held()) == (True, {})
 
 
+async def test_an_object_that_the_provider_left_in_mid_build_keeps_its_port() -> None:
+    world = World()
+    world.cloud.fault(method="POST", path="^/servers$", status=403, count=1)
+    world.api.load(server(world))
+    await Process(world).step()
+    [port] = world.cloud.services.ports.values()
+    port["description"] = ""
+    status = world.server["status"]
+    stored = {"ready": False, "resolved": status["resolved"], "resources": {"ports": [{"id": port["id"]}]}}
+    await change(world, {"metadata": {"annotations": {MARK_ANNOTATION: None}}})
+    await change(world, {"status": {"conditions": None, **stored}}, part="status")
+    await Process(world).settle()
+    assert world.held() == {"servers": 1, "ports": 1}
+    assert "windlass-owner=" in port["description"]
+
+
 async def test_a_server_is_adopted_with_its_ports_and_goes_with_the_object() -> None:
     world = World()
     services = world.cloud.services
     _, port = services.handle(PROJECT, _post("network", "/v2.0/ports", "port", network_id=world.network, name="old"))
-    body = {"name": "old", "flavorRef": world.flavor, "networks": [{"port": port["port"]["id"]}]}
+    _, volume = services.handle(PROJECT, _post("block-storage", "/volumes", "volume", name="old", size=1))
+    world.cloud.pass_time(5)
+    disk = {"source_type": "volume", "uuid": volume["volume"]["id"]}
+    body = {
+        "name": "old",
+        "flavorRef": world.flavor,
+        "networks": [{"port": port["port"]["id"]}],
+        "block_device_mapping_v2": [disk],
+    }
     _, made = services.handle(PROJECT, _post("compute", "/servers", "server", **body))
     world.cloud.pass_time(5)
     tree = server(world)
@@ -139,7 +163,7 @@ async def test_a_server_is_adopted_with_its_ports_and_goes_with_the_object() -> 
     world.api.load(tree)
     process = Process(world)
     await process.settle()
-    assert world.held() == {"servers": 1, "ports": 1}
+    assert world.held() == {"servers": 1, "ports": 1, "volumes": 1}
     assert world.server["status"]["instanceID"] == made["server"]["id"]
     assert conditions(world)["Ready"] == "True Ready"
     await delete(world)
