@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
@@ -82,10 +83,14 @@ class Project:
         """The text of clouds.yaml, with `cloud` as ENTRY."""
         return clouds.text({ENTRY: self.cloud})
 
-    def application_credential(self) -> dict[str, Any]:
-        """An entry of clouds.yaml with a new application credential; it ends with the project's user."""
+    def application_credential(self, *, seconds: float | None = None) -> dict[str, Any]:
+        """An entry of clouds.yaml with a new application credential, which is valid for `seconds`, as are its tokens.
+
+        It ends with the project's user.
+        """
+        end = None if seconds is None else f"{datetime.now(UTC) + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%S.%f}"
         made = cast("Identity", self.sdk.identity).create_application_credential(
-            user=self._user_id, name=secrets.token_hex(4)
+            user=self._user_id, name=secrets.token_hex(4), expires_at=end
         )
         auth = {"application_credential_id": made.id, "application_credential_secret": made.secret}
         return clouds.entry(self._cloud.urls["keystone"], self._cloud.ca_file, **auth)

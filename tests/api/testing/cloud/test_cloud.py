@@ -1,6 +1,7 @@
 """The shared cloud: services that answer as OpenStack's do, and what tests of providers rely on."""
 
 import pytest
+from keystoneauth1.exceptions import Unauthorized
 from openstack.exceptions import BadRequestException, ConflictException, ForbiddenException
 
 from tests.api.testing.cloud.conftest import Boot
@@ -147,6 +148,24 @@ def test_wrong_requests_are_refused_as_in_a_real_cloud(project: Project, boot: B
     with pytest.raises(ConflictException, match="already allocated"):
         project.sdk.network.create_port(network_id=project.network_id, fixed_ips=port.fixed_ips)
     project.sdk.network.delete_port(port.id)
+
+
+def test_a_token_is_refused_when_its_life_is_over(windlass_cloud: CloudAccess, project: Project) -> None:
+    session = clouds.connect(project.application_credential(seconds=3)).session
+    headers = {"X-Auth-Token": session.get_token()}
+
+    def status() -> int:
+        url = f"{windlass_cloud.urls['neutron']}/v2.0/networks"
+        answer = session.get(url, headers=headers, authenticated=False, raise_exc=False)
+        code: int = answer.status_code
+        return code
+
+    assert status() == 200
+    wait_until("the token is refused", lambda: status() == 401)
+    # Requests with an expired token are known to be the project's.
+    assert 401 in [request.status for request in project.requests("neutron")]
+    with pytest.raises(Unauthorized):
+        session.get_token()
 
 
 def test_an_application_credential_stands_for_the_user(windlass_cloud: CloudAccess, project: Project) -> None:
