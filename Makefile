@@ -6,6 +6,7 @@ RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
 UPDATE_STATUS := deploy/update-status/base
 OPENSTACK := deploy/openstack/base
+OPENSTACK_POLICIES := deploy/openstack/components/policies/policies.yaml
 OPENSTACK_CRDS := deploy/openstack/crds/crds.yaml
 # Tests of processes wait for much of their time, so more workers than cores.
 PARALLEL := -n 4 --dist loadfile
@@ -44,6 +45,7 @@ generate: .venv/ready ## write the files that are made from code
 	$(RUN)windlass manifests crds update-status > $(UPDATE_STATUS)/crds.yaml
 	$(RUN)windlass manifests rbac openstack > $(OPENSTACK)/rbac.yaml
 	$(RUN)windlass manifests crds openstack > $(OPENSTACK_CRDS)
+	$(RUN)windlass manifests policies openstack > $(OPENSTACK_POLICIES)
 
 check-generated: .venv/ready
 	$(RUN)windlass manifests rbac machine-sync | diff -u $(RBAC) -
@@ -52,6 +54,7 @@ check-generated: .venv/ready
 	$(RUN)windlass manifests crds update-status | diff -u $(UPDATE_STATUS)/crds.yaml -
 	$(RUN)windlass manifests rbac openstack | diff -u $(OPENSTACK)/rbac.yaml -
 	$(RUN)windlass manifests crds openstack | diff -u $(OPENSTACK_CRDS) -
+	$(RUN)windlass manifests policies openstack | diff -u $(OPENSTACK_POLICIES) -
 
 bench: .venv/ready ## the tables of bench/README.md
 	$(RUN)python -m bench

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from windlass.capability.capability import Capability, account, permissions_of
-from windlass.capability.manifests.rights import Unread
+from windlass.capability.manifests.rights import ServiceAccount, Unread
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.permissions import Declaration
 from windlass.openstack.beside import PROVIDER_NAMESPACE, beside_permissions
@@ -14,6 +14,7 @@ from windlass.openstack.owned import OWNED
 from windlass.openstack.service import OWN_LEASE
 
 if TYPE_CHECKING:
+    from windlass.capability.manifests.policy import Policy
     from windlass.capability.planning import Planner
     from windlass.capability.service import Frame
 
@@ -58,6 +59,11 @@ def capability(
         scope = Scope(kinds=tuple(kinds), subjects=COUNTED)
         return plain_planner(lambda reader: controllers(reader, clouds), scope=scope)
 
+    def policies(service_account: ServiceAccount, exempt: Sequence[str]) -> "Sequence[Policy]":
+        from windlass.openstack.policies import policies
+
+        return policies(exempt)
+
     return Capability(
         name=NAME,
         service_account=account(NAME, home),
@@ -65,4 +71,5 @@ def capability(
         frame=frame,
         planner=planner,
         owned=OWNED,
+        policies=policies,
     )

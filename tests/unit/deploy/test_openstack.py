@@ -54,8 +54,13 @@ def options(arguments: list[str]) -> dict[str, Any]:
 def test_every_file_is_mentioned_and_every_mentioned_file_exists() -> None:
     seen = {path for kustomization in DEPLOY.rglob("kustomization.yaml") for path in mentioned(kustomization)}
     entrances = {folder / "kustomization.yaml" for folder in (DEPLOY,)}
-    alone = {DEPLOY / "components" / name / "kustomization.yaml" for name in ("alerts", "metrics")}
+    alone = {DEPLOY / "components" / name / "kustomization.yaml" for name in ("alerts", "metrics", "policies")}
     assert seen | entrances | alone == set(DEPLOY.rglob("*.yaml"))
+
+
+def test_the_crds_are_those_of_the_types() -> None:
+    shipped = documents("crds/crds.yaml")
+    assert shipped == [owned.manifest() for owned in capability().owned], "the types have changed; run: make generate"
 
 
 @pytest.mark.parametrize("path", DEPLOYMENTS)
@@ -108,7 +113,7 @@ def test_everything_that_selects_pods_selects_these() -> None:
 def test_everything_is_at_home_but_what_is_cluster_wide_or_generated() -> None:
     kinds = {"ClusterRole", "ClusterRoleBinding"}
     for file in DEPLOY.rglob("*.yaml"):
-        if file.name in ("kustomization.yaml", "rbac.yaml", "crds.yaml"):
+        if file.name in ("kustomization.yaml", "rbac.yaml", "crds.yaml", "policies.yaml"):
             continue
         for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
             if document["kind"] not in kinds:

@@ -52,7 +52,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     name        without PREFIX: where the rule is OpenShift's, OpenShift's name
     kinds       the kinds that it applies to, on `operations`
-    namespace   the namespace of the objects; empty for cluster-scoped kinds
+    namespace   the namespace of the objects; empty for cluster-scoped kinds, and for all namespaces
     exempt      users to whom it does not apply
     when        CEL by name: the rules apply only if all are true
     variables   CEL by name, for the rules; computed at most once, when first used
@@ -78,8 +78,10 @@ class Policy(Struct, frozen=True, kw_only=True):
         return self._policy(), self._binding()
 
     def _policy(self) -> Manifest:
-        names = ",\n  ".join(literal(name) for name in self.exempt)
-        conditions = {"not-exempt": f"!(request.userInfo.username in [\n  {names}\n])", **self.when}
+        conditions = dict(self.when)
+        if self.exempt:
+            names = ",\n  ".join(literal(name) for name in self.exempt)
+            conditions = {"not-exempt": f"!(request.userInfo.username in [\n  {names}\n])", **conditions}
         if self.twins is not None:
             conditions["is-the-twin"] = "object.metadata.name == params.metadata.name"
         spec: Manifest = {

@@ -82,9 +82,9 @@ class Kinds:
         body = self._body(kind, "probe", {"spec": spec})
         return _refusal(lambda: self.rest.request("POST", f"{self.path(kind)}?dryRun=All&fieldValidation=Strict", body))
 
-    def refusal_of_change(self, kind: str, name: str, change: Mapping[str, Any]) -> str:
+    def refusal_of_change(self, kind: str, name: str, change: Mapping[str, Any], *, dry_run: bool = True) -> str:
         """What it has against a merge patch."""
-        path = f"{self.path(kind, name)}?dryRun=All&fieldValidation=Strict"
+        path = f"{self.path(kind, name)}?fieldValidation=Strict{'&dryRun=All' if dry_run else ''}"
         return _refusal(lambda: self.rest.request("PATCH", path, change, content_type=MERGE_PATCH))
 
     def write_status(self, kind: str, name: str, status: Mapping[str, Any]) -> Tree:
