@@ -10,18 +10,8 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 
 from msgspec import Struct, field
 
+from windlass.api import capo_rules
 from windlass.api.capi import Address
-from windlass.api.capo_rules import (
-    MOST_PORTS,
-    fixed,
-    fixed_ports,
-    groups_need_port_security,
-    no_device_named_root,
-    once,
-    region_stays,
-    rules,
-    same,
-)
 from windlass.api.integers import Int64
 from windlass.api.meta import Condition, ObjectMeta, Resource, always
 from windlass.api.schema import (
@@ -38,7 +28,6 @@ from windlass.api.schema import (
 
 Uuid: TypeAlias = Annotated[str, on_write(format="uuid")]
 NotEmpty: TypeAlias = Annotated[str, on_write(minLength=1)]
-Port16: TypeAlias = Annotated[int, on_write(minimum=0, maximum=65535)]
 Tags: TypeAlias = Annotated[list[str], LIST_SET]
 NeutronTags: TypeAlias = Annotated[list[Annotated[str, on_write(minLength=1, pattern="^[^,]+$")]], LIST_SET]
 """Neutron joins the tags of a query by commas."""
@@ -178,7 +167,7 @@ class ValueSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
 class Port(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """A port of a server. Only `allowedAddressPairs` may be changed later."""
 
-    SCHEMA: ClassVar = (rules(groups_need_port_security()),)
+    SCHEMA: ClassVar = (capo_rules.rules(capo_rules.groups_need_port_security()),)
 
     network: Network | None = None
     description: str | None = None
@@ -267,7 +256,7 @@ class ServerMetadata(Struct, rename="camel", omit_defaults=True, kw_only=True, f
 class IdentityReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """The entry and the clouds.yaml Secret that hold the credentials."""
 
-    SCHEMA: ClassVar = (rules({"rule": same("region"), "message": "region is immutable"}),)
+    SCHEMA: ClassVar = (capo_rules.rules({"rule": capo_rules.same("region"), "message": "region is immutable"}),)
 
     type: Annotated[str, on_write(enum=["Secret", "ClusterIdentity"]), server_default("Secret")] = ""
     name: Annotated[str, REQUIRED] = always(str)
@@ -314,7 +303,7 @@ class OpenStackMachineSpec(Struct, rename="camel", omit_defaults=True, kw_only=T
 
     SCHEMA: ClassVar = (
         rule("has(self.flavor) || has(self.flavorID)", "at least one of flavor or flavorID must be set"),
-        rules(no_device_named_root()),
+        capo_rules.rules(capo_rules.no_device_named_root()),
     )
 
     provider_id: str | None = field(default=None, name="providerID")
@@ -322,7 +311,7 @@ class OpenStackMachineSpec(Struct, rename="camel", omit_defaults=True, kw_only=T
     flavor_id: NotEmpty | None = field(default=None, name="flavorID")
     image: Annotated[Image, REQUIRED] = always(Image)
     ssh_key_name: str = ""
-    ports: Annotated[list[Port], on_write(maxItems=MOST_PORTS)] = field(default_factory=list)
+    ports: Annotated[list[Port], on_write(maxItems=capo_rules.MOST_PORTS)] = field(default_factory=list)
     security_groups: list[SecurityGroup] = field(default_factory=list)
     trunk: bool = False
     tags: Tags = field(default_factory=list)
@@ -359,14 +348,6 @@ class OpenStackMachineStatus(Struct, rename="camel", omit_defaults=True, kw_only
     conditions: Annotated[list[Condition], list_map("type")] = field(default_factory=list)
 
 
-_MACHINE_RULES = (
-    *fixed(OpenStackMachineSpec, but=("providerID", "identityRef", "ports")),
-    *fixed_ports(),
-    once("providerID"),
-    region_stays(),
-)
-
-
 class OpenStackMachine(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """A machine of a cluster, as a server in OpenStack."""
 
@@ -375,7 +356,7 @@ class OpenStackMachine(Struct, rename="camel", omit_defaults=True, kw_only=True,
     )
 
     metadata: ObjectMeta = always(ObjectMeta)
-    spec: Annotated[OpenStackMachineSpec, rules(*_MACHINE_RULES)] = always(OpenStackMachineSpec)
+    spec: Annotated[OpenStackMachineSpec, capo_rules.of_machine(OpenStackMachineSpec)] = always(OpenStackMachineSpec)
     status: OpenStackMachineStatus = always(OpenStackMachineStatus)
 
 

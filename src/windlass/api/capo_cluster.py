@@ -16,7 +16,6 @@ from windlass.api.capo import (
     Network,
     NeutronTags,
     OpenStackMachineSpec,
-    Port16,
     Subnet,
     Tags,
     Uuid,
@@ -174,7 +173,7 @@ class OpenStackClusterSpec(Struct, rename="camel", omit_defaults=True, kw_only=T
     disable_api_server_floating_ip: bool | None = field(default=None, name="disableAPIServerFloatingIP")
     api_server_floating_ip: str | None = field(default=None, name="apiServerFloatingIP")
     api_server_fixed_ip: str | None = field(default=None, name="apiServerFixedIP")
-    api_server_port: Port16 | None = None
+    api_server_port: Annotated[Int64, on_write(minimum=0, maximum=65535)] | None = None
     managed_security_groups: ManagedSecurityGroups | None = None
     disable_port_security: bool | None = None
     tags: Tags = field(default_factory=list)

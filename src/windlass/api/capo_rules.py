@@ -143,6 +143,17 @@ def groups_need_port_security() -> _Rule:
     )
 
 
+def of_machine(spec: type[Struct]) -> Meta:
+    """What is fixed in the `spec` of an OpenStackMachine."""
+    free = ("providerID", "identityRef", "ports")
+    return rules(*fixed(spec, but=free), *fixed_ports(), once("providerID"), region_stays())
+
+
+def of_server(spec: type[Struct]) -> Meta:
+    """What is fixed in the `spec` of an OpenStackServer."""
+    return rules(*fixed(spec, but=("identityRef",)), kind_of_credentials_stays(), region_stays())
+
+
 def of_cluster() -> tuple[_Rule, ...]:
     """Rules for a whole OpenStackCluster: what is fixed in its spec, and what its status allows to be pinned."""
     no_floating_ip = "has(oldSelf.spec.disableAPIServerFloatingIP) && oldSelf.spec.disableAPIServerFloatingIP"

@@ -27,15 +27,7 @@ from windlass.api.capo import (
     TypedReference,
     ValueSpec,
 )
-from windlass.api.capo_rules import (
-    MOST_PORTS,
-    fixed,
-    kind_of_credentials_stays,
-    no_device_named_root,
-    ports_name_networks,
-    region_stays,
-    rules,
-)
+from windlass.api.capo_rules import MOST_PORTS, no_device_named_root, of_server, ports_name_networks, rules
 from windlass.api.integers import Int64
 from windlass.api.meta import Condition, ObjectMeta, Resource, always
 from windlass.api.schema import MAP_ATOMIC, REQUIRED, list_map, on_write, rule, server_default
@@ -75,13 +67,6 @@ class OpenStackServerSpec(Struct, rename="camel", omit_defaults=True, kw_only=Tr
     trunk: bool | None = None
     user_data_ref: SecretReference | None = None
     scheduler_hint_additional_properties: Annotated[list[SchedulerHint], list_map("name")] = field(default_factory=list)
-
-
-_SERVER_RULES = (
-    *fixed(OpenStackServerSpec, but=("identityRef",)),
-    kind_of_credentials_stays(),
-    region_stays(),
-)
 
 
 class ResolvedFixedIP(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -174,5 +159,5 @@ class OpenStackServer(Struct, rename="camel", omit_defaults=True, kw_only=True, 
     )
 
     metadata: ObjectMeta = always(ObjectMeta)
-    spec: Annotated[OpenStackServerSpec, rules(*_SERVER_RULES)] = always(OpenStackServerSpec)
+    spec: Annotated[OpenStackServerSpec, of_server(OpenStackServerSpec)] = always(OpenStackServerSpec)
     status: OpenStackServerStatus = always(OpenStackServerStatus)
