@@ -14,6 +14,9 @@ from windlass.api import (
     authorization,
     capa,
     capi,
+    capo,
+    capo_cluster,
+    capo_server,
     config,
     coordination,
     core,
@@ -47,6 +50,25 @@ CUSTOM: list[type[KubernetesObject]] = [
     mapi.MachineSet,
     route.Route,
 ]
+OWNED: dict[type[KubernetesObject], set[str]] = {
+    capo.OpenStackMachine: {"status.conditions[].observedGeneration"},
+    capo.OpenStackMachineTemplate: {"status"},
+    capo_server.OpenStackServer: {
+        "status.conditions[].observedGeneration",
+        "status.resolved.volumes",
+        "status.resources.trunks",
+        "status.resources.volumes",
+    },
+    capo_cluster.OpenStackCluster: {
+        "status.bastion.resolved.volumes",
+        "status.bastion.resources.trunks",
+        "status.bastion.resources.volumes",
+        "status.conditions",
+        "status.externalNetwork.subnets",
+    },
+    capo_cluster.OpenStackClusterTemplate: set(),
+}
+"""Kinds that Windlass owns and others have too, with the fields of the status that only ours have."""
 BUILT_IN: list[type[KubernetesObject]] = [
     apps.Deployment,
     core.Event,
@@ -71,6 +93,14 @@ def test_the_published_crd_has_each_field_that_we_declare(
     published: dict[str, Mapping[str, Any]], kind: type[KubernetesObject]
 ) -> None:
     assert differences(kind, published[kind.RESOURCE.name]) == []
+
+
+@pytest.mark.parametrize("kind", OWNED, ids=lambda kind: kind.RESOURCE.name)
+def test_a_kind_that_we_own_adds_to_the_published_crd_what_it_says(
+    published: dict[str, Mapping[str, Any]], kind: type[KubernetesObject]
+) -> None:
+    added = {f"{kind.RESOURCE.kind}.{field}: not in the CRD" for field in OWNED[kind]}
+    assert set(differences(kind, published[kind.RESOURCE.name])) == added
 
 
 @pytest.mark.parametrize("kind", DEFAULTS, ids=lambda kind: kind.RESOURCE.name)
