@@ -111,7 +111,8 @@ async def test_a_server_has_all_that_its_spec_names(project: Project) -> None:
         first, second = status.addresses[0], status.addresses[1]
         assert (first.address, second.address[:5], status.addresses[2].address) == ("10.9.0.77", "10.6.", "w")
         server = sdk.compute.get_server(status.id)
-        assert (server.metadata["role"], server.availability_zone, server.has_config_drive) == ("worker", "az2", True)
+        assert (server.metadata["role"], server.availability_zone) == ("worker", "az2")
+        assert server.has_config_drive in (True, "True")  # Nova's own form of it is a text
         assert server.id in sdk.compute.get_server_group(near.id).member_ids
         ports = {port.name: port for port in sdk.network.ports(device_id=server.id)}
         assert {name: sorted(port.tags) for name, port in ports.items()} == {
