@@ -255,6 +255,15 @@ async def test_a_spec_that_cannot_be_resolved_names_its_fields(cloud: PlayedClou
     assert cloud.posts == []
 
 
+@virtual
+async def test_s20_an_image_that_is_not_uploaded_yet_is_named_as_such(cloud: PlayedCloud) -> None:
+    cloud.services.images.clear()
+    cloud.services.image("rhcos", status="queued")
+    process = await cloud.process()
+    with pytest.raises(Unresolvable, match=r"image \(name rhcos\) is queued, not active"):
+        await visit(process)
+
+
 @pytest.mark.parametrize("status", [200, 503], ids=["the image is deleted", "Glance is down"])
 @virtual
 async def test_a_server_that_exists_is_reported_without_its_image(cloud: PlayedCloud, status: int) -> None:

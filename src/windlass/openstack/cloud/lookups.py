@@ -97,8 +97,6 @@ def matching(query: Query, found: tuple[Any, ...]) -> tuple[Resource, ...]:
     if not SOURCES[query.kind].filtered:
         wanted = query.filters
         return tuple(each for each in found if all(getattr(each, name, None) == value for name, value in wanted))
-    if query.kind == "image":
-        return tuple(each for each in found if each.status in ("active", ""))
     return found
 
 
