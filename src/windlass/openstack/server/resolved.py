@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from windlass.api import capo, capo_server
 from windlass.api.meta import tree
+from windlass.openstack.instance.resolve import volumes_of
 from windlass.openstack.instance.spec import (
     InstanceSpec,
     Resolved,
     ResolvedAddress,
     ResolvedPort,
     ResolvedVolume,
-    VolumeSpec,
 )
 
 _FIELDS: Final = {
@@ -56,23 +56,7 @@ def from_status(stored: capo_server.ResolvedServer | None, spec: InstanceSpec) -
         flavor_id=stored.flavor_id,
         server_group_id=stored.server_group_id or "",
         ports=tuple(map(_port, stored.ports)),
-        volumes=tuple(map(_volume, stored.volumes)) or volumes_of(spec),
-    )
-
-
-def volumes_of(spec: InstanceSpec) -> tuple[ResolvedVolume, ...]:
-    """The volumes of a server: nothing of them has to be looked up."""
-    extra = [disk for disk in spec.disks if isinstance(disk, VolumeSpec)]
-    root = [(spec.root, "")] if spec.root is not None else []
-    return tuple(
-        ResolvedVolume(
-            name=f"{spec.name}-{volume.name}",
-            size=volume.size,
-            type=volume.type,
-            zone=spec.zone if volume.zone_of_server else volume.zone,
-            tag=tag,
-        )
-        for volume, tag in (*root, *((disk, disk.name) for disk in extra))
+        volumes=tuple(map(_volume, stored.volumes)) or tuple(volumes_of(spec)),
     )
 
 
