@@ -115,20 +115,12 @@ class Account:
         self, mark: str, recorded: Recorded = NONE, *, services: Iterable[str] = (), fresh: bool = False
     ) -> Inventory:
         need = self.knowledge.needed(mark, fresh=fresh)
-        lists: list[Listing[Any]] = [self._servers]
+        lists: list[Listing[Any]] = [self._servers, self._ports]
         if "block-storage" in services and "block-storage" in self.services:
             lists.append(self._volumes)
-        network: list[Listing[Any]] = [self._ports]
-        if any(each.began < need.since for each in (*lists, self._ports, self._trunks)) and await self._has_trunks():
-            network.append(self._trunks)
-
-        async def one_by_one() -> None:
-            """Where a gate lets one request try, the second follows its answer."""
-            for each in network:
-                await each.since(need.since)
-
-        await asyncio.gather(one_by_one(), *(each.since(need.since) for each in lists))
-        lists += network
+        if any(each.began < need.since for each in (*lists, self._trunks)) and await self._has_trunks():
+            lists.append(self._trunks)
+        await asyncio.gather(*(each.since(need.since) for each in lists))
         return self._inventory(mark, recorded, certain=all(each.began >= need.certain for each in lists))
 
     def known(self, mark: str, recorded: Recorded = NONE) -> Inventory:
