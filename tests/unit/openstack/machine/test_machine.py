@@ -47,6 +47,26 @@ async def test_a_new_machine_gets_finalizer_and_mark_and_one_openstackserver() -
     assert await world.rest() == 0
 
 
+async def test_finalizer_and_mark_are_stored_before_the_openstackserver_exists() -> None:
+    world = World(*all_of_it())
+    held_before: list[bool] = []
+
+    def look(_: Any) -> None:
+        if world.exists(OpenStackServer) and not held_before:
+            held_before.append(world.tree()["metadata"].get("finalizers") == [FINALIZER])
+
+    world.api.subscribe(look)
+    await world.rest()
+    assert held_before == [True]
+
+
+async def test_a_mark_that_is_stored_already_is_the_one_that_the_openstackserver_gets() -> None:
+    world = World(*all_of_it(machine=machine(**held())))
+    await world.rest()
+    assert world.tree(OpenStackServer)["metadata"]["annotations"] == {"openstack.windlass.dev/mark": MARK}
+    assert world.born == []
+
+
 async def test_a_machine_costs_six_writes_until_it_is_provisioned_and_none_at_rest() -> None:
     world = World(*all_of_it())
     writes = await world.rest()
