@@ -3,7 +3,7 @@
 | its OpenStackServer | what is done |
 |---|---|
 | exists | `Deleting` says so, then it is deleted; its own conditions say how far it is |
-| belongs to something else | it is left alone |
+| belongs to something else | it is left alone; a server that is recorded here must not be left behind |
 | is gone after it was deleted here, or there never was a server | the finalizer is removed |
 | is missing, and a server is recorded | it is made again for that server, which must not be left behind |
 
@@ -21,7 +21,7 @@ from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.constants import MACHINE_FINALIZER
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.existing import existing_server
-from windlass.openstack.machine.making import adopt
+from windlass.openstack.machine.making import adopt, foreign
 from windlass.openstack.machine.snapshot import Snapshot, is_held, mark_of, own_server
 from windlass.openstack.machine.telling import write
 from windlass.openstack.status import (
@@ -66,6 +66,8 @@ def _without_server(seen: Snapshot, found: Present[OpenStackMachine], *, now: da
     recorded = found.object.status.instance_id or ("" if isinstance(known, Problem) else known)
     if not recorded:
         return Plan.of(_release(found, "nothing was created for it"))
+    if isinstance(seen.server, Present):
+        return _beside(seen, found, seen.server, recorded, now=now)
     plan = adopt(seen, found, recorded)
     if not isinstance(plan, Problem):
         return plan
@@ -76,6 +78,20 @@ def _without_server(seen: Snapshot, found: Present[OpenStackMachine], *, now: da
         f"{plan.message}, or delete the server and remove the finalizer {MACHINE_FINALIZER}"
     )
     return Plan.of(_stuck(seen, found, message, now=now)).then(WaitFor("its OpenStackCluster"))
+
+
+def _beside(
+    seen: Snapshot, found: Present[OpenStackMachine], other: Present[OpenStackServer], recorded: str, *, now: datetime
+) -> Plan:
+    """The OpenStackServer of its name belongs to something else, so none can be made for the recorded server."""
+    if other.object.status.instance_id == recorded:
+        return Plan.of(_release(found, "its server belongs to something else"))
+    name = other.metadata.name
+    message = (
+        f"Server {recorded} may be left in the cloud, and OpenStackServer {name}, which belongs to {foreign(other)}, "
+        f"is in the way of deleting it: delete one of them, or remove the finalizer {MACHINE_FINALIZER}"
+    )
+    return Plan.of(_stuck(seen, found, message, now=now)).then(WaitFor(f"OpenStackServer {name} to go"))
 
 
 def _tell(

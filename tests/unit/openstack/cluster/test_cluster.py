@@ -209,6 +209,25 @@ async def test_missing_credentials_are_told_and_cured_by_the_secret() -> None:  
     assert world.condition("Ready")[0] == "True"
 
 
+async def test_an_identity_that_is_not_for_the_namespace_is_told() -> None:  # S17
+    identity = {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha1",
+        "kind": "OpenStackClusterIdentity",
+        "metadata": {"name": "shared"},
+        "spec": {
+            "secretRef": {"name": "cloud", "namespace": "ns"},
+            "namespaceSelector": {"matchLabels": {"team": "other"}},
+        },
+    }
+    ref = {"identityRef": {"type": "ClusterIdentity", "name": "shared", "cloudName": "one"}}
+    world = World(infra(ref), cluster(), secret(), identity)
+    await world.rest()
+    status, reason, message = world.condition("OpenStackAuthenticationSucceeded")
+    assert (status, reason) == ("False", "OpenStackAuthenticationFailed")
+    assert "OpenStackClusterIdentity shared is not for namespace ns" in message
+    assert world.cloud.requests == []
+
+
 @pytest.mark.parametrize(
     ("spec", "part", "text"),
     [

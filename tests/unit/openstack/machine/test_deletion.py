@@ -117,6 +117,20 @@ async def test_without_credentials_a_recorded_server_is_not_left_behind_in_silen
     assert await world.rest() == 0
 
 
+@pytest.mark.parametrize(("other", "goes"), [(ID, True), ("", False)], ids=["the same server", "another one"])
+async def test_a_recorded_server_is_not_left_behind_for_an_openstackserver_of_somebody_else(
+    other: str, goes: bool
+) -> None:
+    theirs = server("ACTIVE" if other else "", ownerReferences=[])
+    world = World(deleted(status={"instanceID": ID}), theirs)
+    await world.rest()
+    assert world.exists() is not goes
+    assert "deletionTimestamp" not in world.tree(OpenStackServer)["metadata"]
+    if not goes:
+        assert world.condition("Deleting")[2].startswith(f"Server {ID} may be left in the cloud")
+        assert await world.rest() == 0
+
+
 # Pauses
 
 
