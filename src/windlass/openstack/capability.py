@@ -1,6 +1,6 @@
 """Machines on OpenStack as a capability: the value that `windlass run`, `plan` and `manifests` use."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from windlass.capability.capability import Capability, account, permissions_of
@@ -9,7 +9,7 @@ from windlass.kube.control.controller import Controller
 from windlass.kube.control.permissions import Declaration
 from windlass.openstack.beside import PROVIDER_NAMESPACE, beside_permissions
 from windlass.openstack.cloud.clouds import Clouds, PollTimes
-from windlass.openstack.metrics import COUNTED
+from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.owned import OWNED
 from windlass.openstack.service import OWN_LEASE
 
@@ -29,9 +29,10 @@ def capability(
     namespaces: Sequence[str] = (),
     provider_namespace: str = PROVIDER_NAMESPACE,
     polls: PollTimes | None = None,
+    credentials: Callable[[], Credentials] | None = None,
 ) -> Capability:
     """For objects in `namespaces` (none: in all namespaces). The provider of Cluster API is looked for in
-    `provider_namespace`."""
+    `provider_namespace`. Plans from files ask the cloud of `credentials`, if there are any."""
 
     def controllers(reader: Any, clouds: Clouds) -> tuple[Controller[Any, Any], ...]:
         from windlass.openstack.controllers import makers
@@ -50,14 +51,9 @@ def capability(
         )
 
     def planner() -> "Planner":
-        from windlass.capability.planning import Scope
-        from windlass.capability.planning.planner import plain_planner
+        from windlass.openstack.planning.planner import planner
 
-        clouds = Clouds()
-        watches = [controller.watches for controller in controllers(Unread(), clouds)]
-        kinds = dict.fromkeys(watch.kind for each in watches for watch in each)
-        scope = Scope(kinds=tuple(kinds), subjects=COUNTED)
-        return plain_planner(lambda reader: controllers(reader, clouds), scope=scope)
+        return planner(controllers, reader=Unread(), credentials=credentials)
 
     def policies(service_account: ServiceAccount, exempt: Sequence[str]) -> "Sequence[Policy]":
         from windlass.openstack.policies import policies

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from windlass.capability.planning.decider import Decider
 from windlass.kube.control.executor import Executor, Ledger
 from windlass.kube.control.permissions import Declared
-from windlass.kube.control.plan import Call, Done, Emit, Next, Outcome, Plan, Result, Retry, WaitFor
+from windlass.kube.control.plan import Call, Done, Emit, Next, Outcome, Plan, Request, Result, Retry, WaitFor
 from windlass.kube.control.rounds import reconcile
 from windlass.kube.errors import Withheld
 from windlass.kube.object import Object
@@ -46,21 +46,27 @@ class Course(Struct):
         return not self.rounds and isinstance(self.next, Done)
 
 
-async def follow(asked: Sequence[tuple[Decider, Any]], *, api: Api, ledger: Ledger, now: datetime) -> list[Course]:
+async def follow(
+    asked: Sequence[tuple[Decider, Any]],
+    *,
+    api: Api,
+    ledger: Ledger,
+    now: datetime,
+    more: Callable[[], Sequence[tuple[Decider, Any]]] = tuple,
+) -> list[Course]:
     """Reconcile every key until it rests, one after the other, and again while a key writes what another may read.
 
-    Writes go to `api` and are reported to `ledger`. The time is always `now`.
+    Writes may make objects with keys of their own, which `more` finds. Writes go to `api` and are reported to `ledger`.
+    The time is always `now`.
     """
-    courses = [Course(decider.kind, decider.name(key)) for decider, key in asked]
-    executors = {
-        decider.kind: _Recorder(api, ledger=ledger, permits=Declared(decider.controller.declared), now=lambda: now)
-        for decider, _ in asked
-    }
+    keys = {(decider.controller.name, key): (decider, key) for decider, key in asked}
+    courses: dict[tuple[str, Any], Course] = {}
     for _ in range(MAX_ROUNDS):
         wrote = 0
-        for (decider, key), course in zip(asked, courses, strict=True):
-            executor = executors[decider.kind]
-            executor.rounds = course.rounds
+        for place, (decider, key) in keys.items():
+            course = courses.setdefault(place, Course(decider.kind, decider.name(key)))
+            executor = _Recorder(api, ledger=ledger, permits=Declared(decider.controller.declared), now=lambda: now)
+            executor.rounds, before = course.rounds, len(course.rounds)
             rest = await reconcile(
                 key,
                 observe=decider.controller.observe,
@@ -70,16 +76,31 @@ async def follow(asked: Sequence[tuple[Decider, Any]], *, api: Api, ledger: Ledg
                 max_rounds=MAX_ROUNDS,
             )
             course.next = _awaited(course) or rest.next
+            if before and _asks_again(course.rounds[before - 1], course.rounds[before:]):
+                del course.rounds[before:]
             course.restless = rest.failed and rest.rounds >= MAX_ROUNDS
             wrote += rest.writes
         if not wrote:
-            return courses
+            return list(courses.values())
+        for decider, key in more():
+            keys.setdefault((decider.controller.name, key), (decider, key))
     # Every key comes to rest, but wakes another one that undoes its changes.
-    for course in courses:
+    for course in courses.values():
         if course.rounds:
             course.restless = True
             course.next = Retry(f"no rest: after {MAX_ROUNDS} turns keys still change what others have just written")
-    return courses
+    return list(courses.values())
+
+
+def _asks_again(last: Sequence[Result], rounds: Sequence[Sequence[Result]]) -> bool:
+    """Whether these rounds only repeat the requests that the model withheld in the round before."""
+    return bool(rounds) and _withheld(last) == _withheld(rounds[0]) is not None and len(rounds) == 1
+
+
+def _withheld(tried: Sequence[Result]) -> list[Request] | None:
+    """The requests of a round that did nothing else than ask for them."""
+    calls = [each.action.request for each in tried if isinstance(each.action, Call)]
+    return calls if len(calls) == len(tried) and all(isinstance(each.error, Withheld) for each in tried) else None
 
 
 def _awaited(course: Course) -> WaitFor | None:

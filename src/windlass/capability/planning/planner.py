@@ -1,13 +1,14 @@
 """Declares how a capability is planned, on a cluster and from files."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from windlass.capability.documents import Interest
 from windlass.capability.planning.decider import Decider, Inventory, about_first_watch, add_indexes
-from windlass.capability.planning.given import Scope
+from windlass.capability.planning.given import Scope, Tree
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.seen import Reader
 
@@ -16,12 +17,25 @@ class NoGround(Exception):
     """No plan can be made for this cluster, or nothing is ever done there. The text has the remedy."""
 
 
+Told: TypeAlias = tuple[Literal["note", "warning", "error"], str]
+
+
+async def _nothing_to_tell(_: Inventory) -> Sequence[Told]:
+    return ()
+
+
 class Ground(Struct, frozen=True):
-    """The basis of plans: the controllers for this cluster; `warnings` and `notes` about who carries the plans out."""
+    """The basis of plans: the controllers for this cluster; `warnings` and `notes` about who carries the plans out.
+
+    `tell` adds sentences once the plans are made. `holding`: what the controllers need, such as connections to other
+    systems; it is left when all plans are made.
+    """
 
     deciders: Callable[[Inventory], list[Decider]]
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    tell: Callable[[Inventory], Awaitable[Sequence[Told]]] = _nothing_to_tell
+    holding: AbstractAsyncContextManager[Any] = nullcontext()
 
 
 class Look(Protocol):
@@ -36,7 +50,9 @@ class Look(Protocol):
 class Planner(Struct, frozen=True, kw_only=True):
     """How a capability is planned for. `one`, `many`: what its keys stand for, in words; `where`: in which namespaces.
 
-    `scope` is what its controllers look at, `interest` what is read of a must-gather.
+    `scope` is what its controllers look at, `interest` what is read of a must-gather. `complete` adds to the objects of
+    files what others would add, and raises NoGround. `follows`: of objects in files a single step says too little, so
+    plans are always carried out on a model.
     """
 
     ground: Look
@@ -45,6 +61,8 @@ class Planner(Struct, frozen=True, kw_only=True):
     one: str
     many: str
     where: str
+    complete: Callable[[Sequence[Tree]], Sequence[Tree]] = lambda trees: trees
+    follows: bool = False
 
 
 def plain_planner(controllers: Callable[[Any], tuple[Controller[Any, Any], ...]], *, scope: Scope) -> Planner:

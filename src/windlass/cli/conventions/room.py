@@ -46,6 +46,7 @@ class Room:
     make             the capability, given `home` and the values of its own options
     options          those options, of every command
     manifest_options more of them, of `windlass manifests` alone
+    plan_options     more of them, of `windlass plan NAME` alone
     run, plan        what the command does, for its help
     home             the default namespace of its ServiceAccount and Lease
     elected, workers help of `--leader-elect` and `--workers`
@@ -61,6 +62,7 @@ class Room:
     home: str = "windlass-system"
     options: Decorate = _none
     manifest_options: Decorate = _none
+    plan_options: Decorate = _none
     elected: str = "Work only while holding the Lease, so that several replicas may run."
     workers: str = "Keys that a controller reconciles at the same time."
     rules: "Callable[[], Iterable[Rules]]" = tuple
@@ -70,7 +72,8 @@ class Room:
 
     def own(self, values: dict[str, Any], *, manifests: bool = False) -> dict[str, Any]:
         """Those of a command's `values` that belong to its own options."""
-        taken = {*_names(self.options), *(_names(self.manifest_options) if manifests else ())}
+        more = self.manifest_options if manifests else self.plan_options
+        taken = {*_names(self.options), *_names(more)}
         return {name: value for name, value in values.items() if name in taken}
 
 

@@ -48,6 +48,14 @@ def _options(function: Any) -> Any:
     return function
 
 
+def _plan_options(function: Any) -> Any:
+    return click.option(
+        "--os-cloud",
+        metavar="NAME",
+        help="With -f: ask the cloud of this entry of your clouds.yaml, whatever credentials the objects name.",
+    )(function)
+
+
 def _make(
     *,
     home: str,
@@ -55,9 +63,11 @@ def _make(
     provider_namespace: str = "capo-system",
     poll_building: float = 10.0,
     poll_period: float = 60.0,
+    os_cloud: str | None = None,
 ) -> "Capability":
     from windlass.openstack.capability import capability
     from windlass.openstack.cloud.clouds import PollTimes
+    from windlass.openstack.cloud.credentials import of_user
 
     for name, value in (("--poll-building", poll_building), ("--poll-period", poll_period)):
         if value <= 0:
@@ -67,6 +77,7 @@ def _make(
         namespaces=watch_namespaces,
         provider_namespace=provider_namespace,
         polls=PollTimes(after_write=min(1.0, poll_building), building=poll_building, at_rest=poll_period),
+        credentials=(lambda: of_user(os_cloud)) if os_cloud else None,
     )
 
 
@@ -74,6 +85,7 @@ ROOM = Room(
     make=_make,
     home="windlass-openstack",
     options=_options,
+    plan_options=_plan_options,
     run="""Create and keep servers in OpenStack, with their ports, trunks and volumes, as OpenStackCluster,
     OpenStackMachine and OpenStackServer objects say: an infrastructure provider of Cluster API.
 

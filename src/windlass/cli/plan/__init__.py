@@ -50,6 +50,7 @@ def _of(name: str, room: Room) -> click.Command:
     @click.command(name, help=room.plan)
     @click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=room.completes)
     @_options
+    @room.plan_options
     @room.options
     @settings_of
     def command(settings: Settings, /, wanted: tuple[str, ...], **values: Any) -> int:
@@ -87,7 +88,7 @@ def _plan(settings: Settings, chosen: dict[str, Room], values: dict[str, Any], *
         raise click.UsageError("--rounds writes to a model of a cluster, which needs objects: give files with -f")
     questions = [_question(settings, room, values, wanted=wanted) for room in chosen.values()]
     form = carry_out.Form(values["form"], every=values["every"])
-    if rounds:
+    if rounds or (sources and all(question.planner.follows for question in questions)):
         return asyncio.run(carry_out.follow_files(sources, questions, form))
     if sources:
         return asyncio.run(carry_out.plan_files(sources, questions, form))

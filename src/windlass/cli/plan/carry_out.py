@@ -7,14 +7,16 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import click
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from windlass.capability.planning import (
+    Decider,
     Given,
     Ground,
+    Inventory,
     KeyPlan,
     Name,
     NoGround,
@@ -80,10 +82,12 @@ async def _ask_cluster(client: Api, question: Question) -> Answer[KeyPlan] | Non
     surveyed = await _survey(client, question, whole=True)
     if surveyed is None:
         return None
-    _, survey, selected = surveyed
+    ground, survey, selected = surveyed
     for text in survey.not_served:
         complaints.warn(text)
-    planned = await plans(selected.asked, survey, now=datetime.now(UTC))
+    async with ground.holding:
+        planned = await plans(selected.asked, survey, now=datetime.now(UTC))
+        await _tell(ground, survey)
     if not selected.existing and not selected.missing:
         click.echo(f"No {question.planner.many} found in {question.planner.where}.", err=True)
     return Answer(question, selected, planned)
@@ -97,7 +101,9 @@ async def plan_files(sources: Sequence[str], questions: Sequence[Question], form
         return models
     answers: list[Answer[KeyPlan]] = []
     for found in models.made:
-        planned = await plans(found.selected.asked, found.survey, now=now)
+        async with found.ground.holding:
+            planned = await plans(found.selected.asked, found.survey, now=now)
+            await _tell(found.ground, found.survey)
         if found.new and any(plan.writes for plan in planned):
             what = "1 object has" if found.new == 1 else f"{found.new} objects have"
             complaints.say("note", f"{what} no status, so this is only the first step; --rounds shows all of them")
@@ -113,12 +119,22 @@ async def follow_files(sources: Sequence[str], questions: Sequence[Question], fo
         return models
     answers: list[Answer[Course]] = []
     objects = []
+    failed = models.failed
     for found in models.made:
         before = found.api.version
         reader = MemoryReader(found.api)
-        on_model = {one.kind: one for one in found.ground.deciders(reader)}
-        asked = [(on_model[decider.kind], key) for decider, key in found.selected.asked]
-        courses = await follow(asked, api=found.api, ledger=reader, now=now)
+        deciding = found.ground.deciders(reader)
+
+        def asked(
+            deciding: list[Decider] = deciding,
+            reader: MemoryReader = reader,
+            wanted: Sequence[Name] = found.question.wanted,
+        ) -> list[tuple[Decider, Any]]:
+            return select(deciding, reader, wanted=wanted).asked
+
+        async with found.ground.holding:
+            courses = await follow(asked(), api=found.api, ledger=reader, now=now, more=asked)
+            failed |= await _tell(found.ground, reader)
         objects += model.changed(found.api, since=before)
         answers.append(Answer(found.question, found.selected, courses))
     if form.form == "json":
@@ -129,9 +145,13 @@ async def follow_files(sources: Sequence[str], questions: Sequence[Question], fo
     restless = [course for course in all_courses if course.restless]
     for course in restless:
         complaints.say("error", f"{course.kind.lower()}/{course.name}: {plan_as_text.coming(course.next)}")
-    if _report_missing(answers) or restless or models.failed:
+    if _report_missing(answers) or restless or failed:
         return Exit.FAILED
     return Exit.CHANGES if any(course.writes for course in all_courses) else Exit.OK
+
+
+def _asked(deciding: list[Decider], inventory: Inventory, wanted: Sequence[Name]) -> list[tuple[Decider, Any]]:
+    return select(deciding, inventory, wanted=wanted).asked
 
 
 class _Modelled(NamedTuple):
@@ -159,6 +179,14 @@ async def _models(sources: Sequence[str], questions: Sequence[Question], now: da
     """The models with the objects of `sources`; or the exit code, after the errors were printed."""
     taken = model.read(sources, [question.planner for question in questions])
     if taken is None:
+        return Exit.UNREADABLE
+    try:
+        taken = [
+            structs.replace(given, trees=tuple(question.planner.complete(given.trees)))
+            for question, given in zip(questions, taken, strict=True)
+        ]
+    except NoGround as problem:
+        complaints.say("error", str(problem))
         return Exit.UNREADABLE
     asked = list(zip(questions, taken, strict=True))
     # If all capabilities are planned, one that the files do not concern is silent.
@@ -210,6 +238,14 @@ async def _ground(planner: Planner, reader: Reader, *, whole: bool) -> Ground | 
     for text in ground.notes:
         complaints.say("note", text)
     return ground
+
+
+async def _tell(ground: Ground, inventory: Inventory) -> bool:
+    """Print what there is to tell beside the plans; returns whether there are errors."""
+    told = await ground.tell(inventory)
+    for level, text in told:
+        complaints.say(level, text)
+    return any(level == "error" for level, _ in told)
 
 
 def _show_plans(answers: Sequence[Answer[KeyPlan]], form: Form, *, failed: bool) -> Exit:

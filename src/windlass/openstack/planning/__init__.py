@@ -1,0 +1,8 @@
+"""Plans of the OpenStack controllers: on a cluster, and for files before anything is created.
+
+| module | holds |
+|---|---|
+| `planner` | the declaration for `windlass plan openstack` |
+| `stand_ins` | what others would add to the objects of files: credentials, Machines of sets, bootstrap data |
+| `quotas` | what is asked of the quotas of each project, and what is left |
+"""

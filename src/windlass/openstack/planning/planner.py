@@ -1,0 +1,99 @@
+"""Declares how OpenStack is planned: by the controllers themselves, which ask the cloud and send nothing.
+
+Files are planned to the end: on a model of an API server, until the next step needs an answer of the cloud. With
+`credentials`, the user's own cloud is asked for whatever credentials the objects name.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from msgspec import structs
+
+from windlass.api.capo_server import OpenStackServer
+from windlass.capability.planning import Decider, Ground, Inventory, NoGround, Planner, Scope
+from windlass.capability.planning.planner import Told, plain_planner
+from windlass.kube.conditions import FALSE, find
+from windlass.kube.control.controller import Controller
+from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.cloud.credentials import Credentials
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.identity.controller import NAME as IDENTITY
+from windlass.openstack.metrics import COUNTED
+from windlass.openstack.planning.quotas import AskedClouds, quotas
+from windlass.openstack.planning.stand_ins import READ, StandIns
+from windlass.openstack.status import READY, Reason
+
+WRONG: Final = frozenset(
+    {
+        Reason.AUTHENTICATION_FAILED,
+        Reason.DEPENDENCY_FAILED,
+        Reason.INVALID_CONFIGURATION,
+        Reason.INVALID_MACHINE_SPEC,
+        Reason.NETWORK_CREATE_FAILED,
+        Reason.SUBNET_CREATE_FAILED,
+        Reason.ROUTER_CREATE_FAILED,
+        Reason.SECURITY_GROUP_CREATE_FAILED,
+        Reason.API_ENDPOINT_CONFIG_FAILED,
+        Reason.MULTIPLE_ISSUES,
+    }
+)
+"""Reasons of `Ready` that somebody has to do something about before the objects are created."""
+
+Controllers = Callable[[Any, Clouds], tuple[Controller[Any, Any], ...]]
+
+
+def planner(
+    controllers: Controllers,
+    *,
+    reader: Any,
+    credentials: Callable[[], Credentials] | None = None,
+    clouds: AskedClouds | None = None,
+) -> Planner:
+    """`controllers` makes them from a reader (`reader`: one that is never read) and `clouds`."""
+    clouds = clouds or AskedClouds()
+    stand_ins = StandIns()
+    watched = [watch.kind for each in controllers(reader, clouds) for watch in each.watches]
+    kinds = tuple(dict.fromkeys((*watched, *READ)))
+    plain = plain_planner(
+        lambda reader: controllers(reader, clouds), scope=Scope(kinds=kinds, subjects=COUNTED, filled=COUNTED)
+    )
+
+    async def look(reader: Any, *, whole: bool) -> Ground:
+        ground = await plain.ground(reader, whole=whole)
+
+        def deciders(inventory: Inventory) -> list[Decider]:
+            # Of files the Secrets are not looked after: those of the user's own cloud are not to be shown.
+            found = ground.deciders(inventory)
+            return found if whole else [each for each in found if each.controller.name != IDENTITY]
+
+        async def tell(inventory: Inventory) -> list[Told]:
+            wrong = [] if whole else list(_wrong(inventory))
+            return [*await quotas(clouds, inventory, replicas=stand_ins.replicas), *wrong]
+
+        return structs.replace(ground, deciders=deciders, tell=tell, holding=clouds)
+
+    def complete(trees: Any) -> Any:
+        try:
+            theirs = credentials() if credentials else None
+        except CloudFailure as failure:
+            raise NoGround(failure.fault) from None
+        if theirs is not None:
+            clouds.called = f"cloud {theirs.name} of your clouds.yaml"
+        return stand_ins(trees, credentials=theirs)
+
+    return structs.replace(plain, ground=look, complete=complete, follows=True)
+
+
+def _wrong(inventory: Inventory) -> Iterator[Told]:
+    """What has to be corrected in files, each said once."""
+    said = set()
+    kinds: list[type[Any]] = sorted(COUNTED, key=lambda kind: kind is not OpenStackServer)
+    for kind in kinds:
+        for found in inventory.listing(kind):
+            conditions = (found.tree().get("status") or {}).get("conditions") or []
+            ready = find(conditions, READY)
+            if ready is None or ready["status"] != FALSE or ready["reason"] not in WRONG:
+                continue
+            if ready["message"] not in said:
+                said.add(ready["message"])
+                yield "error", f"{kind.RESOURCE.kind.lower()}/{found.namespace}/{found.name}: {ready['message']}"
