@@ -24,6 +24,7 @@ from windlass.machine_sync.machine_set import reasons as of_sets
 from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
 from windlass.machine_sync.platforms import Platform
 from windlass.openstack import metrics as openstack_metrics
+from windlass.openstack.cloud import metrics as cloud_metrics
 from windlass.openstack.status import CLUSTER, INSTANCE
 from windlass.openstack.status import Reason as OpenStackReason
 from windlass.update_status import history
@@ -79,8 +80,8 @@ def test_the_runbook_has_a_remedy_for_every_reason_on_openstack() -> None:
 def test_the_page_of_openstack_has_every_condition_and_metric() -> None:
     page = DOCS / "openstack.md"
     assert set(re.findall(r"`(\w+)`", " ".join(rows(page, "## Conditions")))) == {*INSTANCE, *CLUSTER}
-    assert openstack_metrics.__doc__
-    assert rows(page, "## Metrics") == re.findall(r"^\| (`\w+`) \|", openstack_metrics.__doc__, re.MULTILINE)
+    metrics = f"{openstack_metrics.__doc__}{cloud_metrics.__doc__}"
+    assert rows(page, "## Metrics") == re.findall(r"^\| (`\w+`) \|", metrics, re.MULTILINE)
 
 
 def test_the_page_has_every_reason() -> None:
