@@ -46,7 +46,6 @@ async def test_i6_volumes_trunk_tags_and_user_data_arrive_and_go(stage: Stage) -
         rootVolume={"sizeGiB": 1},
         additionalBlockDevices=[
             {"name": "etcd", "sizeGiB": 1, "storage": {"type": "Volume"}},
-            {"name": "scratch", "sizeGiB": 1, "storage": {"type": "Local"}},
         ],
         serverMetadata=[{"key": "role", "value": "worker"}],
         schedulerHintAdditionalProperties=[{"name": "colour", "value": {"type": "String", "string": "blue"}}],
