@@ -1,7 +1,6 @@
 """The shared cloud: services that answer as OpenStack's do, and what tests of providers rely on."""
 
 import pytest
-from keystoneauth1.exceptions import Unauthorized
 from openstack.exceptions import BadRequestException, ConflictException, ForbiddenException
 
 from tests.api.testing.cloud.conftest import Boot
@@ -164,8 +163,6 @@ def test_a_token_is_refused_when_its_life_is_over(windlass_cloud: CloudAccess, p
     wait_until("the token is refused", lambda: status() == 401)
     # Requests with an expired token are known to be the project's.
     assert 401 in [request.status for request in project.requests("neutron")]
-    with pytest.raises(Unauthorized):
-        session.get_token()
 
 
 def test_an_application_credential_stands_for_the_user(windlass_cloud: CloudAccess, project: Project) -> None:
