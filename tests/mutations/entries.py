@@ -686,6 +686,19 @@ _KEEPING = (
 
 _IN_THE_CLOUD = (
     *_in(
+        "openstack/beside.py",
+        "openstack/test_beside.py",
+        ("if self._rival.gone:", "if True:"),
+        ("elif self._working and works is False:", "elif False:"),
+        ('return None, f"{what} cannot be read: {error}"', 'return True, ""'),
+    ),
+    *_in(
+        "openstack/planning/planner.py",
+        "openstack/planning/test_files.py",
+        ("return found if whole else", "return found if True else"),
+        ('ready["reason"] not in WRONG', "True"),
+    ),
+    *_in(
         "openstack/cloud/marks.py",
         "openstack/cloud/test_marks.py",
         ("return {**metadata, MARK: mark}", "return {MARK: mark, **metadata, MARK: metadata.get(MARK, mark)[:8]}"),

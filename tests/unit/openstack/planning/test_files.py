@@ -160,6 +160,9 @@ async def test_credentials_of_the_user_are_never_shown(check: Check, form: str) 
     await check(SERVER, *machines(1), form=form)
     assert check.out
     assert PASSWORD not in check.out + check.err
+    assert "Secret.core" not in check.out
+    assert '"kind": "Secret"' not in check.out
+    assert "clouds.yaml" not in check.out, "the key of the Secret, whose value is base64"
 
 
 async def test_a_cloud_that_is_not_in_the_users_file_is_an_error(check: Check) -> None:
