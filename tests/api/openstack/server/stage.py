@@ -37,6 +37,7 @@ QUICK = Timing(
     lost=2.0,
 )
 """What takes minutes, in seconds."""
+TIMES = Times(request=2.0)
 
 
 class Writes(Client):
@@ -150,25 +151,44 @@ def message(server: OpenStackServer, kind: str) -> str:
     return next((each.message for each in server.status.conditions if each.type == kind), "")
 
 
+def held(project: Project) -> dict[str, int]:
+    """What the project has of what servers are made of."""
+    sdk = project.sdk
+    return {
+        "servers": len(list(sdk.compute.servers())),
+        "ports": len(list(sdk.network.ports(project_id=project.id))),
+        "trunks": len(list(sdk.network.trunks())),
+        "volumes": len(list(sdk.block_storage.volumes())),
+    }
+
+
 @asynccontextmanager
 async def staged(
-    plane: PlaneAccess, namespace: str, project: Project, *, timing: Timing = QUICK, at_rest: float = 2.0
+    plane: PlaneAccess,
+    namespace: str,
+    project: Project,
+    *,
+    timing: Timing = QUICK,
+    at_rest: float = 2.0,
+    times: Times = TIMES,
 ) -> AsyncIterator[Stage]:
     """A stage with the controller at work."""
     kubeconfig = config.load(kubeconfig=plane.kubeconfig())
     async with Client(kubeconfig) as client, Writes(kubeconfig) as ours:
         stage = Stage(client, ours, namespace, project)
-        async with at_work(stage, timing=timing, at_rest=at_rest):
+        async with at_work(stage, timing=timing, at_rest=at_rest, times=times):
             yield stage
 
 
 @asynccontextmanager
-async def at_work(stage: Stage, *, timing: Timing = QUICK, at_rest: float = 2.0) -> AsyncIterator[Clouds]:
+async def at_work(
+    stage: Stage, *, timing: Timing = QUICK, at_rest: float = 2.0, times: Times = TIMES
+) -> AsyncIterator[Clouds]:
     """The controller at work, as a new process that leads."""
     clouds = Clouds(
         polls=PollTimes(after_write=0.3, building=1.0, at_rest=at_rest),
         pauses=Pauses(unavailable=(0.5, 2.0), quota=(1.0, 2.0), credentials=(1.0, 1.0)),
-        times=Times(request=2.0),
+        times=times,
     )
     async with clouds, Manager(stage.ours, systems={OPENSTACK: clouds}) as manager:
         await manager.start(lambda reader: server_controller(reader, clouds, namespace=stage.namespace, timing=timing))

@@ -1,0 +1,92 @@
+"""`windlass run openstack` dies while a request of it is under way: the next process makes nothing twice."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+import windlass
+from tests.api.openstack.server.stage import Stage, Writes, held
+from tests.waiting import eventually
+from windlass.kube import config
+from windlass.testing import ControlPlane, crds
+from windlass.testing.cloud import Project
+from windlass.testing.cloud.access import CloudAccess
+from windlass.testing.plane.pool import PlanePool
+from windlass.testing.plane.ports import free_ports
+from windlass.testing.plane.processes import Processes
+
+CRDS = Path(windlass.__file__).parents[2] / "deploy" / "openstack" / "crds" / "crds.yaml"
+POSTS = (("neutron", "/ports$"), ("neutron", "/trunks$"), ("cinder", "/volumes$"), ("nova", "/servers$"))
+
+
+@pytest.fixture
+def plane(windlass_planes: PlanePool) -> ControlPlane:
+    return windlass_planes.plane("openstack", crds=[*crds.documents(*crds.CLUSTER_API_CORE), CRDS])
+
+
+@pytest.fixture
+def projects(windlass_cloud: CloudAccess) -> Iterator[list[Project]]:
+    """One for each kind of creating request."""
+    with ExitStack() as stack:
+        made = []
+        for _ in POSTS:
+            made.append(project := windlass_cloud.new_project())
+            stack.callback(project.delete)
+        yield made
+
+
+async def test_s23_killed_while_any_kind_of_creating_request_is_under_way_it_leaves_one_of_each(
+    plane: ControlPlane, projects: list[Project], tmp_path: Path
+) -> None:
+    kubeconfig = plane.kubeconfig()
+    async with Writes(config.load(kubeconfig=kubeconfig)) as client:
+        stages = [Stage(client, client, await plane.create_namespace(), project) for project in projects]
+        plays = (_killed(stage, *post, kubeconfig, tmp_path) for stage, post in zip(stages, POSTS, strict=True))
+        async with asyncio.TaskGroup() as group:
+            for play in plays:
+                group.create_task(play)
+    assert [project.leftovers() for project in projects] == [[]] * len(POSTS)
+
+
+async def _killed(stage: Stage, service: str, path: str, kubeconfig: Path, folder: Path) -> None:
+    # The cloud carries out the request when its sender is dead.
+    fault = stage.project.fault(service, method="POST", path=path, delay=3.0, count=1)
+    await stage.secret()
+    await stage.server(trunk=True, rootVolume={"sizeGiB": 1})
+    async with _process(stage.namespace, kubeconfig, folder) as processes:
+
+        async def hits() -> int:
+            return await asyncio.to_thread(lambda: fault.hits)
+
+        await eventually(hits, lambda found: found == 1, what=f"POST {path}")
+        await asyncio.to_thread(processes.kill, "windlass")
+    async with _process(stage.namespace, kubeconfig, folder):
+        await stage.until_ready()
+        assert await asyncio.to_thread(held, stage.project) == {"servers": 1, "ports": 1, "trunks": 1, "volumes": 1}
+        await stage.delete()
+        await stage.until_gone()
+
+
+@asynccontextmanager
+async def _process(namespace: str, kubeconfig: Path, folder: Path) -> AsyncIterator[Processes]:
+    """It is started, and dies with the block at the latest. Nobody else leads, so it need not wait for a Lease."""
+    (port,) = free_ports(1)
+    processes = Processes(folders=[], log=folder / f"{namespace}-{port}.supervisor.log")
+    argv = [
+        *(sys.executable, "-m", "windlass", f"--kubeconfig={kubeconfig}", "run", "openstack"),
+        f"--watch-namespace={namespace}",
+        "--no-leader-elect",
+        "--poll-building=1s",
+        f"--health-probe-bind-address=127.0.0.1:{port}",
+        "--metrics-bind-address=0",
+    ]
+    try:
+        await asyncio.to_thread(processes.start, "windlass", argv, log=folder / f"{namespace}-{port}.log")
+        yield processes
+    finally:
+        await asyncio.to_thread(processes.stop, "windlass")
+        await asyncio.to_thread(processes.close)
