@@ -67,6 +67,8 @@ async def _killed(stage: Stage, service: str, path: str, kubeconfig: Path, folde
     async with _process(stage.namespace, kubeconfig, folder):
         await stage.until_ready()
         assert await asyncio.to_thread(held, stage.project) == {"servers": 1, "ports": 1, "trunks": 1, "volumes": 1}
+        asked = await asyncio.to_thread(stage.project.requests, service, method="POST", path=path)
+        assert len(asked) == 1, "what the dead process asked for is taken"
         await stage.delete()
         await stage.until_gone()
 
