@@ -7,7 +7,7 @@
 from collections.abc import Mapping
 from functools import cache
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from hypothesis import strategies as st
 from msgspec import structs
@@ -247,6 +247,8 @@ def _odd(kind: Any, name: str = "") -> st.SearchStrategy[Any]:
     origin, arguments = get_origin(kind), get_args(kind)
     if name.endswith(("_time", "_at")):
         return _ODD_TIMES
+    if origin is Annotated:
+        return _odd(arguments[0], name)
     if kind is ObjectMeta:
         maps = _odd(dict[str, str])
         return st.builds(ObjectMeta, name=_ODD_TEXTS, labels=maps, annotations=maps)
