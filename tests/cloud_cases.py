@@ -246,6 +246,34 @@ async def a_volume_goes_with_its_server(site: Site) -> Any:
     return used["status"], held
 
 
+async def nova_reserves_a_volume_and_refuses_the_server(site: Site) -> Any:
+    _, answer = await site.ask("block-storage", "POST", "/volumes", {"volume": {"name": "v", "size": 1}})
+    which = answer["volume"]["id"]
+
+    async def volumes() -> Any:
+        return (await site.ask("block-storage", "GET", "/volumes/detail"))[1]["volumes"]
+
+    await site.until(volumes, lambda all_of: all_of[0]["status"] == "available")
+    _, port = await site.port()
+    disks: list[dict[str, Any]] = [
+        {"source_type": "volume", "destination_type": "volume", "uuid": which, "boot_index": 0},
+        {"source_type": "blank", "destination_type": "local", "volume_size": 5, "boot_index": -1},
+    ]
+    status, _ = await site.boot(port["id"], imageRef="", block_device_mapping_v2=disks)
+    (left,) = await volumes()
+    held = await site.delete("block-storage", f"/volumes/{which}")
+    query = (("volume_id", which),)
+    _, found = await site.ask("block-storage", "GET", "/attachments", query=query, microversion="3.27")
+    (attachment,) = found["attachments"]
+    path = f"/attachments/{attachment['id']}"
+    released, _ = await site.ask("block-storage", "DELETE", path, microversion="3.27")
+    (free,) = await volumes()
+    await site.delete("block-storage", f"/volumes/{which}")
+    await site.until(volumes, lambda all_of: not all_of)
+    await site.delete("network", f"/v2.0/ports/{port['id']}")
+    return status, left["status"], held, attachment["volume_id"] == which, released, free["status"]
+
+
 async def images_by_name_and_tag(site: Site) -> Any:
     async def count(**query: str) -> int:
         _, answer = await site.ask("image", "GET", "/v2/images", query=tuple(query.items()))
@@ -277,6 +305,7 @@ CASES: Final[Mapping[Callable[[Site], Awaitable[Any]], Any]] = {
     a_quota_of_servers: (403, "Quota exceeded for instances: Requested 1, but already used 0 of 0 instances"),
     a_volume_from_its_request_to_its_end: (202, {MARK: "m"}, False, 200, {MARK: "n"}, 202, 404),
     a_volume_goes_with_its_server: ("in-use", 400),
+    nova_reserves_a_volume_and_refuses_the_server: (400, "reserved", 400, True, 200, "available"),
     images_by_name_and_tag: (1, 0, 0),
     networks_by_filter: (1, 0, 1),
 }

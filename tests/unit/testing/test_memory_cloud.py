@@ -30,7 +30,7 @@ def _site() -> Site:
         network=network,
         subnet=services.networks[network]["subnets"][0],
         image=services.image("cirros"),
-        flavor=services.flavor("m1.tiny"),
+        flavor=services.flavor("m1.tiny", ephemeral=0),
         until=until,
         set_quota=set_quota,
     )

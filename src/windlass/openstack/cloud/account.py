@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.openstack.cloud.certainty import Knowledge, Times
 from windlass.openstack.cloud.classify import classify
@@ -24,12 +25,14 @@ from windlass.openstack.cloud.lookups import SOURCES, listed, matching, pages, r
 from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.project import NONE, Quota
 from windlass.openstack.cloud.query import Query
-from windlass.openstack.cloud.requests import CloudRequest, Creation
-from windlass.openstack.cloud.resources import Port, Resource, Server, Trunk, Volume
+from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, Creation
+from windlass.openstack.cloud.resources import Port, Reservation, Resource, Server, Trunk, Volume
 from windlass.openstack.cloud.wire import Answer, Http, Wire
 
 SERVERS: Final = "2.53"
 """The microversion that servers are listed with: tags, volumes and fault are in it."""
+RESERVED: Final = "reserved"
+"""The status of a volume that Nova has taken for a server that is not there yet."""
 READ_SECONDS: Final = 25.0
 ASKED_JUST_NOW: Final = 10.0
 """Seconds: a list that is older is asked for again if something is not in it."""
@@ -121,7 +124,20 @@ class Account:
         if any(each.began < need.since for each in (*lists, self._trunks)) and await self._has_trunks():
             lists.append(self._trunks)
         await asyncio.gather(*(each.since(need.since) for each in lists))
-        return self._inventory(mark, recorded, certain=all(each.began >= need.certain for each in lists))
+        found = self._inventory(mark, recorded, certain=all(each.began >= need.certain for each in lists))
+        if (
+            found.certain
+            and not found.servers
+            and (held := [each for each in found.volumes if each.status == RESERVED])
+        ):
+            lost = await asyncio.gather(*(self._reservations(volume) for volume in held))
+            return replace(found, reservations=tuple(each for some in lost for each in some))
+        return found
+
+    async def _reservations(self, volume: Volume) -> tuple[Reservation, ...]:
+        query = (("volume_id", volume.id),)
+        first = Http("block-storage", "GET", "/attachments", query, microversion=ATTACHMENTS)
+        return await pages(first, "attachments", Reservation, self.ask)
 
     def known(self, mark: str, recorded: Recorded = NONE) -> Inventory:
         """The same from memory alone."""

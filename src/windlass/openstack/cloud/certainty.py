@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Refusal
-from windlass.openstack.cloud.requests import CloudRequest
+from windlass.openstack.cloud.requests import CloudRequest, CreateServer
 
 NEVER = float("-inf")
 """When a list must have begun that is not needed at all."""
@@ -109,6 +109,9 @@ class Knowledge:
             # A service that answers has ended. Behind a lost connection or a proxy it may still be at work.
             self.doubt(request.mark, slow=failure.code in (0, 502, 504))
             known.quick = True
+        elif isinstance(request, CreateServer):
+            # Nova may have reserved volumes before it refused.
+            self.doubt(request.mark, slow=False)
 
     def accepted(self, request: CloudRequest) -> None:
         self._of(request.mark).refusals.pop((request.verb, request.subject), None)

@@ -23,6 +23,7 @@ from windlass.openstack.cloud.requests import (
     Describe,
     MarkServer,
     MarkVolume,
+    ReleaseVolume,
     RemoveSubports,
     SetTags,
 )
@@ -64,6 +65,8 @@ def after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listi
         case DeleteTrunk():
             trunks.drop(request.id)
             _change_parent(ports, request.id, None)
+        case ReleaseVolume():
+            _change(volumes, request.volume, status="available")
         case DeleteServer() if answer.status == GONE:
             servers.drop(request.id)
         case DeleteVolume() if answer.status == GONE:

@@ -6,7 +6,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
+from windlass.openstack.cloud.resources import Port, Reservation, Server, Trunk, Volume
 
 MARK = "windlass-owner"
 """The metadata key of servers and volumes that holds the mark of their owner."""
@@ -27,6 +27,7 @@ class Inventory(Struct, frozen=True):
     `certain`: nothing else with the mark exists or can come to exist by an earlier request: absences may lead to a
     create. False while an earlier leader's request may still arrive (`certain_in` seconds more, then look again).
     `attached`: other ports of servers that do not have the mark: those of a server that is to be adopted.
+    `reservations` of its volumes, for servers that never came to be.
     `missing_since`: when the recorded server was first not found; None if it is there, or none is recorded.
     `as_of`: when the look began.
     """
@@ -36,6 +37,7 @@ class Inventory(Struct, frozen=True):
     volumes: tuple[Volume, ...] = ()
     trunks: tuple[Trunk, ...] = ()
     attached: tuple[Port, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
     certain: bool = True
     certain_in: float = 0.0
     missing_since: datetime | None = None

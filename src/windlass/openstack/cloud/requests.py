@@ -18,6 +18,8 @@ from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.wire import Http, Method, Service
 
 OPENSTACK: Final = "OpenStack"
+ATTACHMENTS: Final = "3.27"
+"""The microversion of Cinder from which on it has attachments."""
 
 
 class Intent(Struct, frozen=True):
@@ -193,6 +195,18 @@ class DeleteVolume(Deletion, frozen=True, kw_only=True):
     PATH = "/volumes"
 
 
+class ReleaseVolume(Naming, frozen=True, kw_only=True):
+    """Take back the reservation `id` of a `volume`, for a server that Nova refused."""
+
+    SERVICE = "block-storage"
+
+    volume: str
+
+    @property
+    def http(self) -> Http:
+        return self._http("DELETE", f"/attachments/{self.id}", microversion=ATTACHMENTS)
+
+
 class RemoveSubports(Naming, frozen=True, kw_only=True):
     """Take all subports off a trunk, which Neutron wants before the trunk goes."""
 
@@ -222,6 +236,7 @@ REQUESTS: Final = (
     DeletePort,
     DeleteTrunk,
     DeleteVolume,
+    ReleaseVolume,
     RemoveSubports,
 )
 """All of them, for a controller's permissions."""

@@ -90,6 +90,13 @@ class Attachment(Struct, frozen=True, gc=False):
     server_id: str = ""
 
 
+class Reservation(Struct, frozen=True, gc=False):
+    """A Cinder attachment that no server uses: Nova reserves a volume before it refuses a server for other reasons."""
+
+    id: str = ""
+    volume_id: str = ""
+
+
 class Volume(Struct, frozen=True, gc=False):
     """A Cinder volume; `size` in GiB."""
 

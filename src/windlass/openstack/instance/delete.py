@@ -7,6 +7,7 @@
 | a trunk with subports | take the subports off; they stay |
 | a trunk | delete it |
 | a port without a trunk, a volume that is attached to nothing | delete it |
+| a volume that is reserved for a server that Nova refused | release it |
 | a volume that Cinder is busy with | wait |
 | nothing, while an earlier request may still arrive | wait, then look again |
 | nothing | vanished |
@@ -23,7 +24,7 @@ from windlass.openstack.cloud.project import NONE
 from windlass.openstack.cloud.requests import CloudRequest, DeleteTrunk, RemoveSubports
 from windlass.openstack.cloud.resources import Trunk, Volume
 from windlass.openstack.instance.match import DELETABLE, is_going, marked, trunk_on
-from windlass.openstack.instance.next import deletion, marking
+from windlass.openstack.instance.next import deletion, marking, releases
 from windlass.openstack.instance.state import DELETED
 from windlass.openstack.instance.step import Await, Send, Step, Stuck, Vanished
 
@@ -40,6 +41,7 @@ def next_deletion(inventory: Inventory, *, recorded: Recorded = NONE, project: s
     volumes = [each for each in marked(inventory.volumes, mark) if not _elsewhere(each, inventory, recorded)]
     free = [each for each in volumes if each.status in DELETABLE and not each.attachments]
     sent = (
+        *releases(inventory, project=project, mark=mark),
         *_network(inventory, project=project, mark=mark),
         *(deletion(each, project=project, mark=mark) for each in free),
     )

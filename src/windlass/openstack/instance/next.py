@@ -9,6 +9,7 @@
 | no server, and choices that are not those of the spec, or user data that Nova does not take | stuck |
 | two volumes in error for one disk | stuck: the replacement of the first one failed too |
 | something missing, while an earlier request may still arrive | wait, then look again |
+| a volume that is reserved, although there is no server | release it: Nova reserved it and refused the server |
 | not all ports, trunks and volumes | create the missing ones, all at the same time |
 | a volume that is not available yet | wait |
 | all of it | create the server |
@@ -38,6 +39,7 @@ from windlass.openstack.cloud.requests import (
     Intent,
     MarkServer,
     MarkVolume,
+    ReleaseVolume,
     SetTags,
 )
 from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
@@ -91,6 +93,8 @@ def next_step(
         return Send(tidy, "what differs from the spec") if tidy else Standing(server)
     if stuck := build.stuck():
         return Send(surplus, "surplus") if surplus else stuck
+    if reserved := tuple(releases(inventory, project=project, mark=intent.mark)):
+        return Send(reserved, "Nova refused the server that they were reserved for")
     missing = tuple(build.missing())
     if missing and not inventory.certain:
         late = f"the answer to an earlier request, which may arrive in the next {inventory.certain_in:.0f} s"
@@ -223,6 +227,15 @@ def marking(inventory: Inventory, *, project: str, mark: str) -> Iterator[CloudR
                     before=each.description,
                     description=described(each.description, mark),
                 )
+
+
+def releases(inventory: Inventory, *, project: str, mark: str) -> Iterator[CloudRequest]:
+    """Takes back what Nova reserved for a server that it refused: such a volume can be neither used nor deleted."""
+    names = {volume.id: volume.name for volume in inventory.volumes if mark_of(volume) == mark}
+    for each in inventory.reservations:
+        if each.volume_id in names:
+            name = names[each.volume_id]
+            yield ReleaseVolume(project=project, mark=mark, subject=name, id=each.id, volume=each.volume_id)
 
 
 def deletion(resource: Server | Port | Volume, *, project: str, mark: str) -> CloudRequest:

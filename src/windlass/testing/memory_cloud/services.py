@@ -46,6 +46,7 @@ class Services:
         self.ports: dict[str, Tree] = {}
         self.trunks: dict[str, Tree] = {}
         self.volumes: dict[str, Tree] = {}
+        self.attachments: dict[str, Tree] = {}
         self.images: dict[str, Tree] = {}
         self.flavors: dict[str, Tree] = {}
         self.networks: dict[str, Tree] = {}
@@ -64,9 +65,9 @@ class Services:
     def image(self, name: str, *, tags: tuple[str, ...] = (), status: str = "active") -> str:
         return self._add(self.images, name=name, tags=list(tags), status=status)
 
-    def flavor(self, name: str, *, fits: bool = True) -> str:
-        """A flavor; one that does not fit any host makes servers that go to ERROR."""
-        return self._add(self.flavors, name=name, vcpus=1, ram=512, disk=1, fits=fits)
+    def flavor(self, name: str, *, fits: bool = True, ephemeral: int = 100) -> str:
+        """A flavor; one that does not fit any host makes servers that go to ERROR. `ephemeral`: GiB for local disks."""
+        return self._add(self.flavors, name=name, vcpus=1, ram=512, disk=1, fits=fits, ephemeral=ephemeral)
 
     def network(self, name: str, *, project: str = "project", cidr: str = "10.0.0.0/24", external: bool = False) -> str:
         """A network with one subnet of the same name."""
@@ -159,6 +160,8 @@ class Services:
             ("block-storage", "POST", "/volumes", self._create_volume),
             ("block-storage", "POST", "/volumes/([^/]+)/metadata", self._mark_volume),
             ("block-storage", "DELETE", "/volumes/([^/]+)", self._delete_volume),
+            ("block-storage", "GET", "/attachments", self._list_attachments),
+            ("block-storage", "DELETE", "/attachments/([^/]+)", self._delete_attachment),
         ]
 
     # compute
@@ -192,6 +195,18 @@ class Services:
             raise nova(403, f"Quota exceeded for instances: Requested 1, but already used {used} of {limit} instances")
         ports = [self._port_to_plug(project, each["port"]) for each in body.get("networks", [])]
         volumes = [self._volume_to_attach(project, each) for each in body.get("block_device_mapping_v2", [])]
+        if (
+            any(
+                each.get("destination_type") == "local" and each.get("source_type") == "blank"
+                for each in body.get("block_device_mapping_v2", [])
+            )
+            and not flavor["ephemeral"]
+        ):
+            for volume in volumes:
+                if volume:  # as Nova does: it finds out too late, and keeps what it has reserved
+                    volume["status"] = "reserved"
+                    self._add(self.attachments, name=volume["name"], volume_id=volume["id"], status="reserved")
+            raise nova(400, "Ephemeral disks requested are larger than the instance type allows.")
         state = {
             "name": body["name"],
             "status": "BUILD",
@@ -452,12 +467,19 @@ class Services:
 
     def _delete_volume(self, project: str, asked: Any, which: str) -> Answer:
         volume = self._volume(project, which)
-        if volume["status"] == "in-use":
+        if volume["status"] in ("in-use", "reserved"):
             raise Refused(
                 400, {"badRequest": {"code": 400, "message": "Invalid volume: Volume status must be available"}}
             )
         volume.update(status="deleting", gone=self.now + self.destroy)
         return 202, None
+
+    def _list_attachments(self, project: str, asked: Any) -> Answer:
+        return 200, {"attachments": [each for each in self.attachments.values() if _fits(each, asked.query)]}
+
+    def _delete_attachment(self, project: str, asked: Any, which: str) -> Answer:
+        self._volume(project, self.attachments.pop(which)["volume_id"])["status"] = "available"
+        return 200, {"attachments": []}
 
     def _volume(self, project: str, which: str) -> Tree:
         volume = self.volumes.get(which)

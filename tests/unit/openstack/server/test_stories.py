@@ -338,3 +338,34 @@ class _Asked:
 
 def _post(service: str, path: str, envelope: str, **body: Any) -> _Asked:
     return _Asked(service, path, {envelope: body})
+
+
+async def test_a_volume_that_nova_reserved_for_a_server_that_it_refused_is_released() -> None:
+    world = World()
+    world.cloud.services.flavors[world.flavor]["ephemeral"] = 0
+    disk = {"name": "scratch", "sizeGiB": 5, "storage": {"type": "Local"}}
+    process = await built(world, rootVolume={"sizeGiB": 10}, additionalBlockDevices=[disk])
+    assert "Ephemeral disks requested are larger" in message(world, "InstanceReady")
+    [volume] = world.cloud.services.volumes.values()
+    assert volume["status"] == "available"
+    await delete(world)
+    await process.settle()
+    assert is_gone(world)
+    assert world.held() == {}
+
+
+async def test_an_object_goes_although_nova_has_just_reserved_its_volume() -> None:
+    world = World()
+    world.cloud.services.flavors[world.flavor]["ephemeral"] = 0
+    disk = {"name": "scratch", "sizeGiB": 5, "storage": {"type": "Local"}}
+    world.api.load(server(world, rootVolume={"sizeGiB": 10}, additionalBlockDevices=[disk]))
+    process = Process(world)
+    while world.posts("/servers") == 0:
+        await process.step()
+        world.cloud.pass_time(1)
+        for member in process.clouds._members.values():
+            await member.account.refresh(volumes=True)
+    await delete(world)
+    await process.settle()
+    assert is_gone(world)
+    assert world.held() == {}
