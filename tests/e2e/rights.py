@@ -27,7 +27,8 @@ class Grant(NamedTuple):
     names: tuple[str, ...] = ()
 
     def covers(self, use: Use) -> bool:
-        return use[:4] == self[:4] and (not self.names or use.name in self.names)
+        placed = self.namespace in ("", use.namespace)
+        return placed and use[1:4] == self[1:4] and (not self.names or use.name in self.names)
 
 
 def granted(file: Path, name: str) -> set[Grant]:

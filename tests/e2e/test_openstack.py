@@ -1,0 +1,210 @@
+"""`windlass run openstack` as it is shipped: under its ServiceAccount, with the real Cluster API, on a real cloud.
+
+A cluster comes and goes, and a set of machines with it; its credentials are deleted too early; Cluster API's own
+provider comes and goes; the process ends and is replaced.
+"""
+
+import asyncio
+import base64
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import ClientError, ClientSession
+
+from tests.api.update_status.keeper import Keeper
+from tests.waiting import eventually
+from windlass.api import capi
+from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.coordination import Lease
+from windlass.api.core import Event, Namespace, Secret
+from windlass.api.meta import KubernetesObject
+from windlass.kube import config as connections
+from windlass.kube.client import Client
+from windlass.kube.conditions import is_true
+from windlass.kube.verbs import PatchType
+from windlass.openstack.beside import PROVIDER_NAMESPACE
+from windlass.openstack.capability import HOME
+from windlass.openstack.constants import LEASE
+from windlass.testing import BlockingControlPlane, crds
+from windlass.testing.cloud import Project
+from windlass.testing.machines import cluster_api
+
+from .rights import granted, uses
+
+pytestmark = pytest.mark.plane
+
+DEPLOY = Path(__file__).parents[2] / "deploy" / "openstack"
+RBAC = DEPLOY / "base" / "rbac.yaml"
+NAME = "windlass-openstack"
+USER = f"system:serviceaccount:{HOME}:{NAME}"
+PLACE = "prod"
+PROGRAM = (str(Path(sys.executable).with_name("windlass")), "run", "openstack")
+QUICK = ("--poll-building=1s", "--poll-period=2s", "--drain=40s")
+GROUP = OpenStackCluster.RESOURCE.group
+SCRAPES = {
+    ("", "authentication.k8s.io", "tokenreviews", "create"),
+    ("", "authorization.k8s.io", "subjectaccessreviews", "create"),
+}
+"""What is asked only when somebody scrapes."""
+SOMETIMES = {
+    ("", "cluster.x-k8s.io", "clusters", "get"),
+    *(("", GROUP, plural, "get") for plural in ("openstackclusters", "openstackmachines", "openstackservers")),
+}
+"""What is read when a cache may lag: another writer was first, or a Cluster is not in it."""
+
+Tree = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def plane(request: pytest.FixtureRequest) -> Iterator[BlockingControlPlane]:
+    """Without streaming lists, so that caches list and watch."""
+    known: list[Path | Mapping[str, Any]] = [*crds.documents(*crds.CLUSTER_API_CORE), DEPLOY / "crds" / "crds.yaml"]
+    flags, assets = ["--feature-gates=WatchList=false"], request.config.getoption("windlass_assets")
+    with BlockingControlPlane(apiserver_flags=flags, assets=assets, crds=known) as plane:
+        cluster_api.start(plane)
+        plane.apply_files(RBAC)
+        yield plane
+
+
+class Admin:
+    """Writes of people, and looks at what there is, in one namespace."""
+
+    def __init__(self, api: Client) -> None:
+        self._api = api
+
+    async def make(self, kind: type[KubernetesObject], name: str, place: str | None = PLACE, **parts: Any) -> None:
+        resource = kind.RESOURCE
+        meta = {"name": name, **({"labels": {"cluster.x-k8s.io/cluster-name": "one"}} if place else {})}
+        body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta, **parts}
+        await self._api.create(kind, body, namespace=place, field_manager="kubectl")
+
+    async def all(self, kind: type[Any], place: str = PLACE) -> list[Tree]:
+        return [each.tree() for each in (await self._api.list(kind, namespace=place)).items]
+
+    async def delete(self, kind: type[Any], name: str) -> None:
+        await self._api.delete(kind, name, namespace=PLACE)
+
+    async def provider_holds(self, holder: str) -> None:
+        """The Lease of Cluster API's own provider is taken, or released."""
+        spec = {"holderIdentity": holder, "leaseDurationSeconds": 600}
+        if await self.all(Lease, PROVIDER_NAMESPACE):
+            patch = {"spec": spec}
+            await self._api.patch(Lease, LEASE, patch, type=PatchType.MERGE, namespace=PROVIDER_NAMESPACE)
+        else:
+            await self.make(Lease, LEASE, PROVIDER_NAMESPACE, spec=spec)
+
+    async def cluster(self, project: Project) -> None:
+        clouds = base64.b64encode(project.clouds_yaml.encode()).decode()
+        await self.make(Secret, "cloud", data={"clouds.yaml": clouds})
+        identity = {"name": "cloud", "cloudName": "openstack"}
+        infra = {"identityRef": identity, "network": {"id": project.network_id}, "apiServerFixedIP": "10.6.0.9"}
+        alone = {"disableExternalNetwork": True, "disableAPIServerFloatingIP": True}
+        await self.make(OpenStackCluster, "one", spec={**infra, **alone})
+        await self.make(capi.Cluster, "one", spec={"infrastructureRef": _reference(OpenStackCluster, "one")})
+
+    async def machines(self, replicas: int) -> None:
+        await self.make(Secret, "data", data={"value": base64.b64encode(b"#cloud-config").decode()})
+        machine = {"flavor": "m1.tiny", "image": {"filter": {"name": "cirros"}}}
+        await self.make(OpenStackMachineTemplate, "workers", spec={"template": {"spec": machine}})
+        template = {
+            "clusterName": "one",
+            "bootstrap": {"dataSecretName": "data"},
+            "infrastructureRef": _reference(OpenStackMachineTemplate, "workers"),
+        }
+        spec = {
+            "clusterName": "one",
+            "replicas": replicas,
+            "selector": {"matchLabels": {"set": "workers"}},
+            "template": {"metadata": {"labels": {"set": "workers"}}, "spec": template},
+        }
+        await self.make(capi.MachineSet, "workers", spec=spec)
+
+
+def _reference(kind: type[KubernetesObject], name: str) -> Tree:
+    return {"apiGroup": GROUP, "kind": kind.RESOURCE.kind, "name": name}
+
+
+def ready(found: list[Tree], count: int) -> bool:
+    return len(found) == count and all(
+        is_true(each.get("status", {}).get("conditions", []), "InfrastructureReady") for each in found
+    )
+
+
+def writes_of(project: Project) -> int:
+    """How often the cloud was asked to change something; tokens do not count."""
+    found = project.requests(user_agent="windlass-openstack")
+    return sum(each.method != "GET" and each.service != "keystone" for each in found)
+
+
+async def readiness(process: Keeper) -> str:
+    try:
+        async with ClientSession() as session, session.get(f"{process.probes}/readyz?verbose") as answer:
+            return await answer.text()
+    except ClientError:
+        return ""
+
+
+@asynccontextmanager
+async def running(account: Path, folder: Path) -> AsyncIterator[Keeper]:
+    process = Keeper(account, folder, f"--namespace={HOME}", *QUICK, program=PROGRAM)
+    try:
+        await process.start()
+        yield process
+    finally:
+        await asyncio.to_thread(process.close)
+
+
+async def test_it_does_its_whole_job_by_the_rights_that_are_shipped(
+    plane: BlockingControlPlane, project: Project, tmp_path: Path
+) -> None:
+    account = await asyncio.to_thread(plane.service_account_kubeconfig, HOME, NAME)
+    async with Client(connections.load(kubeconfig=plane.kubeconfig())) as client:
+        admin = Admin(client)
+        for place in (PLACE, PROVIDER_NAMESPACE):
+            await admin.make(Namespace, place, None)
+        await admin.provider_holds("capo-controller-manager-0")
+        await admin.cluster(project)
+        async with running(account, tmp_path) as process:
+            await eventually(
+                lambda: readiness(process), lambda text: "capo-controller-manager-0 holds Lease" in text, what="idle"
+            )
+            assert project.requests(user_agent="windlass-openstack") == []
+            await admin.provider_holds("")
+            await process.ready()
+
+            await eventually(lambda: admin.all(capi.Cluster), lambda found: ready(found, 1), what="a cluster")
+            await admin.machines(2)
+            await eventually(lambda: admin.all(capi.Machine), lambda found: ready(found, 2), what="two machines")
+            assert await process.end() == 0
+        (lease,) = await admin.all(Lease, HOME)
+        assert not lease["spec"].get("holderIdentity")
+
+        writes = writes_of(project)
+        async with running(account, tmp_path) as process:
+            await process.ready()
+            await admin.delete(Secret, "cloud")
+            await eventually(
+                lambda: admin.all(Event),
+                lambda found: "CredentialsInUse" in {each["reason"] for each in found},
+                what="an Event that the Secret is needed",
+            )
+            assert writes_of(project) == writes
+            await admin.delete(capi.Cluster, "one")
+            for kind in (capi.Machine, OpenStackMachine, OpenStackServer, OpenStackCluster, capi.Cluster):
+                await eventually(lambda kind=kind: admin.all(kind), lambda found: not found, what=f"no {kind}")  # type: ignore[misc]
+            await eventually(
+                lambda: admin.all(Secret), lambda found: "cloud" not in {each["metadata"]["name"] for each in found}
+            )
+            assert await process.end() == 0
+
+    grants, allowed = granted(RBAC, NAME), uses(plane.audit, USER, "allow")
+    assert uses(plane.audit, USER, "forbid") == set()
+    assert {use for use in allowed if not any(grant.covers(use) for grant in grants)} == set()
+    unused = {grant[:4] for grant in grants if not any(grant.covers(use) for use in allowed)}
+    assert unused <= SCRAPES | SOMETIMES
