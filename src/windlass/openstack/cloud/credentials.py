@@ -46,7 +46,7 @@ def read(text: str, name: str, *, where: str, region: str = "", cacert: str = ""
     try:
         document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
-        raise _wrong(f"clouds.yaml in {where} is not YAML: {' '.join(str(error).split())}") from None
+        raise _wrong(f"clouds.yaml in {where} is not YAML: {_said(error)}") from None
     clouds = document.get("clouds") if isinstance(document, dict) else None
     if not isinstance(clouds, dict):
         raise _wrong(f"clouds.yaml in {where} has no mapping `clouds`")
@@ -101,6 +101,14 @@ def _files(variable: str, name: str) -> list[str]:
     folders = [Path.cwd(), Path.home() / ".config" / "openstack", Path("/etc/openstack")]
     there = [str(folder / f"{name}.{ending}") for folder in folders for ending in ("yaml", "yml")]
     return [os.environ[variable]] if os.environ.get(variable) else there
+
+
+def _said(error: yaml.YAMLError) -> str:
+    """What is wrong, and where; not the line itself, which may hold a password."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return "it has characters that YAML does not allow"
+    mark = error.problem_mark
+    return f"{error.problem or error.context}{f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''}"
 
 
 def _wrong(message: str) -> Unauthenticated:

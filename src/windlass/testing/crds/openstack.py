@@ -5,7 +5,7 @@
 | `identityRef.type` | the release that brought OpenStackClusterIdentity | OpenShift's conversion, and ours |
 | `status.initialization` | v0.14.0, on machines and clusters | the simulators |
 
-v0.13.0 is the newest release that the module proxy has. A strict write with a field that the CRD lacks is refused.
+A strict write with a field that the CRD lacks is refused.
 """
 
 from collections.abc import Iterator

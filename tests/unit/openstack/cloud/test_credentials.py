@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.unit.kube.client.tls import AUTHORITY
 from windlass.openstack.cloud.credentials import Credentials, of_user, read
@@ -139,3 +140,13 @@ def test_a_users_cloud_that_cannot_be_used_is_said(home: Path, text: str, part: 
     (home / "clouds.yaml").write_text(text)
     with pytest.raises(Unauthenticated, match=part):
         of_user("mine")
+
+
+@pytest.mark.parametrize(
+    "text", ["clouds: {prod: {auth: {password: hunter2]}}", 'clouds: {a: "hunter2', "a: hunter2: b"]
+)
+def test_the_message_about_a_line_that_is_no_yaml_does_not_quote_it(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(yaml, "CSafeLoader")  # the parser in Python quotes lines
+    with pytest.raises(Unauthenticated, match=r"is not YAML: .* in line 1, column") as refused:
+        read(text, "prod", where=SECRET)
+    assert "hunter2" not in str(refused.value)

@@ -81,8 +81,9 @@ async def test_a_call_that_is_cancelled_before_it_began_is_never_made(release: t
     second = asyncio.create_task(threads.run(lambda: made.append(1), seconds=5))
     await asyncio.sleep(0)
     second.cancel()
+    await asyncio.wait([second])
     release.set()
-    await asyncio.wait([first, second])
+    await first
     await threads.run(lambda: None, seconds=5)
     assert (second.cancelled(), made) == (True, [])
 
