@@ -52,7 +52,7 @@ CUSTOM: list[type[KubernetesObject]] = [
 ]
 OWNED: dict[type[KubernetesObject], set[str]] = {
     capo.OpenStackMachine: {"status.conditions[].observedGeneration"},
-    capo.OpenStackMachineTemplate: {"status"},
+    capo.OpenStackMachineTemplate: {"status.conditions", "status.nodeInfo"},
     capo_server.OpenStackServer: {
         "status.conditions[].observedGeneration",
         "status.resolved.volumes",

@@ -48,7 +48,8 @@ class Fleet(Sides):
 
     def __init__(self, plane: BlockingAccess) -> None:
         super().__init__(plane)
-        self.make(capo_cluster.OpenStackCluster, "c", {})
+        identity = {"name": "openstack-cloud-credentials", "cloudName": "openstack"}
+        self.make(capo_cluster.OpenStackCluster, "c", {"identityRef": identity})
 
     def machine(self, name: str, *, authority: str = "MachineAPI", status: Tree | None = None, **metadata: Any) -> None:
         """A Machine in sync under `authority`; `status` changes that of the Machine API."""
