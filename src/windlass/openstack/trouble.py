@@ -16,6 +16,7 @@ failure. How long it has lasted is in the condition (its lastTransitionTime), so
 was. A `Retry-After` is kept, up to five minutes.
 """
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -43,6 +44,8 @@ from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, PROGRESSING, Reason
 
+_FIELDS: Final = {"groups": "securityGroups", "addresses": "fixedIPs", "server_group": "serverGroup"}
+"""Fields of `InstanceSpec` that the objects call otherwise."""
 LONGEST_PAUSE: Final = 300.0
 """Seconds: no service may ask for a longer pause."""
 
@@ -154,6 +157,12 @@ def told_of_identity(trouble: IdentityTrouble, *, delays: Delays = DELAYS) -> To
     return _unauthenticated(trouble.message, "", delays)
 
 
+def _of_object(problem: Problem) -> str:
+    """The message, with the field named as in the spec of the object."""
+    field = re.sub("[a-z_]+", lambda word: _FIELDS.get(word[0], word[0]), problem.field)
+    return problem.message.replace(f"`{problem.field}`", f"`spec.{field}`")
+
+
 def told_of_problems(problems: Iterable[Problem | CloudFailure], *, delays: Delays = DELAYS) -> Told:
     """Tell of all fields of a server that cannot be resolved.
 
@@ -161,7 +170,7 @@ def told_of_problems(problems: Iterable[Problem | CloudFailure], *, delays: Dela
     """
     problems = tuple(problems)
     text = "Failed to resolve server spec: " + "; ".join(
-        each.message if isinstance(each, Problem) else str(each) for each in problems
+        _of_object(each) if isinstance(each, Problem) else str(each) for each in problems
     )
     if any(isinstance(each, Problem) and each.kind == "Invalid" for each in problems):
         return invalid(text, delays=delays)

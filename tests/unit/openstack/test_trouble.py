@@ -161,3 +161,18 @@ def test_a_trouble_begins_when_its_condition_became_false() -> None:
 
 def test_what_only_a_person_can_correct_waits_ten_minutes() -> None:
     assert invalid("spec.floatingIPPoolRef is not supported").due(NOW, since=NOW) == NOW + timedelta(minutes=10)
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ("ports[0].groups[1]", "spec.ports[0].securityGroups[1]"),
+        ("ports[0].addresses[0].subnet", "spec.ports[0].fixedIPs[0].subnet"),
+        ("groups[0]", "spec.securityGroups[0]"),
+        ("server_group", "spec.serverGroup"),
+        ("image", "spec.image"),
+    ],
+)
+def test_fields_are_named_as_the_object_has_them(field: str, told: str) -> None:
+    about = told_of_problems([Problem("Dependency", field, f"nothing matches: create it, or correct `{field}`")])
+    assert f"correct `{told}`" in about.message
