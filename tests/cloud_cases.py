@@ -247,7 +247,8 @@ async def a_volume_goes_with_its_server(site: Site) -> Any:
 
 
 async def nova_reserves_a_volume_and_refuses_the_server(site: Site) -> Any:
-    _, answer = await site.ask("block-storage", "POST", "/volumes", {"volume": {"name": "v", "size": 1}})
+    body = {"volume": {"name": "v", "size": 1, "imageRef": site.image}}
+    _, answer = await site.ask("block-storage", "POST", "/volumes", body)
     which = answer["volume"]["id"]
 
     async def volumes() -> Any:
