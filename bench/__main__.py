@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import converge, first_list, fleet, migrate, mirror, policies, startup, updates, writes
+from bench import converge, first_list, fleet, migrate, mirror, policies, servers, startup, updates, writes
 from bench.contestant import ROOT, environment
 from bench.machine import describe
 from bench.tables import Table
@@ -34,6 +34,7 @@ BENCHMARKS = {
     "first-list": Benchmark(first_list.measure, 20_000),
     "writes": Benchmark(writes.measure),
     "updates": Benchmark(updates.measure),
+    "servers": Benchmark(servers.measure, 50),
     "startup": Benchmark(startup.measure),
 }
 NAMES = [*BENCHMARKS, "convert"]
