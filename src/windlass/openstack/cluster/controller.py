@@ -105,9 +105,11 @@ def cluster_controller(
     """The controller, of OpenStackClusters in `namespace` (None: all). Keys are `(namespace, name)`."""
 
     def of_machine(machine: Object[Any]) -> Iterable[Key]:
+        """Machines matter while the object is being deleted; else each would make us ask the cloud for its networks."""
         for cluster in _cluster_of_machine(machine):
             for infra in reader.known(OpenStackCluster, BY_CLUSTER, cluster):
-                yield infra.namespace or "", infra.name
+                if infra.deleting:
+                    yield infra.namespace or "", infra.name
 
     indexes = {BY_CLUSTER: _cluster, BY_IDENTITY: identities}
     return Controller(

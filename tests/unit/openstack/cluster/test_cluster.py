@@ -367,12 +367,22 @@ async def test_what_an_earlier_provider_made_is_named_when_the_cluster_goes() ->
 
 @pytest.mark.parametrize(
     ("kind", "object"),
-    [(OpenStackCluster, infra()), (Cluster, cluster()), (Machine, machine("m-0")), (Secret, secret())],
+    [(OpenStackCluster, infra()), (Cluster, cluster()), (Secret, secret())],
 )
 def test_what_a_cluster_depends_on_wakes_it(kind: type[Any], object: Tree) -> None:  # noqa: A002
-    world = World(infra())
+    assert woken(infra(), kind, object) == [KEY]
+
+
+def test_machines_wake_a_cluster_only_while_it_is_deleted() -> None:
+    assert woken(infra(), Machine, machine("m-0")) == []
+    assert woken(infra(finalizers=[FINALIZER], deletionTimestamp=GONE), Machine, machine("m-0")) == [KEY]
+
+
+def woken(found: Tree, kind: type[Any], object: Tree) -> list[Any]:  # noqa: A002
+    """What a change of `object` wakes where `found` is the OpenStackCluster."""
+    world = World(found)
     reader = MemoryReader(world.api)
     controller = cluster_controller(reader, world.clouds)
     watched(controller, reader)
     (watch,) = [watch for watch in controller.watches if watch.kind is kind]
-    assert list(watch.map(Object.of(kind, object))) == [KEY]
+    return list(watch.map(Object.of(kind, object)))
