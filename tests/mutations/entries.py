@@ -708,16 +708,17 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cloud/certainty.py",
         "openstack/cloud/test_account.py",
-        ("since = known.certain if now >= known.certain else known.since", "since = known.since"),
+        ("since = max(certain, known.since) if now >= certain else known.since", "since = known.since"),
         ("        self._known.clear()\n", "        pass\n"),
-        ("known.since + (self._times.request if slow else 0.0)", "known.since"),
-        ("slow=failure.code in (0, 502, 504)", "slow=False"),
+        ("sent.until = known.since + self._times.request", "sent.until = known.since"),
+        ("if failure.code in (0, 502, 504):", "if False:"),
+        ("there(each.request) - each.before:", "there(each.request):"),
         ("_Known(self._term, self._term + self._times.request)", "_Known(self._term, self._term)"),
     ),
     *_in(
         "openstack/cloud/certainty.py",
         "openstack/cloud/test_clouds.py",
-        ("        self._unsent.discard(mark)\n", "        pass\n"),
+        ("        self._unsent.discard(request.mark)\n", "        pass\n"),
     ),
     *_in(
         "openstack/cloud/account.py",

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from windlass.openstack.cloud.certainty import Knowledge, Times
 from windlass.openstack.cloud.classify import classify
-from windlass.openstack.cloud.effect import after
+from windlass.openstack.cloud.effect import MADE, after
 from windlass.openstack.cloud.failures import CloudFailure, NotSent
 from windlass.openstack.cloud.gates import PAUSES, Gates, Pauses
 from windlass.openstack.cloud.inventory import Inventory, Recorded, Weather
@@ -93,6 +93,12 @@ class Account:
         self._ports = self._listing("network", "/v2.0/ports", "ports", Port, own=True)
         self._trunks = self._listing("network", "/v2.0/trunks", "trunks", Trunk, own=True)
         self._volumes = self._listing("block-storage", "/volumes/detail", "volumes", Volume)
+        self._lists_of: dict[type[Any], Listing[Any]] = {
+            Server: self._servers,
+            Port: self._ports,
+            Trunk: self._trunks,
+            Volume: self._volumes,
+        }
 
     @property
     def services(self) -> frozenset[str]:
@@ -124,6 +130,8 @@ class Account:
         if any(each.began < need.since for each in (*lists, self._trunks)) and await self._has_trunks():
             lists.append(self._trunks)
         await asyncio.gather(*(each.since(need.since) for each in lists))
+        self.knowledge.compare(mark, self._like)
+        need = self.knowledge.needed(mark)
         found = self._inventory(mark, recorded, certain=all(each.began >= need.certain for each in lists))
         if (
             found.certain
@@ -193,9 +201,8 @@ class Account:
 
     async def carry(self, request: CloudRequest) -> Any:
         """Send a request of a plan, and return the resource that its answer describes."""
-        creates = isinstance(request, Creation)
-        if creates:
-            self.knowledge.sending(request.mark)
+        if creates := isinstance(request, Creation):
+            self.knowledge.sending(request, self._like(request))
         try:
             answer = await self.ask(request.http, agent="server", creates=creates, seconds=self._patience)
         except NotSent:
@@ -204,13 +211,7 @@ class Account:
             self.knowledge.refused(request, failure, self._now())
             raise
         self.knowledge.accepted(request)
-        lists: dict[type[Any], Listing[Any]] = {
-            Server: self._servers,
-            Port: self._ports,
-            Trunk: self._trunks,
-            Volume: self._volumes,
-        }
-        return after(request, answer, lists)
+        return after(request, answer, self._lists_of)
 
     async def refresh(self, *, volumes: bool) -> None:
         """List servers and ports now, and volumes if somebody waits for one."""
@@ -219,6 +220,11 @@ class Account:
         await asyncio.gather(*(each.since(began) for each in lists))
 
     # within
+
+    def _like(self, request: Creation) -> frozenset[str]:
+        """The IDs of what is known to have the mark and the name of what `request` makes."""
+        alike = self._lists_of[MADE[type(request)]].marked(request.mark)
+        return frozenset(each.id for each in alike if each.name == request.body["name"])
 
     def _inventory(self, mark: str, recorded: Recorded, *, certain: bool) -> Inventory:
         servers = _of(self._servers, mark, [recorded.server] if recorded.server else [])

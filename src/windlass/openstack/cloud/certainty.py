@@ -5,7 +5,7 @@
 | made up by this process, and no outcome unknown since | nothing: only our own answers can be about it |
 | any other | a list that began in this term of leadership |
 | a request with an unknown outcome | a list that began after that |
-| the same, if the request may still be under way | that, and for certainty one that began when it cannot be any more |
+| a creating one that may still be under way | that; for certainty with its result, or begun when none can arrive |
 
 A term begins when the poll is attached, that is, when the controller begins to work. A request of the leader before may
 still be under way then, so an absence is certain only `Times.request` seconds later.
@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Refusal
-from windlass.openstack.cloud.requests import CloudRequest, CreateServer
+from windlass.openstack.cloud.requests import CloudRequest, CreateServer, Creation
 
 NEVER = float("-inf")
 """When a list must have begun that is not needed at all."""
@@ -45,9 +45,18 @@ class Need(Struct, frozen=True):
     certain: float
 
 
+class _Sent(Struct):
+    """A creating request: the IDs of what existed `before` under its name, and when it cannot be under way any more."""
+
+    request: Creation
+    before: frozenset[str]
+    until: float = NEVER
+
+
 class _Known(Struct):
     since: float
     certain: float
+    sent: dict[tuple[str, str], _Sent] = field(default_factory=dict)
     refusals: dict[tuple[str, str], Refusal] = field(default_factory=dict)
     missing: datetime | None = None
     quick: bool = False
@@ -68,29 +77,36 @@ class Knowledge:
         self._term = at
         self._known.clear()
 
-    def sending(self, mark: str) -> None:
-        """Something is asked for with this mark, in this project: from now on others must look."""
-        self._of(mark)
-        self._unsent.discard(mark)
+    def sending(self, request: Creation, before: frozenset[str]) -> None:
+        """Something is asked for with this mark, in this project: from now on others must look.
+
+        `before`: the IDs of what is known to exist under its name.
+        """
+        self._of(request.mark).sent[request.verb, request.subject] = _Sent(request, before)
+        self._unsent.discard(request.mark)
 
     def forget(self, mark: str) -> None:
         self._known.pop(mark, None)
 
     def needed(self, mark: str, *, fresh: bool = False) -> Need:
         known = self._of(mark)
-        now = self._clock()
-        since = known.certain if now >= known.certain else known.since
-        return Need(now if fresh else since, known.certain)
+        now, certain = self._clock(), self._certain(known)
+        since = max(certain, known.since) if now >= certain else known.since
+        return Need(now if fresh else since, certain)
 
     def certain_in(self, mark: str) -> float:
         """Seconds until a look can be certain."""
-        return max(self._of(mark).certain - self._clock(), 0.0)
+        return max(self._certain(self._of(mark)) - self._clock(), 0.0)
 
-    def doubt(self, mark: str, *, slow: bool) -> None:
-        """The outcome of a request is unknown; `slow`: it may still be under way."""
-        known = self._of(mark)
-        known.since = self._clock()
-        known.certain = max(known.certain, known.since + (self._times.request if slow else 0.0))
+    def compare(self, mark: str, there: Callable[[Creation], frozenset[str]]) -> None:
+        """End the doubt about requests whose result is `there`: the IDs of what exists under the name of each."""
+        for each in self._of(mark).sent.values():
+            if each.until > NEVER and there(each.request) - each.before:
+                each.until = NEVER
+
+    def doubt(self, mark: str) -> None:
+        """The outcome of a request is unknown."""
+        self._of(mark).since = self._clock()
 
     def doubted(self, request: CloudRequest) -> None:
         """The runtime doubts a request. If the cloud's answer was the reason, that is taken into account already."""
@@ -98,7 +114,7 @@ class Knowledge:
         if known.quick:
             known.quick = False
         else:
-            self.doubt(request.mark, slow=True)
+            self._late(request)
 
     def refused(self, request: CloudRequest, failure: CloudFailure, at: datetime) -> None:
         known = self._of(request.mark)
@@ -107,11 +123,14 @@ class Knowledge:
         known.refusals[what] = Refusal(*what, failure, at, times)
         if failure.unknown_outcome:
             # A service that answers has ended. Behind a lost connection or a proxy it may still be at work.
-            self.doubt(request.mark, slow=failure.code in (0, 502, 504))
+            if failure.code in (0, 502, 504):
+                self._late(request)
+            else:
+                self.doubt(request.mark)
             known.quick = True
         elif isinstance(request, CreateServer):
             # Nova may have reserved volumes before it refused.
-            self.doubt(request.mark, slow=False)
+            self.doubt(request.mark)
 
     def accepted(self, request: CloudRequest) -> None:
         self._of(request.mark).refusals.pop((request.verb, request.subject), None)
@@ -124,6 +143,16 @@ class Knowledge:
         known = self._of(mark)
         known.missing = None if as_of is None else known.missing or as_of
         return known.missing
+
+    def _late(self, request: CloudRequest) -> None:
+        """It may still be under way. Only what creates something can make an absence untrue later."""
+        self.doubt(request.mark)
+        known = self._of(request.mark)
+        if (sent := known.sent.get((request.verb, request.subject))) is not None:
+            sent.until = known.since + self._times.request
+
+    def _certain(self, known: _Known) -> float:
+        return max((known.certain, *(each.until for each in known.sent.values())))
 
     def _of(self, mark: str) -> _Known:
         if mark not in self._known:

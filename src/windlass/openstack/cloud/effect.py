@@ -1,7 +1,7 @@
 """What a project has after a request was answered: its lists follow at once, without being asked."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -31,12 +31,13 @@ from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
 from windlass.openstack.cloud.wire import Answer
 
 GONE = 404
-_TYPES: dict[type[Creation], type[Any]] = {
+MADE: Final[Mapping[type[Creation], type[Any]]] = {
     CreatePort: Port,
     CreateTrunk: Trunk,
     CreateVolume: Volume,
     CreateServer: Server,
 }
+"""What each creating request makes."""
 R = TypeVar("R", Server, Port, Trunk, Volume)
 
 
@@ -79,7 +80,7 @@ def after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listi
 
 
 def _made(request: Creation, answer: Answer) -> Any:
-    kind = _TYPES[type(request)]
+    kind = MADE[type(request)]
     try:
         made = msgspec.json.decode(answer.body, type=dict[str, kind])[request.ENVELOPE]  # type: ignore[valid-type]
     except (msgspec.MsgspecError, KeyError) as error:

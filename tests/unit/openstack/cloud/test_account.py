@@ -240,7 +240,7 @@ async def test_one_who_asks_after_a_list_began_waits_for_the_next_one() -> None:
     listing = asyncio.create_task(project.refresh(volumes=False))
     await asyncio.sleep(5)
     wire.things["/servers/detail"] = [server()]
-    project.knowledge.doubt("m", slow=False)
+    project.knowledge.doubt("m")
     assert [each.id for each in (await project.look("m")).servers] == ["s1"]
     assert wire.count("/servers/detail") == 2
     await listing
@@ -426,6 +426,41 @@ async def test_a_cancelled_request_counts_as_under_way() -> None:
     wire.seconds = 0.1
     assert not (await project.look("m")).certain
     assert wire.count("/v2.0/ports") == 1
+
+
+@virtual
+async def test_a_request_whose_result_is_found_cannot_arrive_any_more() -> None:
+    wire = ScriptedWire()
+    project = account(wire, born={"m"})
+    wire.answer = refuses(Doubtful("network", "no answer"))
+    await carried(project, create_port())
+    await asyncio.sleep(5)
+    wire.answer = lambda _: None
+    wire.things["/v2.0/ports"] = [port(name="of another part")]
+    assert not (await project.look("m")).certain
+    wire.things["/v2.0/ports"] = [port(name="w-0", mark="of another")]
+    await project.refresh(volumes=False)
+    assert not (await project.look("m")).certain
+    wire.things["/v2.0/ports"] = [port(name="w-0")]
+    await project.refresh(volumes=False)
+    found = await project.look("m")
+    assert (found.certain, found.certain_in, [each.id for each in found.ports]) == (True, 0.0, ["p1"])
+
+
+@virtual
+async def test_what_was_there_before_a_request_is_not_its_result() -> None:
+    wire = ScriptedWire()
+    project = account(wire, born={"m"})
+    wire.things["/v2.0/ports"] = [port("broken", name="w-0")]
+    await project.refresh(volumes=False)
+    wire.answer = refuses(Doubtful("network", "no answer"))
+    await carried(project, create_port())
+    await asyncio.sleep(5)
+    wire.answer = lambda _: None
+    assert not (await project.look("m")).certain
+    wire.things["/v2.0/ports"] += [port("new", name="w-0")]
+    await project.refresh(volumes=False)
+    assert (await project.look("m")).certain
 
 
 @virtual
