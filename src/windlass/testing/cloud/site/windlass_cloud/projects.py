@@ -32,10 +32,29 @@ def _keystone(_: Settings) -> Loaded:
     # Else the roles of a deleted application credential stay, and the next one gets its number.
     core.enable_sqlite_foreign_key()
     from keystone.common.rbac_enforcer.enforcer import RBACEnforcer
+    from keystone.server.flask.request_processing.middleware.auth_context import AuthContextMiddleware
     from keystone.wsgi.api import application
 
+    AuthContextMiddleware.token = _OfThread()
     RBACEnforcer()._enforcer.load_rules()
     return application, lambda: None
+
+
+class _OfThread:
+    """An attribute with a value for each thread.
+
+    Keystone's middleware keeps the token of the request that it is at in an attribute. With several threads a request
+    would now and then be taken for somebody else's.
+    """
+
+    def __init__(self) -> None:
+        self._here = threading.local()
+
+    def __get__(self, _: object, __: type | None = None) -> Any:
+        return getattr(self._here, "value", None)
+
+    def __set__(self, _: object, value: Any) -> None:
+        self._here.value = value
 
 
 def _placement(_: Settings) -> Loaded:
