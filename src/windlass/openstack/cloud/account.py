@@ -213,11 +213,11 @@ class Account:
         self.knowledge.accepted(request)
         return after(request, answer, self._lists_of)
 
-    async def refresh(self, *, volumes: bool) -> None:
-        """List servers and ports now, and volumes if somebody waits for one."""
+    async def refresh(self, *, volumes: bool, ports: float = 0.0) -> None:
+        """List servers now, volumes if somebody waits for one, and ports unless their list is younger than `ports`."""
         began = self._clock()
-        lists: list[Listing[Any]] = [self._servers, self._ports, *([self._volumes] if volumes else [])]
-        await asyncio.gather(*(each.since(began) for each in lists))
+        lists: list[Listing[Any]] = [self._servers, *([self._volumes] if volumes else [])]
+        await asyncio.gather(self._ports.since(began - ports), *(each.since(began) for each in lists))
 
     # within
 

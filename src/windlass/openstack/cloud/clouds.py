@@ -5,7 +5,8 @@
         Controller(sources=(clouds.polls,), ...)
         project = await clouds.project(credentials)
 
-One poll for each project that is followed lists its servers and ports (and volumes while somebody waits for one):
+One poll for each project that is followed lists its servers (and volumes while somebody waits for one), and its ports
+every 10 s at most, because nobody waits for a port:
 
 | when | the next poll |
 |---|---|
@@ -259,7 +260,8 @@ class Clouds:
         if member is None:
             return Polled()
         waiting = [each.seen for each in member.followers.values()]
-        await member.account.refresh(volumes=any(_waits_for_volume(each) for each in waiting))
+        volumes = any(_waits_for_volume(each) for each in waiting)
+        await member.account.refresh(volumes=volumes, ports=self._poll_times.building)
         changed = []
         builds = False
         for owner, follower in member.followers.items():

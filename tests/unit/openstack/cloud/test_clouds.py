@@ -223,6 +223,7 @@ async def test_after_a_write_the_polls_are_dense_and_become_rare_while_it_builds
     assert gaps == sorted(gaps)
     assert gaps[0] < 1.5
     assert gaps[-1] == pytest.approx(10, abs=0.5)
+    assert wire.count("/v2.0/ports") <= 6 < len(times)
     wire.things["/servers/detail"] = [server("s1", mark="m")]
     await asyncio.sleep(11)
     assert await process.polls_within(120) == 2
