@@ -723,7 +723,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cloud/account.py",
         "openstack/cloud/test_clouds.py",
-        ("            self.knowledge.sending(request.mark)\n", "            pass\n"),
+        ("            self.knowledge.sending(request, self._like(request))\n", "            pass\n"),
     ),
     *_in(
         "openstack/cloud/listing.py",

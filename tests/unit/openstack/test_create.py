@@ -54,6 +54,8 @@ class PlayedCloud(MemoryCloud):
         self.services.image("rhcos")
         self.services.flavor("m1.small")
         self.services.network("lan")
+        self.late = "nothing"
+        """The port that is made 20 seconds after it was asked for."""
 
     def answer(self, project: str, asked: Any) -> Reply:
         self.services.now = asyncio.get_running_loop().time()
@@ -96,7 +98,11 @@ class _Post:
 class SlowWire(MemoryWire, frozen=True):
     """A refusal comes before the answers to requests that were sent together with it."""
 
+    cloud: PlayedCloud
+
     async def send(self, request: Any, /, *, seconds: float, agent: str = "") -> Reply:
+        if (request.body or {}).get("port", {}).get("name") == self.cloud.late:
+            await asyncio.sleep(20)
         reply = await super().send(request, seconds=seconds, agent=agent)
         await asyncio.sleep(0.2 if reply.status < 300 else 0)
         return reply
@@ -215,6 +221,23 @@ async def test_what_a_cancelled_call_has_made_is_taken(cloud: PlayedCloud) -> No
     assert cloud.posts == ["ports", "servers"]
     await wait_active(process, SPEC, owner=OWNER, seconds=60)
     assert cloud.posts == ["ports", "servers"]
+
+
+@virtual
+async def test_what_a_cancelled_call_has_sent_may_still_arrive(cloud: PlayedCloud) -> None:
+    process, spec = await cloud.process(), replace(SPEC, ports=(PortSpec(), PortSpec()))
+    cloud.late = "w-1"
+    call = asyncio.create_task(create_instance(process, spec, owner=OWNER))
+    await asyncio.sleep(5)
+    call.cancel()
+    await asyncio.wait([call])
+    assert cloud.posts == ["ports"]
+    cloud.late = "nothing"
+    status = await create_instance(process, spec, owner=OWNER)
+    assert "an earlier request" in status.message
+    assert cloud.posts == ["ports"]
+    await wait_active(process, spec, owner=OWNER, seconds=60)
+    assert cloud.posts == ["ports", "ports", "servers"]
 
 
 @virtual
