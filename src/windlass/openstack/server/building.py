@@ -37,7 +37,17 @@ from windlass.openstack.server.snapshot import (
     mark_of,
     recorded,
 )
-from windlass.openstack.server.telling import AUTHENTIC, WAITING, going_on, in_the_way, made_of, standing, write
+from windlass.openstack.server.telling import (
+    AUTHENTIC,
+    LOST,
+    WAITING,
+    alarm,
+    going_on,
+    in_the_way,
+    made_of,
+    standing,
+    write,
+)
 from windlass.openstack.status import INSTANCE_READY, NOT_DELETING, NOT_PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, invalid, told_of_problems, trouble_since
 
@@ -176,14 +186,11 @@ def _await(found: Present[OpenStackServer], cloud: Cloud, what: str, *, now: dat
 
 
 def _stuck(found: Present[OpenStackServer], cloud: Cloud, reason: str, message: str, *, now: datetime) -> Plan:
-    told = (
-        AUTHENTIC,
-        condition(INSTANCE_READY, False, reason, message),
-        condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message),
-        NOT_DELETING,
-        NOT_PAUSED,
-    )
-    return Plan.of(write(found, told, now=now, fields=made_of(made(found).resolved, _inventory(cloud))))
+    stuck = condition(INSTANCE_READY, False, reason, message)
+    stop = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
+    fields = made_of(made(found).resolved, _inventory(cloud))
+    merge = write(found, (AUTHENTIC, stuck, stop, NOT_DELETING, NOT_PAUSED), now=now, fields=fields)
+    return Plan.of(merge, alarm(found, stuck))
 
 
 def _vanished(found: Present[OpenStackServer], inventory: Inventory, *, now: datetime, timing: Timing) -> Plan:
@@ -194,14 +201,11 @@ def _vanished(found: Present[OpenStackServer], inventory: Inventory, *, now: dat
         wait = timing.lost - max(seen_again.total_seconds(), 0.0)
         return Plan.nothing().then(RequeueAfter(wait, "the server is missing: look again"))
     gone = f"The server was unexpectedly deleted: {recorded(found).server} does not exist any more"
-    told = (
-        AUTHENTIC,
-        condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_FOUND, gone),
-        condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, f"{gone}. Delete this object to replace it"),
-        NOT_DELETING,
-        NOT_PAUSED,
-    )
-    return Plan.of(write(found, told, now=now, fields={"ready": False, "instanceState": "DELETED"}))
+    lost = condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_FOUND, gone)
+    stop = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, f"{gone}. Delete this object to replace it")
+    fields = {"ready": False, "instanceState": LOST}
+    merge = write(found, (AUTHENTIC, lost, stop, NOT_DELETING, NOT_PAUSED), now=now, fields=fields)
+    return Plan.of(merge, alarm(found, lost))
 
 
 def refuse(found: Present[OpenStackServer], problems: Sequence[Problem], *, now: datetime) -> Plan:

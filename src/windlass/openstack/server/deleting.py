@@ -28,7 +28,7 @@ from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.server.building import SOON, intend
 from windlass.openstack.server.sending import admit, calls
 from windlass.openstack.server.snapshot import Cloud, Snapshot, Timing, is_held, mark_of, recorded
-from windlass.openstack.server.telling import AUTHENTIC, out_of_reach, write
+from windlass.openstack.server.telling import AUTHENTIC, LOST, out_of_reach, write
 from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, NOT_PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, trouble_since
 
@@ -80,7 +80,7 @@ def delete(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now
             name = found.metadata.name
             gone = found.object.status.instance_id
             event = None
-            if gone:
+            if gone and found.object.status.instance_state != LOST:
                 note = f"Deleted server {name} with id {gone}"
                 event = Emit(
                     target=target(found), type="Normal", reason="Successfuldeleteserver", note=note, source=EVENT_SOURCE

@@ -32,6 +32,8 @@ R = TypeVar("R", Port, Volume, Trunk)
 
 AUTHENTIC = condition(AUTHENTICATED, True, Reason.READY)
 WAITING = "Waiting for instance to be created"
+LOST = "DELETED"
+"""The state of a server that somebody else has deleted."""
 
 
 def write(
@@ -142,10 +144,28 @@ def standing(
         event = Emit(
             target=target(found), type="Normal", reason="Successfulcreateserver", note=note, source=EVENT_SOURCE
         )
-    plan = Plan.of(merge, event)
+    plan = Plan.of(merge, event or alarm(found, told))
     if says.building:
         return plan.then(RequeueAfter(10.0, "the server is building"))
     return plan if says.ready else plan.then(RequeueAfter(60.0, says.message))
+
+
+def alarm(found: Present[OpenStackServer], told: Condition) -> Emit | None:
+    """An Event of a server that is lost or broken, when that is new."""
+    before = find(found.object.status.conditions, INSTANCE_READY)
+    if told.status != "False" or told.reason == Reason.INSTANCE_NOT_READY:
+        return None
+    if before is not None and (before.status, before.reason) == (told.status, told.reason):
+        return None
+    occasion = (before and before.last_transition_time) or ""
+    return Emit(
+        target=target(found),
+        type="Warning",
+        reason=told.reason,
+        note=told.message,
+        source=EVENT_SOURCE,
+        occasion=occasion,
+    )
 
 
 def made_of(resolved: Resolved | None, inventory: Inventory) -> dict[str, Any]:
