@@ -71,6 +71,8 @@ def machines_run(count: int) -> Expectation:
 
 
 def server_is_gone(scene: Scene, moment: Moment[Scene]) -> Observed:
+    if moment.name not in scene.machines:
+        return missing(f"there is no Machine {moment.name}")
     if scene.server(moment.name) is not None:
         return missing(f"Nova still lists {moment.name}")
     return met(f"Nova lists {len(_servers(scene))} servers; Windlass looks twice, 30 seconds apart, before it says so")
@@ -108,8 +110,9 @@ def loss_is_told(scene: Scene, moment: Moment[Scene]) -> Observed:
 
 
 def project_is_as_before(scene: Scene, _: Moment[Scene]) -> Observed:
-    there = [*scene.machines, *scene.mirrors, *scene.infrastructure, *scene.instances]
-    if there:
+    if not scene.at_first:
+        return missing("nobody has looked at the project at first")
+    if there := [*scene.machines, *scene.mirrors, *scene.infrastructure, *scene.instances]:
         return missing(f"{len(there)} objects of machines are left")
     if left := sorted(scene.project - scene.at_first):
         return missing(f"the project still has {left[0].kind} {left[0].name or left[0].id}")
