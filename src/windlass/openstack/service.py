@@ -51,7 +51,6 @@ def frame(*, home: str, namespaces: Sequence[str], provider_namespace: str, poll
         if manager.metrics:
             manager.metrics.registry.register(clouds.figures)
             manager.metrics.registry.register(OpenStackFigures(manager.pool.ledger.cached, lambda: beside.idle))
-            manager.metrics.registry.register(clouds.figures)
         return beside
 
     # The names of the provider's finalizers are older than Kubernetes' warning about finalizers without a "/".

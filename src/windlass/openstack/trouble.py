@@ -39,7 +39,7 @@ from windlass.openstack.cloud.failures import (
     Throttled,
     Unauthenticated,
 )
-from windlass.openstack.cloud.project import Quota
+from windlass.openstack.cloud.inventory import Quota
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, PROGRESSING, Reason

@@ -22,7 +22,7 @@ from windlass.openstack.cloud.failures import (
     Unauthenticated,
     Unavailable,
 )
-from windlass.openstack.cloud.project import Quota
+from windlass.openstack.cloud.inventory import Quota
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, NETWORK_READY, Reason

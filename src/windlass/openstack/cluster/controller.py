@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -13,26 +13,23 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Permission, emits_events, writes
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Present
+from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import Object
+from windlass.openstack.cloud.account import Account
+from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.project import Clouds, Project
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import Resource
 from windlass.openstack.cluster.decide import decide, without_cloud
 from windlass.openstack.cluster.network import queries
 from windlass.openstack.cluster.snapshot import TIMING, Cloud, Snapshot, Timing, cluster_of
-from windlass.openstack.identity.find import IdentityReader, IdentityTrouble, credentials_of
-from windlass.openstack.identity.watches import BY_IDENTITY, Key, Knower, identities, identity_watches
+from windlass.openstack.identity.find import IdentityTrouble, credentials_of
+from windlass.openstack.identity.watches import BY_IDENTITY, Key, identities, identity_watches
 
 NAME: Final = "openstack-cluster"
 BY_CLUSTER: Final = "cluster"
 """Index of OpenStackClusters and Machines: by `namespace/name` of their Cluster."""
-
-
-class IndexedReader(IdentityReader, Knower, Protocol):
-    """Looks at objects, and finds cached ones by an index, for decisions and for waking keys."""
 
 
 class Observer:
@@ -85,7 +82,7 @@ class Observer:
         self._asked[key] = (credentials.key, cloud)
         return cloud
 
-    async def _ask(self, found: Present[OpenStackCluster], project: Project) -> Cloud:
+    async def _ask(self, found: Present[OpenStackCluster], project: Account) -> Cloud:
         answers: dict[Query, tuple[Resource, ...] | CloudFailure] = {}
         asked = self._now()
         while wanted := [each for each in queries(found.object.spec, answers) if each not in answers]:

@@ -12,7 +12,7 @@ an OpenStackClusterIdentity that does; also while these are being deleted. Keys 
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -21,15 +21,15 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
-from windlass.api.meta import K, KubernetesObject
+from windlass.api.meta import KubernetesObject
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import emits_events, writes
 from windlass.kube.control.plan import AddFinalizer, Emit, Outcome, Plan, RemoveFinalizers, target
-from windlass.kube.control.seen import Absent, Present, Seen, seen
+from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen, seen
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import Object
 from windlass.openstack.constants import EVENT_SOURCE, SECRET_FINALIZER
-from windlass.openstack.identity.find import BY_NAME, IdentityReader
+from windlass.openstack.identity.find import BY_NAME
 from windlass.openstack.identity.watches import (
     BY_IDENTITY,
     BY_SECRET,
@@ -44,12 +44,6 @@ from windlass.openstack.identity.watches import (
 NAME: Final = "openstack-identity"
 USERS: Final[tuple[type[KubernetesObject], ...]] = (OpenStackCluster, OpenStackMachine, OpenStackServer)
 _IDENTITY_BY_NAME: Final = "own-name"
-
-
-class IndexedReader(IdentityReader, Protocol):
-    """Looks at objects, and finds cached ones by an index, for decisions and for waking keys."""
-
-    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]: ...
 
 
 class Snapshot(Struct, frozen=True):

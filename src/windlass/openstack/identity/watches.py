@@ -9,14 +9,15 @@ OpenStackClusterIdentity.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import Struct, field
 
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.core import Namespace, Secret
-from windlass.api.meta import K, KubernetesObject
+from windlass.api.meta import KubernetesObject
 from windlass.kube.control.controller import Watch
+from windlass.kube.control.seen import IndexedReader
 from windlass.kube.object import Object
 from windlass.openstack.identity.find import BY_NAME, CLUSTER_IDENTITY
 
@@ -26,12 +27,6 @@ BY_SECRET: Final = "secret"
 """Index of OpenStackClusterIdentities: by the `namespace/name` of their Secret."""
 
 Key = tuple[str, str]
-
-
-class Knower(Protocol):
-    """Finds the objects that an index has, for waking keys."""
-
-    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]: ...
 
 
 class _Reference(Struct, rename="camel", gc=False):
@@ -89,7 +84,7 @@ def own_name(found: Object[Any]) -> tuple[str, ...]:
 
 
 def identity_watches(
-    reader: Knower, kind: type[KubernetesObject], *, namespace: str | None = None
+    reader: IndexedReader, kind: type[KubernetesObject], *, namespace: str | None = None
 ) -> tuple[Watch[Key], ...]:
     """The watches for a controller of `kind`, whose own watch has the index `BY_IDENTITY`."""
 

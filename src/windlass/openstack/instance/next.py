@@ -23,9 +23,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.inventory import NONE, Inventory, Recorded
 from windlass.openstack.cloud.marks import described, mark_of
-from windlass.openstack.cloud.project import NONE
 from windlass.openstack.cloud.requests import (
     CloudRequest,
     CreatePort,

@@ -1,7 +1,7 @@
 """The controller of OpenStackMachines: what wakes one, what is observed, and what may be read and written."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from uuid import uuid4
 
 from msgspec import Struct, field
@@ -11,11 +11,10 @@ from windlass.api.capi import Cluster, Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
-from windlass.api.meta import K
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Permission, emits_events, writes
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, Present, Reader
+from windlass.kube.control.seen import Absent, IndexedReader, Present, Reader
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import Object
 from windlass.openstack.constants import CLUSTER_LABEL
@@ -27,12 +26,6 @@ BY_CLUSTER: Final = "cluster"
 """Index of OpenStackMachines: by `namespace/name` of their Cluster."""
 
 Key = tuple[str, str]
-
-
-class IndexedReader(Reader, Protocol):
-    """Looks at objects, and finds cached ones by an index, for waking keys."""
-
-    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]: ...
 
 
 class Observer:

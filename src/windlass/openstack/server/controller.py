@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from uuid import uuid4
 
 from msgspec import Struct, field
@@ -13,13 +13,13 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Declaration, calls, emits_events, writes
-from windlass.kube.control.source import Source, spec_differs
+from windlass.kube.control.seen import IndexedReader
+from windlass.kube.control.source import spec_differs
 from windlass.kube.object import Object
-from windlass.openstack.cloud.project import Clouds
+from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.requests import REQUESTS
 from windlass.openstack.constants import CLUSTER_LABEL
-from windlass.openstack.identity.find import IdentityReader
-from windlass.openstack.identity.watches import BY_IDENTITY, Key, Knower, identities, identity_watches
+from windlass.openstack.identity.watches import BY_IDENTITY, Key, identities, identity_watches
 from windlass.openstack.server.decide import decide
 from windlass.openstack.server.observe import ServerObserver
 from windlass.openstack.server.snapshot import TIMING, Snapshot, Timing
@@ -32,20 +32,9 @@ BY_USER_DATA: Final = "user-data"
 """Index of OpenStackServers: by `namespace/name` of the Secret with their user data."""
 
 
-class IndexedReader(IdentityReader, Knower, Protocol):
-    """Looks at objects, and finds cached ones by an index, for decisions and for waking keys."""
-
-
-class PolledClouds(Clouds, Protocol):
-    """The clouds, and the polls that wake servers that have changed there."""
-
-    @property
-    def polls(self) -> Source[Key]: ...
-
-
 def server_controller(
     reader: IndexedReader,
-    clouds: PolledClouds,
+    clouds: Clouds,
     *,
     namespace: str | None = None,
     timing: Timing = TIMING,

@@ -13,18 +13,19 @@ from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, Present
+from windlass.kube.control.seen import Absent, IndexedReader, Present
+from windlass.openstack.cloud.account import Account
+from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure, OverQuota
-from windlass.openstack.cloud.inventory import Inventory, Weather
+from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Weather
 from windlass.openstack.cloud.marks import mark_of as mark_on
-from windlass.openstack.cloud.project import NONE, Clouds, Project, Quota
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import CreateServer
-from windlass.openstack.cloud.resources import Extension, Resource
-from windlass.openstack.identity.find import IdentityReader, IdentityTrouble, credentials_of
+from windlass.openstack.cloud.resources import Resource
+from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import Key
 from windlass.openstack.instance.next import needs_extensions
-from windlass.openstack.instance.resolve import EXTENSIONS, queries, resolve
+from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send
 from windlass.openstack.server.building import step_of, unresolved
@@ -65,7 +66,7 @@ class ServerObserver:
 
     def __init__(
         self,
-        reader: IdentityReader,
+        reader: IndexedReader,
         clouds: Clouds,
         *,
         timing: Timing = TIMING,
@@ -106,7 +107,7 @@ class ServerObserver:
             seen = await self._for_building(key, seen, found, project)
         return await self._with_weather(seen, found, project)
 
-    async def _look(self, key: Key, found: Present[OpenStackServer], project: Project, where: str) -> Cloud:
+    async def _look(self, key: Key, found: Present[OpenStackServer], project: Account, where: str) -> Cloud:
         mark = mark_of(found)
         cloud = Cloud(project=project.key, where=where)
         if not mark:
@@ -129,16 +130,12 @@ class ServerObserver:
         return self._now() - began >= lost and (inventory.as_of or began) - began < lost
 
     async def _for_building(
-        self, key: Key, seen: Snapshot, found: Present[OpenStackServer], project: Project
+        self, key: Key, seen: Snapshot, found: Present[OpenStackServer], project: Account
     ) -> Snapshot:
         cloud, whole = seen.cloud, made(found)
         assert isinstance(cloud, Cloud)
         if whole.resolved is not None and needs_extensions(whole.resolved):
-            answer = (await project.find([EXTENSIONS]))[EXTENSIONS]
-            if isinstance(answer, CloudFailure):
-                raise answer
-            aliases = frozenset(each.alias for each in answer if isinstance(each, Extension))
-            cloud = replace(cloud, extensions=aliases)
+            cloud = replace(cloud, extensions=await project.extensions())
         step = step_of(seen, found, cloud)
         if step is None and isinstance(whole.spec, InstanceSpec):
             cloud = await self._answered(key, found, whole.spec, cloud, project)
@@ -148,7 +145,7 @@ class ServerObserver:
         return seen
 
     async def _answered(
-        self, key: Key, found: Present[OpenStackServer], spec: InstanceSpec, cloud: Cloud, project: Project
+        self, key: Key, found: Present[OpenStackServer], spec: InstanceSpec, cloud: Cloud, project: Account
     ) -> Cloud:
         asked, wanted = self._asked.pop(key, None), queries(spec)
         if asked is None or asked.queries != wanted or asked.until <= self._now():
@@ -177,13 +174,13 @@ class ServerObserver:
             return Problem("Dependency", "userDataRef", text)
         return data
 
-    async def _with_weather(self, seen: Snapshot, found: Present[OpenStackServer], project: Project) -> Snapshot:
+    async def _with_weather(self, seen: Snapshot, found: Present[OpenStackServer], project: Account) -> Snapshot:
         assert isinstance(seen.cloud, Cloud)
         weather = project.weather(mark_of(found))
         quotas = await self._numbers(project) if _is_over_quota(weather) else ()
         return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=quotas))
 
-    async def _numbers(self, project: Project) -> tuple[Quota, ...]:
+    async def _numbers(self, project: Account) -> tuple[Quota, ...]:
         at, quotas = self._quotas.get(project.key, (datetime.min.replace(tzinfo=UTC), ()))
         if self._now() - at > timedelta(seconds=QUOTAS_SECONDS):
             with suppress(CloudFailure):

@@ -11,8 +11,7 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Present, Seen
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Inventory, Recorded, Weather
-from windlass.openstack.cloud.project import Quota
+from windlass.openstack.cloud.inventory import Inventory, Quota, Recorded, Weather
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.cloud.resources import Resource
