@@ -810,16 +810,17 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/server/building.py",
         "openstack/server",
-        ("    mark = mark_of(found) or fresh_mark\n", "    mark = fresh_mark\n"),
-        (
-            "held = finalizers if SERVER_FINALIZER in finalizers else [*finalizers, SERVER_FINALIZER]",
-            "held = finalizers",
-        ),
         ("return bool(mark_of(found)) and is_held(found)", "return True"),
         ("        recorded=recorded(found),\n", ""),
         ("    if sending.now and not sending.later:", "    if sending.now:"),
         ("    if seen_again < timedelta(seconds=timing.lost):", "    if False:"),
         ("if not isinstance(request, CreateServer)]", "]"),
+    ),
+    *_in(
+        "openstack/objects.py",
+        "openstack/server",
+        ("MARK_ANNOTATION: mark_of(found) or mark}", "MARK_ANNOTATION: mark}"),
+        ("held = finalizers if finalizer in finalizers else [*finalizers, finalizer]", "held = finalizers"),
     ),
     *_in(
         "openstack/server/snapshot.py",
@@ -875,7 +876,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/server/observe.py",
         "openstack/server",
-        ("            if recorded(found) == NONE:", "            if True:"),
+        ("self._clouds.born if recorded(found) == NONE else None", "self._clouds.born"),
     ),
     *_in(
         "openstack/server/resolved.py",
@@ -914,7 +915,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/machine/decide.py",
         "openstack/machine",
-        ("    if is_paused(seen, found):", "    if is_paused(seen, found) and not found.deleting:"),
+        ("    if is_paused(found, seen.cluster):", "    if is_paused(found, seen.cluster) and not found.deleting:"),
         ("    plan = adopt(seen, found, exists) if exists else make(seen, found)", "    plan = make(seen, found)"),
         ("    if stored is not None and stored.needed:", "    if False:"),
         ("    if isinstance(seen.server, Present):", "    if False:"),
@@ -932,7 +933,7 @@ _IN_THE_CLOUD = (
         "openstack/machine/making.py",
         "openstack/machine",
         ("{MARK_ANNOTATION: mark, ADOPT_ANNOTATION: server}", "{MARK_ANNOTATION: mark}"),
-        ("Plan.of(intent, event, creation)", "Plan.of(event, creation)"),
+        ("Plan.of(intent, told, creation)", "Plan.of(told, creation)"),
         ("mark_of(found) or seen.fresh_mark\n    creation = create", "seen.fresh_mark\n    creation = create"),
     ),
     *_in(

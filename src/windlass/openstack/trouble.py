@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from windlass.api.meta import Condition
 from windlass.kube.clock import rfc3339
-from windlass.kube.conditions import FALSE, Status, condition, find
+from windlass.kube.conditions import FALSE, TRUE, Status, condition, find
 from windlass.kube.errors import Failure
 from windlass.openstack.cloud.failures import (
     CloudFailure,
@@ -219,6 +219,13 @@ def trouble_since(conditions: Iterable[Any], part: str = INSTANCE_READY, status:
         return datetime.fromisoformat(since).astimezone(UTC)
     except ValueError:
         return None
+
+
+def lasting_since(conditions: Iterable[Any], part: str) -> datetime | None:
+    """Since when a trouble has lasted: condition `part` is False, or `Progressing` tells of it."""
+    progress = find(conditions, PROGRESSING)
+    tells = progress is not None and progress.reason == Reason.TRANSIENT_ERROR
+    return trouble_since(conditions, part) or (trouble_since(conditions, PROGRESSING, TRUE) if tells else None)
 
 
 def _unauthenticated(text: str, where: str, delays: Delays) -> Told:

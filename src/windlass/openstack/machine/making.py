@@ -4,30 +4,13 @@ from windlass.api.capi import Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
-from windlass.kube.control.plan import Create, Emit, Merge, Plan, WaitFor, target
+from windlass.kube.control.plan import Create, Emit, Merge, Plan, WaitFor
 from windlass.kube.control.seen import Present
-from windlass.openstack.constants import (
-    ADOPT_ANNOTATION,
-    EVENT_SOURCE,
-    MACHINE_FINALIZER,
-    MARK_ANNOTATION,
-)
+from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.server_of import adopting_spec, create, server_spec
-from windlass.openstack.machine.snapshot import Snapshot, is_control_plane, mark_of
-
-
-def intend(found: Present[OpenStackMachine], mark: str) -> Merge:
-    """Finalizer and mark in one write; it changes nothing if both are there."""
-    annotations, finalizers = dict(found.metadata.annotations), list(found.metadata.finalizers)
-    held = finalizers if MACHINE_FINALIZER in finalizers else [*finalizers, MACHINE_FINALIZER]
-    marked = {**annotations, MARK_ANNOTATION: mark} if mark else annotations
-    return Merge(
-        target=target(found),
-        observed={"metadata": {"annotations": annotations, "finalizers": finalizers}},
-        desired={"metadata": {"annotations": marked, "finalizers": held}},
-        why="its server can be found, and it stays until that is gone",
-    )
+from windlass.openstack.machine.snapshot import Snapshot, is_control_plane
+from windlass.openstack.objects import event, intend, mark_of
 
 
 def make(seen: Snapshot, found: Present[OpenStackMachine]) -> Plan | Problem:
@@ -51,14 +34,11 @@ def adopt(seen: Snapshot, found: Present[OpenStackMachine], server: str) -> Plan
     annotations = {MARK_ANNOTATION: mark, ADOPT_ANNOTATION: server}
     creation = create(found, spec, cluster=seen.cluster_name, annotations=annotations)
     note = f"Server {server} is adopted: it has its OpenStackServer, and no other server is created"
-    event = Emit(
-        target=target(found), type="Normal", reason="AdoptingServer", note=note, source=EVENT_SOURCE, occasion=mark
-    )
-    return _plan(intend(found, mark), creation, event)
+    return _plan(intend(found, mark), creation, event(found, "AdoptingServer", note, occasion=mark))
 
 
-def _plan(intent: Merge, creation: Create, event: Emit | None = None) -> Plan:
-    return Plan.of(intent, event, creation).then(WaitFor("the OpenStackServer to have its server"))
+def _plan(intent: Merge, creation: Create, told: Emit | None = None) -> Plan:
+    return Plan.of(intent, told, creation).then(WaitFor("the OpenStackServer to have its server"))
 
 
 def _infra(seen: Snapshot) -> OpenStackCluster | None:

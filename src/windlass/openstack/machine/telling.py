@@ -62,11 +62,7 @@ def write(
     """The one status write. All conditions that are missing are added, Unknown; `awaited` is what comes first."""
     parts = parts_of(seen, found)
     types = (*INSTANCE, INGRESS_READY) if INGRESS_READY in parts else INSTANCE
-    first: list[Condition] = []
-    if unvisited(found, types):
-        conditions = found.object.status.conditions
-        missing = [each for each in types if not ((old := find(conditions, each)) and old.reason)]
-        first = [*first_visit(missing, awaited=awaited)]
+    first = first_visit(unvisited(found, types), awaited=awaited)
     return status.write(found, (*first, *told), parts=parts, now=now, fields=fields)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from windlass.api.capo_server import OpenStackServer
 from windlass.capability.planning.decider import Inventory
 from windlass.capability.planning.planner import Told
+from windlass.kube.object import NamespacedName
 from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import Credentials
@@ -19,8 +20,6 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import NONE
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import Flavor
-
-Key = tuple[str, str]
 
 
 class AskedClouds(Clouds):
@@ -42,16 +41,15 @@ class AskedClouds(Clouds):
         self.projects[key] = project
 
 
-async def quotas(clouds: AskedClouds, inventory: Inventory, *, replicas: Mapping[Key, int]) -> list[Told]:
+async def quotas(clouds: AskedClouds, inventory: Inventory, *, replicas: Mapping[NamespacedName, int]) -> list[Told]:
     """A sentence for each project, a warning if something does not fit. `replicas`: see `StandIns`."""
     wanted: dict[str, Counter[str]] = {}
     asked: dict[str, Account] = {}
     for found in inventory.listing(OpenStackServer):
-        key = (found.namespace or "", found.name)
-        if (project := clouds.projects.get(key)) is not None:
+        if (project := clouds.projects.get(found.key)) is not None:
             asked[project.key] = project
             need = await _needed(project, found.decode())
-            times = replicas.get(key, 1)
+            times = replicas.get(found.key, 1)
             counted = wanted.setdefault(project.key, Counter())
             counted.update({name: count * times for name, count in need.items()})
     return [await _told(asked[key], clouds.names[key], need) for key, need in wanted.items() if need.total()]

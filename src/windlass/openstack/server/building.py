@@ -14,16 +14,16 @@ from typing import Final
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import condition
-from windlass.kube.control.plan import Merge, Plan, RequeueAfter, target
+from windlass.kube.control.plan import Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.requests import CloudRequest, CreateServer
-from windlass.openstack.constants import MARK_ANNOTATION, SERVER_FINALIZER
 from windlass.openstack.instance.next import next_step
 from windlass.openstack.instance.resolve import resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck
+from windlass.openstack.objects import intend, is_held, mark_of
 from windlass.openstack.server.adopting import adopt
 from windlass.openstack.server.resolved import to_status
 from windlass.openstack.server.sending import Held, admit, calls
@@ -32,9 +32,7 @@ from windlass.openstack.server.snapshot import (
     Snapshot,
     Timing,
     intent_of,
-    is_held,
     made,
-    mark_of,
     recorded,
 )
 from windlass.openstack.server.telling import AUTHENTIC, WAITING, going_on, in_the_way, made_of, standing, write
@@ -43,17 +41,6 @@ from windlass.openstack.trouble import Told, invalid, told_of_problems, trouble_
 
 SOON: Final = 0.2
 """Seconds until the rest is sent, after a request of the same attempt failed."""
-
-
-def intend(found: Present[OpenStackServer], fresh_mark: str) -> Merge:
-    """Finalizer and mark in one write."""
-    annotations, finalizers = dict(found.metadata.annotations), list(found.metadata.finalizers)
-    observed = {"metadata": {"annotations": annotations, "finalizers": finalizers}}
-    held = finalizers if SERVER_FINALIZER in finalizers else [*finalizers, SERVER_FINALIZER]
-    mark = mark_of(found) or fresh_mark
-    desired = {"metadata": {"annotations": {**annotations, MARK_ANNOTATION: mark}, "finalizers": held}}
-    why = "what is created can be found, and the object stays until it is gone"
-    return Merge(target=target(found), observed=observed, desired=desired, why=why)
 
 
 def is_intended(found: Present[OpenStackServer]) -> bool:

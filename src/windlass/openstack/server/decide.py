@@ -18,11 +18,12 @@ from datetime import datetime
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import condition, find
 from windlass.kube.control.plan import Plan
-from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
+from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.objects import intend, is_paused, unseen
 from windlass.openstack.server import building, deleting, pausing
-from windlass.openstack.server.snapshot import TIMING, Cloud, Snapshot, Timing, cluster_of, is_paused, made
+from windlass.openstack.server.snapshot import TIMING, Cloud, Snapshot, Timing, cluster_of, made
 from windlass.openstack.server.telling import out_of_reach, write
 from windlass.openstack.status import INSTANCE, INSTANCE_READY, NOT_PAUSED, Reason, first_visit, unvisited
 from windlass.openstack.trouble import Delays, Told, told, told_of_identity
@@ -31,11 +32,8 @@ from windlass.openstack.trouble import Delays, Told, told, told_of_identity
 def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
     """Pure: the rows of the module."""
     found = seen.server
-    match found:
-        case Absent():
-            return Plan.nothing("no OpenStackServer")
-        case Unreadable(why=why) | NotServedKind(why=why):
-            return Plan.nothing(f"the OpenStackServer cannot be read: {why}")
+    if not isinstance(found, Present):
+        return unseen(found, OpenStackServer)
     plan = without_cloud(seen, found, now=now, timing=timing)
     if plan is not None:
         return plan
@@ -45,7 +43,7 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
         if found.deleting:
             return deleting.unreachable(found, trouble, now=now, timing=timing)
         return out_of_reach(found, trouble, now=now, timing=timing)
-    if is_paused(seen, found):
+    if is_paused(found, seen.cluster):
         return pausing.pause(seen, found, now=now, timing=timing)
     if found.deleting:
         return deleting.delete(seen, found, cloud, now=now, timing=timing)
@@ -54,7 +52,7 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
 
 def without_cloud(seen: Snapshot, found: Present[OpenStackServer], *, now: datetime, timing: Timing) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
-    if is_paused(seen, found):
+    if is_paused(found, seen.cluster):
         asks = pausing.is_in_between(found) and not isinstance(seen.cloud, IdentityTrouble | CloudFailure)
         return None if asks else pausing.pause(seen, found, now=now, timing=timing)
     if found.deleting:
@@ -70,7 +68,7 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackServer], *, now: datet
         if isinstance(spec, tuple) and not building.is_intended(found):
             return building.refuse(found, spec, now=now)
     elif not building.is_intended(found):
-        return Plan.of(building.intend(found, seen.fresh_mark))
+        return Plan.of(intend(found, seen.fresh_mark))
     return None
 
 

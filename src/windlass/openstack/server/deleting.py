@@ -11,7 +11,7 @@ from typing import Final
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition
 from windlass.kube.conditions import condition
-from windlass.kube.control.plan import Emit, Merge, Plan, RemoveFinalizers, RequeueAfter, target
+from windlass.kube.control.plan import Merge, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.requests import (
@@ -22,12 +22,12 @@ from windlass.openstack.cloud.requests import (
     DeleteVolume,
     RemoveSubports,
 )
-from windlass.openstack.constants import EVENT_SOURCE, SERVER_FINALIZER
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
-from windlass.openstack.server.building import SOON, intend
+from windlass.openstack.objects import event, intend, is_held, mark_of, release
+from windlass.openstack.server.building import SOON
 from windlass.openstack.server.sending import admit, calls
-from windlass.openstack.server.snapshot import Cloud, Snapshot, Timing, is_held, mark_of, recorded
+from windlass.openstack.server.snapshot import Cloud, Snapshot, Timing, recorded
 from windlass.openstack.server.telling import AUTHENTIC, out_of_reach, write
 from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, NOT_PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, trouble_since
@@ -55,7 +55,7 @@ def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
     if not is_held(found):
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
     if not may_own(found):
-        return Plan.of(_release(found, "nothing was created for it"))
+        return Plan.of(release(found, "nothing was created for it"))
     if not mark_of(found):  # recorded by the OpenStack provider, which has no marks; only what has one is deleted
         return Plan.of(intend(found, seen.fresh_mark))
     return None
@@ -79,13 +79,11 @@ def delete(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now
         case Vanished():
             name = found.metadata.name
             gone = found.object.status.instance_id
-            event = None
+            news = None
             if gone:
                 note = f"Deleted server {name} with id {gone}"
-                event = Emit(
-                    target=target(found), type="Normal", reason="Successfuldeleteserver", note=note, source=EVENT_SOURCE
-                )
-            return Plan.of(event, _release(found, "nothing is left of it in the cloud"))
+                news = event(found, "Successfuldeleteserver", note)
+            return Plan.of(news, release(found, "nothing is left of it in the cloud"))
     return Plan.nothing(f"a step that ends no server: {step}")
 
 
@@ -149,8 +147,3 @@ def _patience(found: Present[OpenStackServer], inventory: Inventory, now: dateti
         return inventory.certain_in + SOON
     began = trouble_since(found.object.status.conditions, DELETING, "True") or now
     return min(max((now - began) / timedelta(seconds=4), 1.0), 10.0)
-
-
-def _release(found: Present[OpenStackServer], why: str) -> RemoveFinalizers:
-    held = tuple(found.metadata.finalizers)
-    return RemoveFinalizers(target=target(found), observed=held, finalizers=(SERVER_FINALIZER,), why=why)

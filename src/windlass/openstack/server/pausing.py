@@ -10,16 +10,14 @@ from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.server.building import is_intended
 from windlass.openstack.server.snapshot import Cloud, Snapshot, Timing, made, recorded
 from windlass.openstack.server.telling import made_of, write
-from windlass.openstack.status import INSTANCE, PAUSED, Reason, first_visit, unvisited
+from windlass.openstack.status import INSTANCE, PAUSED, RESTS, Reason, first_visit, unvisited
 from windlass.openstack.trouble import trouble_since
-
-_RESTING = condition(PAUSED, True, Reason.PAUSED, "Nothing is done while the Cluster or this object is paused")
 
 
 def pause(seen: Snapshot, found: Present[OpenStackServer], *, now: datetime, timing: Timing) -> Plan:
     first = first_visit(INSTANCE, awaited="Paused") if unvisited(found, INSTANCE) else ()
     if not is_in_between(found):
-        return Plan.of(write(found, (*first, _RESTING), now=now))
+        return Plan.of(write(found, (*first, RESTS), now=now))
     since = trouble_since(found.object.status.conditions, PAUSED, "Unknown") or now
     patient = now - since < timedelta(seconds=timing.pausing)
     cloud = seen.cloud
@@ -30,7 +28,7 @@ def pause(seen: Snapshot, found: Present[OpenStackServer], *, now: datetime, tim
         wait = inventory.certain_in if inventory is not None else timing.pausing
         return Plan.of(write(found, (*first, told), now=now)).then(RequeueAfter(max(wait, 1.0), what))
     fields = made_of(made(found).resolved, inventory or Inventory())
-    return Plan.of(write(found, (*first, _RESTING), now=now, fields=fields))
+    return Plan.of(write(found, (*first, RESTS), now=now, fields=fields))
 
 
 def is_in_between(found: Present[OpenStackServer]) -> bool:

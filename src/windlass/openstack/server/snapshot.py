@@ -18,12 +18,10 @@ from windlass.openstack.cloud.resources import Resource
 from windlass.openstack.constants import (
     ADOPT_ANNOTATION,
     CLUSTER_LABEL,
-    MARK_ANNOTATION,
-    PAUSED_ANNOTATION,
-    SERVER_FINALIZER,
 )
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
+from windlass.openstack.objects import is_held, mark_of
 from windlass.openstack.server.resolved import from_status
 from windlass.openstack.server.spec import instance_spec
 from windlass.openstack.trouble import DELAYS, Delays
@@ -87,16 +85,6 @@ def made(found: Present[OpenStackServer]) -> Made:
     return Made(spec, from_status(stored, spec) if isinstance(spec, InstanceSpec) else None)
 
 
-def mark_of(found: Present[OpenStackServer]) -> str:
-    """The mark that is persisted; empty if there is none."""
-    return found.metadata.annotations.get(MARK_ANNOTATION, "")
-
-
-def is_held(found: Present[OpenStackServer]) -> bool:
-    """Whether the object stays until we release it."""
-    return SERVER_FINALIZER in found.metadata.finalizers
-
-
 def intent_of(found: Present[OpenStackServer], resolved: Resolved | None) -> Intent | None:
     """The intent, if finalizer, mark and all choices were seen persisted; without it nothing may be created."""
     mark = mark_of(found)
@@ -122,14 +110,6 @@ def recorded(found: Present[OpenStackServer]) -> Recorded:
 
 def cluster_of(found: Present[OpenStackServer]) -> str:
     return found.metadata.labels.get(CLUSTER_LABEL, "")
-
-
-def is_paused(seen: Snapshot, found: Present[OpenStackServer]) -> bool:
-    """The Cluster, or an annotation of the object, says that nothing may be done."""
-    cluster = seen.cluster
-    return PAUSED_ANNOTATION in found.metadata.annotations or (
-        isinstance(cluster, Present) and bool(cluster.object.spec.paused)
-    )
 
 
 def uses_volumes(found: Present[OpenStackServer]) -> bool:

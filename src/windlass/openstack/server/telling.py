@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition, tree
 from windlass.kube.conditions import condition, find
-from windlass.kube.control.plan import Emit, Merge, Plan, RequeueAfter, target
+from windlass.kube.control.plan import Merge, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack import status
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
-from windlass.openstack.constants import EVENT_SOURCE
 from windlass.openstack.instance.spec import Resolved
 from windlass.openstack.instance.state import ACTIVE, addresses, verdict
+from windlass.openstack.objects import event
 from windlass.openstack.server.sending import Held
 from windlass.openstack.server.snapshot import TIMING, Timing, adopted
 from windlass.openstack.status import (
@@ -26,7 +26,7 @@ from windlass.openstack.status import (
     PROGRESSING,
     Reason,
 )
-from windlass.openstack.trouble import Told, trouble_since
+from windlass.openstack.trouble import Told, lasting_since
 
 R = TypeVar("R", Port, Volume, Trunk)
 
@@ -74,18 +74,13 @@ def in_the_way(
     progress = trouble.progress(until)
     rest = (NOT_DELETING, NOT_PAUSED) if trouble.type == AUTHENTICATED else (AUTHENTIC, NOT_DELETING, NOT_PAUSED)
     merge = write(found, (trouble.condition, progress, *rest), now=now, fields=fields)
-    event = None
+    news = None
     before = find(found.object.status.conditions, trouble.type)
     if held is not None and (before is None or before.reason != trouble.reason or before.status != "False"):
-        event = Emit(
-            target=target(found),
-            type="Warning",
-            reason=f"Failed{held.request.verb.replace(' ', '')}",
-            note=trouble.message,
-            source=EVENT_SOURCE,
-            occasion=(before and before.last_transition_time) or "",
-        )
-    return Plan.of(merge, event).then(RequeueAfter(max((until - now).total_seconds(), 0.05), trouble.message))
+        failed = f"Failed{held.request.verb.replace(' ', '')}"
+        occasion = (before and before.last_transition_time) or ""
+        news = event(found, failed, trouble.message, warning=True, occasion=occasion)
+    return Plan.of(merge, news).then(RequeueAfter(max((until - now).total_seconds(), 0.05), trouble.message))
 
 
 def out_of_reach(
@@ -101,10 +96,7 @@ def out_of_reach(
     Otherwise each restart of a service would make all servers unready, although they run.
     """
     conditions = found.object.status.conditions
-    progressing = find(conditions, PROGRESSING)
-    since = trouble_since(conditions, trouble.type)
-    if progressing is not None and progressing.reason == Reason.TRANSIENT_ERROR:
-        since = since or trouble_since(conditions, PROGRESSING, "True")
+    since = lasting_since(conditions, trouble.type)
     until = trouble.due(now, since=since)
     told = [trouble.progress(until), *rest]
     if trouble.type == AUTHENTICATED or not found.object.status.instance_id:
@@ -136,13 +128,11 @@ def standing(
     }
     fields = {name: value for name, value in fields.items() if value != []}
     merge = write(found, (AUTHENTIC, told, progress, NOT_DELETING, NOT_PAUSED), now=now, fields=fields)
-    event = None
+    news = None
     if not found.object.status.instance_id and not adopted(found):
         note = f"Created server {server.name} with id {server.id}"
-        event = Emit(
-            target=target(found), type="Normal", reason="Successfulcreateserver", note=note, source=EVENT_SOURCE
-        )
-    plan = Plan.of(merge, event)
+        news = event(found, "Successfulcreateserver", note)
+    plan = Plan.of(merge, news)
     if says.building:
         return plan.then(RequeueAfter(10.0, "the server is building"))
     return plan if says.ready else plan.then(RequeueAfter(60.0, says.message))
