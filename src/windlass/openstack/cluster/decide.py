@@ -59,7 +59,7 @@ from windlass.openstack.status import (
     first_visit,
     unvisited,
 )
-from windlass.openstack.trouble import Told, invalid, lasting_since, told, told_of_identity
+from windlass.openstack.trouble import Told, invalid, lasting_since, told, told_of_identity, unmet
 
 _NAMES = 5
 """Machines that a message names."""
@@ -201,7 +201,7 @@ def _told(obstacle: Obstacle, *, timing: Timing) -> Told:
         return told(obstacle.why, doing=obstacle.doing, part=part, reason=obstacle.reason, delays=delays)
     if obstacle.reason == Reason.INVALID_CONFIGURATION:
         return invalid(obstacle.why, part=part, delays=delays)
-    return Told(type=part, reason=obstacle.reason, message=obstacle.why, by_itself=True, limits=delays.dependency)
+    return unmet(obstacle.why, part=part, reason=obstacle.reason, delays=delays)
 
 
 def _good(troubles: Iterable[Told]) -> list[Condition]:
