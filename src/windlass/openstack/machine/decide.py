@@ -10,9 +10,9 @@
 | no Machine owns it, or there is no Cluster or OpenStackCluster | wait | |
 | its providerID names no server in OpenStack | InvalidConfiguration | `existing` |
 | its Cluster has no infrastructure yet | WaitingForClusterInfrastructure | |
-| a server exists already | an OpenStackServer for that one | `making` |
+| a server exists already | an OpenStackServer for that one | `server_of` |
 | there is no bootstrap data | WaitingForBootstrapData | |
-| else | an OpenStackServer | `making` |
+| else | an OpenStackServer | `server_of` |
 | that was refused | InstanceCreateFailed, and the refusal | |
 
 `spec.providerID` is stored before the one write that says `provisioned`: Cluster API copies it with the addresses then.
@@ -30,9 +30,8 @@ from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.deletion import delete
 from windlass.openstack.machine.existing import existing_server, provider_id
-from windlass.openstack.machine.making import adopt, foreign, make
 from windlass.openstack.machine.pause import pause, resume
-from windlass.openstack.machine.server_of import identity_of
+from windlass.openstack.machine.server_of import foreign, identity_of, make
 from windlass.openstack.machine.snapshot import Snapshot, own_server
 from windlass.openstack.machine.telling import WAITS_FOR_SERVER, in_the_way, ingress, mirrored, write
 from windlass.openstack.objects import intend, is_paused, mark_of, unseen
@@ -72,7 +71,7 @@ def _make(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) ->
         return _invalid(seen, found, exists, now=now)
     if not exists and (text := _no_bootstrap_data(seen)):
         return Plan.of(in_the_way(seen, found, Reason.WAITING_FOR_BOOTSTRAP_DATA, text, now=now))
-    plan = adopt(seen, found, exists) if exists else make(seen, found)
+    plan = make(seen, found, existing=exists)
     if isinstance(plan, Problem):
         return _invalid(seen, found, plan, now=now)
     if (failed := seen.last.failed) is not None and isinstance(failed.action, Create):

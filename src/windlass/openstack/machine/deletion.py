@@ -21,7 +21,7 @@ from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.constants import MACHINE_FINALIZER
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.existing import existing_server
-from windlass.openstack.machine.making import adopt, foreign
+from windlass.openstack.machine.server_of import foreign, make
 from windlass.openstack.machine.snapshot import Snapshot, own_server
 from windlass.openstack.machine.telling import write
 from windlass.openstack.objects import is_held, mark_of, release
@@ -69,7 +69,7 @@ def _without_server(seen: Snapshot, found: Present[OpenStackMachine], *, now: da
         return Plan.of(release(found, "nothing was created for it"))
     if isinstance(seen.server, Present):
         return _beside(seen, found, seen.server, recorded, now=now)
-    plan = adopt(seen, found, recorded)
+    plan = make(seen, found, existing=recorded)
     if not isinstance(plan, Problem):
         return plan
     if mark_of(found):
