@@ -771,7 +771,7 @@ _IN_THE_CLOUD = (
         ("if not incomplete and not any(self.unavailable()):", "if not incomplete:"),
         ("            if len(volumes) > 1:", "            if False:"),
         ("if wanted.tags and set(wanted.tags)", "if set(wanted.tags)"),
-        ('mark_of(server) not in ("", intent.mark)', "False"),
+        ('if (owner := mark_of(server)) in ("", mark):', "if True:"),
     ),
     *_in(
         "openstack/instance/delete.py",
@@ -813,7 +813,7 @@ _IN_THE_CLOUD = (
         ("return bool(mark_of(found)) and is_held(found)", "return True"),
         ("        recorded=recorded(found),\n", ""),
         ("    if sending.now and not sending.later:", "    if sending.now:"),
-        ("    if seen_again < timedelta(seconds=timing.lost):", "    if False:"),
+        ("    if seen_again < timedelta(seconds=lost):", "    if False:"),
         ("if not isinstance(request, CreateServer)]", "]"),
     ),
     *_in(
@@ -833,9 +833,9 @@ _IN_THE_CLOUD = (
         ("        or bool(adopted(found))\n", ""),
     ),
     *_in(
-        "openstack/server/adopting.py",
+        "openstack/instance/next.py",
         "openstack/server",
-        ('    if mark_of(server) not in ("", mark):', "    if False:"),
+        ('if (owner := mark_of(server)) in ("", mark):', "if True:"),
         ("return Vanished() if recorded.server else None", "return None"),
         ("for some in (parts, Inventory(servers=(server,))):", "for some in (Inventory(servers=(server,)), parts):"),
         ("ports=(*inventory.ports, *inventory.attached)", "ports=inventory.ports"),
@@ -849,10 +849,10 @@ _IN_THE_CLOUD = (
         ("    if sending.now and not sending.later:", "    if sending.now:"),
     ),
     *_in(
-        "openstack/server/pausing.py",
+        "openstack/server/decide.py",
         "openstack/server",
         ("if patient and (inventory is None or not inventory.certain):", "if False:"),
-        ("return is_intended(found) and not recorded(found).server", "return False"),
+        ("return building.is_intended(found) and not recorded(found).server", "return False"),
     ),
     *_in(
         "openstack/server/decide.py",

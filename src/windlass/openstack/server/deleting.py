@@ -27,7 +27,7 @@ from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.objects import event, intend, is_held, mark_of, release
 from windlass.openstack.server.building import SOON
 from windlass.openstack.server.sending import admit, calls
-from windlass.openstack.server.snapshot import Cloud, Snapshot, Timing, recorded
+from windlass.openstack.server.snapshot import Snapshot, Timing, Visit, recorded
 from windlass.openstack.server.telling import AUTHENTIC, out_of_reach, write
 from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, NOT_PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, trouble_since
@@ -61,28 +61,24 @@ def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
     return None
 
 
-def delete(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now: datetime, timing: Timing) -> Plan:
-    inventory = cloud.inventory or Inventory(certain=False)
-    step = next_deletion(inventory, recorded=recorded(found), project=cloud.project, mark=mark_of(found))
+def delete(visit: Visit) -> Plan:
+    found, inventory, now = visit.found, visit.inventory, visit.now
+    step = next_deletion(inventory, recorded=recorded(found), project=visit.cloud.project, mark=mark_of(found))
     match step:
-        case Send(requests=requests, why=why):
-            return _send(seen, found, cloud, requests, why, now=now, timing=timing)
-        case Await(what=what):
+        case Send(requests, why):
+            return _send(visit, requests, why)
+        case Await(what):
             reason = _reason_of(inventory, ())
             said = _SAID[reason].format(found.metadata.name) if reason == Reason.DELETING_SERVER else what
-            merge = _tell(found, reason, said, now=now)
-            return Plan.of(merge).then(RequeueAfter(_patience(found, inventory, now), what))
+            return Plan.of(_tell(found, reason, said, now=now)).then(RequeueAfter(_patience(visit), what))
         case Stuck(reason=reason, message=message):
             told = condition(INSTANCE_READY, False, reason, message)
             stop = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
             return Plan.of(_tell(found, _reason_of(inventory, ()), message, now=now, more=(told, stop)))
         case Vanished():
-            name = found.metadata.name
             gone = found.object.status.instance_id
-            news = None
-            if gone:
-                note = f"Deleted server {name} with id {gone}"
-                news = event(found, "Successfuldeleteserver", note)
+            note = f"Deleted server {found.metadata.name} with id {gone}"
+            news = event(found, "Successfuldeleteserver", note) if gone else None
             return Plan.of(news, release(found, "nothing is left of it in the cloud"))
     return Plan.nothing(f"a step that ends no server: {step}")
 
@@ -96,19 +92,10 @@ def unreachable(found: Present[OpenStackServer], trouble: Told, *, now: datetime
     return out_of_reach(found, trouble, now=now, timing=timing, rest=(told, NOT_PAUSED))
 
 
-def _send(
-    seen: Snapshot,
-    found: Present[OpenStackServer],
-    cloud: Cloud,
-    requests: Sequence[CloudRequest],
-    why: str,
-    *,
-    now: datetime,
-    timing: Timing,
-) -> Plan:
-    since = trouble_since(found.object.status.conditions)
-    sending = admit(requests, cloud, seen.last, since=since, now=now, delays=timing.delays)
-    reason = _reason_of(cloud.inventory or Inventory(), requests)
+def _send(visit: Visit, requests: Sequence[CloudRequest], why: str) -> Plan:
+    found, now = visit.found, visit.now
+    sending = admit(requests, visit)
+    reason = _reason_of(visit.inventory, requests)
     first = sending.first
     if sending.now and not sending.later:
         said = _SAID[reason].format(found.metadata.name)
@@ -142,8 +129,8 @@ def _reason_of(inventory: Inventory, requests: Sequence[CloudRequest]) -> Reason
     return Reason.DELETING_VOLUMES if inventory.volumes else Reason.DELETING_PORTS
 
 
-def _patience(found: Present[OpenStackServer], inventory: Inventory, now: datetime) -> float:
-    if not inventory.certain:
-        return inventory.certain_in + SOON
-    began = trouble_since(found.object.status.conditions, DELETING, "True") or now
-    return min(max((now - began) / timedelta(seconds=4), 1.0), 10.0)
+def _patience(visit: Visit) -> float:
+    if not visit.inventory.certain:
+        return visit.inventory.certain_in + SOON
+    began = trouble_since(visit.found.object.status.conditions, DELETING, "True") or visit.now
+    return min(max((visit.now - began) / timedelta(seconds=4), 1.0), 10.0)

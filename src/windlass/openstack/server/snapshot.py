@@ -24,7 +24,7 @@ from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.objects import is_held, mark_of
 from windlass.openstack.server.resolved import from_status
 from windlass.openstack.server.spec import instance_spec
-from windlass.openstack.trouble import DELAYS, Delays
+from windlass.openstack.trouble import DELAYS, Delays, trouble_since
 
 
 class Timing(Struct, frozen=True, kw_only=True):
@@ -70,6 +70,25 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     fresh_mark: str = ""
     user_data: str | Problem | None = None
     last: Outcome = Outcome()
+
+
+class Visit(Struct, frozen=True, kw_only=True):
+    """A decision with access to the cloud: the snapshot, and what is there in it."""
+
+    seen: Snapshot
+    found: Present[OpenStackServer]
+    cloud: Cloud
+    now: datetime
+    timing: Timing
+
+    @property
+    def inventory(self) -> Inventory:
+        return self.cloud.inventory or Inventory(certain=False)
+
+    @property
+    def since(self) -> datetime | None:
+        """When the trouble began, as the condition has it."""
+        return trouble_since(self.found.object.status.conditions)
 
 
 class Made(Struct, frozen=True):

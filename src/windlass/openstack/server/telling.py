@@ -47,18 +47,24 @@ def write(
     return status.write(found, told, parts=INSTANCE_PARTS, now=now, fields=fields, why=why)
 
 
+def tell(
+    found: Present[OpenStackServer],
+    ready: Condition,
+    progress: Condition,
+    *,
+    now: datetime,
+    fields: dict[str, Any] | None = None,
+) -> Merge:
+    """The cloud has answered: how the server is, and whether that changes by itself."""
+    return write(found, (AUTHENTIC, ready, progress, NOT_DELETING, NOT_PAUSED), now=now, fields=fields)
+
+
 def going_on(
     found: Present[OpenStackServer], what: str, *, now: datetime, fields: dict[str, Any] | None = None
 ) -> Merge:
     """The server is being made: nothing is in the way."""
-    told = (
-        AUTHENTIC,
-        condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what),
-        condition(PROGRESSING, True, Reason.PROGRESSING, what),
-        NOT_DELETING,
-        NOT_PAUSED,
-    )
-    return write(found, told, now=now, fields=fields)
+    ready = condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what)
+    return tell(found, ready, condition(PROGRESSING, True, Reason.PROGRESSING, what), now=now, fields=fields)
 
 
 def in_the_way(
@@ -127,7 +133,7 @@ def standing(
         **made_of(resolved, inventory),
     }
     fields = {name: value for name, value in fields.items() if value != []}
-    merge = write(found, (AUTHENTIC, told, progress, NOT_DELETING, NOT_PAUSED), now=now, fields=fields)
+    merge = tell(found, told, progress, now=now, fields=fields)
     news = None
     if not found.object.status.instance_id and not adopted(found):
         note = f"Created server {server.name} with id {server.id}"
