@@ -33,8 +33,15 @@ from windlass.kube.control.plan import (
 from windlass.kube.control.seen import Present
 from windlass.openstack import status
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cluster.endpoint import endpoint, failure_domains
-from windlass.openstack.cluster.network import Found, Obstacle, look_up, told_network, told_router
+from windlass.openstack.cluster.network import (
+    Found,
+    Obstacle,
+    endpoint,
+    failure_domains,
+    look_up,
+    told_network,
+    told_router,
+)
 from windlass.openstack.cluster.snapshot import (
     TIMING,
     Cloud,

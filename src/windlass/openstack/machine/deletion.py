@@ -23,7 +23,7 @@ from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.existing import existing_server
 from windlass.openstack.machine.server_of import foreign, make
 from windlass.openstack.machine.snapshot import Snapshot, own_server
-from windlass.openstack.machine.telling import write
+from windlass.openstack.machine.telling import said_by, write
 from windlass.openstack.objects import is_held, mark_of, release
 from windlass.openstack.status import (
     AUTHENTICATED,
@@ -120,15 +120,8 @@ def _stuck(seen: Snapshot, found: Present[OpenStackMachine], message: str, *, no
 
 def _of_server(server: Present[OpenStackServer]) -> list[Condition]:
     """What is in the way of the deletion, as the OpenStackServer says."""
-    conditions = server.object.status.conditions
-    ready = find(conditions, INSTANCE_READY)
-    found = (find(conditions, AUTHENTICATED), find(conditions, PROGRESSING), ready)
-    return [
-        condition(each.type, each.status, each.reason, each.message)  # type: ignore[arg-type]
-        for each in found
-        if each is not None and each.reason not in ("", Reason.NOT_YET_OBSERVED)
-        if each is not ready or each.status == FALSE
-    ]
+    said = (said_by(server, each) for each in (AUTHENTICATED, PROGRESSING, INSTANCE_READY))
+    return [each for each in said if each is not None and (each.type != INSTANCE_READY or each.status == FALSE)]
 
 
 def _began(found: Present[OpenStackMachine]) -> bool:
