@@ -771,7 +771,7 @@ _IN_THE_CLOUD = (
         ("if not incomplete and not any(self.unavailable()):", "if not incomplete:"),
         ("            if len(volumes) > 1:", "            if False:"),
         ("if wanted.tags and set(wanted.tags)", "if set(wanted.tags)"),
-        ('mark_of(server) not in ("", intent.mark)', "False"),
+        ('if (owner := mark_of(server)) in ("", mark):', "if True:"),
     ),
     *_in(
         "openstack/instance/delete.py",
@@ -810,16 +810,17 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/server/building.py",
         "openstack/server",
-        ("    mark = mark_of(found) or fresh_mark\n", "    mark = fresh_mark\n"),
-        (
-            "held = finalizers if SERVER_FINALIZER in finalizers else [*finalizers, SERVER_FINALIZER]",
-            "held = finalizers",
-        ),
         ("return bool(mark_of(found)) and is_held(found)", "return True"),
         ("        recorded=recorded(found),\n", ""),
         ("    if sending.now and not sending.later:", "    if sending.now:"),
-        ("    if seen_again < timedelta(seconds=timing.lost):", "    if False:"),
+        ("    if seen_again < timedelta(seconds=lost):", "    if False:"),
         ("if not isinstance(request, CreateServer)]", "]"),
+    ),
+    *_in(
+        "openstack/objects.py",
+        "openstack/server",
+        ("MARK_ANNOTATION: mark_of(found) or mark}", "MARK_ANNOTATION: mark}"),
+        ("held = finalizers if finalizer in finalizers else [*finalizers, finalizer]", "held = finalizers"),
     ),
     *_in(
         "openstack/server/snapshot.py",
@@ -832,9 +833,9 @@ _IN_THE_CLOUD = (
         ("        or bool(adopted(found))\n", ""),
     ),
     *_in(
-        "openstack/server/adopting.py",
+        "openstack/instance/next.py",
         "openstack/server",
-        ('    if mark_of(server) not in ("", mark):', "    if False:"),
+        ('if (owner := mark_of(server)) in ("", mark):', "if True:"),
         ("return Vanished() if recorded.server else None", "return None"),
         ("for some in (parts, Inventory(servers=(server,))):", "for some in (Inventory(servers=(server,)), parts):"),
         ("ports=(*inventory.ports, *inventory.attached)", "ports=inventory.ports"),
@@ -848,10 +849,10 @@ _IN_THE_CLOUD = (
         ("    if sending.now and not sending.later:", "    if sending.now:"),
     ),
     *_in(
-        "openstack/server/pausing.py",
+        "openstack/server/decide.py",
         "openstack/server",
         ("if patient and (inventory is None or not inventory.certain):", "if False:"),
-        ("return is_intended(found) and not recorded(found).server", "return False"),
+        ("return building.is_intended(found) and not recorded(found).server", "return False"),
     ),
     *_in(
         "openstack/server/decide.py",
@@ -875,7 +876,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/server/observe.py",
         "openstack/server",
-        ("            if recorded(found) == NONE:", "            if True:"),
+        ("self._clouds.born if recorded(found) == NONE else None", "self._clouds.born"),
     ),
     *_in(
         "openstack/server/resolved.py",
@@ -914,8 +915,8 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/machine/decide.py",
         "openstack/machine",
-        ("    if is_paused(seen, found):", "    if is_paused(seen, found) and not found.deleting:"),
-        ("    plan = adopt(seen, found, exists) if exists else make(seen, found)", "    plan = make(seen, found)"),
+        ("    if is_paused(found, seen.cluster):", "    if is_paused(found, seen.cluster) and not found.deleting:"),
+        ("make(seen, found, existing=exists)", "make(seen, found)"),
         ("    if stored is not None and stored.needed:", "    if False:"),
         ("    if isinstance(seen.server, Present):", "    if False:"),
         ("status.addresses or had.addresses", "status.addresses"),
@@ -929,17 +930,13 @@ _IN_THE_CLOUD = (
         ("    if len(set(servers.values())) > 1:", "    if False:"),
     ),
     *_in(
-        "openstack/machine/making.py",
-        "openstack/machine",
-        ("{MARK_ANNOTATION: mark, ADOPT_ANNOTATION: server}", "{MARK_ANNOTATION: mark}"),
-        ("Plan.of(intent, event, creation)", "Plan.of(event, creation)"),
-        ("mark_of(found) or seen.fresh_mark\n    creation = create", "seen.fresh_mark\n    creation = create"),
-    ),
-    *_in(
         "openstack/machine/server_of.py",
         "openstack/machine",
         ('            "finalizers": [SERVER_FINALIZER],\n', ""),
-        ("    if port.disable_port_security:\n        return port\n", ""),
+        ("        if not port.disable_port_security:\n", "        if True:\n"),
+        ("        annotations[ADOPT_ANNOTATION] = existing\n", ""),
+        ("Plan.of(intend(found, mark), news, creation)", "Plan.of(news, creation)"),
+        ("mark_of(found) or seen.fresh_mark", "seen.fresh_mark"),
     ),
     *_in(
         "openstack/machine/deletion.py",

@@ -5,8 +5,9 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from windlass.kube.control.controller import Controller
+from windlass.kube.control.seen import IndexedReader
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.machine.controller import IndexedReader, machine_controller
+from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.platforms import Platform
 

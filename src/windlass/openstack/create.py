@@ -38,11 +38,11 @@ from windlass.openstack.cloud.credentials import of_user
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Inventory, Recorded
 from windlass.openstack.cloud.requests import CloudRequest, Intent
-from windlass.openstack.cloud.resources import Extension, Server
+from windlass.openstack.cloud.resources import Server
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.match import server_of
 from windlass.openstack.instance.next import needs_extensions, next_step
-from windlass.openstack.instance.resolve import EXTENSIONS, queries, resolve
+from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, PortSpec, Problem, Resolved, VolumeSpec
 from windlass.openstack.instance.state import addresses, verdict
 from windlass.openstack.instance.step import Await, Send, Standing, Stuck, Vanished
@@ -240,10 +240,7 @@ async def _resolved(cloud: Cloud, spec: InstanceSpec) -> tuple[Resolved, frozens
         raise Unresolvable([each for each in found if isinstance(each, Problem)])
     if not needs_extensions(found):
         return found, frozenset()
-    answer = (await cloud.project.find([EXTENSIONS]))[EXTENSIONS]
-    if isinstance(answer, CloudFailure):
-        raise answer
-    return found, frozenset(each.alias for each in answer if isinstance(each, Extension))
+    return found, await cloud.project.extensions()
 
 
 async def _send(clouds: Clouds, requests: Iterable[CloudRequest]) -> None:

@@ -7,7 +7,6 @@ A parameter with neither gives None. The names of filters are those of the servi
 by commas. Sources: the API references of Networking, Image and Compute.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 from windlass.api.capo import (
@@ -23,7 +22,9 @@ from windlass.api.capo import (
 from windlass.api.capo_cluster import Router, RouterFilter
 from windlass.openstack.cloud.query import Kind, Query
 
-_SUBNET_FIELDS: Final = ("gateway_ip", "cidr", "ipv6_address_mode", "ipv6_ra_mode")
+_FIELDS: Final = ("name", "description", "project_id")
+_SUBNET_FIELDS: Final = ("ip_version", "gateway_ip", "cidr", "ipv6_address_mode", "ipv6_ra_mode")
+_TAG_FIELDS: Final = ("tags", "tags_any", "not_tags", "not_tags_any")
 
 
 def image_query(param: Image) -> Query | None:
@@ -79,23 +80,8 @@ def _query(
         return Query(kind, id=id)
     if filter is None:
         return None
-    values: list[tuple[str, str]] = [
-        ("name", filter.name),
-        ("description", filter.description),
-        ("project_id", filter.project_id),
-    ]
-    if isinstance(filter, SubnetFilter):
-        values += [("ip_version", str(filter.ip_version or ""))]
-        values += [(name, getattr(filter, name)) for name in _SUBNET_FIELDS]
-    values += [
-        ("tags", _joined(filter.tags)),
-        ("tags-any", _joined(filter.tags_any)),
-        ("not-tags", _joined(filter.not_tags)),
-        ("not-tags-any", _joined(filter.not_tags_any)),
-    ]
+    fields = [*_FIELDS, *_SUBNET_FIELDS] if isinstance(filter, SubnetFilter) else _FIELDS
+    values = [(name, str(getattr(filter, name) or "")) for name in fields]
+    values += [(name.replace("_", "-"), ",".join(getattr(filter, name))) for name in _TAG_FIELDS]
     filters = tuple((name, value) for name, value in values if value)
     return Query(kind, filters=filters, own=own) if filters else None
-
-
-def _joined(tags: Iterable[str]) -> str:
-    return ",".join(tags)

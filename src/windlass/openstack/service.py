@@ -19,12 +19,11 @@ from windlass.kube.process.manager import Manager
 from windlass.openstack.beside import Beside
 from windlass.openstack.cloud.clouds import Clouds, PollTimes
 from windlass.openstack.cloud.requests import OPENSTACK
-from windlass.openstack.constants import CLUSTER_FINALIZER, MACHINE_FINALIZER, SERVER_FINALIZER
 from windlass.openstack.controllers import makers
 from windlass.openstack.metrics import OpenStackFigures
+from windlass.openstack.objects import FINALIZERS
 
 OWN_LEASE: Final = "windlass-openstack"
-FINALIZERS: Final = (CLUSTER_FINALIZER, MACHINE_FINALIZER, SERVER_FINALIZER)
 
 
 def frame(*, home: str, namespaces: Sequence[str], provider_namespace: str, polls: PollTimes) -> Frame:
@@ -51,14 +50,13 @@ def frame(*, home: str, namespaces: Sequence[str], provider_namespace: str, poll
         if manager.metrics:
             manager.metrics.registry.register(clouds.figures)
             manager.metrics.registry.register(OpenStackFigures(manager.pool.ledger.cached, lambda: beside.idle))
-            manager.metrics.registry.register(clouds.figures)
         return beside
 
     # The names of the provider's finalizers are older than Kubernetes' warning about finalizers without a "/".
     return Frame(
         elect=elect,
         work=work,
-        is_noise=lambda text: any(f'"{finalizer}"' in text for finalizer in FINALIZERS),
+        is_noise=lambda text: any(f'"{finalizer}"' in text for finalizer in FINALIZERS.values()),
         systems={OPENSTACK: clouds},
         holding=clouds,
     )

@@ -94,6 +94,7 @@ class Reason(StrEnum):
     DELETING_VOLUMES = "DeletingVolumes"
 
 
+RESTS: Final = condition(PAUSED, True, Reason.PAUSED, "Nothing is done while the Cluster or this object is paused")
 NOT_PAUSED: Final = condition(PAUSED, False, Reason.NOT_PAUSED, "")
 NOT_DELETING: Final = condition(DELETING, False, Reason.NOT_DELETING, "")
 
@@ -103,10 +104,10 @@ def first_visit(types: Iterable[str], *, awaited: str) -> tuple[Condition, ...]:
     return tuple(condition(each, None, Reason.NOT_YET_OBSERVED, awaited) for each in types)
 
 
-def unvisited(found: Present[Any], types: Iterable[str]) -> bool:
-    """Whether one of the conditions is missing, or lacks its reason, as conditions of older providers do."""
+def unvisited(found: Present[Any], types: Iterable[str]) -> list[str]:
+    """The conditions that are missing, or lack their reason, as those of older providers do."""
     there = _conditions(found)
-    return any(not (old := find(there, each)) or not old.get("reason") for each in types)
+    return [each for each in types if not ((old := find(there, each)) and old.get("reason"))]
 
 
 def ready(conditions: Sequence[Any], parts: Sequence[str]) -> Condition:

@@ -19,15 +19,16 @@ was. A `Retry-After` is kept, up to five minutes.
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api.meta import Condition
 from windlass.kube.clock import rfc3339
-from windlass.kube.conditions import FALSE, Status, condition, find
+from windlass.kube.conditions import FALSE, TRUE, Status, condition, find
 from windlass.kube.errors import Failure
+from windlass.openstack.cloud.classify import LONGEST_PAUSE
 from windlass.openstack.cloud.failures import (
     CloudFailure,
     Denied,
@@ -39,15 +40,13 @@ from windlass.openstack.cloud.failures import (
     Throttled,
     Unauthenticated,
 )
-from windlass.openstack.cloud.project import Quota
+from windlass.openstack.cloud.inventory import Quota
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, PROGRESSING, Reason
 
 _FIELDS: Final = {"groups": "securityGroups", "addresses": "fixedIPs", "server_group": "serverGroup"}
 """Fields of `InstanceSpec` that the objects call otherwise."""
-LONGEST_PAUSE: Final = 300.0
-"""Seconds: no service may ask for a longer pause."""
 
 
 class Limits(Struct, frozen=True):
@@ -112,9 +111,10 @@ def told(
     delays: Delays = DELAYS,
 ) -> Told:
     """Tell of a failure. `doing` is what failed (`create port worker-0-0`), `part` and `reason` the caller's condition,
-    `where` whence the credentials are, `quotas` those of the project."""
+    `where` the place of the credentials, `quotas` those of the project."""
     text = f"Failed to {doing}: {failure}" if doing else str(failure)
     pause = min(failure.retry_after or 0.0, LONGEST_PAUSE)
+    by_itself, limits = True, delays.unavailable
     match failure:
         case NotSent(why=CloudFailure() as why):
             about = told(why, doing=doing, part=part, reason=reason, where=where, quotas=quotas, delays=delays)
@@ -122,34 +122,20 @@ def told(
         case Unauthenticated():
             return _unauthenticated(str(failure), where, delays)
         case Denied():
+            by_itself, limits, pause = False, delays.credentials, 0.0
             text = f"{text}. Grant the user of the credentials the role that this needs, or name other credentials"
-            return Told(type=part, reason=reason, message=text, by_itself=False, limits=delays.credentials)
         case OverQuota():
-            numbers = _numbers(quotas)
-            text = f"{text}.{numbers} Raise the quota of the project, or delete something in it"
-            return Told(
-                type=part,
-                reason=Reason.QUOTA_EXCEEDED,
-                message=text,
-                by_itself=True,
-                limits=delays.quota,
-                pause=pause,
-            )
+            reason, limits = Reason.QUOTA_EXCEEDED, delays.quota
+            text = f"{text}.{_numbers(quotas)} Raise the quota of the project, or delete something in it"
         case Missing() | Rejected(fault=("Invalid key_name provided." | "Invalid key_name provided")):
-            return Told(
-                type=part,
-                reason=Reason.DEPENDENCY_FAILED,
-                message=text,
-                by_itself=True,
-                limits=delays.dependency,
-                pause=pause,
-            )
+            reason, limits = Reason.DEPENDENCY_FAILED, delays.dependency
         case Rejected():
             return invalid(text, part=part, delays=delays)
-    limits = delays.conflict if isinstance(failure, InConflict) else delays.unavailable
-    if isinstance(failure, Throttled):
-        text = f"{text}. The service limits how much it is asked"
-    return Told(type=part, reason=reason, message=text, by_itself=True, limits=limits, pause=pause)
+        case InConflict():
+            limits = delays.conflict
+        case Throttled():
+            text = f"{text}. The service limits how much it is asked"
+    return Told(type=part, reason=reason, message=text, by_itself=by_itself, limits=limits, pause=pause)
 
 
 def told_of_identity(trouble: IdentityTrouble, *, delays: Delays = DELAYS) -> Told:
@@ -179,21 +165,13 @@ def told_of_problems(problems: Iterable[Problem | CloudFailure], *, delays: Dela
     if failures:
         worst = max(failures, key=lambda each: (not each.transient, each.retry_after or 0.0))
         about = told(worst, doing="look up what the spec names", reason=Reason.DEPENDENCY_FAILED, delays=delays)
-        return Told(
-            type=INSTANCE_READY,
-            reason=about.reason,
-            message=text,
-            by_itself=about.by_itself,
-            limits=about.limits,
-            pause=about.pause,
-        )
-    return Told(
-        type=INSTANCE_READY,
-        reason=Reason.DEPENDENCY_FAILED,
-        message=text,
-        by_itself=True,
-        limits=delays.dependency,
-    )
+        return replace(about, type=INSTANCE_READY, message=text)
+    return unmet(text, delays=delays)
+
+
+def unmet(message: str, *, part: str = INSTANCE_READY, reason: str = Reason.DEPENDENCY_FAILED, delays: Delays) -> Told:
+    """Tell of something that does not exist (yet)."""
+    return Told(type=part, reason=reason, message=message, by_itself=True, limits=delays.dependency)
 
 
 def invalid(message: str, *, part: str = INSTANCE_READY, delays: Delays = DELAYS) -> Told:
@@ -202,22 +180,24 @@ def invalid(message: str, *, part: str = INSTANCE_READY, delays: Delays = DELAYS
     return Told(type=part, reason=reason, message=message, by_itself=False, limits=delays.invalid)
 
 
-def trouble_since(conditions: Iterable[Any], part: str = INSTANCE_READY, status: Status = FALSE) -> datetime | None:
+def trouble_since(
+    conditions: Iterable[Condition], part: str = INSTANCE_READY, status: Status = FALSE
+) -> datetime | None:
     """Since when condition `part` has had this status; None if it has not."""
     found = find(conditions, part)
-    if found is None:
-        return None
-    now, since = (
-        (found.get("status"), found.get("lastTransitionTime"))
-        if isinstance(found, dict)
-        else (found.status, found.last_transition_time)
-    )
-    if now != status or not since:
+    if found is None or found.status != status or not found.last_transition_time:
         return None
     try:
-        return datetime.fromisoformat(since).astimezone(UTC)
+        return datetime.fromisoformat(found.last_transition_time).astimezone(UTC)
     except ValueError:
         return None
+
+
+def lasting_since(conditions: Iterable[Condition], part: str) -> datetime | None:
+    """Since when a trouble has lasted: condition `part` is False, or `Progressing` tells of it."""
+    progress = find(conditions, PROGRESSING)
+    tells = progress is not None and progress.reason == Reason.TRANSIENT_ERROR
+    return trouble_since(conditions, part) or (trouble_since(conditions, PROGRESSING, TRUE) if tells else None)
 
 
 def _unauthenticated(text: str, where: str, delays: Delays) -> Told:

@@ -1,18 +1,17 @@
 """One process of ours that has just started, taking one object to rest on the in-memory API server."""
 
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.rounds import MAX_ROUNDS, Ending, reconcile
+from windlass.kube.object import NamespacedName
 from windlass.kube.verbs import Api
 from windlass.testing.memory.reader import MemoryReader
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
-
-Key = TypeVar("Key", bound=tuple[str, str])
 
 
 def watched(controller: Controller[Any, Any], reader: MemoryReader) -> None:
@@ -24,8 +23,8 @@ def watched(controller: Controller[Any, Any], reader: MemoryReader) -> None:
 
 
 async def to_rest(
-    controller: Controller[Key, Any],
-    key: Key,
+    controller: Controller[NamespacedName, Any],
+    key: NamespacedName,
     *,
     api: Api,
     reader: MemoryReader,

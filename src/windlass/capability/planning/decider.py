@@ -8,23 +8,15 @@ from msgspec import Struct
 
 from windlass.api.meta import K, KubernetesObject
 from windlass.kube.control.controller import Controller, Index, Watch
-from windlass.kube.control.seen import Reader
+from windlass.kube.control.seen import IndexedReader
 from windlass.kube.object import Object
 
 
-class Inventory(Reader, Protocol):
+class Inventory(IndexedReader, Protocol):
     """A reader that can also list objects: a `Survey` of a cluster, or the reader of a model."""
 
     def listing(self, kind: type[K], namespace: str | None = None) -> list[Object[K]]:
         """All objects of a kind, in one namespace or (None) everywhere."""
-        ...
-
-    def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """The objects for which `index` gives `value`."""
-        ...
-
-    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """The same, also while the kind is not served."""
         ...
 
     def add_index(self, kind: type[KubernetesObject], name: str, values: Index) -> None:

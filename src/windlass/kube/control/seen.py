@@ -110,3 +110,15 @@ class Reader(Protocol):
         `confirm`: the decision relies on an absence, so ask the API server. `live`: it relies on a presence too.
         """
         ...
+
+
+class IndexedReader(Reader, Protocol):
+    """Reads objects, and finds cached ones by an index."""
+
+    def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """The objects for which `index` gives `value`, for decisions."""
+        ...
+
+    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """The same, for waking keys: while the kind is not served, the objects that were known before."""
+        ...

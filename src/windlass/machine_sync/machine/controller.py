@@ -14,12 +14,12 @@ from windlass.kube.control.permissions import (
     emits_events,
     writes,
 )
+from windlass.kube.control.seen import IndexedReader
 from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import MACHINE_ANNOTATION, MACHINE_API, Namespaces
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.observe import BY_MACHINE, MachineObserver
-from windlass.machine_sync.machine.observe import IndexedReader as IndexedReader
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_names
 from windlass.machine_sync.platforms import Platform
 

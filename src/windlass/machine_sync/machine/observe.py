@@ -2,16 +2,15 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from windlass.api import capi, config, mapi
-from windlass.api.meta import K, KubernetesObject, ObjectMeta
+from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.capability.together import together
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, Present, Reader, Seen, Unreadable, metadata_of
-from windlass.kube.object import Object
+from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen, Unreadable, metadata_of
 from windlass.machine_sync import constants
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
@@ -35,18 +34,6 @@ BY_MACHINE: Final = "machine"
 
 _EVER: Final = datetime.fromtimestamp(0, UTC)
 """Any time, for a plan of which only the kinds of its objects are used."""
-
-
-class IndexedReader(Reader, Protocol):
-    """Looks at objects, and finds cached ones by an index."""
-
-    def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """For decisions."""
-        ...
-
-    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """For waking keys: while the kind is not served, the objects that were known before."""
-        ...
 
 
 class MachineObserver:

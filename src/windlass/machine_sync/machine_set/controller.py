@@ -15,10 +15,10 @@ from windlass.kube.control.permissions import (
     emits_events,
     writes,
 )
+from windlass.kube.control.seen import IndexedReader
 from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.machine.observe import IndexedReader
 from windlass.machine_sync.machine.snapshot import set_names, set_owner
 from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.machine_set.infra_templates import set_of, sets_of

@@ -10,7 +10,16 @@ from windlass.api import capi, config, mapi
 from windlass.api.meta import K, KubernetesObject, ObjectMeta
 from windlass.capability.together import together
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen, Unreadable, metadata_of, seen
+from windlass.kube.control.seen import (
+    Absent,
+    IndexedReader,
+    NotServedKind,
+    Present,
+    Seen,
+    Unreadable,
+    metadata_of,
+    seen,
+)
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
@@ -19,7 +28,6 @@ from windlass.machine_sync.constants import (
     SYNC_FINALIZER,
     Namespaces,
 )
-from windlass.machine_sync.machine.observe import IndexedReader
 from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine.snapshot import set_owner
 from windlass.machine_sync.machine_set.decide import proceed

@@ -1,14 +1,14 @@
 """One project of a cloud at work: requests through gates, look-ups that are kept, and what exists for each owner.
 
-It is the `Project` of `windlass.openstack.cloud.project`. What exists is known from lists of the whole project, which
-all owners share, and from our own answers since then. The rules about what may be taken from memory are in `certainty`.
+What exists is known from lists of the whole project, which all owners share, and from our own answers since then. The
+rules about what may be taken from memory are in `certainty`.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -19,14 +19,13 @@ from windlass.openstack.cloud.classify import classify
 from windlass.openstack.cloud.effect import MADE, after
 from windlass.openstack.cloud.failures import CloudFailure, NotSent
 from windlass.openstack.cloud.gates import PAUSES, Gates, Pauses
-from windlass.openstack.cloud.inventory import Inventory, Recorded, Weather
+from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Recorded, Weather
 from windlass.openstack.cloud.listing import Identified, Listing
 from windlass.openstack.cloud.lookups import SOURCES, listed, matching, pages, request
 from windlass.openstack.cloud.marks import mark_of
-from windlass.openstack.cloud.project import NONE, Quota
-from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.query import EXTENSIONS, Query
 from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, Creation
-from windlass.openstack.cloud.resources import Port, Reservation, Resource, Server, Trunk, Volume
+from windlass.openstack.cloud.resources import Extension, Port, Reservation, Resource, Server, Trunk, Volume
 from windlass.openstack.cloud.wire import Answer, Http, Wire
 
 SERVERS: Final = "2.53"
@@ -37,14 +36,7 @@ READ_SECONDS: Final = 25.0
 ASKED_JUST_NOW: Final = 10.0
 """Seconds: a list that is older is asked for again if something is not in it."""
 
-TRUNKS: Final = Query("extension")
 R = TypeVar("R", bound=Identified)
-
-
-class Sent(Protocol):
-    """Is told of each request; see `windlass.openstack.cloud.metrics.CloudFigures.sent`."""
-
-    def __call__(self, service: str, method: str, *, code: int, seconds: float) -> None: ...
 
 
 class Kept(Struct):
@@ -56,8 +48,9 @@ class Kept(Struct):
 
 
 class Account:
-    """See the module. `wire` speaks to the cloud; `where` says for people where its credentials are; `now` and `clock`
-    are the time and a monotonic one, in seconds."""
+    """See the module. `wire` speaks to the cloud, in one region; `key` is a digest of everything that decides which
+    cloud, project and user this is; `where` says for people where its credentials are; `now` and `clock` are the time
+    and a monotonic one, in seconds. Methods raise `CloudFailure`, and wait for nothing but their own request."""
 
     def __init__(
         self,
@@ -72,7 +65,7 @@ class Account:
         pauses: Pauses = PAUSES,
         times: Times | None = None,
         unsent: set[str] | None = None,
-        sent: Sent = lambda *_, **__: None,
+        sent: Callable[..., None] = lambda *_, **__: None,
     ) -> None:
         self.key = key
         self.where = where
@@ -109,6 +102,7 @@ class Account:
     async def find(
         self, queries: Iterable[Query], *, agent: str = "server"
     ) -> Mapping[Query, tuple[Resource, ...] | CloudFailure]:
+        """The answer to each query, asked at the same time; `lookups` says for how long it is kept."""
         asked = tuple(queries)
         found = await self._lists(map(listed, asked), agent)
         answers = {each: _matching(each, found[listed(each)]) for each in asked}
@@ -123,11 +117,14 @@ class Account:
     async def look(
         self, mark: str, recorded: Recorded = NONE, *, services: Iterable[str] = (), fresh: bool = False
     ) -> Inventory:
+        """What there is of an owner. From memory if nothing can have happened without us: the mark was `born` here, or
+        was looked for and no outcome has been unknown since; states of servers and ports are then those of the last
+        poll. `services`: where to look beside compute and network (`block-storage`). `fresh`: ask in any case."""
         need = self.knowledge.needed(mark, fresh=fresh)
         lists: list[Listing[Any]] = [self._servers, self._ports]
         if "block-storage" in services and "block-storage" in self.services:
             lists.append(self._volumes)
-        if any(each.began < need.since for each in (*lists, self._trunks)) and await self._has_trunks():
+        if any(each.began < need.since for each in (*lists, self._trunks)) and "trunk" in await self.extensions():
             lists.append(self._trunks)
         await asyncio.gather(*(each.since(need.since) for each in lists))
         self.knowledge.compare(mark, self._like)
@@ -152,9 +149,18 @@ class Account:
         return self._inventory(mark, recorded, certain=False)
 
     def weather(self, mark: str) -> Weather:
+        """What stands in the way of requests for this owner. Reads memory only."""
         return Weather(self.gates.closed(self._now()), self.knowledge.refusals(mark))
 
+    async def extensions(self) -> frozenset[str]:
+        """The extensions of Neutron's API, by alias."""
+        found = (await self.find([EXTENSIONS]))[EXTENSIONS]
+        if isinstance(found, CloudFailure):
+            raise found
+        return frozenset(each.alias for each in found if isinstance(each, Extension))
+
     async def quotas(self) -> tuple[Quota, ...]:
+        """Limits and use: servers, cores, RAM, ports, volumes, gigabytes."""
         asked = [
             _nova_quotas(self.ask(Http("compute", "GET", "/limits"))),
             _neutron_quotas(self.ask(Http("network", "GET", f"/v2.0/quotas/{self._project_id}/details.json"))),
@@ -249,12 +255,6 @@ class Account:
     @property
     def _listed(self) -> bool:
         return self._servers.began > float("-inf")
-
-    async def _has_trunks(self) -> bool:
-        found = (await self.find([TRUNKS]))[TRUNKS]
-        if isinstance(found, CloudFailure):
-            raise found
-        return any(getattr(each, "alias", "") == "trunk" for each in found)
 
     async def _lists(self, queries: Iterable[Query], agent: str) -> dict[Query, tuple[Any, ...] | CloudFailure]:
         lists = tuple(dict.fromkeys(queries))

@@ -35,9 +35,8 @@ from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.gates import PAUSES, Gates, Pauses
-from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.inventory import NONE, Inventory, Recorded
 from windlass.openstack.cloud.metrics import CloudFigures
-from windlass.openstack.cloud.project import NONE, Project
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.session import CloudSession
 from windlass.openstack.cloud.threads import Threads
@@ -228,7 +227,7 @@ class Clouds:
         self._unsent.add(mark)
         return mark
 
-    def follow(self, key: Hashable, project: Project, mark: str, recorded: Recorded = NONE) -> None:
+    def follow(self, key: Hashable, project: Account, mark: str, recorded: Recorded = NONE) -> None:
         """Wake `key` when what there is for `mark`, or is recorded, differs from what is known now."""
         member = self._member(project.key)
         if member is None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Final
 
 from msgspec import Struct
 
@@ -19,6 +20,17 @@ class Recorded(Struct, frozen=True):
     ports: tuple[str, ...] = ()
     volumes: tuple[str, ...] = ()
     trunks: tuple[str, ...] = ()
+
+
+NONE: Final = Recorded()
+
+
+class Quota(Struct, frozen=True):
+    """`limit` and `used` of one resource of a project; `limit` -1: none."""
+
+    resource: str
+    limit: int
+    used: int
 
 
 class Inventory(Struct, frozen=True):

@@ -50,7 +50,6 @@ class Source(Struct, frozen=True):
     filtered: bool = True
     kept: float = 0.0
     fields: tuple[tuple[str, str], ...] = ()
-    microversion: str = ""
 
 
 SOURCES: Final[Mapping[Kind, Source]] = {
@@ -84,7 +83,7 @@ def request(query: Query, *, project: str) -> Http:
     """The first page of the answer. `project` is the ID of the own project."""
     source = SOURCES[query.kind]
     if not source.filtered:
-        return Http(source.service, "GET", source.path, source.fields, microversion=source.microversion)
+        return Http(source.service, "GET", source.path, source.fields)
     by_id = (("id", f"in:{query.id}" if query.kind == "image" else query.id),) if query.id else ()
     own = (("project_id", project),) if query.own and not query.id else ()
     return Http(source.service, "GET", source.path, (*by_id, *query.filters, *own))

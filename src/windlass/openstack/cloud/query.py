@@ -4,7 +4,7 @@ Query("image", filters=(("name", "rhcos"),))
 Query("subnet", id="8f3c...")
 """
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -27,3 +27,6 @@ class Query(Struct, frozen=True, order=True):
     def __str__(self) -> str:
         by = f"ID {self.id}" if self.id else ", ".join(f"{name} {value}" for name, value in self.filters) or "any"
         return f"{self.kind} ({by})"
+
+
+EXTENSIONS: Final = Query("extension")

@@ -8,11 +8,6 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 
 
-class Link(Struct, frozen=True, gc=False):
-    href: str = ""
-    rel: str = ""
-
-
 class Fault(Struct, frozen=True, gc=False):
     """Why a server is in ERROR."""
 
@@ -25,7 +20,6 @@ class ServerAddress(Struct, frozen=True, gc=False):
     addr: str = ""
     version: int = 4
     type: str = field(default="", name="OS-EXT-IPS:type")
-    mac: str = field(default="", name="OS-EXT-IPS-MAC:mac_addr")
 
 
 class AttachedVolume(Struct, frozen=True, gc=False):

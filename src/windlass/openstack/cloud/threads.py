@@ -39,7 +39,7 @@ class Threads:
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0
-        self._idle = 0
+        self._unfinished = 0
         self._under_way: set[asyncio.Future[Any]] = set()
 
     async def run(self, call: Callable[[], T], *, seconds: float) -> T:
@@ -70,7 +70,8 @@ class Threads:
     def _put(self, job: _Job) -> None:
         with self._lock:
             self._jobs.put(job)
-            if self._jobs.qsize() > self._idle and self._threads < self.size:
+            self._unfinished += 1
+            if self._threads < min(self._unfinished, self.size):
                 self._threads += 1
                 threading.Thread(target=self._work, name=f"{self._name}-{self._threads}", daemon=True).start()
 
@@ -84,18 +85,18 @@ class Threads:
 
     def _work(self) -> None:
         while True:
-            with self._lock:
-                self._idle += 1
             job = self._jobs.get()
             with self._lock:
-                self._idle -= 1
                 if job.dropped:
+                    self._unfinished -= 1
                     continue
                 job.started = True
             try:
                 done, result = job.done.set_result, job.call()
             except BaseException as error:
                 done, result = job.done.set_exception, error
+            with self._lock:  # before anybody is told, who may have the next call for this thread
+                self._unfinished -= 1
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 job.loop.call_soon_threadsafe(_finish, job.done, done, result)
 

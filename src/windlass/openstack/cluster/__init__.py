@@ -6,8 +6,7 @@ Nothing is created or deleted. What would have to be is InvalidConfiguration, wi
 |---|---|
 | `snapshot` | what a decision may look at |
 | `decide` | the rows |
-| `network` | networks, subnets and router: what is asked, and what the answers mean |
-| `endpoint` | the API endpoint, and the failure domains |
+| `network` | networks, subnets and router: what is asked, and what the answers mean; API endpoint, failure domains |
 | `unsupported` | fields that ask for what this version does not make |
 | `controller` | what wakes a cluster, and what the controller may read and write |
 """

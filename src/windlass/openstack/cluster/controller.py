@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from windlass.api.capi import Cluster, Machine
@@ -13,26 +12,22 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Permission, emits_events, writes
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Present
+from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.control.source import identity_differs, spec_differs
-from windlass.kube.object import Object
+from windlass.kube.object import NamespacedName, Object
+from windlass.openstack.cloud.account import Account
+from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.project import Clouds, Project
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import Resource
 from windlass.openstack.cluster.decide import decide, without_cloud
 from windlass.openstack.cluster.network import queries
 from windlass.openstack.cluster.snapshot import TIMING, Cloud, Snapshot, Timing, cluster_of
-from windlass.openstack.identity.find import IdentityReader, IdentityTrouble, credentials_of
-from windlass.openstack.identity.watches import BY_IDENTITY, Key, Knower, identities, identity_watches
+from windlass.openstack.identity.find import IdentityTrouble, credentials_of
+from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
+from windlass.openstack.objects import BY_CLUSTER, References, infrastructure
 
 NAME: Final = "openstack-cluster"
-BY_CLUSTER: Final = "cluster"
-"""Index of OpenStackClusters and Machines: by `namespace/name` of their Cluster."""
-
-
-class IndexedReader(IdentityReader, Knower, Protocol):
-    """Looks at objects, and finds cached ones by an index, for decisions and for waking keys."""
 
 
 class Observer:
@@ -48,9 +43,9 @@ class Observer:
         self._reader = reader
         self._clouds = clouds
         self._now = now
-        self._asked: dict[Key, tuple[str, Cloud]] = {}
+        self._asked: dict[NamespacedName, tuple[str, Cloud]] = {}
 
-    async def __call__(self, key: Key, last: Outcome) -> Snapshot:
+    async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
         namespace, name = key
         if not last.results:
             self._asked.pop(key, None)
@@ -70,11 +65,11 @@ class Observer:
             return replace(seen, cloud=last.unread)
         return replace(seen, cloud=await self._cloud(key, found))
 
-    async def _cloud(self, key: Key, found: Present[OpenStackCluster]) -> Cloud | IdentityTrouble:
+    async def _cloud(self, key: NamespacedName, found: Present[OpenStackCluster]) -> Cloud | IdentityTrouble:
         ref = found.object.spec.identity_ref
         if ref is None:
             return IdentityTrouble("spec.identityRef is missing: set it")
-        credentials = await credentials_of(self._reader, ref, namespace=key[0])
+        credentials = await credentials_of(self._reader, ref, namespace=found.metadata.namespace)
         if isinstance(credentials, IdentityTrouble):
             return credentials
         kept = self._asked.get(key)
@@ -85,7 +80,7 @@ class Observer:
         self._asked[key] = (credentials.key, cloud)
         return cloud
 
-    async def _ask(self, found: Present[OpenStackCluster], project: Project) -> Cloud:
+    async def _ask(self, found: Present[OpenStackCluster], project: Account) -> Cloud:
         answers: dict[Query, tuple[Resource, ...] | CloudFailure] = {}
         asked = self._now()
         while wanted := [each for each in queries(found.object.spec, answers) if each not in answers]:
@@ -101,27 +96,22 @@ def cluster_controller(
     timing: Timing = TIMING,
     workers: int = 4,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
-) -> Controller[Key, Snapshot]:
+) -> Controller[NamespacedName, Snapshot]:
     """The controller, of OpenStackClusters in `namespace` (None: all). Keys are `(namespace, name)`."""
 
-    def of_machine(machine: Object[Any]) -> Iterable[Key]:
+    def of_machine(machine: Object[Any]) -> Iterable[NamespacedName]:
         """Machines matter while the object is being deleted; else each would make us ask the cloud for its networks."""
         for cluster in _cluster_of_machine(machine):
             for infra in reader.known(OpenStackCluster, BY_CLUSTER, cluster):
                 if infra.deleting:
-                    yield infra.namespace or "", infra.name
+                    yield infra.key
 
     indexes = {BY_CLUSTER: _cluster, BY_IDENTITY: identities}
     return Controller(
         name=NAME,
         watches=(
-            Watch(
-                OpenStackCluster,
-                lambda infra: [(infra.namespace or "", infra.name)],
-                namespace=namespace,
-                indexes=indexes,
-            ),
-            Watch(Cluster, _infra, namespace=namespace, when=spec_differs),
+            Watch(OpenStackCluster, lambda infra: [infra.key], namespace=namespace, indexes=indexes),
+            Watch(Cluster, infrastructure(OpenStackCluster), namespace=namespace, when=spec_differs),
             Watch(
                 Machine,
                 of_machine,
@@ -148,34 +138,11 @@ def permissions(namespace: str | None) -> tuple[Permission, ...]:
     )
 
 
-class _Reference(Struct, gc=False):
-    kind: str = ""
-    name: str = ""
-
-
-class _Spec(Struct, rename="camel", gc=False):
-    cluster_name: str = ""
-    infrastructure_ref: _Reference = field(default_factory=_Reference)
-
-
-class _References(Struct, gc=False):
-    """The fields that indexes need, even if others are malformed."""
-
-    spec: _Spec = field(default_factory=_Spec)
-
-
-def _infra(cluster: Object[Cluster]) -> Iterable[Key]:
-    seen = cluster.glimpse(_References)
-    if seen is None or seen.spec.infrastructure_ref.kind != OpenStackCluster.RESOURCE.kind:
-        return ()
-    return ((cluster.namespace or "", seen.spec.infrastructure_ref.name),)
-
-
 def _cluster(infra: Object[OpenStackCluster]) -> Iterable[str]:
     name = cluster_of(infra.metadata)
     return (f"{infra.namespace}/{name}",) if name else ()
 
 
 def _cluster_of_machine(machine: Object[Machine]) -> tuple[str, ...]:
-    seen = machine.glimpse(_References)
+    seen = machine.glimpse(References)
     return (f"{machine.namespace}/{seen.spec.cluster_name}",) if seen is not None and seen.spec.cluster_name else ()

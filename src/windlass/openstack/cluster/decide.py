@@ -21,34 +21,38 @@ from typing import Any
 
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.meta import Condition
-from windlass.kube.conditions import TRUE, condition, find, is_true
+from windlass.kube.conditions import condition, is_true
 from windlass.kube.control.plan import (
     AddFinalizer,
-    Emit,
     Merge,
     Plan,
-    RemoveFinalizers,
     RequeueAfter,
     WaitFor,
     target,
 )
-from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
+from windlass.kube.control.seen import Present
 from windlass.openstack import status
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cluster.endpoint import endpoint, failure_domains
-from windlass.openstack.cluster.network import Found, Obstacle, look_up, told_network, told_router
+from windlass.openstack.cluster.network import (
+    Found,
+    Obstacle,
+    endpoint,
+    failure_domains,
+    look_up,
+    told_network,
+    told_router,
+)
 from windlass.openstack.cluster.snapshot import (
     TIMING,
     Cloud,
     Snapshot,
     Timing,
     is_external,
-    is_held,
-    is_paused,
 )
 from windlass.openstack.cluster.unsupported import left_in_cloud, unsupported
-from windlass.openstack.constants import CLUSTER_FINALIZER, EVENT_SOURCE
+from windlass.openstack.constants import CLUSTER_FINALIZER
 from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.objects import event, is_held, is_paused, release, unseen
 from windlass.openstack.status import (
     AUTHENTICATED,
     CLUSTER,
@@ -56,13 +60,13 @@ from windlass.openstack.status import (
     DELETING,
     NOT_DELETING,
     NOT_PAUSED,
-    PAUSED,
     PROGRESSING,
+    RESTS,
     Reason,
     first_visit,
     unvisited,
 )
-from windlass.openstack.trouble import Told, invalid, told, told_of_identity, trouble_since
+from windlass.openstack.trouble import Told, invalid, lasting_since, told, told_of_identity, unmet
 
 _NAMES = 5
 """Machines that a message names."""
@@ -71,11 +75,8 @@ _NAMES = 5
 def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
     """Pure: the rows of the module."""
     found = seen.infra
-    match found:
-        case Absent():
-            return Plan.nothing("no OpenStackCluster")
-        case Unreadable(why=why) | NotServedKind(why=why):
-            return Plan.nothing(f"the OpenStackCluster cannot be read: {why}")
+    if not isinstance(found, Present):
+        return unseen(found, OpenStackCluster)
     plan = without_cloud(seen, found, now=now)
     if plan is not None:
         return plan
@@ -94,9 +95,8 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackCluster], *, now: date
     """The plan, if it follows without asking the cloud; else None."""
     if is_external(found):
         return Plan.nothing("it is managed by others")
-    if is_paused(seen, found):
-        rests = condition(PAUSED, True, Reason.PAUSED, "Nothing is done while the Cluster or this object is paused")
-        return Plan.of(_write(found, (rests,), now=now, awaited="Paused"))
+    if is_paused(found, seen.cluster):
+        return Plan.of(_write(found, (RESTS,), now=now, awaited="Paused"))
     if found.deleting:
         return _delete(seen, found, now=now)
     if not isinstance(seen.cluster, Present):
@@ -127,14 +127,11 @@ def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) 
         return Plan.of(_write(found, (waits, goes_on, NOT_PAUSED), now=now, awaited=text)).then(
             WaitFor(f"the Machines of Cluster {seen.cluster_name} to go")
         )
-    event = None
+    news = None
     if left := left_in_cloud(found.object):
         note = f"Made by an earlier provider and not deleted: {left}. Delete it by hand, if nothing else uses it"
-        event = Emit(target=target(found), type="Warning", reason="LeftInCloud", note=note, source=EVENT_SOURCE)
-    held = tuple(found.metadata.finalizers)
-    why = "no Machine of its Cluster is left, and nothing was made for it"
-    release = RemoveFinalizers(target=target(found), observed=held, finalizers=(CLUSTER_FINALIZER,), why=why)
-    return Plan.of(event, release)
+        news = event(found, "LeftInCloud", note, warning=True)
+    return Plan.of(news, release(found, "no Machine of its Cluster is left, and nothing was made for it"))
 
 
 def _with_cloud(found: Present[OpenStackCluster], cloud: Cloud, *, now: datetime, timing: Timing) -> Plan:
@@ -182,7 +179,8 @@ def _troubled(
     fields: dict[str, Any] | None = None,
 ) -> Plan:
     """Each trouble in its condition; the first that is tried again tells when."""
-    due = {place: each.due(asked, since=_since(found, each)) for place, each in enumerate(troubles)}
+    conditions = found.object.status.conditions
+    due = {place: each.due(asked, since=lasting_since(conditions, each.type)) for place, each in enumerate(troubles)}
     first = min(due, key=lambda place: due[place])
     worst = next((each for each in troubles if not each.by_itself), troubles[first])
     firsts: dict[str, Told] = {}
@@ -197,20 +195,11 @@ def _stays(found: Present[OpenStackCluster], trouble: Told, *, now: datetime, ti
     """The part was ready, and only the cloud's answer is missing, for not too long."""
     if trouble.reason != Reason.OPENSTACK_ERROR or not trouble.by_itself:
         return False
-    if not is_true(found.object.status.conditions, trouble.type):
-        return False
-    since = _since(found, trouble)
-    return since is None or (now - since).total_seconds() < timing.overdue
-
-
-def _since(found: Present[OpenStackCluster], trouble: Told) -> datetime | None:
-    """Since when it has lasted: its condition is False, or `Progressing` tells of it."""
     conditions = found.object.status.conditions
-    progress = find(conditions, PROGRESSING)
-    transient = progress is not None and progress.reason == Reason.TRANSIENT_ERROR
-    return trouble_since(conditions, trouble.type) or (
-        trouble_since(conditions, PROGRESSING, TRUE) if transient else None
-    )
+    if not is_true(conditions, trouble.type):
+        return False
+    since = lasting_since(conditions, trouble.type)
+    return since is None or (now - since).total_seconds() < timing.overdue
 
 
 def _told(obstacle: Obstacle, *, timing: Timing) -> Told:
@@ -219,7 +208,7 @@ def _told(obstacle: Obstacle, *, timing: Timing) -> Told:
         return told(obstacle.why, doing=obstacle.doing, part=part, reason=obstacle.reason, delays=delays)
     if obstacle.reason == Reason.INVALID_CONFIGURATION:
         return invalid(obstacle.why, part=part, delays=delays)
-    return Told(type=part, reason=obstacle.reason, message=obstacle.why, by_itself=True, limits=delays.dependency)
+    return unmet(obstacle.why, part=part, reason=obstacle.reason, delays=delays)
 
 
 def _good(troubles: Iterable[Told]) -> list[Condition]:
@@ -253,7 +242,5 @@ def _write(
     fields: dict[str, Any] | None = None,
     awaited: str = "Waiting for the cloud",
 ) -> Merge:
-    conditions = found.object.status.conditions
-    missing = [each for each in CLUSTER if not ((old := find(conditions, each)) and old.reason)]
-    first = first_visit(missing, awaited=awaited)
+    first = first_visit(unvisited(found, CLUSTER), awaited=awaited)
     return status.write(found, (*first, *told), parts=CLUSTER_PARTS, now=now, fields=fields)

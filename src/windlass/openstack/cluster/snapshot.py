@@ -14,8 +14,9 @@ from windlass.kube.control.seen import Present, Seen
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import Resource
-from windlass.openstack.constants import CLUSTER_FINALIZER, CLUSTER_LABEL, MANAGED_BY_ANNOTATION, PAUSED_ANNOTATION
+from windlass.openstack.constants import CLUSTER_LABEL, MANAGED_BY_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.objects import owner_name
 from windlass.openstack.trouble import DELAYS, Delays
 
 Answers = Mapping[Query, "tuple[Resource, ...] | CloudFailure"]
@@ -56,24 +57,9 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
 def cluster_of(meta: ObjectMeta) -> str:
     """The name of the Cluster that owns the object, or of its label; empty if there is none."""
-    group = Cluster.RESOURCE.group
-    owners = (each for each in meta.owner_references if each.api_version.split("/")[0] == group)
-    return next((each.name for each in owners if each.kind == "Cluster"), meta.labels.get(CLUSTER_LABEL, ""))
+    return owner_name(meta, Cluster) or meta.labels.get(CLUSTER_LABEL, "")
 
 
 def is_external(found: Present[OpenStackCluster]) -> bool:
     """Somebody else manages it."""
     return MANAGED_BY_ANNOTATION in found.metadata.annotations
-
-
-def is_held(found: Present[OpenStackCluster]) -> bool:
-    """Whether the object stays until we release it."""
-    return CLUSTER_FINALIZER in found.metadata.finalizers
-
-
-def is_paused(seen: Snapshot, found: Present[OpenStackCluster]) -> bool:
-    """The Cluster, or an annotation of the object, says that nothing may be done."""
-    cluster = seen.cluster
-    return PAUSED_ANNOTATION in found.metadata.annotations or (
-        isinstance(cluster, Present) and bool(cluster.object.spec.paused)
-    )

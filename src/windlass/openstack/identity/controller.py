@@ -12,7 +12,7 @@ an OpenStackClusterIdentity that does; also while these are being deleted. Keys 
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -21,35 +21,29 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
-from windlass.api.meta import K, KubernetesObject
+from windlass.api.meta import KubernetesObject
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import emits_events, writes
-from windlass.kube.control.plan import AddFinalizer, Emit, Outcome, Plan, RemoveFinalizers, target
-from windlass.kube.control.seen import Absent, Present, Seen, seen
+from windlass.kube.control.plan import AddFinalizer, Outcome, Plan, target
+from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen, seen
 from windlass.kube.control.source import spec_differs
-from windlass.kube.object import Object
-from windlass.openstack.constants import EVENT_SOURCE, SECRET_FINALIZER
-from windlass.openstack.identity.find import BY_NAME, IdentityReader
+from windlass.kube.object import NamespacedName, Object
+from windlass.openstack.constants import SECRET_FINALIZER
+from windlass.openstack.identity.find import BY_NAME
 from windlass.openstack.identity.watches import (
     BY_IDENTITY,
     BY_SECRET,
-    Key,
     by_cluster_identity,
     by_secret,
     identities,
     own_name,
     secrets,
 )
+from windlass.openstack.objects import event, is_held, release
 
 NAME: Final = "openstack-identity"
 USERS: Final[tuple[type[KubernetesObject], ...]] = (OpenStackCluster, OpenStackMachine, OpenStackServer)
 _IDENTITY_BY_NAME: Final = "own-name"
-
-
-class IndexedReader(IdentityReader, Protocol):
-    """Looks at objects, and finds cached ones by an index, for decisions and for waking keys."""
-
-    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]: ...
 
 
 class Snapshot(Struct, frozen=True):
@@ -65,17 +59,15 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     if not isinstance(secret, Present):
         return Plan.nothing("there is no such Secret")
     finalizers = tuple(secret.metadata.finalizers)
-    held = SECRET_FINALIZER in finalizers
+    held = is_held(secret)
     if not seen.users:
         why = "nothing needs these credentials any more"
-        removal = RemoveFinalizers(target=target(secret), observed=finalizers, finalizers=(SECRET_FINALIZER,), why=why)
-        return Plan.of(removal) if held else Plan.nothing("nothing needs it")
+        return Plan.of(release(secret, why)) if held else Plan.nothing("nothing needs it")
     first, more = seen.users[0], len(seen.users) - 1
     needed = f"{first} needs these credentials" if not more else f"{first} and {more} more need these credentials"
     if secret.deleting:
         note = f"{needed}: the Secret is deleted when they are gone"
-        emit = Emit(target=target(secret), type="Warning", reason="CredentialsInUse", note=note, source=EVENT_SOURCE)
-        return Plan.of(emit if held else None)
+        return Plan.of(event(secret, "CredentialsInUse", note, warning=True) if held else None)
     return Plan.of(AddFinalizer(target=target(secret), observed=finalizers, finalizer=SECRET_FINALIZER, why=needed))
 
 
@@ -87,7 +79,7 @@ class Observer:
         self._reader = reader
         self._namespace = namespace
 
-    async def __call__(self, key: Key, _: Outcome) -> Snapshot:
+    async def __call__(self, key: NamespacedName, _: Outcome) -> Snapshot:
         namespace, name = key
         cached = next(iter(self._reader.indexed(Secret, BY_NAME, f"{namespace}/{name}")), None)
         if cached is None:
@@ -98,7 +90,7 @@ class Observer:
         # The metadata in the cache do not show our own writes.
         return Snapshot(await self._reader.see(Secret, name, namespace=namespace, live=True), users)
 
-    def _users(self, namespace: str, name: str) -> Iterator[str]:
+    def _users(self, namespace: str | None, name: str) -> Iterator[str]:
         yield from self._named(by_secret(namespace, name))
         for identity in self._reader.indexed(OpenStackClusterIdentity, BY_SECRET, f"{namespace}/{name}"):
             if self._namespace is not None:
@@ -111,10 +103,10 @@ class Observer:
                 yield f"{kind.RESOURCE.kind} {found.namespace}/{found.name}"
 
 
-def identity_controller(reader: IndexedReader, *, namespace: str | None = None) -> Controller[Key, Snapshot]:
+def identity_controller(reader: IndexedReader, *, namespace: str | None = None) -> Controller[NamespacedName, Snapshot]:
     """The controller, of Secrets in `namespace` (None: all)."""
 
-    def of_user(found: Object[Any]) -> Iterable[Key]:
+    def of_user(found: Object[Any]) -> Iterable[NamespacedName]:
         for value in identities(found):
             kind, _, rest = value.partition("/")
             if kind == "Secret":
@@ -122,7 +114,7 @@ def identity_controller(reader: IndexedReader, *, namespace: str | None = None) 
             for identity in reader.known(OpenStackClusterIdentity, _IDENTITY_BY_NAME, value):
                 yield from of_identity(identity)
 
-    def of_identity(identity: Object[Any]) -> Iterable[Key]:
+    def of_identity(identity: Object[Any]) -> Iterable[NamespacedName]:
         return map(_key, secrets(identity))
 
     return Controller(
@@ -130,7 +122,7 @@ def identity_controller(reader: IndexedReader, *, namespace: str | None = None) 
         watches=(
             Watch(
                 Secret,
-                lambda secret: [(secret.namespace or "", secret.name)],
+                lambda secret: [secret.key],
                 namespace=namespace,
                 indexes={BY_NAME: own_name},
                 metadata_only=True,
@@ -171,6 +163,6 @@ def _value(identity: Object[Any]) -> tuple[str, ...]:
     return (by_cluster_identity(identity.name),)
 
 
-def _key(text: str) -> Key:
+def _key(text: str) -> NamespacedName:
     namespace, _, name = text.partition("/")
     return namespace, name

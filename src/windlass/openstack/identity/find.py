@@ -11,7 +11,7 @@ resourceVersion has moved. `windlass.openstack.identity.watches` declares what a
 
 import base64
 import binascii
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
@@ -20,8 +20,7 @@ from windlass.api.capi import LabelSelector, SelectorRequirement
 from windlass.api.capo import IdentityReference
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.core import Namespace, Secret
-from windlass.api.meta import K
-from windlass.kube.control.seen import NotServedKind, Present, Reader, Unreadable
+from windlass.kube.control.seen import IndexedReader, NotServedKind, Present, Reader, Unreadable
 from windlass.kube.errors import Undeclared
 from windlass.kube.object import Object
 from windlass.openstack.cloud.credentials import Credentials, read
@@ -47,17 +46,11 @@ class IdentityTrouble(Struct, frozen=True):
     denied: bool = False
 
 
-class IdentityReader(Reader, Protocol):
-    """Looks at objects, and finds cached ones by an index."""
-
-    def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]: ...
-
-
 _READ: WeakKeyDictionary[Object[Secret], dict[tuple[str, str], Found]] = WeakKeyDictionary()
 """What was read, by the cached metadata of the Secret: a cache holds one object for each version of it."""
 
 
-async def credentials_of(reader: IdentityReader, ref: IdentityReference, *, namespace: str) -> Found:
+async def credentials_of(reader: IndexedReader, ref: IdentityReference, *, namespace: str) -> Found:
     """The credentials for an object in `namespace`. Raises KubeErrors when the API server does not answer."""
     if ref.type != CLUSTER_IDENTITY:
         return await _of_secret(reader, namespace, ref.name, ref=ref, named_by="identityRef.name")
@@ -82,7 +75,7 @@ async def credentials_of(reader: IdentityReader, ref: IdentityReference, *, name
 
 
 async def _of_secret(
-    reader: IdentityReader, namespace: str, name: str, *, ref: IdentityReference, named_by: str
+    reader: IndexedReader, namespace: str, name: str, *, ref: IdentityReference, named_by: str
 ) -> Found:
     if not name or not namespace:
         return IdentityTrouble(f"{named_by} names no Secret: set name and namespace")

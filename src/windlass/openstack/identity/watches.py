@@ -9,29 +9,22 @@ OpenStackClusterIdentity.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import Struct, field
 
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.core import Namespace, Secret
-from windlass.api.meta import K, KubernetesObject
+from windlass.api.meta import KubernetesObject
 from windlass.kube.control.controller import Watch
-from windlass.kube.object import Object
+from windlass.kube.control.seen import IndexedReader
+from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.identity.find import BY_NAME, CLUSTER_IDENTITY
 
 BY_IDENTITY: Final = "identity"
 """Index of kinds with `spec.identityRef`: by what `identities` gives."""
 BY_SECRET: Final = "secret"
 """Index of OpenStackClusterIdentities: by the `namespace/name` of their Secret."""
-
-Key = tuple[str, str]
-
-
-class Knower(Protocol):
-    """Finds the objects that an index has, for waking keys."""
-
-    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]: ...
 
 
 class _Reference(Struct, rename="camel", gc=False):
@@ -51,7 +44,7 @@ class _References(Struct, gc=False):
     spec: _Spec = field(default_factory=_Spec)
 
 
-def by_secret(namespace: str, name: str) -> str:
+def by_secret(namespace: str | None, name: str) -> str:
     """The value of `BY_IDENTITY` for objects that name this Secret."""
     return f"Secret/{namespace}/{name}"
 
@@ -73,7 +66,7 @@ def identities(found: Object[Any]) -> tuple[str, ...]:
         return ()
     if ref.type == CLUSTER_IDENTITY:
         return (by_cluster_identity(ref.name), _in_namespace(found.namespace or ""))
-    return (by_secret(found.namespace or "", ref.name),)
+    return (by_secret(found.namespace, ref.name),)
 
 
 def secrets(found: Object[Any]) -> tuple[str, ...]:
@@ -89,15 +82,15 @@ def own_name(found: Object[Any]) -> tuple[str, ...]:
 
 
 def identity_watches(
-    reader: Knower, kind: type[KubernetesObject], *, namespace: str | None = None
-) -> tuple[Watch[Key], ...]:
+    reader: IndexedReader, kind: type[KubernetesObject], *, namespace: str | None = None
+) -> tuple[Watch[NamespacedName], ...]:
     """The watches for a controller of `kind`, whose own watch has the index `BY_IDENTITY`."""
 
-    def of(value: str) -> Iterator[Key]:
-        return (_key(found) for found in reader.known(kind, BY_IDENTITY, value))
+    def of(value: str) -> Iterator[NamespacedName]:
+        return (found.key for found in reader.known(kind, BY_IDENTITY, value))
 
-    def of_secret(secret: Object[Any]) -> Iterable[Key]:
-        yield from of(by_secret(secret.namespace or "", secret.name))
+    def of_secret(secret: Object[Any]) -> Iterable[NamespacedName]:
+        yield from of(by_secret(*secret.key))
         for identity in reader.known(OpenStackClusterIdentity, BY_SECRET, f"{secret.namespace}/{secret.name}"):
             yield from of(by_cluster_identity(identity.name))
 
@@ -115,7 +108,3 @@ def identity_watches(
 
 def _labels_differ(old: Object[Any] | None, new: Object[Any] | None) -> bool:
     return (old.metadata.labels if old else {}) != (new.metadata.labels if new else {})
-
-
-def _key(found: Object[Any]) -> Key:
-    return found.namespace or "", found.name

@@ -18,9 +18,8 @@ A server that can still be restored (`SOFT_DELETED`) counts as gone; its volumes
 
 from collections.abc import Iterator
 
-from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.inventory import NONE, Inventory, Recorded
 from windlass.openstack.cloud.marks import mark_of
-from windlass.openstack.cloud.project import NONE
 from windlass.openstack.cloud.requests import CloudRequest, DeleteTrunk, RemoveSubports
 from windlass.openstack.cloud.resources import Trunk, Volume
 from windlass.openstack.instance.match import DELETABLE, is_going, marked, trunk_on

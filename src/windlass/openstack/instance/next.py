@@ -22,10 +22,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.inventory import NONE, Inventory, Recorded
 from windlass.openstack.cloud.marks import described, mark_of
-from windlass.openstack.cloud.project import NONE
 from windlass.openstack.cloud.requests import (
     CloudRequest,
     CreatePort,
@@ -44,7 +44,7 @@ from windlass.openstack.cloud.requests import (
 )
 from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
 from windlass.openstack.instance import bodies
-from windlass.openstack.instance.match import Matched, match, trunk_on
+from windlass.openstack.instance.match import Matched, match, server_of, trunk_on
 from windlass.openstack.instance.resolve import is_complete
 from windlass.openstack.instance.spec import InstanceSpec, Resolved, ResolvedPort
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck, Vanished
@@ -77,9 +77,8 @@ def next_step(
     mark and `resolved` are persisted.
     """
     found = match(resolved, inventory, recorded=recorded, mark=intent.mark)
-    if (server := found.server) is not None and mark_of(server) not in ("", intent.mark):
-        text = f"server {server.id} belongs to {mark_of(server)}: delete its metadata key if it is to be taken over"
-        return Stuck("InvalidConfiguration", text)
+    if (server := found.server) is not None and (foreign := _foreign(server, intent.mark)) is not None:
+        return foreign
     if marks := tuple(marking(inventory, project=project, mark=intent.mark)):
         return Send(marks, "what is recorded gets the owner's mark")
     surplus = tuple(deletion(each, project=project, mark=intent.mark) for each in found.surplus)
@@ -104,6 +103,32 @@ def next_step(
     if tidy:
         return Send(tidy, "tags, and what is surplus")
     return Await(", ".join(build.unavailable()))
+
+
+def next_adoption(inventory: Inventory, *, recorded: Recorded, project: str, mark: str) -> Step | None:
+    """The next step for the recorded server, or the one with our mark; None if there is neither.
+
+    For a server without choices: an adopted one, or that of a moved object. Nothing is created for it. The server, its
+    ports and its volumes get our mark, so that their deletion is that of a server of ours.
+    """
+    server = server_of(inventory, recorded)
+    if server is None:
+        return Vanished() if recorded.server else None
+    if (foreign := _foreign(server, mark)) is not None:
+        return foreign
+    # The server comes last: its mark says that all that belongs to it has one.
+    parts = replace(inventory, servers=(), ports=(*inventory.ports, *inventory.attached))
+    for some in (parts, Inventory(servers=(server,))):
+        if requests := tuple(marking(some, project=project, mark=mark)):
+            return Send(requests, "the server is adopted")
+    return Standing(server)
+
+
+def _foreign(server: Server, mark: str) -> Stuck | None:
+    if (owner := mark_of(server)) in ("", mark):
+        return None
+    text = f"server {server.id} belongs to {owner}: delete its metadata key if it is to be taken over"
+    return Stuck("InvalidConfiguration", text)
 
 
 def _wrong(spec: InstanceSpec, resolved: Resolved, user_data: str) -> str:

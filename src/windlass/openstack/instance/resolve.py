@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import MARK
-from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.query import EXTENSIONS, Query
 from windlass.openstack.cloud.resources import Extension, Image, Keypair, Resource, Subnet, Zone
 from windlass.openstack.instance.spec import (
     FixedAddress,
@@ -33,7 +33,6 @@ from windlass.openstack.instance.spec import (
 Answers: TypeAlias = Mapping[Query, "tuple[Resource, ...] | CloudFailure"]
 Obstacle: TypeAlias = Problem | CloudFailure
 
-EXTENSIONS: Final = Query("extension")
 _WITHOUT_ID: Final = (Extension, Keypair, Zone)
 ROOT: Final = "root"
 """The last part of the root volume's name."""

@@ -62,16 +62,6 @@ def addresses(server: Server) -> tuple[Address, ...]:
     return (*found, Address(type="InternalDNS", address=server.name))
 
 
-def management_address(server: Server, network: str) -> str:
-    """The first address of the server's own port on the network of that name; empty if it has none there."""
-    own = (each.addr for each in _on(server, network) if each.type == "fixed")
-    return next(own, "")
-
-
 def _in_order(server: Server) -> Iterator[ServerAddress]:
-    for network in sorted(server.addresses):
-        yield from _on(server, network)
-
-
-def _on(server: Server, network: str) -> list[ServerAddress]:
-    return sorted(server.addresses.get(network, []), key=lambda each: each.version)
+    for _, each in sorted(server.addresses.items()):
+        yield from sorted(each, key=lambda address: address.version)

@@ -1,7 +1,7 @@
 """The controller of OpenStackMachines: what wakes one, what is observed, and what may be read and written."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from uuid import uuid4
 
 from msgspec import Struct, field
@@ -11,28 +11,26 @@ from windlass.api.capi import Cluster, Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
-from windlass.api.meta import K
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Permission, emits_events, writes
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, Present, Reader
+from windlass.kube.control.seen import Absent, IndexedReader, Present, Reader
 from windlass.kube.control.source import spec_differs
-from windlass.kube.object import Object
+from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.machine.decide import decide
-from windlass.openstack.machine.snapshot import Snapshot, is_held, is_paused, mark_of, owner_name
+from windlass.openstack.machine.snapshot import Snapshot
+from windlass.openstack.objects import (
+    BY_CLUSTER,
+    FreshMarks,
+    infrastructure,
+    is_held,
+    is_paused,
+    labelled,
+    owner_name,
+)
 
 NAME: Final = "openstack-machine"
-BY_CLUSTER: Final = "cluster"
-"""Index of OpenStackMachines: by `namespace/name` of their Cluster."""
-
-Key = tuple[str, str]
-
-
-class IndexedReader(Reader, Protocol):
-    """Looks at objects, and finds cached ones by an index, for waking keys."""
-
-    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]: ...
 
 
 class Observer:
@@ -47,16 +45,15 @@ class Observer:
     ) -> None:
         self._reader = reader
         self._born = born
-        self._new_mark = new_mark
-        self._fresh: dict[Key, str] = {}
+        self._fresh = FreshMarks(new_mark)
 
-    async def __call__(self, key: Key, last: Outcome) -> Snapshot:
+    async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
         namespace, name = key
         found = await self._reader.see(OpenStackMachine, name, namespace=namespace)
         if not isinstance(found, Present):
-            self._fresh.pop(key, None)
+            self._fresh.forget(key)
             return Snapshot(machine=found, server=Absent(), last=last)
-        owner = owner_name(found.metadata)
+        owner = owner_name(found.metadata, Machine)
         machine = await self._reader.see(Machine, owner, namespace=namespace) if owner else None
         cluster_name = found.metadata.labels.get(CLUSTER_LABEL, "")
         if isinstance(machine, Present):
@@ -73,21 +70,13 @@ class Observer:
             cluster_name=cluster_name,
             infra=infra,
             server=Absent(),
-            fresh_mark=self._fresh_mark(key, found),
+            fresh_mark=self._fresh.of(key, found, born=self._born),
             last=last,
         )
         # An absence lets the finalizer go, or lets `Paused` be said, so the cache is not enough for it.
-        decides = is_held(found) and (found.deleting or is_paused(seen, found))
+        decides = is_held(found) and (found.deleting or is_paused(found, cluster))
         server = await self._reader.see(OpenStackServer, name, namespace=namespace, confirm=decides)
         return replace(seen, server=server)
-
-    def _fresh_mark(self, key: Key, found: Present[OpenStackMachine]) -> str:
-        if mark_of(found):
-            self._fresh.pop(key, None)
-            return ""
-        if key not in self._fresh:
-            self._fresh[key] = self._born(self._new_mark())
-        return self._fresh[key]
 
 
 def machine_controller(
@@ -96,26 +85,24 @@ def machine_controller(
     born: Callable[[str], str] = lambda mark: mark,
     namespace: str | None = None,
     workers: int = 16,
-) -> Controller[Key, Snapshot]:
+) -> Controller[NamespacedName, Snapshot]:
     """The controller, in `namespace` (None: all). `born`: as for `Observer`."""
 
-    def in_cluster(namespace: str | None, name: str) -> Iterable[Key]:
-        return map(_key, reader.known(OpenStackMachine, BY_CLUSTER, f"{namespace}/{name}"))
+    def in_cluster(namespace: str | None, name: str) -> Iterable[NamespacedName]:
+        return (each.key for each in reader.known(OpenStackMachine, BY_CLUSTER, f"{namespace}/{name}"))
 
-    def of_infra(infra: Object[Any]) -> Iterable[Key]:
-        group = Cluster.RESOURCE.group
-        owners = (each for each in infra.metadata.owner_references if each.api_version.split("/")[0] == group)
-        names = {each.name for each in owners if each.kind == "Cluster"}
-        label = infra.metadata.labels.get(CLUSTER_LABEL)
-        for name in names | ({label} if label else set()):
+    def of_infra(infra: Object[Any]) -> Iterable[NamespacedName]:
+        meta = infra.metadata
+        for name in {owner_name(meta, Cluster), meta.labels.get(CLUSTER_LABEL, "")} - {""}:
             yield from in_cluster(infra.namespace, name)
 
     return Controller(
         name=NAME,
         watches=(
-            Watch(OpenStackMachine, _own, namespace=namespace, indexes={BY_CLUSTER: _cluster}),
-            Watch(OpenStackServer, _own, namespace=namespace),
-            Watch(Machine, _infra_machine, namespace=namespace, when=spec_differs, cache_only=True),
+            Watch(OpenStackMachine, lambda found: [found.key], namespace=namespace, indexes={BY_CLUSTER: labelled}),
+            # An OpenStackServer has the name of its machine.
+            Watch(OpenStackServer, lambda found: [found.key], namespace=namespace),
+            Watch(Machine, infrastructure(OpenStackMachine), namespace=namespace, when=spec_differs, cache_only=True),
             Watch(
                 Cluster,
                 lambda cluster: in_cluster(cluster.namespace, cluster.name),
@@ -141,25 +128,6 @@ def permissions(namespace: str | None) -> tuple[Permission, ...]:
     )
 
 
-def _own(found: Object[Any]) -> Iterable[Key]:
-    """An OpenStackServer has the name of its machine."""
-    return (_key(found),)
-
-
-def _key(found: Object[Any]) -> Key:
-    return found.namespace or "", found.name
-
-
-class _Reference(Struct, gc=False):
-    kind: str = ""
-    name: str = ""
-
-
-class _Spec(Struct, rename="camel", gc=False):
-    cluster_name: str = ""
-    infrastructure_ref: _Reference = field(default_factory=_Reference)
-
-
 class _Initialization(Struct, rename="camel", gc=False):
     infrastructure_provisioned: bool = False
 
@@ -174,22 +142,9 @@ class _Status(Struct, gc=False):
 
 
 class _Facts(Struct, gc=False):
-    """What matters here of Machines, Clusters and OpenStackClusters, even if the rest is malformed."""
+    """What matters here of Clusters and OpenStackClusters beside their specs, even if the rest is malformed."""
 
-    spec: _Spec = field(default_factory=_Spec)
     status: _Status = field(default_factory=_Status)
-
-
-def _infra_machine(machine: Object[Machine]) -> Iterable[Key]:
-    facts = machine.glimpse(_Facts)
-    if facts is None or facts.spec.infrastructure_ref.kind != OpenStackMachine.RESOURCE.kind:
-        return ()
-    return ((machine.namespace or "", facts.spec.infrastructure_ref.name),)
-
-
-def _cluster(found: Object[OpenStackMachine]) -> Iterable[str]:
-    label = found.metadata.labels.get(CLUSTER_LABEL)
-    return (f"{found.namespace}/{label}",) if label else ()
 
 
 def _differs(old: Object[Any] | None, new: Object[Any] | None) -> bool:

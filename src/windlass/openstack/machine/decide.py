@@ -10,9 +10,9 @@
 | no Machine owns it, or there is no Cluster or OpenStackCluster | wait | |
 | its providerID names no server in OpenStack | InvalidConfiguration | `existing` |
 | its Cluster has no infrastructure yet | WaitingForClusterInfrastructure | |
-| a server exists already | an OpenStackServer for that one | `making` |
+| a server exists already | an OpenStackServer for that one | `server_of` |
 | there is no bootstrap data | WaitingForBootstrapData | |
-| else | an OpenStackServer | `making` |
+| else | an OpenStackServer | `server_of` |
 | that was refused | InstanceCreateFailed, and the refusal | |
 
 `spec.providerID` is stored before the one write that says `provisioned`: Cluster API copies it with the addresses then.
@@ -26,28 +26,24 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import tree
 from windlass.kube.conditions import TRUE, find
 from windlass.kube.control.plan import Create, Merge, Plan, target
-from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
-from windlass.openstack.constants import MARK_ANNOTATION
+from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.deletion import delete
 from windlass.openstack.machine.existing import existing_server, provider_id
-from windlass.openstack.machine.making import adopt, foreign, intend, make
 from windlass.openstack.machine.pause import pause, resume
-from windlass.openstack.machine.server_of import identity_of
-from windlass.openstack.machine.snapshot import Snapshot, is_paused, mark_of, own_server
+from windlass.openstack.machine.server_of import foreign, identity_of, make
+from windlass.openstack.machine.snapshot import Snapshot, own_server
 from windlass.openstack.machine.telling import WAITS_FOR_SERVER, in_the_way, ingress, mirrored, write
+from windlass.openstack.objects import intend, is_paused, mark_of, unseen
 from windlass.openstack.status import INSTANCE_READY, Reason
 
 
 def decide(seen: Snapshot, *, now: datetime) -> Plan:
     """Pure: the rows of the module."""
     found = seen.machine
-    match found:
-        case Absent():
-            return Plan.nothing("no OpenStackMachine")
-        case Unreadable(why=why) | NotServedKind(why=why):
-            return Plan.nothing(f"the OpenStackMachine cannot be read: {why}")
-    if is_paused(seen, found):
+    if not isinstance(found, Present):
+        return unseen(found, OpenStackMachine)
+    if is_paused(found, seen.cluster):
         return pause(seen, found, now=now)
     server = own_server(seen, found)
     if server is not None and (resumed := resume(server)) is not None:
@@ -75,7 +71,7 @@ def _make(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) ->
         return _invalid(seen, found, exists, now=now)
     if not exists and (text := _no_bootstrap_data(seen)):
         return Plan.of(in_the_way(seen, found, Reason.WAITING_FOR_BOOTSTRAP_DATA, text, now=now))
-    plan = adopt(seen, found, exists) if exists else make(seen, found)
+    plan = make(seen, found, existing=exists)
     if isinstance(plan, Problem):
         return _invalid(seen, found, plan, now=now)
     if (failed := seen.last.failed) is not None and isinstance(failed.action, Create):
@@ -139,8 +135,7 @@ def _tell(seen: Snapshot, found: Present[OpenStackMachine], server: Present[Open
     if status.instance_id and any((each.type, each.status) == (INSTANCE_READY, TRUE) for each in told):
         stored = _with_provider_id(found, status.instance_id)
         fields["initialization"] = {"provisioned": True}
-    mark = mark_of(found) or server.metadata.annotations.get(MARK_ANNOTATION, "")
-    before = Plan.of(intend(found, mark), _with_identity(seen, found, server), stored)
+    before = Plan.of(intend(found, mark_of(server)), _with_identity(seen, found, server), stored)
     if stored is not None and stored.needed:  # the status says which generation it is about
         return before
     merge = write(seen, found, (*told, *ingress(seen, found)), now=now, fields=fields)

@@ -16,14 +16,15 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition
 from windlass.kube.conditions import FALSE, TRUE, condition, find
-from windlass.kube.control.plan import Delete, Merge, Plan, RemoveFinalizers, WaitFor, target
+from windlass.kube.control.plan import Delete, Merge, Plan, WaitFor, target
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.constants import MACHINE_FINALIZER
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.existing import existing_server
-from windlass.openstack.machine.making import adopt, foreign
-from windlass.openstack.machine.snapshot import Snapshot, is_held, mark_of, own_server
-from windlass.openstack.machine.telling import write
+from windlass.openstack.machine.server_of import foreign, make
+from windlass.openstack.machine.snapshot import Snapshot, own_server
+from windlass.openstack.machine.telling import said_by, write
+from windlass.openstack.objects import is_held, mark_of, release
 from windlass.openstack.status import (
     AUTHENTICATED,
     DELETING,
@@ -45,7 +46,7 @@ def delete(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -
             message = f"Its OpenStackServer cannot be read: {why}"
             return Plan.of(_stuck(seen, found, message, now=now)).then(WaitFor(message))
     if _began(found):
-        return Plan.of(_release(found, "its OpenStackServer is gone"))
+        return Plan.of(release(found, "its OpenStackServer is gone"))
     return _without_server(seen, found, now=now)
 
 
@@ -65,14 +66,14 @@ def _without_server(seen: Snapshot, found: Present[OpenStackMachine], *, now: da
     known = existing_server(seen, found)
     recorded = found.object.status.instance_id or ("" if isinstance(known, Problem) else known)
     if not recorded:
-        return Plan.of(_release(found, "nothing was created for it"))
+        return Plan.of(release(found, "nothing was created for it"))
     if isinstance(seen.server, Present):
         return _beside(seen, found, seen.server, recorded, now=now)
-    plan = adopt(seen, found, recorded)
+    plan = make(seen, found, existing=recorded)
     if not isinstance(plan, Problem):
         return plan
     if mark_of(found):
-        return Plan.of(_release(found, "its OpenStackServer is gone"))
+        return Plan.of(release(found, "its OpenStackServer is gone"))
     message = (
         f"Server {recorded} may be left in the cloud, and nothing says which credentials are for it: "
         f"{plan.message}, or delete the server and remove the finalizer {MACHINE_FINALIZER}"
@@ -85,7 +86,7 @@ def _beside(
 ) -> Plan:
     """The OpenStackServer of its name belongs to something else, so none can be made for the recorded server."""
     if other.object.status.instance_id == recorded:
-        return Plan.of(_release(found, "its server belongs to something else"))
+        return Plan.of(release(found, "its server belongs to something else"))
     name = other.metadata.name
     message = (
         f"Server {recorded} may be left in the cloud, and OpenStackServer {name}, which belongs to {foreign(other)}, "
@@ -119,23 +120,11 @@ def _stuck(seen: Snapshot, found: Present[OpenStackMachine], message: str, *, no
 
 def _of_server(server: Present[OpenStackServer]) -> list[Condition]:
     """What is in the way of the deletion, as the OpenStackServer says."""
-    conditions = server.object.status.conditions
-    ready = find(conditions, INSTANCE_READY)
-    found = (find(conditions, AUTHENTICATED), find(conditions, PROGRESSING), ready)
-    return [
-        condition(each.type, each.status, each.reason, each.message)  # type: ignore[arg-type]
-        for each in found
-        if each is not None and each.reason not in ("", Reason.NOT_YET_OBSERVED)
-        if each is not ready or each.status == FALSE
-    ]
+    said = (said_by(server, each) for each in (AUTHENTICATED, PROGRESSING, INSTANCE_READY))
+    return [each for each in said if each is not None and (each.type != INSTANCE_READY or each.status == FALSE)]
 
 
 def _began(found: Present[OpenStackMachine]) -> bool:
     """`Deleting` was told while the OpenStackServer was there, so all that it had is gone with it."""
     said = find(found.object.status.conditions, DELETING)
     return said is not None and (said.status, said.reason) == (TRUE, Reason.DELETING_SERVER)
-
-
-def _release(found: Present[OpenStackMachine], why: str) -> RemoveFinalizers:
-    held = tuple(found.metadata.finalizers)
-    return RemoveFinalizers(target=target(found), observed=held, finalizers=(MACHINE_FINALIZER,), why=why)

@@ -15,12 +15,11 @@ from windlass.kube.control.seen import Present
 from windlass.openstack.constants import PAUSED_ANNOTATION
 from windlass.openstack.machine.snapshot import Snapshot, own_server
 from windlass.openstack.machine.telling import write
-from windlass.openstack.status import PAUSED, Reason
+from windlass.openstack.status import PAUSED, RESTS, Reason
 
 HANDED_DOWN: Final = "OpenStackMachine"
 """The value of the annotation on an OpenStackServer that was paused by its machine."""
 
-_RESTS: Final = condition(PAUSED, True, Reason.PAUSED, "Nothing is done while the Cluster or this object is paused")
 _WAITS: Final = "Waiting for the OpenStackServer to stand still"
 
 
@@ -28,7 +27,7 @@ def pause(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) ->
     server = own_server(seen, found)
     if server is None or is_true(server.object.status.conditions, PAUSED):
         handed = None if server is None else _annotated(found, server)
-        return Plan.of(handed, write(seen, found, (_RESTS,), now=now, awaited="Paused"))
+        return Plan.of(handed, write(seen, found, (RESTS,), now=now, awaited="Paused"))
     waits = condition(PAUSED, False, Reason.PAUSING, _WAITS)
     return Plan.of(_annotated(found, server), write(seen, found, (waits,), now=now, awaited=_WAITS)).then(
         WaitFor(f"OpenStackServer {server.metadata.name} to report Paused")

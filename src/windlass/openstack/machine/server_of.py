@@ -14,7 +14,7 @@
 Security groups are left out where port security is off: Neutron refuses both together.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -31,10 +31,12 @@ from windlass.api.capo import (
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer, OpenStackServerSpec, SecretReference
 from windlass.api.meta import tree
-from windlass.kube.control.plan import Create, Target
+from windlass.kube.control.plan import Create, Plan, Target, WaitFor
 from windlass.kube.control.seen import Present
-from windlass.openstack.constants import CLUSTER_LABEL, SERVER_FINALIZER
+from windlass.openstack.constants import ADOPT_ANNOTATION, CLUSTER_LABEL, MARK_ANNOTATION, SERVER_FINALIZER
 from windlass.openstack.instance.spec import Problem
+from windlass.openstack.machine.snapshot import Snapshot, is_control_plane
+from windlass.openstack.objects import event, intend, mark_of
 
 
 def identity_of(machine: OpenStackMachine, infra: OpenStackCluster | None) -> IdentityReference | None:
@@ -101,7 +103,33 @@ def _spec(
     )
 
 
-def create(
+def make(seen: Snapshot, found: Present[OpenStackMachine], *, existing: str = "") -> Plan | Problem:
+    """A new OpenStackServer, which makes a new server, or stands for the `existing` one and never makes one."""
+    infra = seen.infra.object if isinstance(seen.infra, Present) else None
+    owner = seen.owner.object if isinstance(seen.owner, Present) else None
+    if existing:
+        spec = adopting_spec(found.object, owner=owner, infra=infra)
+    else:
+        spec = server_spec(found.object, owner=owner, infra=infra, control_plane=is_control_plane(seen, found))
+    if isinstance(spec, Problem):
+        return spec
+    mark = mark_of(found) or seen.fresh_mark
+    annotations, news = {MARK_ANNOTATION: mark}, None
+    if existing:
+        annotations[ADOPT_ANNOTATION] = existing
+        note = f"Server {existing} is adopted: it has its OpenStackServer, and no other server is created"
+        news = event(found, "AdoptingServer", note, occasion=mark)
+    creation = _create(found, spec, cluster=seen.cluster_name, annotations=annotations)
+    return Plan.of(intend(found, mark), news, creation).then(WaitFor("the OpenStackServer to have its server"))
+
+
+def foreign(found: Present[OpenStackServer]) -> str:
+    """Whose it is, for people."""
+    owners = [f"{each.kind} {each.name}" for each in found.metadata.owner_references]
+    return " and ".join(owners) or "no OpenStackMachine"
+
+
+def _create(
     found: Present[OpenStackMachine], spec: OpenStackServerSpec, *, cluster: str, annotations: Mapping[str, str]
 ) -> Create:
     """The OpenStackServer, with its finalizer: it is the first thing that stands for what is made in the cloud."""
@@ -109,7 +137,7 @@ def create(
     body: dict[str, Any] = {
         "metadata": {
             "labels": {CLUSTER_LABEL: cluster},
-            "annotations": dict(annotations),
+            "annotations": annotations,
             "finalizers": [SERVER_FINALIZER],
             "ownerReferences": [
                 {"apiVersion": kind.api_version, "kind": kind.kind, "name": meta.name, "uid": meta.uid}
@@ -123,12 +151,20 @@ def create(
 
 
 def _ports(machine: OpenStackMachine, infra: OpenStackCluster | None, *, control_plane: bool) -> list[Port] | Problem:
-    network = _network(infra) if infra is not None else None
-    ports = machine.spec.ports or [Port()]
+    ports, network, groups = machine.spec.ports or [Port()], None, list[SecurityGroup]()
+    if infra is not None:
+        network, groups = _network(infra), _managed(infra, control_plane=control_plane)
     if network is None and any(map(_needs_network, ports)):
         text = "no network configured: set spec.network of the OpenStackCluster, or network in each of spec.ports"
         return Problem("Invalid", "ports", text)
-    return [_port(port, network, machine, infra, control_plane=control_plane) for port in ports]
+    made = []
+    for port in ports:
+        if port.network is None and network is not None and infra is not None:
+            port = replace(port, network=network, fixed_ips=[FixedIP(subnet=each) for each in infra.spec.subnets])
+        if not port.disable_port_security:
+            port = replace(port, security_groups=[*(port.security_groups or groups), *machine.spec.security_groups])
+        made.append(port)
+    return made
 
 
 def _needs_network(port: Port) -> bool:
@@ -136,29 +172,13 @@ def _needs_network(port: Port) -> bool:
     return port.network is None and not any(each.subnet is not None for each in port.fixed_ips)
 
 
-def _port(
-    port: Port,
-    network: Network | None,
-    machine: OpenStackMachine,
-    infra: OpenStackCluster | None,
-    *,
-    control_plane: bool,
-) -> Port:
-    if port.network is None and network is not None and infra is not None:
-        port = replace(port, network=network, fixed_ips=[FixedIP(subnet=each) for each in infra.spec.subnets])
-    if port.disable_port_security:
-        return port
-    managed = _managed(infra, control_plane=control_plane) if infra is not None and not port.security_groups else ()
-    return replace(port, security_groups=[*port.security_groups, *managed, *machine.spec.security_groups])
-
-
 def _network(infra: OpenStackCluster) -> Network | None:
     known = infra.status.network
     return Network(id=known.id) if known is not None and known.id else infra.spec.network
 
 
-def _managed(infra: OpenStackCluster, *, control_plane: bool) -> Iterator[SecurityGroup]:
+def _managed(infra: OpenStackCluster, *, control_plane: bool) -> list[SecurityGroup]:
     status = infra.status
     group = status.control_plane_security_group if control_plane else status.worker_security_group
-    if infra.spec.managed_security_groups is not None and group is not None and group.id:
-        yield SecurityGroup(id=group.id)
+    wanted = infra.spec.managed_security_groups is not None and group is not None and group.id
+    return [SecurityGroup(id=group.id)] if wanted and group is not None else []

@@ -8,11 +8,10 @@ from windlass.api.capi import Cluster, Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
-from windlass.api.meta import ObjectMeta
 from windlass.kube.conditions import find
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Present, Seen
-from windlass.openstack.constants import CONTROL_PLANE_LABEL, MACHINE_FINALIZER, MARK_ANNOTATION, PAUSED_ANNOTATION
+from windlass.openstack.constants import CONTROL_PLANE_LABEL
 from windlass.openstack.status import INSTANCE_PARTS
 
 INGRESS_READY: Final = "APIServerIngressReady"
@@ -35,13 +34,6 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     last: Outcome = Outcome()
 
 
-def owner_name(meta: ObjectMeta) -> str:
-    """The name of the Machine that owns the object; empty if there is none."""
-    group = Machine.RESOURCE.group
-    owners = (each for each in meta.owner_references if each.api_version.split("/")[0] == group)
-    return next((each.name for each in owners if each.kind == "Machine"), "")
-
-
 def own_server(seen: Snapshot, found: Present[OpenStackMachine]) -> Present[OpenStackServer] | None:
     """Its OpenStackServer; None if there is none, or if it belongs to something else.
 
@@ -53,24 +45,6 @@ def own_server(seen: Snapshot, found: Present[OpenStackMachine]) -> Present[Open
     kind, name = OpenStackMachine.RESOURCE.kind, found.metadata.name
     owners = server.metadata.owner_references
     return server if any((each.kind, each.name) == (kind, name) for each in owners) else None
-
-
-def is_held(found: Present[OpenStackMachine]) -> bool:
-    """Whether the object stays until we release it."""
-    return MACHINE_FINALIZER in found.metadata.finalizers
-
-
-def mark_of(found: Present[OpenStackMachine]) -> str:
-    """The mark that is persisted; empty if there is none."""
-    return found.metadata.annotations.get(MARK_ANNOTATION, "")
-
-
-def is_paused(seen: Snapshot, found: Present[OpenStackMachine]) -> bool:
-    """The Cluster, or an annotation of the object, says that nothing may be done."""
-    cluster = seen.cluster
-    return PAUSED_ANNOTATION in found.metadata.annotations or (
-        isinstance(cluster, Present) and bool(cluster.object.spec.paused)
-    )
 
 
 def is_control_plane(seen: Snapshot, found: Present[OpenStackMachine]) -> bool:

@@ -16,10 +16,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition
-from windlass.kube.conditions import FALSE, TRUE, UNKNOWN, condition, find
+from windlass.kube.conditions import FALSE, TRUE, UNKNOWN, condition, find, status_of
 from windlass.kube.control.plan import Merge
 from windlass.kube.control.seen import Present
 from windlass.openstack import status
@@ -38,8 +40,6 @@ from windlass.openstack.status import (
 )
 
 WAITING: Final = "Waiting for instance to be created"
-BUILDING: Final = "Instance is building"
-NO_ADDRESSES: Final = "Waiting for the addresses of the server"
 
 WAITS_FOR_SERVER: Final = (
     condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, WAITING),
@@ -62,11 +62,7 @@ def write(
     """The one status write. All conditions that are missing are added, Unknown; `awaited` is what comes first."""
     parts = parts_of(seen, found)
     types = (*INSTANCE, INGRESS_READY) if INGRESS_READY in parts else INSTANCE
-    first: list[Condition] = []
-    if unvisited(found, types):
-        conditions = found.object.status.conditions
-        missing = [each for each in types if not ((old := find(conditions, each)) and old.reason)]
-        first = [*first_visit(missing, awaited=awaited)]
+    first = first_visit(unvisited(found, types), awaited=awaited)
     return status.write(found, (*first, *told), parts=parts, now=now, fields=fields)
 
 
@@ -97,22 +93,24 @@ def mirrored(server: Present[OpenStackServer], *, addresses: bool) -> tuple[Cond
     conditions = server.object.status.conditions
     state = (server.object.status.instance_state or "").upper()
     ready = _instance_ready(server, state, addresses=addresses)
-    authenticated, progress = find(conditions, AUTHENTICATED), find(conditions, PROGRESSING)
-    troubled = any(
-        each is not None and each.status == FALSE for each in (authenticated, find(conditions, INSTANCE_READY))
-    )
-    if not state and not troubled:
+    if not state and FALSE not in (status_of(conditions, AUTHENTICATED), status_of(conditions, INSTANCE_READY)):
         return WAITS_FOR_SERVER
     told = [ready]
-    if authenticated is not None and authenticated.reason not in ("", Reason.NOT_YET_OBSERVED):
-        told.append(_plain(authenticated))
+    if (authenticated := said_by(server, AUTHENTICATED)) is not None:
+        told.append(authenticated)
     elif ready.status == TRUE:  # an earlier provider's: without access to the cloud it would not know
         told.append(condition(AUTHENTICATED, True, Reason.READY))
-    if progress is None or not progress.reason or progress.reason in (Reason.PROGRESSING, Reason.NOT_YET_OBSERVED):
-        told.append(_progress(ready))
-    else:
-        told.append(_plain(progress))
+    progress = said_by(server, PROGRESSING)
+    told.append(_progress(ready) if progress is None or progress.reason == Reason.PROGRESSING else progress)
     return (*told, NOT_DELETING, NOT_PAUSED)
+
+
+def said_by(server: Present[OpenStackServer], type: str) -> Condition | None:  # noqa: A002 - the word of the field
+    """A condition of the OpenStackServer, without time and generation; None while it says nothing."""
+    found = find(server.object.status.conditions, type)
+    if found is None or found.reason in ("", Reason.NOT_YET_OBSERVED):
+        return None
+    return condition(type, found.status, found.reason, found.message)  # type: ignore[arg-type]
 
 
 def ingress(seen: Snapshot, found: Present[OpenStackMachine]) -> tuple[Condition, ...]:
@@ -120,35 +118,28 @@ def ingress(seen: Snapshot, found: Present[OpenStackMachine]) -> tuple[Condition
     return (_INGRESS,) if INGRESS_READY in parts_of(seen, found) else ()
 
 
+_OF_STATE: Final = {
+    "": WAITS_FOR_SERVER[0],
+    "ERROR": condition(INSTANCE_READY, False, Reason.INSTANCE_STATE_ERROR, "Instance is in ERROR state"),
+    "BUILD": condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, "Instance is building"),
+    **dict.fromkeys(DELETED, condition(INSTANCE_READY, False, Reason.INSTANCE_DELETED, "Instance has been deleted")),
+}
+
+
 def _instance_ready(server: Present[OpenStackServer], state: str, *, addresses: bool) -> Condition:
-    said = find(server.object.status.conditions, INSTANCE_READY)
-    said = said if said is not None and said.reason and said.reason != Reason.NOT_YET_OBSERVED else None
+    said, known = said_by(server, INSTANCE_READY), _OF_STATE.get(state)
     if said is not None and said.status == FALSE:
-        return _plain(said, otherwise=_MESSAGES.get(state, ""))
+        return said if said.message or known is None else replace(said, message=known.message)
     if state == ACTIVE:
         if said is not None and said.status == UNKNOWN:
-            return _plain(said)
+            return said
         if not addresses:
-            return condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, NO_ADDRESSES)
+            return condition(
+                INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, "Waiting for the addresses of the server"
+            )
         return condition(INSTANCE_READY, True, Reason.READY)
-    if state == "ERROR":
-        return condition(INSTANCE_READY, False, Reason.INSTANCE_STATE_ERROR, _MESSAGES[state])
-    if state in DELETED:
-        return condition(INSTANCE_READY, False, Reason.INSTANCE_DELETED, _MESSAGES[state])
-    if state == "BUILD":
-        return condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, BUILDING)
-    if not state:
-        return WAITS_FOR_SERVER[0]
-    return condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, f"Instance state is not handled: {state}")
-
-
-_MESSAGES: Final = {
-    "": WAITING,
-    "ERROR": "Instance is in ERROR state",
-    "DELETED": "Instance has been deleted",
-    "SOFT_DELETED": "Instance has been deleted",
-    "BUILD": BUILDING,
-}
+    text = f"Instance state is not handled: {state}"
+    return known or condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, text)
 
 
 def _progress(ready: Condition) -> Condition:
@@ -157,8 +148,3 @@ def _progress(ready: Condition) -> Condition:
     if ready.reason == Reason.INSTANCE_NOT_READY and ready.status == FALSE:
         return condition(PROGRESSING, True, Reason.PROGRESSING, ready.message)
     return condition(PROGRESSING, False, ready.reason, ready.message)
-
-
-def _plain(said: Condition, *, otherwise: str = "") -> Condition:
-    """The condition of another object, without its time and generation."""
-    return condition(said.type, said.status, said.reason, said.message or otherwise)  # type: ignore[arg-type]

@@ -12,15 +12,14 @@ from typing import Any
 from windlass.api.capo_server import OpenStackServer
 from windlass.capability.planning.decider import Inventory
 from windlass.capability.planning.planner import Told
+from windlass.kube.object import NamespacedName
 from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.project import NONE, Project
+from windlass.openstack.cloud.inventory import NONE
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import Flavor
-
-Key = tuple[str, str]
 
 
 class AskedClouds(Clouds):
@@ -31,33 +30,32 @@ class AskedClouds(Clouds):
         super().__init__(**settings)
         self.called = ""
         self.names: dict[str, str] = {}
-        self.projects: dict[Hashable, Project] = {}
+        self.projects: dict[Hashable, Account] = {}
 
     async def project(self, credentials: Credentials) -> Account:
         found = await super().project(credentials)
         self.names[found.key] = self.called or f"cloud {credentials.name} of {credentials.where}"
         return found
 
-    def follow(self, key: Hashable, project: Project, mark: str, recorded: Any = NONE) -> None:
+    def follow(self, key: Hashable, project: Account, mark: str, recorded: Any = NONE) -> None:
         self.projects[key] = project
 
 
-async def quotas(clouds: AskedClouds, inventory: Inventory, *, replicas: Mapping[Key, int]) -> list[Told]:
+async def quotas(clouds: AskedClouds, inventory: Inventory, *, replicas: Mapping[NamespacedName, int]) -> list[Told]:
     """A sentence for each project, a warning if something does not fit. `replicas`: see `StandIns`."""
     wanted: dict[str, Counter[str]] = {}
-    asked: dict[str, Project] = {}
+    asked: dict[str, Account] = {}
     for found in inventory.listing(OpenStackServer):
-        key = (found.namespace or "", found.name)
-        if (project := clouds.projects.get(key)) is not None:
+        if (project := clouds.projects.get(found.key)) is not None:
             asked[project.key] = project
             need = await _needed(project, found.decode())
-            times = replicas.get(key, 1)
+            times = replicas.get(found.key, 1)
             counted = wanted.setdefault(project.key, Counter())
             counted.update({name: count * times for name, count in need.items()})
     return [await _told(asked[key], clouds.names[key], need) for key, need in wanted.items() if need.total()]
 
 
-async def _needed(project: Project, server: OpenStackServer) -> Counter[str]:
+async def _needed(project: Account, server: OpenStackServer) -> Counter[str]:
     """What is still to be created for a server; nothing before its choices are made."""
     resolved, resources = server.status.resolved, server.status.resources
     if resolved is None or server.status.instance_id or not resolved.flavor_id:
@@ -78,7 +76,7 @@ async def _needed(project: Project, server: OpenStackServer) -> Counter[str]:
     )
 
 
-async def _told(project: Project, name: str, wanted: Counter[str]) -> Told:
+async def _told(project: Account, name: str, wanted: Counter[str]) -> Told:
     try:
         found = {quota.resource: quota for quota in await project.quotas()}
     except CloudFailure as failure:

@@ -20,6 +20,7 @@ from windlass.api.capi import Machine, MachineSet
 from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
 from windlass.api.core import Secret
 from windlass.api.meta import KubernetesObject, ObjectMeta, Resource
+from windlass.kube.object import NamespacedName
 from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.identity.find import CLOUDS, CLUSTER_IDENTITY
@@ -45,7 +46,7 @@ class StandIns:
     namespace and name."""
 
     def __init__(self) -> None:
-        self.replicas: dict[tuple[str, str], int] = {}
+        self.replicas: dict[NamespacedName, int] = {}
 
     def __call__(self, trees: Iterable[Tree], *, credentials: Credentials | None) -> tuple[Tree, ...]:
         """All objects. `credentials` are those of the user's own cloud."""

@@ -10,60 +10,36 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import condition
-from windlass.kube.control.plan import Merge, Plan, RequeueAfter, target
+from windlass.kube.control.plan import Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.requests import CloudRequest, CreateServer
-from windlass.openstack.constants import MARK_ANNOTATION, SERVER_FINALIZER
-from windlass.openstack.instance.next import next_step
+from windlass.openstack.instance.next import next_adoption, next_step
 from windlass.openstack.instance.resolve import resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck
-from windlass.openstack.server.adopting import adopt
+from windlass.openstack.objects import intend, is_held, mark_of
 from windlass.openstack.server.resolved import to_status
 from windlass.openstack.server.sending import Held, admit, calls
 from windlass.openstack.server.snapshot import (
     Cloud,
     Snapshot,
     Timing,
+    Visit,
     intent_of,
-    is_held,
     made,
-    mark_of,
     recorded,
 )
-from windlass.openstack.server.telling import (
-    AUTHENTIC,
-    LOST,
-    WAITING,
-    alarm,
-    going_on,
-    in_the_way,
-    made_of,
-    standing,
-    write,
-)
+from windlass.openstack.server.telling import LOST, WAITING, alarm, going_on, in_the_way, made_of, standing, tell, write
 from windlass.openstack.status import INSTANCE_READY, NOT_DELETING, NOT_PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, invalid, told_of_problems, trouble_since
 
 SOON: Final = 0.2
 """Seconds until the rest is sent, after a request of the same attempt failed."""
-
-
-def intend(found: Present[OpenStackServer], fresh_mark: str) -> Merge:
-    """Finalizer and mark in one write."""
-    annotations, finalizers = dict(found.metadata.annotations), list(found.metadata.finalizers)
-    observed = {"metadata": {"annotations": annotations, "finalizers": finalizers}}
-    held = finalizers if SERVER_FINALIZER in finalizers else [*finalizers, SERVER_FINALIZER]
-    mark = mark_of(found) or fresh_mark
-    desired = {"metadata": {"annotations": {**annotations, MARK_ANNOTATION: mark}, "finalizers": held}}
-    why = "what is created can be found, and the object stays until it is gone"
-    return Merge(target=target(found), observed=observed, desired=desired, why=why)
 
 
 def is_intended(found: Present[OpenStackServer]) -> bool:
@@ -75,21 +51,23 @@ def has_choices(found: Present[OpenStackServer]) -> bool:
     return bool(recorded(found).server) or made(found).resolved is not None
 
 
-def build(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now: datetime, timing: Timing) -> Plan:
+def build(visit: Visit) -> Plan:
     """What to do about an object that is neither paused nor being deleted, with access to its cloud."""
-    step = step_of(seen, found, cloud)
-    match step:
+    found, now = visit.found, visit.now
+    match step_of(visit.seen, found, visit.cloud):
         case None:
-            return _resolve(seen, found, cloud, now=now, timing=timing)
-        case Send(requests=requests, why=why):
-            return _send(seen, found, cloud, requests, why, now=now, timing=timing)
-        case Await(what=what):
-            return _await(found, cloud, what, now=now)
-        case Standing(server=server):
-            return standing(found, made(found).resolved, _inventory(cloud), server, now=now)
-        case Stuck(reason=reason, message=message):
-            return _stuck(found, cloud, reason, message, now=now)
-    return _vanished(found, _inventory(cloud), now=now, timing=timing)
+            return _resolve(visit)
+        case Send(requests, why):
+            return _send(visit, requests, why)
+        case Await(what):
+            return _await(visit, what)
+        case Standing(server):
+            return standing(found, made(found).resolved, visit.inventory, server, now=now)
+        case Stuck(reason, message):
+            ready = condition(INSTANCE_READY, False, reason, message)
+            progress = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
+            return Plan.of(tell(found, ready, progress, now=now, fields=_resources(visit)), alarm(found, ready))
+    return _vanished(visit)
 
 
 def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> Step | None:
@@ -100,7 +78,7 @@ def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> St
     whole = made(found)
     intent = intent_of(found, whole.resolved)
     if intent is None or not isinstance(whole.spec, InstanceSpec) or whole.resolved is None:
-        return adopt(inventory, recorded(found), project=cloud.project, mark=mark_of(found))
+        return next_adoption(inventory, recorded=recorded(found), project=cloud.project, mark=mark_of(found))
     user_data = seen.user_data if isinstance(seen.user_data, str) else ""
     return next_step(
         whole.spec,
@@ -114,13 +92,14 @@ def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> St
     )
 
 
-def _resolve(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now: datetime, timing: Timing) -> Plan:
+def _resolve(visit: Visit) -> Plan:
+    found, now = visit.found, visit.now
     spec = made(found).spec
-    resolved = resolve(spec, cloud.answers) if isinstance(spec, InstanceSpec) else spec
+    resolved = resolve(spec, visit.cloud.answers) if isinstance(spec, InstanceSpec) else spec
     if isinstance(resolved, Resolved):
-        intent = None if is_intended(found) else intend(found, seen.fresh_mark)
+        intent = None if is_intended(found) else intend(found, visit.seen.fresh_mark)
         return Plan.of(intent, going_on(found, WAITING, now=now, fields={"resolved": to_status(resolved)}))
-    trouble, until = unresolved(found, resolved, cloud.answered or now, timing=timing)
+    trouble, until = unresolved(found, resolved, visit.cloud.answered or now, timing=visit.timing)
     return in_the_way(found, trouble, until, now=now)
 
 
@@ -132,80 +111,53 @@ def unresolved(
     return trouble, trouble.due(asked, since=trouble_since(found.object.status.conditions, trouble.type))
 
 
-def _send(
-    seen: Snapshot,
-    found: Present[OpenStackServer],
-    cloud: Cloud,
-    requests: Sequence[CloudRequest],
-    why: str,
-    *,
-    now: datetime,
-    timing: Timing,
-) -> Plan:
-    since = trouble_since(found.object.status.conditions)
-    ready, starved = _with_user_data(seen, found, requests, since, now=now, timing=timing)
-    sending = admit(ready, cloud, seen.last, since=since, now=now, delays=timing.delays)
+def _send(visit: Visit, requests: Sequence[CloudRequest], why: str) -> Plan:
+    ready, starved = _with_user_data(visit, requests)
+    sending = admit(ready, visit)
     if sending.now and not sending.later:
-        return Plan.of(*calls(found, sending.now, why))
-    resources = made_of(made(found).resolved, _inventory(cloud))
+        return Plan.of(*calls(visit.found, sending.now, why))
+    plan = Plan.nothing().then(RequeueAfter(SOON, "send the rest"))
     if (first := sending.first or starved) is not None:
-        plan = in_the_way(found, first.told, first.until, now=now, held=first, fields=resources)
-        return plan.then(RequeueAfter(SOON, "send the rest")) if sending.now else plan
-    return Plan.nothing().then(RequeueAfter(SOON, "send the rest"))
+        told = in_the_way(visit.found, first.told, first.until, now=visit.now, held=first, fields=_resources(visit))
+        return told.then(plan.next) if sending.now else told
+    return plan
 
 
-def _with_user_data(
-    seen: Snapshot,
-    found: Present[OpenStackServer],
-    requests: Sequence[CloudRequest],
-    since: datetime | None,
-    *,
-    now: datetime,
-    timing: Timing,
-) -> tuple[list[CloudRequest], Held | None]:
+def _with_user_data(visit: Visit, requests: Sequence[CloudRequest]) -> tuple[list[CloudRequest], Held | None]:
     """The requests that may be made: a server is not created without the user data that it asks for."""
-    if found.object.spec.user_data_ref is None or isinstance(seen.user_data, str):
+    user_data = visit.seen.user_data
+    if visit.found.object.spec.user_data_ref is None or isinstance(user_data, str):
         return list(requests), None
     others = [request for request in requests if not isinstance(request, CreateServer)]
     waits = next((request for request in requests if isinstance(request, CreateServer)), None)
     if waits is None:
         return others, None
-    problem = seen.user_data or Problem("Dependency", "userDataRef", "the user data has not been read yet")
-    about = told_of_problems([problem], delays=timing.delays)
-    return others, Held(waits, about.due(now, since=since), about)
+    problem = user_data or Problem("Dependency", "userDataRef", "the user data has not been read yet")
+    about = told_of_problems([problem], delays=visit.timing.delays)
+    return others, Held(waits, about.due(visit.now, since=visit.since), about)
 
 
-def _await(found: Present[OpenStackServer], cloud: Cloud, what: str, *, now: datetime) -> Plan:
-    inventory = _inventory(cloud)
-    merge = going_on(found, what, now=now, fields=made_of(made(found).resolved, inventory))
-    if not inventory.certain:
-        return Plan.of(merge).then(RequeueAfter(inventory.certain_in + SOON, what))
-    began = trouble_since(found.object.status.conditions, PROGRESSING, "True") or now
-    wait = min(max((now - began).total_seconds() / 4, 1.0), 10.0)
-    return Plan.of(merge).then(RequeueAfter(wait, what))
+def _await(visit: Visit, what: str) -> Plan:
+    plan = Plan.of(going_on(visit.found, what, now=visit.now, fields=_resources(visit)))
+    if not visit.inventory.certain:
+        return plan.then(RequeueAfter(visit.inventory.certain_in + SOON, what))
+    began = trouble_since(visit.found.object.status.conditions, PROGRESSING, "True") or visit.now
+    return plan.then(RequeueAfter(min(max((visit.now - began).total_seconds() / 4, 1.0), 10.0), what))
 
 
-def _stuck(found: Present[OpenStackServer], cloud: Cloud, reason: str, message: str, *, now: datetime) -> Plan:
-    stuck = condition(INSTANCE_READY, False, reason, message)
-    stop = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
-    fields = made_of(made(found).resolved, _inventory(cloud))
-    merge = write(found, (AUTHENTIC, stuck, stop, NOT_DELETING, NOT_PAUSED), now=now, fields=fields)
-    return Plan.of(merge, alarm(found, stuck))
-
-
-def _vanished(found: Present[OpenStackServer], inventory: Inventory, *, now: datetime, timing: Timing) -> Plan:
+def _vanished(visit: Visit) -> Plan:
     """The recorded server is missing. It may be a mistake of the cloud, so it has to be missing twice."""
-    began = inventory.missing_since or now
-    seen_again = (inventory.as_of or now) - began
-    if seen_again < timedelta(seconds=timing.lost):
-        wait = timing.lost - max(seen_again.total_seconds(), 0.0)
+    began, lost = visit.inventory.missing_since or visit.now, visit.timing.lost
+    seen_again = (visit.inventory.as_of or visit.now) - began
+    if seen_again < timedelta(seconds=lost):
+        wait = lost - max(seen_again.total_seconds(), 0.0)
         return Plan.nothing().then(RequeueAfter(wait, "the server is missing: look again"))
-    gone = f"The server was unexpectedly deleted: {recorded(found).server} does not exist any more"
-    lost = condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_FOUND, gone)
-    stop = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, f"{gone}. Delete this object to replace it")
+    gone = f"The server was unexpectedly deleted: {recorded(visit.found).server} does not exist any more"
+    ready = condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_FOUND, gone)
+    text = f"{gone}. Delete this object to replace it"
+    progress = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, text)
     fields = {"ready": False, "instanceState": LOST}
-    merge = write(found, (AUTHENTIC, lost, stop, NOT_DELETING, NOT_PAUSED), now=now, fields=fields)
-    return Plan.of(merge, alarm(found, lost))
+    return Plan.of(tell(visit.found, ready, progress, now=visit.now, fields=fields), alarm(visit.found, ready))
 
 
 def refuse(found: Present[OpenStackServer], problems: Sequence[Problem], *, now: datetime) -> Plan:
@@ -216,5 +168,5 @@ def refuse(found: Present[OpenStackServer], problems: Sequence[Problem], *, now:
     return Plan.of(write(found, (about.condition, stop, NOT_DELETING, NOT_PAUSED), now=now))
 
 
-def _inventory(cloud: Cloud) -> Inventory:
-    return cloud.inventory or Inventory()
+def _resources(visit: Visit) -> dict[str, Any]:
+    return made_of(made(visit.found).resolved, visit.inventory)

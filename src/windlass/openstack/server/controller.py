@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from uuid import uuid4
 
 from msgspec import Struct, field
@@ -13,39 +13,25 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Declaration, calls, emits_events, writes
-from windlass.kube.control.source import Source, spec_differs
-from windlass.kube.object import Object
-from windlass.openstack.cloud.project import Clouds
+from windlass.kube.control.seen import IndexedReader
+from windlass.kube.control.source import spec_differs
+from windlass.kube.object import NamespacedName, Object
+from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.requests import REQUESTS
-from windlass.openstack.constants import CLUSTER_LABEL
-from windlass.openstack.identity.find import IdentityReader
-from windlass.openstack.identity.watches import BY_IDENTITY, Key, Knower, identities, identity_watches
+from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
+from windlass.openstack.objects import BY_CLUSTER, labelled
 from windlass.openstack.server.decide import decide
 from windlass.openstack.server.observe import ServerObserver
 from windlass.openstack.server.snapshot import TIMING, Snapshot, Timing
 
 NAME: Final = "openstack-server"
-
-BY_CLUSTER: Final = "cluster"
-"""Index of OpenStackServers: by `namespace/name` of their Cluster."""
 BY_USER_DATA: Final = "user-data"
 """Index of OpenStackServers: by `namespace/name` of the Secret with their user data."""
 
 
-class IndexedReader(IdentityReader, Knower, Protocol):
-    """Looks at objects, and finds cached ones by an index, for decisions and for waking keys."""
-
-
-class PolledClouds(Clouds, Protocol):
-    """The clouds, and the polls that wake servers that have changed there."""
-
-    @property
-    def polls(self) -> Source[Key]: ...
-
-
 def server_controller(
     reader: IndexedReader,
-    clouds: PolledClouds,
+    clouds: Clouds,
     *,
     namespace: str | None = None,
     timing: Timing = TIMING,
@@ -53,18 +39,17 @@ def server_controller(
     resync: float = 600.0,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     new_mark: Callable[[], str] = lambda: str(uuid4()),
-) -> Controller[Key, Snapshot]:
-    """The controller, of OpenStackServers in `namespace` (None: all). Keys are `(namespace, name)`."""
+) -> Controller[NamespacedName, Snapshot]:
+    """The controller, of OpenStackServers in `namespace` (None: all). Keys are namespace and name."""
 
-    def by(index: str, found: Object[Any]) -> list[Key]:
-        value = f"{found.namespace}/{found.name}"
-        return [(each.namespace or "", each.name) for each in reader.known(OpenStackServer, index, value)]
+    def by(index: str, found: Object[Any]) -> list[NamespacedName]:
+        return [each.key for each in reader.known(OpenStackServer, index, f"{found.namespace}/{found.name}")]
 
-    indexes = {BY_CLUSTER: _cluster, BY_USER_DATA: _user_data, BY_IDENTITY: identities}
+    indexes = {BY_CLUSTER: labelled, BY_USER_DATA: _user_data, BY_IDENTITY: identities}
     return Controller(
         name=NAME,
         watches=(
-            Watch(OpenStackServer, _own_key, namespace=namespace, indexes=indexes),
+            Watch(OpenStackServer, lambda server: [server.key], namespace=namespace, indexes=indexes),
             Watch(Cluster, partial(by, BY_CLUSTER), namespace=namespace, when=spec_differs),
             Watch(Secret, partial(by, BY_USER_DATA), namespace=namespace, metadata_only=True),
             *identity_watches(reader, OpenStackServer, namespace=namespace),
@@ -100,15 +85,6 @@ class _References(Struct, gc=False):
     """The field that an index needs, even if others are malformed."""
 
     spec: _Spec = field(default_factory=_Spec)
-
-
-def _own_key(server: Object[Any]) -> Iterable[Key]:
-    return ((server.namespace or "", server.name),)
-
-
-def _cluster(server: Object[Any]) -> Iterable[str]:
-    label = server.metadata.labels.get(CLUSTER_LABEL)
-    return (f"{server.namespace}/{label}",) if label else ()
 
 
 def _user_data(server: Object[Any]) -> Iterable[str]:

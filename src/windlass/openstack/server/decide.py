@@ -3,7 +3,7 @@
 | situation | what is done | module |
 |---|---|---|
 | it does not exist, or cannot be read | nothing | |
-| it is paused, or its Cluster is | nothing, and `Paused` says so | `pausing` |
+| it is paused, or its Cluster is | nothing, and `Paused` says so | |
 | it is being deleted | what it has in the cloud goes, then the finalizer; no Cluster is needed | `deleting` |
 | nobody has looked at it | all its conditions, Unknown | |
 | its label names a Cluster that does not exist | wait for the Cluster | |
@@ -13,29 +13,37 @@
 | else | resolve, create, tell | `building`, `sending`, `telling` |
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from windlass.api.capo_server import OpenStackServer
-from windlass.kube.conditions import condition, find
-from windlass.kube.control.plan import Plan
-from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
+from windlass.kube.conditions import condition, find, is_true
+from windlass.kube.control.plan import Plan, RequeueAfter
+from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.identity.find import IdentityTrouble
-from windlass.openstack.server import building, deleting, pausing
-from windlass.openstack.server.snapshot import TIMING, Cloud, Snapshot, Timing, cluster_of, is_paused, made
-from windlass.openstack.server.telling import out_of_reach, write
-from windlass.openstack.status import INSTANCE, INSTANCE_READY, NOT_PAUSED, Reason, first_visit, unvisited
-from windlass.openstack.trouble import Delays, Told, told, told_of_identity
+from windlass.openstack.objects import intend, is_paused, unseen
+from windlass.openstack.server import building, deleting
+from windlass.openstack.server.snapshot import TIMING, Cloud, Snapshot, Timing, Visit, cluster_of, made, recorded
+from windlass.openstack.server.telling import made_of, out_of_reach, write
+from windlass.openstack.status import (
+    INSTANCE,
+    INSTANCE_READY,
+    NOT_PAUSED,
+    PAUSED,
+    RESTS,
+    Reason,
+    first_visit,
+    unvisited,
+)
+from windlass.openstack.trouble import Delays, Told, told, told_of_identity, trouble_since
 
 
 def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
     """Pure: the rows of the module."""
     found = seen.server
-    match found:
-        case Absent():
-            return Plan.nothing("no OpenStackServer")
-        case Unreadable(why=why) | NotServedKind(why=why):
-            return Plan.nothing(f"the OpenStackServer cannot be read: {why}")
+    if not isinstance(found, Present):
+        return unseen(found, OpenStackServer)
     plan = without_cloud(seen, found, now=now, timing=timing)
     if plan is not None:
         return plan
@@ -45,23 +53,23 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
         if found.deleting:
             return deleting.unreachable(found, trouble, now=now, timing=timing)
         return out_of_reach(found, trouble, now=now, timing=timing)
-    if is_paused(seen, found):
-        return pausing.pause(seen, found, now=now, timing=timing)
-    if found.deleting:
-        return deleting.delete(seen, found, cloud, now=now, timing=timing)
-    return building.build(seen, found, cloud, now=now, timing=timing)
+    if is_paused(found, seen.cluster):
+        return _pause(seen, found, now=now, timing=timing)
+    visit = Visit(seen=seen, found=found, cloud=cloud, now=now, timing=timing)
+    return deleting.delete(visit) if found.deleting else building.build(visit)
 
 
 def without_cloud(seen: Snapshot, found: Present[OpenStackServer], *, now: datetime, timing: Timing) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
-    if is_paused(seen, found):
-        asks = pausing.is_in_between(found) and not isinstance(seen.cloud, IdentityTrouble | CloudFailure)
-        return None if asks else pausing.pause(seen, found, now=now, timing=timing)
+    if is_paused(found, seen.cluster):
+        asks = _is_in_between(found) and not isinstance(seen.cloud, IdentityTrouble | CloudFailure)
+        return None if asks else _pause(seen, found, now=now, timing=timing)
     if found.deleting:
         return deleting.at_once(seen, found)
     if unvisited(found, INSTANCE):
         return Plan.of(write(found, first_visit(INSTANCE, awaited=_awaited(seen, found)), now=now))
-    if pausing.was_paused(found):
+    paused = find(found.object.status.conditions, PAUSED)
+    if paused is not None and paused.reason in (Reason.PAUSED, Reason.PAUSING):
         return Plan.of(write(found, (NOT_PAUSED,), now=now, why="it is not paused any more"))
     if seen.cluster is not None and not isinstance(seen.cluster, Present):
         return _without_cluster(found, now=now)
@@ -70,8 +78,32 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackServer], *, now: datet
         if isinstance(spec, tuple) and not building.is_intended(found):
             return building.refuse(found, spec, now=now)
     elif not building.is_intended(found):
-        return Plan.of(building.intend(found, seen.fresh_mark))
+        return Plan.of(intend(found, seen.fresh_mark))
     return None
+
+
+def _pause(seen: Snapshot, found: Present[OpenStackServer], *, now: datetime, timing: Timing) -> Plan:
+    """Nothing is sent, and `Paused` is True once nothing can be under way any more."""
+    first = first_visit(INSTANCE, awaited="Paused") if unvisited(found, INSTANCE) else ()
+    if not _is_in_between(found):
+        return Plan.of(write(found, (*first, RESTS), now=now))
+    since = trouble_since(found.object.status.conditions, PAUSED, "Unknown") or now
+    patient = now - since < timedelta(seconds=timing.pausing)
+    inventory = seen.cloud.inventory if isinstance(seen.cloud, Cloud) else None
+    if patient and (inventory is None or not inventory.certain):
+        what = "A request may be under way"
+        wait = inventory.certain_in if inventory is not None else timing.pausing
+        merge = write(found, (*first, condition(PAUSED, None, Reason.PAUSING, what)), now=now)
+        return Plan.of(merge).then(RequeueAfter(max(wait, 1.0), what))
+    fields = made_of(made(found).resolved, inventory or Inventory())
+    return Plan.of(write(found, (*first, RESTS), now=now, fields=fields))
+
+
+def _is_in_between(found: Present[OpenStackServer]) -> bool:
+    """Something may have been created whose result is not stored."""
+    if is_true(found.object.status.conditions, PAUSED):
+        return False
+    return building.is_intended(found) and not recorded(found).server
 
 
 def _without_cluster(found: Present[OpenStackServer], *, now: datetime) -> Plan:

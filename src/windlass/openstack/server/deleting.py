@@ -11,7 +11,7 @@ from typing import Final
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition
 from windlass.kube.conditions import condition
-from windlass.kube.control.plan import Emit, Merge, Plan, RemoveFinalizers, RequeueAfter, target
+from windlass.kube.control.plan import Merge, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.requests import (
@@ -22,12 +22,12 @@ from windlass.openstack.cloud.requests import (
     DeleteVolume,
     RemoveSubports,
 )
-from windlass.openstack.constants import EVENT_SOURCE, SERVER_FINALIZER
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
-from windlass.openstack.server.building import SOON, intend
+from windlass.openstack.objects import event, intend, is_held, mark_of, release
+from windlass.openstack.server.building import SOON
 from windlass.openstack.server.sending import admit, calls
-from windlass.openstack.server.snapshot import Cloud, Snapshot, Timing, is_held, mark_of, recorded
+from windlass.openstack.server.snapshot import Snapshot, Timing, Visit, recorded
 from windlass.openstack.server.telling import AUTHENTIC, LOST, out_of_reach, write
 from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, NOT_PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, trouble_since
@@ -55,37 +55,32 @@ def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
     if not is_held(found):
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
     if not may_own(found):
-        return Plan.of(_release(found, "nothing was created for it"))
+        return Plan.of(release(found, "nothing was created for it"))
     if not mark_of(found):  # recorded by the OpenStack provider, which has no marks; only what has one is deleted
         return Plan.of(intend(found, seen.fresh_mark))
     return None
 
 
-def delete(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now: datetime, timing: Timing) -> Plan:
-    inventory = cloud.inventory or Inventory(certain=False)
-    step = next_deletion(inventory, recorded=recorded(found), project=cloud.project, mark=mark_of(found))
+def delete(visit: Visit) -> Plan:
+    found, inventory, now = visit.found, visit.inventory, visit.now
+    step = next_deletion(inventory, recorded=recorded(found), project=visit.cloud.project, mark=mark_of(found))
     match step:
-        case Send(requests=requests, why=why):
-            return _send(seen, found, cloud, requests, why, now=now, timing=timing)
-        case Await(what=what):
+        case Send(requests, why):
+            return _send(visit, requests, why)
+        case Await(what):
             reason = _reason_of(inventory, ())
             said = _SAID[reason].format(found.metadata.name) if reason == Reason.DELETING_SERVER else what
-            merge = _tell(found, reason, said, now=now)
-            return Plan.of(merge).then(RequeueAfter(_patience(found, inventory, now), what))
+            return Plan.of(_tell(found, reason, said, now=now)).then(RequeueAfter(_patience(visit), what))
         case Stuck(reason=reason, message=message):
             told = condition(INSTANCE_READY, False, reason, message)
             stop = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
             return Plan.of(_tell(found, _reason_of(inventory, ()), message, now=now, more=(told, stop)))
         case Vanished():
-            name = found.metadata.name
             gone = found.object.status.instance_id
-            event = None
-            if gone and found.object.status.instance_state != LOST:
-                note = f"Deleted server {name} with id {gone}"
-                event = Emit(
-                    target=target(found), type="Normal", reason="Successfuldeleteserver", note=note, source=EVENT_SOURCE
-                )
-            return Plan.of(event, _release(found, "nothing is left of it in the cloud"))
+            note = f"Deleted server {found.metadata.name} with id {gone}"
+            ours = gone and found.object.status.instance_state != LOST
+            news = event(found, "Successfuldeleteserver", note) if ours else None
+            return Plan.of(news, release(found, "nothing is left of it in the cloud"))
     return Plan.nothing(f"a step that ends no server: {step}")
 
 
@@ -98,19 +93,10 @@ def unreachable(found: Present[OpenStackServer], trouble: Told, *, now: datetime
     return out_of_reach(found, trouble, now=now, timing=timing, rest=(told, NOT_PAUSED))
 
 
-def _send(
-    seen: Snapshot,
-    found: Present[OpenStackServer],
-    cloud: Cloud,
-    requests: Sequence[CloudRequest],
-    why: str,
-    *,
-    now: datetime,
-    timing: Timing,
-) -> Plan:
-    since = trouble_since(found.object.status.conditions)
-    sending = admit(requests, cloud, seen.last, since=since, now=now, delays=timing.delays)
-    reason = _reason_of(cloud.inventory or Inventory(), requests)
+def _send(visit: Visit, requests: Sequence[CloudRequest], why: str) -> Plan:
+    found, now = visit.found, visit.now
+    sending = admit(requests, visit)
+    reason = _reason_of(visit.inventory, requests)
     first = sending.first
     if sending.now and not sending.later:
         said = _SAID[reason].format(found.metadata.name)
@@ -144,13 +130,8 @@ def _reason_of(inventory: Inventory, requests: Sequence[CloudRequest]) -> Reason
     return Reason.DELETING_VOLUMES if inventory.volumes else Reason.DELETING_PORTS
 
 
-def _patience(found: Present[OpenStackServer], inventory: Inventory, now: datetime) -> float:
-    if not inventory.certain:
-        return inventory.certain_in + SOON
-    began = trouble_since(found.object.status.conditions, DELETING, "True") or now
-    return min(max((now - began) / timedelta(seconds=4), 1.0), 10.0)
-
-
-def _release(found: Present[OpenStackServer], why: str) -> RemoveFinalizers:
-    held = tuple(found.metadata.finalizers)
-    return RemoveFinalizers(target=target(found), observed=held, finalizers=(SERVER_FINALIZER,), why=why)
+def _patience(visit: Visit) -> float:
+    if not visit.inventory.certain:
+        return visit.inventory.certain_in + SOON
+    began = trouble_since(visit.found.object.status.conditions, DELETING, "True") or visit.now
+    return min(max((visit.now - began) / timedelta(seconds=4), 1.0), 10.0)

@@ -13,20 +13,22 @@ from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, Present
+from windlass.kube.control.seen import Absent, IndexedReader, Present
+from windlass.kube.object import NamespacedName
+from windlass.openstack.cloud.account import Account
+from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure, OverQuota
-from windlass.openstack.cloud.inventory import Inventory, Weather
+from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Weather
 from windlass.openstack.cloud.marks import mark_of as mark_on
-from windlass.openstack.cloud.project import NONE, Clouds, Project, Quota
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import CreateServer
-from windlass.openstack.cloud.resources import Extension, Resource
-from windlass.openstack.identity.find import IdentityReader, IdentityTrouble, credentials_of
-from windlass.openstack.identity.watches import Key
+from windlass.openstack.cloud.resources import Resource
+from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.instance.next import needs_extensions
-from windlass.openstack.instance.resolve import EXTENSIONS, queries, resolve
+from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send
+from windlass.openstack.objects import FreshMarks, is_paused, mark_of
 from windlass.openstack.server.building import step_of, unresolved
 from windlass.openstack.server.decide import without_cloud
 from windlass.openstack.server.snapshot import (
@@ -36,9 +38,7 @@ from windlass.openstack.server.snapshot import (
     Timing,
     adopted,
     cluster_of,
-    is_paused,
     made,
-    mark_of,
     recorded,
     uses_volumes,
 )
@@ -65,7 +65,7 @@ class ServerObserver:
 
     def __init__(
         self,
-        reader: IdentityReader,
+        reader: IndexedReader,
         clouds: Clouds,
         *,
         timing: Timing = TIMING,
@@ -76,13 +76,12 @@ class ServerObserver:
         self._clouds = clouds
         self._timing = timing
         self._now = now
-        self._new_mark = new_mark
-        self._fresh: dict[Key, str] = {}
-        self._marks: dict[Key, str] = {}
-        self._asked: dict[Key, _Asked] = {}
+        self._fresh = FreshMarks(new_mark)
+        self._marks: dict[NamespacedName, str] = {}
+        self._asked: dict[NamespacedName, _Asked] = {}
         self._quotas: dict[str, tuple[datetime, tuple[Quota, ...]]] = {}
 
-    async def __call__(self, key: Key, last: Outcome) -> Snapshot:
+    async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
         namespace, name = key
         found = await self._reader.see(OpenStackServer, name, namespace=namespace)
         if not isinstance(found, Present):
@@ -97,16 +96,18 @@ class ServerObserver:
             return replace(seen, cloud=last.unread)
         if without_cloud(seen, found, now=self._now(), timing=self._timing) is not None:
             return seen
-        credentials = await credentials_of(self._reader, found.object.spec.identity_ref, namespace=namespace)
+        credentials = await credentials_of(
+            self._reader, found.object.spec.identity_ref, namespace=found.metadata.namespace
+        )
         if isinstance(credentials, IdentityTrouble):
             return replace(seen, cloud=credentials)
         project = await self._clouds.project(credentials)
         seen = replace(seen, cloud=await self._look(key, found, project, credentials.where))
-        if not (is_paused(seen, found) or found.deleting):
+        if not (is_paused(found, seen.cluster) or found.deleting):
             seen = await self._for_building(key, seen, found, project)
         return await self._with_weather(seen, found, project)
 
-    async def _look(self, key: Key, found: Present[OpenStackServer], project: Project, where: str) -> Cloud:
+    async def _look(self, key: NamespacedName, found: Present[OpenStackServer], project: Account, where: str) -> Cloud:
         mark = mark_of(found)
         cloud = Cloud(project=project.key, where=where)
         if not mark:
@@ -129,16 +130,12 @@ class ServerObserver:
         return self._now() - began >= lost and (inventory.as_of or began) - began < lost
 
     async def _for_building(
-        self, key: Key, seen: Snapshot, found: Present[OpenStackServer], project: Project
+        self, key: NamespacedName, seen: Snapshot, found: Present[OpenStackServer], project: Account
     ) -> Snapshot:
         cloud, whole = seen.cloud, made(found)
         assert isinstance(cloud, Cloud)
         if whole.resolved is not None and needs_extensions(whole.resolved):
-            answer = (await project.find([EXTENSIONS]))[EXTENSIONS]
-            if isinstance(answer, CloudFailure):
-                raise answer
-            aliases = frozenset(each.alias for each in answer if isinstance(each, Extension))
-            cloud = replace(cloud, extensions=aliases)
+            cloud = replace(cloud, extensions=await project.extensions())
         step = step_of(seen, found, cloud)
         if step is None and isinstance(whole.spec, InstanceSpec):
             cloud = await self._answered(key, found, whole.spec, cloud, project)
@@ -148,7 +145,7 @@ class ServerObserver:
         return seen
 
     async def _answered(
-        self, key: Key, found: Present[OpenStackServer], spec: InstanceSpec, cloud: Cloud, project: Project
+        self, key: NamespacedName, found: Present[OpenStackServer], spec: InstanceSpec, cloud: Cloud, project: Account
     ) -> Cloud:
         asked, wanted = self._asked.pop(key, None), queries(spec)
         if asked is None or asked.queries != wanted or asked.until <= self._now():
@@ -177,13 +174,13 @@ class ServerObserver:
             return Problem("Dependency", "userDataRef", text)
         return data
 
-    async def _with_weather(self, seen: Snapshot, found: Present[OpenStackServer], project: Project) -> Snapshot:
+    async def _with_weather(self, seen: Snapshot, found: Present[OpenStackServer], project: Account) -> Snapshot:
         assert isinstance(seen.cloud, Cloud)
         weather = project.weather(mark_of(found))
         quotas = await self._numbers(project) if _is_over_quota(weather) else ()
         return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=quotas))
 
-    async def _numbers(self, project: Project) -> tuple[Quota, ...]:
+    async def _numbers(self, project: Account) -> tuple[Quota, ...]:
         at, quotas = self._quotas.get(project.key, (datetime.min.replace(tzinfo=UTC), ()))
         if self._now() - at > timedelta(seconds=QUOTAS_SECONDS):
             with suppress(CloudFailure):
@@ -191,18 +188,12 @@ class ServerObserver:
             self._quotas[project.key] = (self._now(), quotas)
         return quotas
 
-    def _fresh_mark(self, key: Key, found: Present[OpenStackServer]) -> str:
-        if mark_of(found):
-            self._fresh.pop(key, None)
-            return ""
-        if key not in self._fresh:
-            mark = self._fresh[key] = self._new_mark()
-            if recorded(found) == NONE:  # otherwise something may exist, although nothing has the mark
-                self._clouds.born(mark)
-        return self._fresh[key]
+    def _fresh_mark(self, key: NamespacedName, found: Present[OpenStackServer]) -> str:
+        # If something is recorded, it may exist although nothing has the mark.
+        return self._fresh.of(key, found, born=self._clouds.born if recorded(found) == NONE else None)
 
-    def _forget(self, key: Key) -> None:
-        self._fresh.pop(key, None)
+    def _forget(self, key: NamespacedName) -> None:
+        self._fresh.forget(key)
         self._asked.pop(key, None)
         if mark := self._marks.pop(key, None):
             self._clouds.forget(key, mark)

@@ -4,7 +4,7 @@ Read back, they give the same `Resolved`. Choices that the OpenStack provider st
 volumes, so those follow from the spec.
 """
 
-from typing import Any, Final
+from typing import Any
 
 from windlass.api import capo, capo_server
 from windlass.api.meta import tree
@@ -16,15 +16,7 @@ from windlass.openstack.instance.spec import (
     ResolvedPort,
     ResolvedVolume,
 )
-
-_FIELDS: Final = {
-    "admin_state_up": "admin_state_up",
-    "mac_address": "mac_address",
-    "host_id": "binding:host_id",
-    "vnic_type": "binding:vnic_type",
-    "propagate_uplink_status": "propagate_uplink_status",
-}
-"""Fields of a port that are attributes of Neutron; all other attributes are `valueSpecs`."""
+from windlass.openstack.server.spec import ATTRIBUTES, plain
 
 
 def to_status(resolved: Resolved) -> dict[str, Any]:
@@ -61,7 +53,7 @@ def from_status(stored: capo_server.ResolvedServer | None, spec: InstanceSpec) -
 
 
 def _stored_port(port: ResolvedPort) -> capo_server.ResolvedPort:
-    extra = {key: value for key, value in port.options.items() if key not in _FIELDS.values()}
+    extra = {key: value for key, value in port.options.items() if key not in ATTRIBUTES.values()}
     profile = capo.BindingProfile(ovs_hw_offload=port.switchdev or None, trusted_vf=port.trusted or None)
     pairs = [
         capo.AddressPair(ip_address=each["ip_address"], mac_address=each.get("mac_address"))
@@ -82,31 +74,18 @@ def _stored_port(port: ResolvedPort) -> capo_server.ResolvedPort:
         profile=profile if port.switchdev or port.trusted else None,
         disable_port_security=None if port.port_security is None else not port.port_security,
         value_specs=[capo.ValueSpec(name=key, key=key, value=value) for key, value in extra.items()] or None,
-        **{field: port.options[name] for field, name in _FIELDS.items() if name in port.options},
+        **{field: port.options[name] for field, name in ATTRIBUTES.items() if name in port.options},
     )
 
 
 def _port(stored: capo_server.ResolvedPort) -> ResolvedPort:
-    given = {name: getattr(stored, field) for field, name in _FIELDS.items()}
-    extra = {each.key: each.value for each in stored.value_specs or ()}
-    pairs = (
-        {"ip_address": each.ip_address, **({"mac_address": each.mac_address} if each.mac_address else {})}
-        for each in stored.allowed_address_pairs or ()
-    )
-    profile = stored.profile
     return ResolvedPort(
         name=stored.name,
         network_id=stored.network_id,
         addresses=tuple(ResolvedAddress(each.subnet or "", each.ip_address or "") for each in stored.fixed_ips),
         groups=tuple(stored.security_groups),
-        description=stored.description,
-        tags=tuple(stored.tags),
         trunk=bool(stored.trunk),
-        port_security=None if stored.disable_port_security is None else not stored.disable_port_security,
-        address_pairs=tuple(pairs),
-        switchdev=bool(profile and profile.ovs_hw_offload),
-        trusted=bool(profile and profile.trusted_vf),
-        options={**extra, **{name: value for name, value in given.items() if value is not None}},
+        **plain(stored),
     )
 
 

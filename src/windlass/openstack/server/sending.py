@@ -11,9 +11,9 @@ from windlass.kube.control.seen import Present
 from windlass.kube.errors import Failure
 from windlass.openstack.cloud.gates import IDENTITY
 from windlass.openstack.cloud.requests import CloudRequest, CreatePort, CreateTrunk, Creation, Deletion, RemoveSubports
-from windlass.openstack.server.snapshot import Cloud
+from windlass.openstack.server.snapshot import Visit
 from windlass.openstack.status import Reason
-from windlass.openstack.trouble import Delays, Told, told
+from windlass.openstack.trouble import Told, told
 
 
 class Held(Struct, frozen=True):
@@ -40,29 +40,20 @@ class Sending(Struct, frozen=True):
         return min(self.held, key=lambda each: (each.told.by_itself, each.until), default=None)
 
 
-def admit(
-    requests: Iterable[CloudRequest],
-    cloud: Cloud,
-    last: Outcome,
-    *,
-    since: datetime | None,
-    now: datetime,
-    delays: Delays,
-) -> Sending:
-    """`since`: when the trouble began, as the condition has it."""
+def admit(requests: Iterable[CloudRequest], visit: Visit) -> Sending:
     free: list[CloudRequest] = []
     held: list[Held] = []
     for request in requests:
-        waits = [*_refused(request, cloud, last, since, now, delays), *_gated(request, cloud, delays)]
-        longest = max((each for each in waits if each.until > now), key=lambda each: each.until, default=None)
+        waits = [*_refused(request, visit), *_gated(request, visit)]
+        longest = max((each for each in waits if each.until > visit.now), key=lambda each: each.until, default=None)
         if longest is None:
             free.append(request)
         else:
             held.append(longest)
-    return Sending(tuple(free), tuple(held), later=has_failed(last))
+    return Sending(tuple(free), tuple(held), later=_has_failed(visit.seen.last))
 
 
-def has_failed(last: Outcome) -> bool:
+def _has_failed(last: Outcome) -> bool:
     """Another system failed in this attempt, so no further request is sent in it."""
     if last.unread is not None:
         return True
@@ -77,8 +68,44 @@ def calls(found: Present[OpenStackServer], requests: Sequence[CloudRequest], why
     return [Call(target=target(found), request=request, why=why) for request in requests]
 
 
-def reason_of(request: CloudRequest) -> Reason:
-    """The reason of a condition when `request` fails."""
+def _refused(request: CloudRequest, visit: Visit) -> Iterable[Held]:
+    remembered = [
+        (each.failure, each.at)
+        for each in visit.cloud.weather.refusals
+        if (each.what, each.subject) == (request.verb, request.subject)
+    ]
+    if remembered:
+        yield _held(request, *max(remembered, key=lambda pair: pair[1]), visit)
+        return
+    for each in visit.seen.last.failures:
+        if isinstance(each.action, Call) and each.action.request == request and each.error is not None:
+            yield _held(request, each.error, visit.now, visit)
+
+
+def _gated(request: CloudRequest, visit: Visit) -> Iterable[Held]:
+    quota = f"quota:{request.SERVICE}" if isinstance(request, Creation) else ""
+    for name, closed in visit.cloud.weather.gates.items():
+        if name in (request.SERVICE, IDENTITY, quota):
+            yield Held(request, closed.until, _told(request, closed.why, visit))
+
+
+def _held(request: CloudRequest, failure: Failure, at: datetime, visit: Visit) -> Held:
+    about = _told(request, failure, visit)
+    return Held(request, about.due(at, since=visit.since), about)
+
+
+def _told(request: CloudRequest, failure: Failure, visit: Visit) -> Told:
+    return told(
+        failure,
+        doing=f"{request.verb} {request.subject}".strip(),
+        reason=_reason_of(request),
+        where=visit.cloud.where,
+        quotas=visit.cloud.quotas,
+        delays=visit.timing.delays,
+    )
+
+
+def _reason_of(request: CloudRequest) -> Reason:
     match request:
         case CreatePort() | CreateTrunk():
             return Reason.PORT_CREATE_FAILED
@@ -87,45 +114,3 @@ def reason_of(request: CloudRequest) -> Reason:
         case Deletion() | RemoveSubports():
             return Reason.INSTANCE_DELETE_FAILED
     return Reason.OPENSTACK_ERROR
-
-
-def _refused(
-    request: CloudRequest, cloud: Cloud, last: Outcome, since: datetime | None, now: datetime, delays: Delays
-) -> Iterable[Held]:
-    remembered = [
-        (each.failure, each.at)
-        for each in cloud.weather.refusals
-        if (each.what, each.subject) == (request.verb, request.subject)
-    ]
-    if remembered:
-        failure, at = max(remembered, key=lambda pair: pair[1])
-        yield _held(request, failure, at, since, cloud, delays)
-        return
-    for each in last.failures:
-        if isinstance(each.action, Call) and each.action.request == request and each.error is not None:
-            yield _held(request, each.error, now, since, cloud, delays)
-
-
-def _gated(request: CloudRequest, cloud: Cloud, delays: Delays) -> Iterable[Held]:
-    quota = f"quota:{request.SERVICE}" if isinstance(request, Creation) else ""
-    for name, closed in cloud.weather.gates.items():
-        if name in (request.SERVICE, IDENTITY, quota):
-            yield Held(request, closed.until, _told(request, closed.why, cloud, delays))
-
-
-def _held(
-    request: CloudRequest, failure: Failure, at: datetime, since: datetime | None, cloud: Cloud, delays: Delays
-) -> Held:
-    about = _told(request, failure, cloud, delays)
-    return Held(request, about.due(at, since=since), about)
-
-
-def _told(request: CloudRequest, failure: Failure, cloud: Cloud, delays: Delays) -> Told:
-    return told(
-        failure,
-        doing=f"{request.verb} {request.subject}".strip(),
-        reason=reason_of(request),
-        where=cloud.where,
-        quotas=cloud.quotas,
-        delays=delays,
-    )

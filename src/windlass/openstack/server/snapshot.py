@@ -11,23 +11,20 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Present, Seen
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Inventory, Recorded, Weather
-from windlass.openstack.cloud.project import Quota
+from windlass.openstack.cloud.inventory import Inventory, Quota, Recorded, Weather
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.cloud.resources import Resource
 from windlass.openstack.constants import (
     ADOPT_ANNOTATION,
     CLUSTER_LABEL,
-    MARK_ANNOTATION,
-    PAUSED_ANNOTATION,
-    SERVER_FINALIZER,
 )
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
+from windlass.openstack.objects import is_held, mark_of
 from windlass.openstack.server.resolved import from_status
 from windlass.openstack.server.spec import instance_spec
-from windlass.openstack.trouble import DELAYS, Delays
+from windlass.openstack.trouble import DELAYS, Delays, trouble_since
 
 
 class Timing(Struct, frozen=True, kw_only=True):
@@ -75,6 +72,25 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     last: Outcome = Outcome()
 
 
+class Visit(Struct, frozen=True, kw_only=True):
+    """A decision with access to the cloud: the snapshot, and what is there in it."""
+
+    seen: Snapshot
+    found: Present[OpenStackServer]
+    cloud: Cloud
+    now: datetime
+    timing: Timing
+
+    @property
+    def inventory(self) -> Inventory:
+        return self.cloud.inventory or Inventory(certain=False)
+
+    @property
+    def since(self) -> datetime | None:
+        """When the trouble began, as the condition has it."""
+        return trouble_since(self.found.object.status.conditions)
+
+
 class Made(Struct, frozen=True):
     """What a server should be: its spec and all choices, as far as both are known."""
 
@@ -86,16 +102,6 @@ def made(found: Present[OpenStackServer]) -> Made:
     spec = instance_spec(found.object)
     stored = found.object.status.resolved
     return Made(spec, from_status(stored, spec) if isinstance(spec, InstanceSpec) else None)
-
-
-def mark_of(found: Present[OpenStackServer]) -> str:
-    """The mark that is persisted; empty if there is none."""
-    return found.metadata.annotations.get(MARK_ANNOTATION, "")
-
-
-def is_held(found: Present[OpenStackServer]) -> bool:
-    """Whether the object stays until we release it."""
-    return SERVER_FINALIZER in found.metadata.finalizers
 
 
 def intent_of(found: Present[OpenStackServer], resolved: Resolved | None) -> Intent | None:
@@ -123,14 +129,6 @@ def recorded(found: Present[OpenStackServer]) -> Recorded:
 
 def cluster_of(found: Present[OpenStackServer]) -> str:
     return found.metadata.labels.get(CLUSTER_LABEL, "")
-
-
-def is_paused(seen: Snapshot, found: Present[OpenStackServer]) -> bool:
-    """The Cluster, or an annotation of the object, says that nothing may be done."""
-    cluster = seen.cluster
-    return PAUSED_ANNOTATION in found.metadata.annotations or (
-        isinstance(cluster, Present) and bool(cluster.object.spec.paused)
-    )
 
 
 def uses_volumes(found: Present[OpenStackServer]) -> bool:

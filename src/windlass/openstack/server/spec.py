@@ -16,7 +16,7 @@ from windlass.api.capo import (
     SecurityGroup,
     VolumeAvailabilityZone,
 )
-from windlass.api.capo_server import OpenStackServer
+from windlass.api.capo_server import OpenStackServer, ResolvedPort
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.filters import (
@@ -29,6 +29,14 @@ from windlass.openstack.filters import (
 )
 from windlass.openstack.instance.spec import FixedAddress, InstanceSpec, LocalDisk, PortSpec, Problem, VolumeSpec
 
+ATTRIBUTES: Final = {
+    "admin_state_up": "admin_state_up",
+    "mac_address": "mac_address",
+    "host_id": "binding:host_id",
+    "vnic_type": "binding:vnic_type",
+    "propagate_uplink_status": "propagate_uplink_status",
+}
+"""Fields of a port that are attributes of Neutron; all other attributes are `valueSpecs`."""
 _NOWHERE: Final = Query("image", id="(none)")
 """Stands for a query that the spec lacks; the problem is told before it is asked."""
 
@@ -90,33 +98,30 @@ def _invalid(field: str, text: str) -> Problem:
 
 
 def _port(port: Port) -> PortSpec:
-    profile = port.profile
     return PortSpec(
         suffix=port.name_suffix or "",
         network=network_query(port.network),
         addresses=tuple(map(_address, port.fixed_ips)),
         groups=_groups(port.security_groups) or None,
-        description=port.description or "",
-        tags=tuple(port.tags),
         trunk=port.trunk,
-        port_security=None if port.disable_port_security is None else not port.disable_port_security,
-        address_pairs=tuple(map(_pair, port.allowed_address_pairs or ())),
-        switchdev=bool(profile and profile.ovs_hw_offload),
-        trusted=bool(profile and profile.trusted_vf),
-        options=_options(port),
+        **plain(port),
     )
 
 
-def _options(port: Port) -> dict[str, Any]:
-    given = {
-        "admin_state_up": port.admin_state_up,
-        "mac_address": port.mac_address,
-        "binding:host_id": port.host_id,
-        "binding:vnic_type": port.vnic_type,
-        "propagate_uplink_status": port.propagate_uplink_status,
-    }
+def plain(port: Port | ResolvedPort) -> dict[str, Any]:
+    """The fields of a `PortSpec` or a resolved port that name nothing in the cloud."""
+    profile = port.profile
     extra = {each.key: each.value for each in port.value_specs or ()}
-    return {**extra, **{name: value for name, value in given.items() if value is not None}}
+    given = {name: value for field, name in ATTRIBUTES.items() if (value := getattr(port, field)) is not None}
+    return {
+        "description": port.description or "",
+        "tags": tuple(port.tags),
+        "port_security": None if port.disable_port_security is None else not port.disable_port_security,
+        "address_pairs": tuple(map(_pair, port.allowed_address_pairs or ())),
+        "switchdev": bool(profile and profile.ovs_hw_offload),
+        "trusted": bool(profile and profile.trusted_vf),
+        "options": {**extra, **given},
+    }
 
 
 def _address(fixed: FixedIP) -> FixedAddress:

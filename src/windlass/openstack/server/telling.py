@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition, tree
 from windlass.kube.conditions import condition, find
-from windlass.kube.control.plan import Emit, Merge, Plan, RequeueAfter, target
+from windlass.kube.control.plan import Emit, Merge, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack import status
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
-from windlass.openstack.constants import EVENT_SOURCE
 from windlass.openstack.instance.spec import Resolved
 from windlass.openstack.instance.state import ACTIVE, addresses, verdict
+from windlass.openstack.objects import event
 from windlass.openstack.server.sending import Held
 from windlass.openstack.server.snapshot import TIMING, Timing, adopted
 from windlass.openstack.status import (
@@ -26,7 +26,7 @@ from windlass.openstack.status import (
     PROGRESSING,
     Reason,
 )
-from windlass.openstack.trouble import Told, trouble_since
+from windlass.openstack.trouble import Told, lasting_since
 
 R = TypeVar("R", Port, Volume, Trunk)
 
@@ -49,18 +49,24 @@ def write(
     return status.write(found, told, parts=INSTANCE_PARTS, now=now, fields=fields, why=why)
 
 
+def tell(
+    found: Present[OpenStackServer],
+    ready: Condition,
+    progress: Condition,
+    *,
+    now: datetime,
+    fields: dict[str, Any] | None = None,
+) -> Merge:
+    """The cloud has answered: how the server is, and whether that changes by itself."""
+    return write(found, (AUTHENTIC, ready, progress, NOT_DELETING, NOT_PAUSED), now=now, fields=fields)
+
+
 def going_on(
     found: Present[OpenStackServer], what: str, *, now: datetime, fields: dict[str, Any] | None = None
 ) -> Merge:
     """The server is being made: nothing is in the way."""
-    told = (
-        AUTHENTIC,
-        condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what),
-        condition(PROGRESSING, True, Reason.PROGRESSING, what),
-        NOT_DELETING,
-        NOT_PAUSED,
-    )
-    return write(found, told, now=now, fields=fields)
+    ready = condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what)
+    return tell(found, ready, condition(PROGRESSING, True, Reason.PROGRESSING, what), now=now, fields=fields)
 
 
 def in_the_way(
@@ -76,18 +82,13 @@ def in_the_way(
     progress = trouble.progress(until)
     rest = (NOT_DELETING, NOT_PAUSED) if trouble.type == AUTHENTICATED else (AUTHENTIC, NOT_DELETING, NOT_PAUSED)
     merge = write(found, (trouble.condition, progress, *rest), now=now, fields=fields)
-    event = None
+    news = None
     before = find(found.object.status.conditions, trouble.type)
     if held is not None and (before is None or before.reason != trouble.reason or before.status != "False"):
-        event = Emit(
-            target=target(found),
-            type="Warning",
-            reason=f"Failed{held.request.verb.replace(' ', '')}",
-            note=trouble.message,
-            source=EVENT_SOURCE,
-            occasion=(before and before.last_transition_time) or "",
-        )
-    return Plan.of(merge, event).then(RequeueAfter(max((until - now).total_seconds(), 0.05), trouble.message))
+        failed = f"Failed{held.request.verb.replace(' ', '')}"
+        occasion = (before and before.last_transition_time) or ""
+        news = event(found, failed, trouble.message, warning=True, occasion=occasion)
+    return Plan.of(merge, news).then(RequeueAfter(max((until - now).total_seconds(), 0.05), trouble.message))
 
 
 def out_of_reach(
@@ -103,10 +104,7 @@ def out_of_reach(
     Otherwise each restart of a service would make all servers unready, although they run.
     """
     conditions = found.object.status.conditions
-    progressing = find(conditions, PROGRESSING)
-    since = trouble_since(conditions, trouble.type)
-    if progressing is not None and progressing.reason == Reason.TRANSIENT_ERROR:
-        since = since or trouble_since(conditions, PROGRESSING, "True")
+    since = lasting_since(conditions, trouble.type)
     until = trouble.due(now, since=since)
     told = [trouble.progress(until), *rest]
     if trouble.type == AUTHENTICATED or not found.object.status.instance_id:
@@ -137,14 +135,12 @@ def standing(
         **made_of(resolved, inventory),
     }
     fields = {name: value for name, value in fields.items() if value != []}
-    merge = write(found, (AUTHENTIC, told, progress, NOT_DELETING, NOT_PAUSED), now=now, fields=fields)
-    event = None
+    merge = tell(found, told, progress, now=now, fields=fields)
+    news = None
     if not found.object.status.instance_id and not adopted(found):
         note = f"Created server {server.name} with id {server.id}"
-        event = Emit(
-            target=target(found), type="Normal", reason="Successfulcreateserver", note=note, source=EVENT_SOURCE
-        )
-    plan = Plan.of(merge, event or alarm(found, told))
+        news = event(found, "Successfulcreateserver", note)
+    plan = Plan.of(merge, news or alarm(found, told))
     if says.building:
         return plan.then(RequeueAfter(10.0, "the server is building"))
     return plan if says.ready else plan.then(RequeueAfter(60.0, says.message))
@@ -158,14 +154,7 @@ def alarm(found: Present[OpenStackServer], told: Condition) -> Emit | None:
     if before is not None and (before.status, before.reason) == (told.status, told.reason):
         return None
     occasion = (before and before.last_transition_time) or ""
-    return Emit(
-        target=target(found),
-        type="Warning",
-        reason=told.reason,
-        note=told.message,
-        source=EVENT_SOURCE,
-        occasion=occasion,
-    )
+    return event(found, told.reason, told.message, warning=True, occasion=occasion)
 
 
 def made_of(resolved: Resolved | None, inventory: Inventory) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import yaml
 from openstack.connection import Connection as Sdk
 
 from windlass.testing.cloud import clouds
-from windlass.testing.cloud.faults import Fault, Fronts, Request, Rule, Sender
+from windlass.testing.cloud.faults import Fronts
 from windlass.testing.cloud.layout import Layout
 from windlass.testing.cloud.project import Project
 
@@ -44,7 +44,7 @@ class CloudConnection:
         return cls(**json.loads(text))
 
 
-class CloudAccess:
+class CloudAccess(Fronts):
     """A running cloud. Methods block; they may be called from any thread."""
 
     def __init__(self, connection: CloudConnection) -> None:
@@ -85,39 +85,6 @@ class CloudAccess:
         """A connection of openstacksdk as `admin`, `demo` or `alt`."""
         return clouds.connect(self.clouds[cloud], user_agent=user_agent)
 
-    def fault(self, service: str, **rule: Unpack[Rule]) -> Fault:
-        """Put a rule into force: `cloud.fault("neutron", method="POST", path="/ports$", status=429, count=2)`.
-
-        It hits requests of all projects unless it names one; `project.fault` does. A restart of the service forgets it.
-        """
-        return self._fronts.fault(service, **rule)
-
-    def faults(self, service: str) -> list[dict[str, Any]]:
-        """The rules of a service, with `id`, `seen` (requests that match) and `hits`."""
-        return self._fronts.faults(service)
-
-    def clear_faults(self, service: str | None = None, *, project: str | None = None) -> None:
-        """Remove all rules, or those of one service or one project."""
-        self._fronts.clear_faults(service, project=project)
-
-    def requests(
-        self,
-        service: str | None = None,
-        *,
-        project: str | None = None,
-        user_agent: str | None = None,
-        sender: Sender | None = None,
-        method: str | None = None,
-        path: str | None = None,
-    ) -> list[Request]:
-        """The requests to a service or to all, oldest first. `user_agent` and `path` are regular expressions.
-
-        Each service keeps its last 50,000, until it is restarted.
-        """
-        return self._fronts.requests(
-            service, project=project, user_agent=user_agent, sender=sender, method=method, path=path
-        )
-
     def new_project(self, *, quota: Mapping[str, int] | None = None) -> Project:
         """A project of its own for a test; `delete` it afterwards. `quota`: see `Project.set_quota`."""
         return Project(self, quota=quota)
@@ -134,7 +101,3 @@ class CloudAccess:
     @cached_property
     def _roles(self) -> dict[str, str]:
         return {role.name: role.id for role in self.admin.identity.roles()}
-
-    @cached_property
-    def _fronts(self) -> Fronts:
-        return Fronts(self.urls, self.ca_file)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 from urllib.parse import urlencode
@@ -85,13 +86,25 @@ class Fault:
 
 
 class Fronts:
-    """What stands in front of the services at `urls`."""
+    """What stands in front of the services. A subclass says where they are."""
 
-    def __init__(self, urls: Mapping[str, str], ca_file: Path | None) -> None:
-        self._fronts = {service: Rest(url, ca_file=ca_file) for service, url in urls.items()}
+    @property
+    def urls(self) -> Mapping[str, str]:
+        raise NotImplementedError
+
+    @property
+    def ca_file(self) -> Path | None:
+        raise NotImplementedError
+
+    @cached_property
+    def _fronts(self) -> dict[str, Rest]:
+        return {service: Rest(url, ca_file=self.ca_file) for service, url in self.urls.items()}
 
     def fault(self, service: str, **rule: Unpack[Rule]) -> Fault:
-        """Put a rule into force."""
+        """Put a rule into force: `cloud.fault("neutron", method="POST", path="/ports$", status=429, count=2)`.
+
+        It hits requests of all projects unless it names one; `project.fault` does. A restart of the service forgets it.
+        """
         front = self._fronts[service]
         return Fault(front, front.request("POST", _FAULTS, rule)["id"])
 

@@ -1,6 +1,6 @@
 """What a project has in a cloud: how each kind is listed and deleted, in the order in which they can be deleted."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,12 +27,6 @@ class Leftover:
         return f"{self.kind} {self.name or '(unnamed)'} {self.id} ({self.status or 'no status'})"
 
 
-class _Kind(NamedTuple):
-    service: str
-    find: Callable[[Sdk, str], Iterable[Any]]
-    delete: Callable[[Sdk, str], object]
-
-
 def _delete_router(admin: Sdk, router: str) -> None:
     for port in admin.network.ports(device_id=router):
         if port.device_owner == "network:router_interface":
@@ -41,56 +35,39 @@ def _delete_router(admin: Sdk, router: str) -> None:
     admin.network.delete_router(router)
 
 
+class _Kind(NamedTuple):
+    """`plural` and `singular` are the words in the names of openstacksdk's methods."""
+
+    service: str
+    plural: str
+    singular: str
+    listing: Mapping[str, Any] = {}
+    deleting: Mapping[str, Any] = {}
+
+    def find(self, admin: Sdk, project: str) -> Iterable[Any]:
+        found = getattr(getattr(admin, self.service.replace("-", "_")), self.plural)(project_id=project, **self.listing)
+        # Neutron makes the security group `default` again as soon as the groups are listed.
+        return (each for each in found if (self.singular, each.name) != ("security_group", "default"))
+
+    def delete(self, admin: Sdk, ident: str) -> None:
+        if self.singular == "router":
+            _delete_router(admin, ident)
+        else:
+            getattr(getattr(admin, self.service.replace("-", "_")), f"delete_{self.singular}")(ident, **self.deleting)
+
+
+_OF_ALL = {"all_projects": True}
 KINDS: Mapping[str, _Kind] = {
-    "load balancer": _Kind(
-        "load-balancer",
-        lambda admin, project: admin.load_balancer.load_balancers(project_id=project),
-        lambda admin, ident: admin.load_balancer.delete_load_balancer(ident, cascade=True),
-    ),
-    "server": _Kind(
-        "compute",
-        lambda admin, project: admin.compute.servers(all_projects=True, project_id=project),
-        lambda admin, ident: admin.compute.delete_server(ident),
-    ),
-    "floating IP": _Kind(
-        "network",
-        lambda admin, project: admin.network.ips(project_id=project),
-        lambda admin, ident: admin.network.delete_ip(ident),
-    ),
-    "trunk": _Kind(
-        "network",
-        lambda admin, project: admin.network.trunks(project_id=project),
-        lambda admin, ident: admin.network.delete_trunk(ident),
-    ),
-    "router": _Kind("network", lambda admin, project: admin.network.routers(project_id=project), _delete_router),
-    "port": _Kind(
-        "network",
-        lambda admin, project: admin.network.ports(project_id=project),
-        lambda admin, ident: admin.network.delete_port(ident),
-    ),
-    "snapshot": _Kind(
-        "block-storage",
-        lambda admin, project: admin.block_storage.snapshots(all_projects=True, project_id=project),
-        lambda admin, ident: admin.block_storage.delete_snapshot(ident),
-    ),
-    "volume": _Kind(
-        "block-storage",
-        lambda admin, project: admin.block_storage.volumes(all_projects=True, project_id=project),
-        lambda admin, ident: admin.block_storage.delete_volume(ident),
-    ),
-    "network": _Kind(
-        "network",
-        lambda admin, project: admin.network.networks(project_id=project),
-        lambda admin, ident: admin.network.delete_network(ident),
-    ),
-    "security group": _Kind(
-        "network",
-        # Neutron makes `default` again as soon as the groups are listed.
-        lambda admin, project: (
-            group for group in admin.network.security_groups(project_id=project) if group.name != "default"
-        ),
-        lambda admin, ident: admin.network.delete_security_group(ident),
-    ),
+    "load balancer": _Kind("load-balancer", "load_balancers", "load_balancer", deleting={"cascade": True}),
+    "server": _Kind("compute", "servers", "server", _OF_ALL),
+    "floating IP": _Kind("network", "ips", "ip"),
+    "trunk": _Kind("network", "trunks", "trunk"),
+    "router": _Kind("network", "routers", "router"),
+    "port": _Kind("network", "ports", "port"),
+    "snapshot": _Kind("block-storage", "snapshots", "snapshot", _OF_ALL),
+    "volume": _Kind("block-storage", "volumes", "volume", _OF_ALL),
+    "network": _Kind("network", "networks", "network"),
+    "security group": _Kind("network", "security_groups", "security_group"),
 }
 
 

@@ -10,7 +10,8 @@ Requests and answers are those of the real services; one table of cases runs aga
 
 | module | what it holds |
 |---|---|
-| `services` | state and rules: servers, ports, trunks, volumes, images and the rest |
+| `services` | what the services have, what a test lays out, and what time does |
+| `compute`, `network`, `storage` | requests, and the rules that real services keep |
 | `faults` | answers that are lost, late, refused |
 | `wire` | the connection of one project |
 """

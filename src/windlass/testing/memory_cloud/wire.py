@@ -6,10 +6,17 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
+from windlass.testing.memory_cloud import compute, network, storage
 from windlass.testing.memory_cloud.faults import Fault
 from windlass.testing.memory_cloud.services import Refused, Services
 
-SERVICES = frozenset({"compute", "network", "image", "block-storage"})
+_ROUTES = {
+    "compute": compute.ROUTES,
+    "network": network.ROUTES,
+    "image": storage.IMAGES,
+    "block-storage": storage.VOLUMES,
+}
+SERVICES = frozenset(_ROUTES)
 
 
 class Asked(Protocol):
@@ -51,7 +58,7 @@ class MemoryCloud:
     def __init__(
         self, *, no_answer: Callable[[str, bool, bool], Exception], spawn: float = 1.0, destroy: float = 1.0
     ) -> None:
-        self.services = Services(spawn=spawn, destroy=destroy)
+        self.services = Services(_ROUTES, spawn=spawn, destroy=destroy)
         self.requests: list[Request] = []
         self.faults: list[Fault] = []
         self.no_answer = no_answer

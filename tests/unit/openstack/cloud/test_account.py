@@ -16,8 +16,7 @@ from windlass.openstack.cloud.failures import (
     Throttled,
     Unavailable,
 )
-from windlass.openstack.cloud.inventory import MARK, Recorded
-from windlass.openstack.cloud.project import Quota
+from windlass.openstack.cloud.inventory import MARK, Quota, Recorded
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import (
     CreatePort,

@@ -9,8 +9,16 @@ from windlass.api.capo_cluster import OpenStackClusterSpec
 from windlass.openstack.cloud.failures import Unavailable
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import Gateway, Network, PortAddress, Router, Subnet, Zone
-from windlass.openstack.cluster.endpoint import endpoint, failure_domains
-from windlass.openstack.cluster.network import Found, Obstacle, look_up, queries, told_network, told_router
+from windlass.openstack.cluster.network import (
+    Found,
+    Obstacle,
+    endpoint,
+    failure_domains,
+    look_up,
+    queries,
+    told_network,
+    told_router,
+)
 from windlass.openstack.cluster.snapshot import Answers
 
 Tree = dict[str, Any]

@@ -6,9 +6,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from tests.unit.openstack.clouded import no_answer
-from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.inventory import NONE, Inventory, Recorded
 from windlass.openstack.cloud.marks import mark_of
-from windlass.openstack.cloud.project import NONE
 from windlass.openstack.cloud.requests import CloudRequest, CreateVolume
 from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
 from windlass.openstack.cloud.wire import Http

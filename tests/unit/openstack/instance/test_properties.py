@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from tests.unit.openstack.instance.model import Model
 from windlass.openstack.cloud.inventory import MARK, Inventory, Recorded
 from windlass.openstack.cloud.marks import mark_of
-from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.query import EXTENSIONS, Query
 from windlass.openstack.cloud.requests import Creation, Intent
 from windlass.openstack.cloud.resources import Attachment, Extension, Network, Port, Server, SubPort, Trunk, Volume
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.next import next_step
-from windlass.openstack.instance.resolve import EXTENSIONS, queries, resolve
+from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import FixedAddress, InstanceSpec, LocalDisk, PortSpec, Resolved, VolumeSpec
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck, Vanished
 

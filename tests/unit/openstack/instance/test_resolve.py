@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from windlass.openstack.cloud.failures import CloudFailure, Unavailable
 from windlass.openstack.cloud.inventory import MARK
-from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.query import EXTENSIONS, Query
 from windlass.openstack.cloud.resources import (
     Extension,
     Flavor,
@@ -19,7 +19,7 @@ from windlass.openstack.cloud.resources import (
     ServerGroup,
     Subnet,
 )
-from windlass.openstack.instance.resolve import EXTENSIONS, queries, resolve
+from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import (
     FixedAddress,
     InstanceSpec,

@@ -4,7 +4,7 @@ import pytest
 
 from windlass.api.capi import Address
 from windlass.openstack.cloud.resources import Fault, Server, ServerAddress
-from windlass.openstack.instance.state import Verdict, addresses, management_address, verdict
+from windlass.openstack.instance.state import Verdict, addresses, verdict
 
 NO_HOST = Fault(code=500, message="No valid host was found.", details="Not enough hosts.\nTraceback")
 
@@ -101,15 +101,3 @@ def test_addresses_are_ordered_by_network_and_version(
 ) -> None:
     server = Server(name="worker-0", addresses=networks)
     assert list(addresses(server)) == [*expected, Address(type="InternalDNS", address="worker-0")]
-
-
-@pytest.mark.parametrize(
-    ("network", "expected"),
-    [
-        pytest.param("lan", "10.0.0.5", id="I14 first own address"),
-        pytest.param("wan", "", id="I14 absent network"),
-    ],
-)
-def test_the_management_address_is_the_first_own_address_on_the_network(network: str, expected: str) -> None:
-    server = Server(addresses={"lan": [FLOATING, FIXED4, FIXED6], "storage": [STORAGE]})
-    assert management_address(server, network) == expected

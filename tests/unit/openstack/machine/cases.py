@@ -10,7 +10,7 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
 from windlass.kube.control.rounds import Ending
-from windlass.openstack.machine.controller import Key, machine_controller
+from windlass.openstack.machine.controller import machine_controller
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 
@@ -21,7 +21,7 @@ Tree = dict[str, Any]
 ID = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
 OTHER_ID = "11111111-8e5f-4d0c-9b0e-3f0a2a1d7c55"
 MARK = "aaaaaaaa-0000-4000-8000-000000000000"
-KEY: Key = ("ns", "w-0")
+KEY = ("ns", "w-0")
 FINALIZER = "openstackmachine.infrastructure.cluster.x-k8s.io"
 SERVER_FINALIZER = "openstackserver.infrastructure.cluster.x-k8s.io"
 PAUSED = "cluster.x-k8s.io/paused"

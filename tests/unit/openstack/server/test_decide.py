@@ -43,8 +43,7 @@ from windlass.openstack.cloud.failures import (
     Unauthenticated,
     Unavailable,
 )
-from windlass.openstack.cloud.inventory import MARK, Closed, Inventory, Refusal, Weather
-from windlass.openstack.cloud.project import Quota
+from windlass.openstack.cloud.inventory import MARK, Closed, Inventory, Quota, Refusal, Weather
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import CreatePort, CreateServer, MarkServer
 from windlass.openstack.cloud.resources import Fault, Flavor, Image

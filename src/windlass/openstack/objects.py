@@ -1,0 +1,150 @@
+"""What the controllers read from their objects, and write to them, in the same way: mark, finalizer, pause, owner."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec import Struct, field
+
+from windlass.api.capi import Cluster
+from windlass.api.capo import OpenStackMachine
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.core import Secret
+from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.kube.control.plan import Emit, Merge, Plan, RemoveFinalizers, target
+from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen, Unreadable
+from windlass.kube.object import NamespacedName, Object
+from windlass.openstack.constants import (
+    CLUSTER_FINALIZER,
+    CLUSTER_LABEL,
+    EVENT_SOURCE,
+    MACHINE_FINALIZER,
+    MARK_ANNOTATION,
+    PAUSED_ANNOTATION,
+    SECRET_FINALIZER,
+    SERVER_FINALIZER,
+)
+
+FINALIZERS: Final[dict[type[Any], str]] = {
+    OpenStackServer: SERVER_FINALIZER,
+    OpenStackMachine: MACHINE_FINALIZER,
+    OpenStackCluster: CLUSTER_FINALIZER,
+    Secret: SECRET_FINALIZER,
+}
+BY_CLUSTER: Final = "cluster"
+"""Index of what belongs to a Cluster: by its `namespace/name`."""
+
+
+def unseen(found: Absent | Unreadable | NotServedKind, kind: type[KubernetesObject]) -> Plan:
+    """Nothing is done about an object that does not exist, or cannot be read."""
+    name = kind.RESOURCE.kind
+    return Plan.nothing(f"no {name}" if isinstance(found, Absent) else f"the {name} cannot be read: {found.why}")
+
+
+def mark_of(found: Present[Any]) -> str:
+    """The mark that is persisted; empty if there is none."""
+    return found.metadata.annotations.get(MARK_ANNOTATION, "")
+
+
+class FreshMarks:
+    """New marks for objects that have none, each kept until it is persisted. `new_mark` makes one up."""
+
+    def __init__(self, new_mark: Callable[[], str]) -> None:
+        self._new_mark = new_mark
+        self._fresh: dict[NamespacedName, str] = {}
+
+    def of(self, key: NamespacedName, found: Present[Any], *, born: Callable[[str], object] | None) -> str:
+        """The mark for the object; empty if it has one. `born` is told of a mark that was just made up."""
+        if mark_of(found):
+            self.forget(key)
+            return ""
+        if key not in self._fresh:
+            self._fresh[key] = self._new_mark()
+            if born is not None:
+                born(self._fresh[key])
+        return self._fresh[key]
+
+    def forget(self, key: NamespacedName) -> None:
+        self._fresh.pop(key, None)
+
+
+def is_held(found: Present[Any]) -> bool:
+    """Whether the object stays until we release it."""
+    return FINALIZERS[type(found.object)] in found.metadata.finalizers
+
+
+def intend(found: Present[Any], mark: str) -> Merge:
+    """Finalizer and mark in one write; it changes nothing if both are there."""
+    annotations, finalizers = dict(found.metadata.annotations), list(found.metadata.finalizers)
+    finalizer = FINALIZERS[type(found.object)]
+    held = finalizers if finalizer in finalizers else [*finalizers, finalizer]
+    marked = {**annotations, MARK_ANNOTATION: mark_of(found) or mark} if mark else annotations
+    return Merge(
+        target=target(found),
+        observed={"metadata": {"annotations": annotations, "finalizers": finalizers}},
+        desired={"metadata": {"annotations": marked, "finalizers": held}},
+        why="what is created can be found, and the object stays until it is gone",
+    )
+
+
+def release(found: Present[Any], why: str) -> RemoveFinalizers:
+    held, ours = tuple(found.metadata.finalizers), FINALIZERS[type(found.object)]
+    return RemoveFinalizers(target=target(found), observed=held, finalizers=(ours,), why=why)
+
+
+def event(found: Present[Any], reason: str, note: str, *, warning: bool = False, occasion: str = "") -> Emit:
+    return Emit(
+        target=target(found),
+        type="Warning" if warning else "Normal",
+        reason=reason,
+        note=note,
+        source=EVENT_SOURCE,
+        occasion=occasion,
+    )
+
+
+def is_paused(found: Present[Any], cluster: Seen[Cluster] | None) -> bool:
+    """The Cluster, or an annotation of the object, says that nothing may be done."""
+    by_cluster = isinstance(cluster, Present) and bool(cluster.object.spec.paused)
+    return by_cluster or PAUSED_ANNOTATION in found.metadata.annotations
+
+
+def owner_name(meta: ObjectMeta, kind: type[KubernetesObject]) -> str:
+    """The name of the owner of this kind, in any version; empty if there is none."""
+    group = kind.RESOURCE.group
+    owners = (each for each in meta.owner_references if each.api_version.split("/")[0] == group)
+    return next((each.name for each in owners if each.kind == kind.RESOURCE.kind), "")
+
+
+def labelled(found: Object[Any]) -> tuple[str, ...]:
+    """The index `BY_CLUSTER` of objects that a label assigns to their Cluster."""
+    label = found.metadata.labels.get(CLUSTER_LABEL)
+    return (f"{found.namespace}/{label}",) if label else ()
+
+
+class _Reference(Struct, gc=False):
+    kind: str = ""
+    name: str = ""
+
+
+class _Spec(Struct, rename="camel", gc=False):
+    cluster_name: str = ""
+    infrastructure_ref: _Reference = field(default_factory=_Reference)
+
+
+class References(Struct, gc=False):
+    """What Machines and Clusters refer to, even if other fields are malformed."""
+
+    spec: _Spec = field(default_factory=_Spec)
+
+
+def infrastructure(kind: type[KubernetesObject]) -> Callable[[Object[Any]], tuple[NamespacedName, ...]]:
+    """A map for watches: from a Machine or Cluster to its infrastructure object, if that is a `kind`."""
+
+    def found_in(found: Object[Any]) -> tuple[NamespacedName, ...]:
+        seen = found.glimpse(References)
+        if seen is None or seen.spec.infrastructure_ref.kind != kind.RESOURCE.kind:
+            return ()
+        return ((found.namespace, seen.spec.infrastructure_ref.name),)
+
+    return found_in
