@@ -5,7 +5,7 @@ rules about what may be taken from memory are in `certainty`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
@@ -26,7 +26,7 @@ from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.query import EXTENSIONS, Query
 from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, Creation
 from windlass.openstack.cloud.resources import Extension, Port, Reservation, Resource, Server, Trunk, Volume
-from windlass.openstack.cloud.wire import Answer, Http, Wire
+from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
 
 SERVERS: Final = "2.53"
 """The microversion that servers are listed with: tags, volumes and fault are in it."""
@@ -35,6 +35,19 @@ RESERVED: Final = "reserved"
 READ_SECONDS: Final = 25.0
 ASKED_JUST_NOW: Final = 10.0
 """Seconds: a list that is older is asked for again if something is not in it."""
+
+_LIMITS: Final[Mapping[Service, tuple[tuple[str, str, str], ...]]] = {
+    "compute": (
+        ("instances", "maxTotalInstances", "totalInstancesUsed"),
+        ("cores", "maxTotalCores", "totalCoresUsed"),
+        ("ram", "maxTotalRAMSize", "totalRAMUsed"),
+    ),
+    "block-storage": (
+        ("volumes", "maxTotalVolumes", "totalVolumesUsed"),
+        ("gigabytes", "maxTotalVolumeGigabytes", "totalGigabytesUsed"),
+    ),
+}
+"""What we call a quota, and its limit and use as the service calls them."""
 
 R = TypeVar("R", bound=Identified)
 
@@ -161,13 +174,21 @@ class Account:
 
     async def quotas(self) -> tuple[Quota, ...]:
         """Limits and use: servers, cores, RAM, ports, volumes, gigabytes."""
-        asked = [
-            _nova_quotas(self.ask(Http("compute", "GET", "/limits"))),
-            _neutron_quotas(self.ask(Http("network", "GET", f"/v2.0/quotas/{self._project_id}/details.json"))),
-        ]
+        asked = [self._limits("compute"), self._network_quotas()]
         if "block-storage" in self.services:
-            asked.append(_cinder_quotas(self.ask(Http("block-storage", "GET", "/limits"))))
+            asked.append(self._limits("block-storage"))
         return tuple(quota for some in await asyncio.gather(*asked) for quota in some)
+
+    async def _limits(self, service: Service) -> list[Quota]:
+        answer = await self.ask(Http(service, "GET", "/limits"))
+        found = msgspec.json.decode(answer.body)["limits"]["absolute"]
+        return [Quota(name, found.get(limit, -1), found.get(used, 0)) for name, limit, used in _LIMITS[service]]
+
+    async def _network_quotas(self) -> list[Quota]:
+        answer = await self.ask(Http("network", "GET", f"/v2.0/quotas/{self._project_id}/details.json"))
+        quotas = msgspec.json.decode(answer.body)["quota"]
+        found = [(name, quotas[name]) for name in ("port", "trunk") if name in quotas]
+        return [Quota(name, each["limit"], each["used"] + each["reserved"]) for name, each in found]
 
     # asking
 
@@ -287,7 +308,7 @@ class Account:
         return found
 
     def _listing(
-        self, service: Any, path: str, key: str, kind: type[R], *, own: bool = False, microversion: str = ""
+        self, service: Service, path: str, key: str, kind: type[R], *, own: bool = False, microversion: str = ""
     ) -> Listing[R]:
         async def ask() -> tuple[R, ...]:
             fields = tuple(("fields", name) for name in _names(kind)) if service == "network" else ()
@@ -313,27 +334,3 @@ def _of(listing: Listing[R], mark: str, recorded: Iterable[str]) -> list[R]:
         if (item := listing.get(which)) is not None:
             found.setdefault(which, item)
     return list(found.values())
-
-
-async def _nova_quotas(asked: Awaitable[Answer]) -> list[Quota]:
-    limits = msgspec.json.decode((await asked).body)["limits"]["absolute"]
-    rows = (
-        ("instances", "maxTotalInstances", "totalInstancesUsed"),
-        ("cores", "maxTotalCores", "totalCoresUsed"),
-        ("ram", "maxTotalRAMSize", "totalRAMUsed"),
-    )
-    return [Quota(name, limits.get(limit, -1), limits.get(used, 0)) for name, limit, used in rows]
-
-
-async def _neutron_quotas(asked: Awaitable[Answer]) -> list[Quota]:
-    quotas = msgspec.json.decode((await asked).body)["quota"]
-    names = [name for name in ("port", "trunk") if name in quotas]
-    return [Quota(name, quotas[name]["limit"], quotas[name]["used"] + quotas[name]["reserved"]) for name in names]
-
-
-async def _cinder_quotas(asked: Awaitable[Answer]) -> list[Quota]:
-    limits = msgspec.json.decode((await asked).body)["limits"]["absolute"]
-    return [
-        Quota("volumes", limits["maxTotalVolumes"], limits["totalVolumesUsed"]),
-        Quota("gigabytes", limits["maxTotalVolumeGigabytes"], limits["totalGigabytesUsed"]),
-    ]

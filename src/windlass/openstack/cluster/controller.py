@@ -33,13 +33,7 @@ NAME: Final = "openstack-cluster"
 class Observer:
     """Takes snapshots of OpenStackClusters. The cloud is asked once in an attempt."""
 
-    def __init__(
-        self,
-        reader: IndexedReader,
-        clouds: Clouds,
-        *,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, reader: IndexedReader, clouds: Clouds, *, now: Callable[[], datetime]) -> None:
         self._reader = reader
         self._clouds = clouds
         self._now = now

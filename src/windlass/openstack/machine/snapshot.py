@@ -33,6 +33,10 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     fresh_mark: str = ""
     last: Outcome = Outcome()
 
+    @property
+    def known_infra(self) -> OpenStackCluster | None:
+        return self.infra.object if isinstance(self.infra, Present) else None
+
 
 def own_server(seen: Snapshot, found: Present[OpenStackMachine]) -> Present[OpenStackServer] | None:
     """Its OpenStackServer; None if there is none, or if it belongs to something else.

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
-from uuid import uuid4
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,7 +31,6 @@ from windlass.openstack.objects import FreshMarks, is_paused, mark_of
 from windlass.openstack.server.building import step_of, unresolved
 from windlass.openstack.server.decide import without_cloud
 from windlass.openstack.server.snapshot import (
-    TIMING,
     Cloud,
     Snapshot,
     Timing,
@@ -68,9 +66,9 @@ class ServerObserver:
         reader: IndexedReader,
         clouds: Clouds,
         *,
-        timing: Timing = TIMING,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        new_mark: Callable[[], str] = lambda: str(uuid4()),
+        timing: Timing,
+        now: Callable[[], datetime],
+        new_mark: Callable[[], str],
     ) -> None:
         self._reader = reader
         self._clouds = clouds
