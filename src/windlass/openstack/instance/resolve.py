@@ -70,7 +70,7 @@ def queries(spec: InstanceSpec) -> tuple[Query, ...]:
 
 
 def resolve(spec: InstanceSpec, answers: Answers) -> Resolved | tuple[Obstacle, ...]:
-    """`spec` with every choice made, or all that is in the way, so that a user corrects everything at once.
+    """`spec` with every choice made, or all obstacles, so that a user corrects everything at once.
 
     A query without an answer counts as one that nothing matches.
     """

@@ -1,4 +1,4 @@
-"""The end of an OpenStackMachine: its OpenStackServer goes, with all it has in the cloud, and then the finalizer.
+"""Deletes the OpenStackServer of an OpenStackMachine, with all it has in the cloud, and then removes the finalizer.
 
 | its OpenStackServer | what is done |
 |---|---|

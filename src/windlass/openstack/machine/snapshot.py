@@ -1,4 +1,4 @@
-"""What a decision about an OpenStackMachine may look at, and what follows from the objects alone."""
+"""The input of a decision about an OpenStackMachine, and facts that follow from the objects alone."""
 
 from typing import Final
 

@@ -43,7 +43,7 @@ from windlass.openstack.server.snapshot import (
 
 VOLUMES: Final = "block-storage"
 QUOTAS_SECONDS: Final = 60.0
-"""The numbers of quotas may be so old."""
+"""The greatest age of the numbers of quotas."""
 
 Answers: TypeAlias = Mapping[Query, tuple[Resource, ...] | CloudFailure]
 
@@ -59,7 +59,7 @@ class _Asked(Struct, frozen=True):
 
 class ServerObserver:
     """Takes snapshots of OpenStackServers. It remembers marks that are not persisted yet, and answers that did not
-    resolve a spec, so that nobody is asked for them in each round."""
+    resolve a spec, so that not every round asks for them again."""
 
     def __init__(
         self,
