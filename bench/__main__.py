@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import converge, first_list, fleet, migrate, mirror, policies, servers, startup, updates, writes
+from bench import (
+    converge,
+    first_list,
+    fleet,
+    migrate,
+    mirror,
+    policies,
+    server_fleet,
+    servers,
+    startup,
+    updates,
+    writes,
+)
 from bench.contestant import ROOT, environment
 from bench.machine import describe
 from bench.tables import Table
@@ -35,6 +47,7 @@ BENCHMARKS = {
     "writes": Benchmark(writes.measure),
     "updates": Benchmark(updates.measure),
     "servers": Benchmark(servers.measure, 50),
+    "server-fleet": Benchmark(server_fleet.measure, 1000),
     "startup": Benchmark(startup.measure),
 }
 NAMES = [*BENCHMARKS, "convert"]

@@ -2,7 +2,7 @@
 
 The bare requests are what cannot be avoided: for each server a POST of a port and one of a server, ten threads at a
 time, and a list of servers each second until all are ACTIVE. Both run on the same OpenStack, one after the other in
-each round.
+each round. A second table has what a quota that is used up costs.
 """
 
 import asyncio
@@ -11,15 +11,15 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from bench.contestant import environment
 from bench.machine import NoiseMeter, usage
-from bench.requests import RequestLog
+from bench.requests import Request, RequestLog
 from bench.tables import Cell, Table, against
 from windlass.openstack.owned import OWNED
 from windlass.testing.binaries import to_stderr
@@ -29,12 +29,25 @@ from windlass.testing.plane.control_plane import BlockingControlPlane
 
 GROUP = "infrastructure.cluster.x-k8s.io"
 MACHINES = "/apis/cluster.x-k8s.io/v1beta2/namespaces/bench"
+SERVERS = f"/apis/{GROUP}/v1alpha1/namespaces/bench"
+OF_MACHINES = ("openstackmachines", "status")
 INFRASTRUCTURE = f"/apis/{GROUP}/v1beta1/namespaces/bench"
 USER = "windlass"
 LABELS = {"cluster.x-k8s.io/cluster-name": "bench"}
 UNLIMITED = {"instances": -1, "cores": -1, "ram": -1, "port": -1}
 REST_SECONDS = 65.0
+QUOTA, ASKED, QUOTA_SECONDS = 10, 20, 300.0
 Tree = dict[str, Any]
+
+
+class Place(Protocol):
+    """Where servers can be made: clouds.yaml with the cloud `openstack`, and a network."""
+
+    @property
+    def clouds_yaml(self) -> str: ...
+    @property
+    def network_id(self) -> str: ...
+    def delete(self) -> None: ...
 
 
 async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
@@ -45,19 +58,26 @@ async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
 def _measure(directory: Path, objects: int, rounds: int) -> list[Table]:
     directory.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Cell]] = []
-    with Cloud(report=to_stderr) as cloud, _plane(directory) as plane:
+    refused: list[dict[str, Cell]] = []
+    with Cloud(report=to_stderr) as cloud, control_plane(directory) as plane:
         for number in range(rounds):
             for count in (1, objects):
                 bare = _bare(cloud.new_project(quota=UNLIMITED), count)
                 rows += [_row(number, f"bare requests, {count}", bare)]
-                with _windlass(plane, cloud, directory / f"{number}-{count}.log") as ours:
-                    rows += [_row(number, f"MachineSet of {count}", ours(count), bare["seconds"], count)]
+                project = cloud.new_project(quota=UNLIMITED)
+                with at_work(plane, project, directory / f"{number}-{count}.log") as process:
+                    ours = _scaled(plane, project, process, count)
+                rows += [_row(number, f"MachineSet of {count}", ours, bare["seconds"], count)]
+        project = cloud.new_project(quota={**UNLIMITED, "instances": QUOTA})
+        with at_work(plane, project, directory / "quota.log"):
+            refused += [_refused(plane, project)]
     columns = [
         "round",
         "what",
         "seconds",
         "times bare",
         "wanted",
+        "ours, s",
         "requests",
         "a server",
         "polls",
@@ -69,11 +89,20 @@ def _measure(directory: Path, objects: int, rounds: int) -> list[Table]:
         "requests: to the cloud, tokens and lists included; a server: those that are not lists of the whole project",
         f"rest: requests in {REST_SECONDS:.0f} s after all are provisioned",
         "API writes: of all objects, Events included, a machine, until all are provisioned",
+        "ours: from the first OpenStackServer to the last status of an OpenStackMachine",
     )
-    return [Table("Servers in OpenStack", columns, rows, notes)]
+    of_quota = (
+        f"one try for all that wait, after 0, 60, 120 and 240 s; the provider sends 230 in {QUOTA_SECONDS:.0f} s "
+        "(measured elsewhere by the same protocol)",
+    )
+    return [
+        Table("Servers in OpenStack", columns, rows, notes),
+        Table("A quota is used up", [*refused[0]], refused, of_quota),
+    ]
 
 
-def _plane(directory: Path) -> BlockingControlPlane:
+def control_plane(directory: Path) -> BlockingControlPlane:
+    """With a user that may do everything, whose requests are in the audit log."""
     return BlockingControlPlane(directory=directory / "plane", users={USER: ["system:masters"]})
 
 
@@ -128,9 +157,8 @@ def _bare(project: Project, count: int) -> dict[str, float]:
 
 
 @contextmanager
-def _windlass(plane: BlockingControlPlane, cloud: Cloud, log: Path) -> Iterator[Callable[[int], dict[str, float]]]:
-    """The plane with a Cluster whose infrastructure is provisioned, and `windlass run openstack` at work."""
-    project = cloud.new_project(quota=UNLIMITED)
+def at_work(plane: BlockingControlPlane, project: Place, log: Path, *flags: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """`windlass run openstack`, and a Cluster on `project` whose infrastructure is provisioned; all goes at the end."""
     plane.apply_crds(*(owned.manifest() for owned in OWNED))
     if not cluster_api.runs(plane):
         cluster_api.start(plane)
@@ -138,17 +166,29 @@ def _windlass(plane: BlockingControlPlane, cloud: Cloud, log: Path) -> Iterator[
         plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     plane.apply(*_cluster(project))
     argv = [sys.executable, "-m", "windlass", "run", "openstack", "--kubeconfig", str(plane.kubeconfig(USER))]
-    argv += ["--health-probe-bind-address", "0", "--metrics-bind-address", "0"]
+    argv += ["--health-probe-bind-address", "0", *(flags or ("--metrics-bind-address", "0"))]
     with log.open("w") as output, subprocess.Popen(argv, stdout=output, stderr=output, env=environment()) as process:
         try:
-            _until(lambda: _provisioned(plane, f"{MACHINES}/clusters/bench"))
-            yield lambda count: _scaled(plane, project, process, count)
+            until(lambda: _is_provisioned(plane.rest.request("GET", f"{MACHINES}/clusters/bench")))
+            yield process
         finally:
             plane.rest.request("DELETE", f"{MACHINES}/clusters/bench")
-            _until(lambda: not plane.rest.request("GET", f"{INFRASTRUCTURE}/openstackclusters")["items"])
+            until(lambda: not plane.rest.request("GET", f"{INFRASTRUCTURE}/openstackclusters")["items"])
             process.send_signal(signal.SIGTERM)
             process.wait(60)
             project.delete()
+
+
+def scale(plane: BlockingControlPlane, count: int) -> None:
+    """Make the MachineSet; returns when all Machines are provisioned."""
+    plane.apply(machine_set(count))
+    path, pace = f"{MACHINES}/machines", 0.1 if count == 1 else 1.0
+
+    def provisioned() -> bool:
+        items = plane.rest.request("GET", path)["items"]
+        return len(items) == count and all(_is_provisioned(item) for item in items)
+
+    until(provisioned, pace=pace)
 
 
 def _scaled(
@@ -156,39 +196,62 @@ def _scaled(
 ) -> dict[str, float]:
     before, noise, began = usage(process.pid), NoiseMeter(), time.monotonic()
     asked, log = len(_requests(project)), RequestLog(plane.connection.directory / "logs" / "audit.log", user=USER)
-    plane.apply(_machine_set(count))
-    machines = f"{MACHINES}/machines"
-
-    def provisioned() -> bool:
-        items = plane.rest.request("GET", machines)["items"]
-        return len(items) == count and all(_is_provisioned(item) for item in items)
-
-    _until(provisioned)
+    scale(plane, count)
     seconds, others = time.monotonic() - began, noise.read().others
     made = _requests(project)[asked:]
     lists = sum(_is_list(method, path) for method, path in made)
-    writes = sum(request.is_write and not request.is_of_lease for request in log.read())
+    written = [request for request in log.read() if request.is_write and not request.is_of_lease]
     resting = len(_requests(project))
     time.sleep(REST_SECONDS)
     at_rest = len(_requests(project)) - resting
     deleting, began = len(_requests(project)), time.monotonic()
     plane.rest.request("DELETE", f"{MACHINES}/machinesets/bench")
-    _until(lambda: not plane.rest.request("GET", machines)["items"])
+    until(lambda: not plane.rest.request("GET", f"{MACHINES}/machines")["items"])
     gone = time.monotonic() - began
     deletions = Counter(_is_list(method, path) for method, path in _requests(project)[deleting:])
     after = usage(process.pid)
     return {
         "seconds": seconds,
+        "ours, s": _ours(written),
         "requests": len(made),
         "a server": (len(made) - lists) / count,
         "polls": lists,
         "rest": at_rest,
-        "API writes": writes / count,
+        "API writes": len(written) / count,
         "delete, s": gone,
         "a deletion": deletions[False] / count,
         "CPU, s": after.cpu - before.cpu,
         "memory, MB": after.peak,
         "others, cores": others,
+    }
+
+
+def _ours(written: Sequence[Request]) -> float:
+    """Seconds from the first OpenStackServer to the last status of an OpenStackMachine."""
+    first = next(each for each in written if (each.verb, each.object_ref.resource) == ("create", "openstackservers"))
+    last = [each for each in written if (each.object_ref.resource, each.object_ref.subresource) == OF_MACHINES][-1]
+    return (last.answered - first.received).total_seconds()
+
+
+def _refused(plane: BlockingControlPlane, project: Project) -> dict[str, Cell]:
+    """What ASKED servers cost where QUOTA are allowed."""
+    plane.apply(machine_set(ASKED))
+    time.sleep(QUOTA_SECONDS)
+    posts = project.requests("nova", method="POST", path="/servers$", user_agent="windlass")
+    servers = plane.rest.request("GET", f"{SERVERS}/openstackservers")["items"]
+    told = [each["status"]["conditions"] for each in servers if not each["status"].get("instanceID")]
+    messages = {one["message"] for conditions in told for one in conditions if one["type"] == "InstanceReady"}
+    plane.rest.request("DELETE", f"{MACHINES}/machinesets/bench")
+    until(lambda: not plane.rest.request("GET", f"{MACHINES}/machines")["items"])
+    return {
+        "servers wanted": ASKED,
+        "quota": QUOTA,
+        "seconds": QUOTA_SECONDS,
+        "made": sum(post.status == 202 for post in posts),
+        "refused POSTs": sum(post.status == 403 for post in posts),
+        "requests in all": len(project.requests(user_agent="windlass")),
+        "wait": len(told),
+        "the condition says": "; ".join(sorted(messages)),
     }
 
 
@@ -206,18 +269,15 @@ def _is_provisioned(item: Tree) -> bool:
     return bool(item.get("status", {}).get("initialization", {}).get("infrastructureProvisioned"))
 
 
-def _provisioned(plane: BlockingControlPlane, path: str) -> bool:
-    return _is_provisioned(plane.rest.request("GET", path))
-
-
-def _until(true: Callable[[], bool], *, seconds: float = 600.0) -> None:
+def until(true: Callable[[], bool], *, seconds: float = 900.0, pace: float = 0.1) -> None:
+    """Look each `pace` seconds until it is true; a look at many objects costs the API server something, too."""
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, "it does not come"
-        time.sleep(0.1)
+        time.sleep(pace)
 
 
-def _cluster(project: Project) -> list[Tree]:
+def _cluster(project: Place) -> list[Tree]:
     infrastructure = {"apiGroup": GROUP, "kind": "OpenStackCluster", "name": "bench"}
     identity = {"type": "Secret", "name": "credentials", "cloudName": "openstack"}
     machine = {"flavor": "m1.tiny", "image": {"filter": {"name": "cirros"}}, "sshKeyName": ""}
@@ -239,7 +299,7 @@ def _cluster(project: Project) -> list[Tree]:
     ]
 
 
-def _machine_set(count: int) -> Tree:
+def machine_set(count: int) -> Tree:
     template = {
         "metadata": {"labels": {"set": "bench", **LABELS}},
         "spec": {

@@ -15,6 +15,7 @@ from tests.explore import EXPLORING
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.demo.machine_sync.expectations import REFUSAL
 from windlass.demo.machine_sync.story import STORY
+from windlass.demo.openstack import story as openstack
 from windlass.demo.story import Step
 from windlass.demo.update_status import story as update_status
 from windlass.testing.plane.waiting import wait_for
@@ -112,6 +113,14 @@ def test_the_demo_of_update_status_comes_true_and_its_record_can_be_read_afterwa
     finally:
         down = windlass("dev", "down", environment=environment)
     assert down.returncode == Exit.OK, down.stderr
+
+
+def test_the_demo_of_openstack_comes_true_and_takes_its_cloud_with_it(environment: Mapping[str, str]) -> None:
+    demo = windlass("demo", "openstack", environment=environment)
+    assert demo.returncode == Exit.OK, demo.stdout + demo.stderr
+    assert_whole_story(demo.stdout, openstack.STORY)
+    assert re.search(r"Progressing=True TransientError: .*503.* Next attempt at 2", demo.stdout)
+    assert "does not exist any more; in the Machine API its state is DELETED" in demo.stdout
 
 
 @pytest.mark.skipif(not EXPLORING, reason="the story takes as long as all other tests of the demo: make explore")

@@ -10,7 +10,11 @@ import click
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.settings import Settings, settings_of
 
-_DEMOS: Final = {"machine-sync": "windlass.demo.machine_sync", "update-status": "windlass.demo.update_status"}
+_DEMOS: Final = {
+    "machine-sync": "windlass.demo.machine_sync",
+    "openstack": "windlass.demo.openstack",
+    "update-status": "windlass.demo.update_status",
+}
 """The package of each capability's demo. The first is shown if none is named."""
 
 
@@ -30,9 +34,10 @@ _DEMOS: Final = {"machine-sync": "windlass.demo.machine_sync", "update-status": 
 def command(settings: Settings, *, name: str, keep: bool, svg: Path | None, stay: int | None) -> int:
     """Show what Windlass does on a real control plane, which the demo starts.
 
-    NAME is the capability that is shown: machine-sync (the default) or update-status. Takes about a minute, and 6 more
-    the first time, when etcd, kube-apiserver and Cluster API are built. Nothing is left running without --keep. Exit
-    code 0 means that every step succeeded.
+    NAME is the capability that is shown: machine-sync (the default), openstack or update-status. Takes a minute, or a
+    minute and a half for openstack, and 6 more the first time, when etcd, kube-apiserver and Cluster API are built;
+    openstack then installs a cloud, too. Nothing is left running without --keep. Exit code 0 means that every step
+    succeeded.
     """
     for option, value in (("--kubeconfig", settings.kubeconfig), ("--context", settings.context)):
         if value is not None:
@@ -47,7 +52,7 @@ def command(settings: Settings, *, name: str, keep: bool, svg: Path | None, stay
         if stay is not None:
             passed = keeping.play(demo, stay, svg=svg)
         else:
-            showing.prepare()
+            demo.prepare()
             if keep:
                 drawing = ["--svg", str(svg)] if svg else []
                 return keeping.run([sys.executable, "-m", "windlass", "demo", name, *drawing, "--stay"])

@@ -74,7 +74,8 @@ def _stay(background: Background, tells: int, *, commands: Sequence[str]) -> "En
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
         console.print("\nEverything still runs. To look around, and to stop it:")
-        console.print(f"      export KUBECONFIG={stage.plane.kubeconfig()}", soft_wrap=True)
+        for variable, value in stage.environment.items():
+            console.print(f"      export {variable}={value}", soft_wrap=True)
         for command in (*commands, "windlass dev down"):
             console.print(f"      {command}")
         sys.stdout.flush()

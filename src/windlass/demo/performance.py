@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from windlass.demo.looks import Look
 from windlass.demo.stage import Stage
 from windlass.demo.story import Moment, Observed, S, Step, missing
 from windlass.kube.errors import KubeError
-from windlass.testing.binaries import BinariesError
+from windlass.testing.binaries import PARTS, BinariesError, obtain
 from windlass.testing.plane.errors import PlaneError
 
 T = TypeVar("T", bound=Stage[Any])
@@ -22,7 +23,8 @@ _LOOK_SECONDS = 0.25
 class Demo(Struct, Generic[T, S], frozen=True):
     """A story, the stage it plays on (made from a directory, which may be temporary), and how its scenes look.
 
-    `command` shows the demo; `afterwards` are commands to look around with when it has been kept.
+    `command` shows the demo; `afterwards` are commands to look around with when it has been kept. `prepare` finds the
+    programs, or builds them, before any deadline begins; it raises BinariesError or PlaneError.
     """
 
     stage: Callable[..., T]
@@ -30,6 +32,7 @@ class Demo(Struct, Generic[T, S], frozen=True):
     look: Look[S]
     command: str
     afterwards: tuple[str, ...]
+    prepare: Callable[[], object] = partial(obtain, PARTS)
 
 
 class Played(Struct, Generic[S], frozen=True):

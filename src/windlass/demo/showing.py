@@ -14,15 +14,9 @@ from windlass.demo.performance import Demo, T, View, perform
 from windlass.demo.picture import Picture
 from windlass.demo.story import S
 from windlass.demo.view import WIDTH, LinesView, TableView, summarise
-from windlass.testing.binaries import PARTS, obtain
 
 Encore: TypeAlias = Callable[[T, Console, bool], Awaitable[None]]
 """Runs between the summary and the end; its argument is whether all steps came true."""
-
-
-def prepare() -> None:
-    """Find the programs, or build them, before any deadline begins. Raises BinariesError."""
-    obtain(PARTS)
 
 
 def run(demo: Demo[T, S], *, svg: Path | None) -> bool:

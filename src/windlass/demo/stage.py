@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, ClassVar, Final, Generic, Self
 
 import yaml
@@ -47,8 +47,8 @@ class Stage(ABC, Generic[S]):
     """To be used with `async with`. The steps of the story start its processes, and they are stopped at the end.
 
     `directory` gets logs, keys and kubeconfigs. If it is `temporary` it is removed at the end, unless `keep_logs`. A
-    capability's stage defines the scene (`opening`, `look`), and where its `MANIFESTS` are (a package). The control
-    plane starts with `crds`.
+    capability's stage defines the scene (`opening`, `look`), and where its `MANIFESTS` are (a package), beside those
+    that demos share. The control plane starts with `crds`.
     """
 
     MANIFESTS: ClassVar[str]
@@ -70,11 +70,16 @@ class Stage(ABC, Generic[S]):
         self._watches: Watches | None = None
         self._version = ""
         self._errand = ""
-        self._probes: Rest | None = None
+        self._probes: list[Rest] = []
 
     @abstractmethod
     async def look(self) -> S:
         """The scene as it is now."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables of a shell in which to look around."""
+        return {"KUBECONFIG": str(self.plane.kubeconfig())}
 
     # life
 
@@ -115,44 +120,51 @@ class Stage(ABC, Generic[S]):
         """Watch these kinds from now on, each in its namespace (None: cluster-scoped)."""
         self._watches = Watches(self._user, kinds)
 
-    async def start(self, name: str, module: str, *arguments: str) -> None:
-        """Run a Python module that keeps running."""
-        await self._run(name, module, *arguments)
+    async def start(
+        self, name: str, module: str, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Run a Python module that keeps running, with these variables beside those of this process."""
+        await self._run(name, module, *arguments, environment=environment)
         self._companions.append(name)
 
-    async def run_windlass(self, capability: str, account: ServiceAccount) -> None:
-        """`windlass run`, as the capability's ServiceAccount; `ready` and `leader` are about this process."""
+    async def run_windlass(self, capability: str, account: ServiceAccount, *arguments: str) -> None:
+        """`windlass run`, as the capability's ServiceAccount; `ready` is about all that run."""
         kubeconfig = await self.plane.service_account_kubeconfig(
             account.namespace, account.name, seconds=_TOKEN_SECONDS
         )
         (port,) = free_ports(1)
         await self.start(
-            "windlass",
+            f"windlass-{capability}",
             "windlass",
             "run",
             capability,
+            *arguments,
             f"--kubeconfig={kubeconfig}",
             f"--health-probe-bind-address=127.0.0.1:{port}",
             "--metrics-bind-address=0",
         )
-        self._probes = Rest(f"http://127.0.0.1:{port}")
+        self._probes.append(Rest(f"http://127.0.0.1:{port}"))
 
     async def begin(self, name: str, *arguments: str) -> None:
         """Run `windlass` with the `arguments`, as the user; `ended` reports its exit code."""
         self._errand = name
         await self._run(name, "windlass", f"--kubeconfig={self.plane.kubeconfig(USER)}", *arguments)
 
-    async def _run(self, name: str, module: str, *arguments: str) -> None:
-        argv = [sys.executable, "-m", module, *arguments]
+    async def _run(
+        self, name: str, module: str, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        variables = [f"{variable}={value}" for variable, value in environment.items()]
+        argv = ["env", *variables, sys.executable, "-m", module, *arguments]
         await asyncio.to_thread(self._processes.start, name, argv, log=self.logs / f"{name}.log")
 
     # what a user does
 
     async def apply(self, *names: str) -> None:
         """`kubectl apply -f`, and `--subresource=status` for documents with a status."""
+        folders = [resources.files(package).joinpath("manifests") for package in (self.MANIFESTS, "windlass.demo")]
         for name in names:
-            text = resources.files(self.MANIFESTS).joinpath("manifests", name).read_text(encoding="utf-8")
-            for document in yaml.safe_load_all(text):
+            file = next(folder.joinpath(name) for folder in folders if folder.joinpath(name).is_file())
+            for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
                 await self.plane.apply(document)
                 if kind := _WITH_STATUS.get(document["kind"]):
                     named, status = document["metadata"]["name"], {"status": document["status"]}
@@ -188,17 +200,16 @@ class Stage(ABC, Generic[S]):
 
     async def ready(self) -> bool:
         """The answer of Windlass at /readyz; False before it runs."""
-        if self._probes is None:
-            return False
         try:
-            await asyncio.to_thread(self._probes.text, "GET", "/readyz", seconds=5.0)
+            for probes in self._probes:
+                await asyncio.to_thread(probes.text, "GET", "/readyz", seconds=5.0)
         except PlaneError:
             return False
-        return True
+        return bool(self._probes)
 
     async def leader(self, lease: str, *, namespace: str) -> str:
         """The holder of the Lease; empty if there is none, and before Windlass runs."""
-        if self._probes is None:
+        if not self._probes:
             return ""
         try:
             found = await self._user.get(Lease, lease, namespace=namespace)

@@ -155,9 +155,8 @@ def told_of_problems(problems: Iterable[Problem | CloudFailure], *, delays: Dela
     The field that only a person can correct gives the reason; a failure of the cloud is told if there is nothing else.
     """
     problems = tuple(problems)
-    text = "Failed to resolve server spec: " + "; ".join(
-        _of_object(each) if isinstance(each, Problem) else str(each) for each in problems
-    )
+    texts = [_of_object(each) if isinstance(each, Problem) else str(each) for each in problems]
+    text = f"Failed to resolve server spec: {'; '.join(dict.fromkeys(texts))}"
     if any(isinstance(each, Problem) and each.kind == "Invalid" for each in problems):
         return invalid(text, delays=delays)
     failures = [each for each in problems if isinstance(each, CloudFailure)]

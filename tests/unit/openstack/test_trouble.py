@@ -140,6 +140,7 @@ def test_problems_of_resolving_are_told_together(
     assert (about.type, about.reason, about.by_itself) == (part, reason, by_itself)
     if part == INSTANCE_READY:
         assert all((each.message if isinstance(each, Problem) else str(each)) in about.message for each in problems)
+        assert told_of_problems([*problems, *problems]) == about, "nothing is told twice"
 
 
 @pytest.mark.parametrize("denied", [False, True], ids=["S16 the Secret is missing", "S17 the namespace is denied"])

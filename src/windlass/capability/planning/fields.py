@@ -9,6 +9,7 @@ from typing import Any
 
 from windlass.kube.control.merge import FieldChange, same
 from windlass.kube.control.plan import Action, Create, Merge
+from windlass.kube.object import Object
 
 _NAMES = ("type", "name")
 _DATA = ("data", "stringData")
@@ -19,6 +20,14 @@ def field_changes(action: Action) -> tuple[FieldChange, ...]:
     """The changes of `action`, in the order of what is desired. `before` or `after` is None for a field that is not."""
     changes = _all_changes(action)
     return tuple(map(_hidden, changes)) if action.target.kind.RESOURCE.confidential else changes
+
+
+def shown(found: Object[Any]) -> dict[str, Any]:
+    """An object as people may see it: of a Secret only the names of its data."""
+    tree = found.tree()
+    if not found.kind.RESOURCE.confidential:
+        return tree
+    return {**tree, **{part: dict.fromkeys(tree[part], HIDDEN) for part in _DATA if tree.get(part)}}
 
 
 def _hidden(change: FieldChange) -> FieldChange:

@@ -1,6 +1,7 @@
 """Builds a model of a cluster from objects in files."""
 
 import sys
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import reduce
@@ -10,6 +11,7 @@ from typing import Any
 from windlass.api.core import Event
 from windlass.capability.documents import read_inputs
 from windlass.capability.planning import Given, Planner, Scope, take_in
+from windlass.capability.planning.fields import shown
 from windlass.cli.conventions import complaints
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.checks import EVENT
@@ -31,21 +33,34 @@ def read(sources: Sequence[str], planners: Sequence[Planner]) -> list[Given] | N
 
 
 def model(given: Given, scope: Scope, *, rules: Iterable[Rules], clock: Callable[[], datetime]) -> MemoryApi:
-    """An API server in memory with these objects unchanged, including uids and versions.
+    """An API server in memory with these objects as it would store them, including uids and versions.
 
     `rules`: those of kinds in `scope` that an open spec and status would not do for.
     """
     api = MemoryApi(*scope.kinds, Rules(Event, checks=(EVENT,)), *rules, clock=clock)
-    api.load(*given.trees)
+    api.load(*map(_stored, given.trees))
     return api
 
 
+def _stored(tree: dict[str, Any]) -> dict[str, Any]:
+    """The object as an API server stores it: `stringData` of a Secret becomes `data`."""
+    text = tree.get("stringData")
+    if (tree.get("apiVersion"), tree.get("kind")) != ("v1", "Secret") or not isinstance(text, dict):
+        return tree
+    encoded = {key: b64encode(str(value).encode()).decode() for key, value in text.items()}
+    rest = {name: value for name, value in tree.items() if name != "stringData"}
+    return {**rest, "data": {**(tree.get("data") or {}), **encoded}}
+
+
 def changed(api: MemoryApi, *, since: int) -> list[dict[str, Any]]:
-    """The objects that were written after the model's version `since`, in their present state. Events are left out."""
+    """The objects that were written after the model's version `since`, in their present state.
+
+    Events are left out, and so is the data of Secrets.
+    """
     written = {
         (change.kind, change.tree["metadata"].get("namespace"), change.tree["metadata"]["name"]): None
         for change in api.changes_since(since)
         if change.kind is not Event
     }
     there = (api.peek(kind, name, namespace=namespace) for kind, namespace, name in written)
-    return [found.tree() for found in there if found is not None]
+    return [shown(found) for found in there if found is not None]

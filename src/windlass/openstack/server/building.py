@@ -34,7 +34,7 @@ from windlass.openstack.server.snapshot import (
     made,
     recorded,
 )
-from windlass.openstack.server.telling import WAITING, going_on, in_the_way, made_of, standing, tell, write
+from windlass.openstack.server.telling import LOST, WAITING, alarm, going_on, in_the_way, made_of, standing, tell, write
 from windlass.openstack.status import INSTANCE_READY, NOT_DELETING, NOT_PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, invalid, told_of_problems, trouble_since
 
@@ -66,7 +66,7 @@ def build(visit: Visit) -> Plan:
         case Stuck(reason, message):
             ready = condition(INSTANCE_READY, False, reason, message)
             progress = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
-            return Plan.of(tell(found, ready, progress, now=now, fields=_resources(visit)))
+            return Plan.of(tell(found, ready, progress, now=now, fields=_resources(visit)), alarm(found, ready))
     return _vanished(visit)
 
 
@@ -156,8 +156,8 @@ def _vanished(visit: Visit) -> Plan:
     ready = condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_FOUND, gone)
     text = f"{gone}. Delete this object to replace it"
     progress = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, text)
-    fields = {"ready": False, "instanceState": "DELETED"}
-    return Plan.of(tell(visit.found, ready, progress, now=visit.now, fields=fields))
+    fields = {"ready": False, "instanceState": LOST}
+    return Plan.of(tell(visit.found, ready, progress, now=visit.now, fields=fields), alarm(visit.found, ready))
 
 
 def refuse(found: Present[OpenStackServer], problems: Sequence[Problem], *, now: datetime) -> Plan:

@@ -28,7 +28,7 @@ from windlass.openstack.objects import event, intend, is_held, mark_of, release
 from windlass.openstack.server.building import SOON
 from windlass.openstack.server.sending import admit, calls
 from windlass.openstack.server.snapshot import Snapshot, Timing, Visit, recorded
-from windlass.openstack.server.telling import AUTHENTIC, out_of_reach, write
+from windlass.openstack.server.telling import AUTHENTIC, LOST, out_of_reach, write
 from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, NOT_PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, trouble_since
 
@@ -78,7 +78,8 @@ def delete(visit: Visit) -> Plan:
         case Vanished():
             gone = found.object.status.instance_id
             note = f"Deleted server {found.metadata.name} with id {gone}"
-            news = event(found, "Successfuldeleteserver", note) if gone else None
+            ours = gone and found.object.status.instance_state != LOST
+            news = event(found, "Successfuldeleteserver", note) if ours else None
             return Plan.of(news, release(found, "nothing is left of it in the cloud"))
     return Plan.nothing(f"a step that ends no server: {step}")
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition, tree
 from windlass.kube.conditions import condition, find
-from windlass.kube.control.plan import Merge, Plan, RequeueAfter
+from windlass.kube.control.plan import Emit, Merge, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack import status
 from windlass.openstack.cloud.inventory import Inventory
@@ -32,6 +32,8 @@ R = TypeVar("R", Port, Volume, Trunk)
 
 AUTHENTIC = condition(AUTHENTICATED, True, Reason.READY)
 WAITING = "Waiting for instance to be created"
+LOST = "DELETED"
+"""The state of a server that somebody else has deleted."""
 
 
 def write(
@@ -138,10 +140,21 @@ def standing(
     if not found.object.status.instance_id and not adopted(found):
         note = f"Created server {server.name} with id {server.id}"
         news = event(found, "Successfulcreateserver", note)
-    plan = Plan.of(merge, news)
+    plan = Plan.of(merge, news or alarm(found, told))
     if says.building:
         return plan.then(RequeueAfter(10.0, "the server is building"))
     return plan if says.ready else plan.then(RequeueAfter(60.0, says.message))
+
+
+def alarm(found: Present[OpenStackServer], told: Condition) -> Emit | None:
+    """An Event of a server that is lost or broken, when that is new."""
+    before = find(found.object.status.conditions, INSTANCE_READY)
+    if told.status != "False" or told.reason == Reason.INSTANCE_NOT_READY:
+        return None
+    if before is not None and (before.status, before.reason) == (told.status, told.reason):
+        return None
+    occasion = (before and before.last_transition_time) or ""
+    return event(found, told.reason, told.message, warning=True, occasion=occasion)
 
 
 def made_of(resolved: Resolved | None, inventory: Inventory) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Neutron of the model: networks that a test lays out, ports on them, trunks on those."""
 
+import itertools
 import zlib
 from typing import Any, Final
 
@@ -25,6 +26,10 @@ def _visible(cloud: Services, project: str, key: str, each: Tree) -> bool:
     return each["project_id"] == project or bool(network and network["router:external"])
 
 
+def _address(number: int) -> str:
+    return f"10.0.{number // 250 % 240}.{number % 250 + 1}"
+
+
 def _told(cloud: Services, key: str, each: Tree) -> Tree:
     if key != "ports":
         return each
@@ -40,16 +45,17 @@ def _create_port(cloud: Services, project: str, asked: Any) -> Answer:
         raise neutron(404, "NetworkNotFound", f"Network {body['network_id']} could not be found.")
     if cloud.full("ports", project, "port") is not None:
         raise neutron(409, "OverQuota", "Quota exceeded for resources: ['port'].")
-    number = zlib.crc32(f"{body.get('name')}/{cloud.made['ports', str(body.get('name'))]}".encode()) % 60_000
+    taken = {address["ip_address"] for port in cloud.ports.values() for address in port["fixed_ips"]}
+    number = zlib.crc32(f"{body.get('name')}/{cloud.made['ports', str(body.get('name'))]}".encode())
+    free = next(each for each in map(_address, itertools.count(number)) if each not in taken)
     asked_for = body.pop("fixed_ips", None) or [{"subnet_id": each} for each in network["subnets"][:1]]
     addresses = [
         {
             "subnet_id": each.get("subnet_id") or network["subnets"][0],
-            "ip_address": each.get("ip_address") or f"10.0.{number // 250}.{number % 250 + 1}",
+            "ip_address": each.get("ip_address") or free,
         }
         for each in asked_for
     ]
-    taken = {address["ip_address"] for port in cloud.ports.values() for address in port["fixed_ips"]}
     for address in addresses:
         if address["ip_address"] in taken:
             text = f"IP address {address['ip_address']} already allocated in subnet {address['subnet_id']}"

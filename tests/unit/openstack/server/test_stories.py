@@ -18,6 +18,11 @@ def message(world: World, kind: str) -> str:
     return next(str(each["message"]) for each in world.server["status"]["conditions"] if each["type"] == kind)
 
 
+def events(world: World) -> list[str]:
+    """The reasons of all Events, sorted."""
+    return sorted(event.decode().reason for event in world.api.listing(Event))
+
+
 async def change(world: World, body: dict[str, Any], *, part: Any = "") -> None:
     await world.api.patch(OpenStackServer, KEY[1], body, type=PatchType.MERGE, namespace=NAMESPACE, subresource=part)
 
@@ -58,8 +63,7 @@ async def test_a_server_costs_five_writes_and_six_requests_until_it_is_asked_for
     assert written <= 5, "mark and finalizer; first conditions, choices, results, state"
     until_accepted = asked(world)[: asked(world).index("POST compute /servers") + 1]
     assert len(until_accepted) <= 6, until_accepted
-    reasons = [event.decode().reason for event in world.api.listing(Event)]
-    assert reasons == ["Successfulcreateserver"]
+    assert events(world) == ["Successfulcreateserver"]
 
 
 async def test_at_rest_and_after_a_restart_nothing_is_written_and_nothing_created() -> None:
@@ -207,6 +211,19 @@ async def test_m5_a_server_deleted_by_hand_is_told_of_and_not_made_again() -> No
     await delete(world)
     await process.settle()
     assert (is_gone(world), world.held()) == (True, {})
+    assert events(world) == ["InstanceNotFound", "Successfulcreateserver"]
+
+
+async def test_a_server_that_breaks_is_told_of_in_one_event() -> None:
+    world = World()
+    process = await built(world)
+    [broken] = world.cloud.services.servers.values()
+    broken["status"] = "ERROR"
+    for _ in range(4):
+        await _poll(process)
+        await process.step()
+        world.cloud.pass_time(15)
+    assert events(world) == ["InstanceStateError", "Successfulcreateserver"]
 
 
 async def test_a_quota_that_is_reached_is_tried_rarely_and_goes_on_when_it_is_raised() -> None:

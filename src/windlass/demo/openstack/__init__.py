@@ -1,0 +1,26 @@
+"""The demo of machines on OpenStack: a real cloud, the real Cluster API, and two of Windlass's processes.
+
+| module | what it holds |
+|---|---|
+| `story` | the steps; read it as the documentation of what Windlass does |
+| `expectations` | the expected results of the steps |
+| `scene` | a snapshot of the cluster and of the project in OpenStack |
+| `stage` | the cloud, the cluster, and both `windlass run` |
+| `columns` | machines as rows |
+| `manifests/` | the cluster and its MachineSet |
+"""
+
+from windlass.demo.openstack.columns import COLUMNS
+from windlass.demo.openstack.scene import Scene
+from windlass.demo.openstack.stage import Stage, prepare
+from windlass.demo.openstack.story import STORY
+from windlass.demo.performance import Demo
+
+DEMO: Demo[Stage, Scene] = Demo(
+    Stage,
+    STORY,
+    COLUMNS,
+    command="windlass demo openstack",
+    afterwards=("windlass machines", "windlass plan openstack", "openstack server list"),
+    prepare=prepare,
+)
