@@ -31,7 +31,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api.capi import Address
-from windlass.openstack.cloud.account import Account
+from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import of_user
 from windlass.openstack.cloud.failures import CloudFailure
@@ -46,7 +46,6 @@ from windlass.openstack.instance.spec import InstanceSpec, PortSpec, Problem, Re
 from windlass.openstack.instance.state import addresses, verdict
 from windlass.openstack.instance.step import Await, Send, Standing, Stuck, Vanished
 
-VOLUMES: Final = "block-storage"
 _OWNERS: Final = uuid.UUID("3f0d7a52-6f5c-4b57-9d7c-2f3a3f6f2f10")
 _ROUNDS: Final = 12
 """Rounds of requests in a call. A server needs four, a deletion five."""
@@ -176,9 +175,8 @@ async def instance_status(cloud: Cloud, *, owner: str, server_id: str = "") -> I
 async def delete_instance(cloud: Cloud, *, owner: str, server_id: str = "") -> bool:
     """Delete what can be deleted now; True once nothing is left of what was made for `owner`."""
     mark, recorded = mark_of_owner(owner), Recorded(server=server_id)
-    services = [VOLUMES] if VOLUMES in cloud.project.services else []
     for _ in range(_ROUNDS):
-        inventory = await cloud.project.look(mark, recorded, services=services, fresh=True)
+        inventory = await cloud.project.look(mark, recorded, services=[VOLUMES], fresh=True)
         step = next_deletion(inventory, recorded=recorded, project=cloud.project.key, mark=mark)
         match step:
             case Vanished():

@@ -30,6 +30,7 @@ from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
 
 SERVERS: Final = "2.53"
 """The microversion that servers are listed with: tags, volumes and fault are in it."""
+VOLUMES: Final = "block-storage"
 RESERVED: Final = "reserved"
 """The status of a volume that Nova has taken for a server that is not there yet."""
 READ_SECONDS: Final = 25.0
@@ -98,7 +99,7 @@ class Account:
         self._servers = self._listing("compute", "/servers/detail", "servers", Server, microversion=SERVERS)
         self._ports = self._listing("network", "/v2.0/ports", "ports", Port, own=True)
         self._trunks = self._listing("network", "/v2.0/trunks", "trunks", Trunk, own=True)
-        self._volumes = self._listing("block-storage", "/volumes/detail", "volumes", Volume)
+        self._volumes = self._listing(VOLUMES, "/volumes/detail", "volumes", Volume)
         self._lists_of: dict[type[Any], Listing[Any]] = {
             Server: self._servers,
             Port: self._ports,
@@ -135,7 +136,7 @@ class Account:
         poll. `services`: where to look beside compute and network (`block-storage`). `fresh`: ask in any case."""
         need = self.knowledge.needed(mark, fresh=fresh)
         lists: list[Listing[Any]] = [self._servers, self._ports]
-        if "block-storage" in services and "block-storage" in self.services:
+        if VOLUMES in services and VOLUMES in self.services:
             lists.append(self._volumes)
         if any(each.began < need.since for each in (*lists, self._trunks)) and "trunk" in await self.extensions():
             lists.append(self._trunks)
@@ -154,7 +155,7 @@ class Account:
 
     async def _reservations(self, volume: Volume) -> tuple[Reservation, ...]:
         query = (("volume_id", volume.id),)
-        first = Http("block-storage", "GET", "/attachments", query, microversion=ATTACHMENTS)
+        first = Http(VOLUMES, "GET", "/attachments", query, microversion=ATTACHMENTS)
         return await pages(first, "attachments", Reservation, self.ask)
 
     def known(self, mark: str, recorded: Recorded = NONE) -> Inventory:
@@ -175,8 +176,8 @@ class Account:
     async def quotas(self) -> tuple[Quota, ...]:
         """Limits and use: servers, cores, RAM, ports, volumes, gigabytes."""
         asked = [self._limits("compute"), self._network_quotas()]
-        if "block-storage" in self.services:
-            asked.append(self._limits("block-storage"))
+        if VOLUMES in self.services:
+            asked.append(self._limits(VOLUMES))
         return tuple(quota for some in await asyncio.gather(*asked) for quota in some)
 
     async def _limits(self, service: Service) -> list[Quota]:

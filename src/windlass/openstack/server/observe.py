@@ -14,7 +14,7 @@ from windlass.api.core import Secret
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, IndexedReader, Present
 from windlass.kube.object import NamespacedName
-from windlass.openstack.cloud.account import Account
+from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure, OverQuota
 from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Weather
@@ -41,7 +41,6 @@ from windlass.openstack.server.snapshot import (
     uses_volumes,
 )
 
-VOLUMES: Final = "block-storage"
 QUOTAS_SECONDS: Final = 60.0
 """The greatest age of the numbers of quotas."""
 
@@ -110,7 +109,7 @@ class ServerObserver:
         cloud = Cloud(project=project.key, where=where)
         if not mark:
             return cloud
-        services = (VOLUMES,) if uses_volumes(found) and VOLUMES in project.services else ()
+        services = (VOLUMES,) if uses_volumes(found) else ()
         had = recorded(found)
         inventory = await project.look(mark, had, services=services)
         if adopted(found) and (attached := _unmarked_volumes(inventory, mark)):
