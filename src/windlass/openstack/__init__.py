@@ -2,12 +2,12 @@
 
 | package | what it holds |
 |---|---|
-| `cloud` | one cloud: credentials, requests, failures, gates, what exists and what changed |
-| `instance` | the core, pure: what a server needs, what to ask for next, what its state means, how it goes |
+| `cloud` | clouds: credentials, requests, failures, gates, what exists and what changed |
+| `instance` | the core, pure: resolves specs, decides on the next requests, reads states, deletes |
 | `server` | the controller of OpenStackServers, the only one that creates anything |
-| `machine` | OpenStackMachines: each has an OpenStackServer, and says what Cluster API wants to know |
+| `machine` | OpenStackMachines: each has an OpenStackServer, and reports to Cluster API |
 | `cluster` | OpenStackClusters on networks that exist |
 | `identity` | Secrets with credentials, held while they are needed |
-| `status` | the conditions of all of them |
+| `status`, `trouble`, `objects` | conditions; failures as conditions; what all controllers do alike |
 | `create` | `create_instance`, the same core for programs without Kubernetes |
 """

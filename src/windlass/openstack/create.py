@@ -7,9 +7,8 @@
 
 `owner` is any text that stays the same: everything that is created is marked with it, and found again by it. So a call
 may be repeated, in another process too, after a crash or a lost answer: there is one server for an owner. Two programs
-must not call for the same owner at the same time. A new process waits for the requests of the one before, which may
-still be under way, where they would matter: up to half a minute before a server is made on ports that are there, and
-before a deletion is complete.
+must not call for the same owner at the same time. Requests of an earlier process may still arrive. So a new process
+waits up to half a minute before it makes a server on ports that exist, and before it reports a deletion as complete.
 
 | a call | does |
 |---|---|
@@ -32,7 +31,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api.capi import Address
-from windlass.openstack.cloud.account import Account
+from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import of_user
 from windlass.openstack.cloud.failures import CloudFailure
@@ -47,7 +46,6 @@ from windlass.openstack.instance.spec import InstanceSpec, PortSpec, Problem, Re
 from windlass.openstack.instance.state import addresses, verdict
 from windlass.openstack.instance.step import Await, Send, Standing, Stuck, Vanished
 
-VOLUMES: Final = "block-storage"
 _OWNERS: Final = uuid.UUID("3f0d7a52-6f5c-4b57-9d7c-2f3a3f6f2f10")
 _ROUNDS: Final = 12
 """Rounds of requests in a call. A server needs four, a deletion five."""
@@ -65,7 +63,7 @@ class Cloud(Struct, frozen=True):
 
 
 class InstanceStatus(Struct, frozen=True, kw_only=True):
-    """What there is. `id` and `state` (Nova's) are empty while there is no server, which `message` explains.
+    """The server. `id` and `state` (Nova's) are empty while there is none; `message` says why.
 
     `ready`: the server is ACTIVE; None if its state says neither. `building`: it changes soon by itself.
     """
@@ -88,11 +86,11 @@ class Unresolvable(Exception):
 
 
 class Halted(Exception):
-    """It cannot go on until somebody changes something, which the message names."""
+    """Nothing goes on until a person acts; the message says how."""
 
 
 def mark_of_owner(owner: str) -> str:
-    """The mark of what `owner` has in the cloud: the same in every process."""
+    """The mark of all resources of `owner`: the same in every process."""
     return str(uuid.uuid5(_OWNERS, owner))
 
 
@@ -177,9 +175,8 @@ async def instance_status(cloud: Cloud, *, owner: str, server_id: str = "") -> I
 async def delete_instance(cloud: Cloud, *, owner: str, server_id: str = "") -> bool:
     """Delete what can be deleted now; True once nothing is left of what was made for `owner`."""
     mark, recorded = mark_of_owner(owner), Recorded(server=server_id)
-    services = [VOLUMES] if VOLUMES in cloud.project.services else []
     for _ in range(_ROUNDS):
-        inventory = await cloud.project.look(mark, recorded, services=services, fresh=True)
+        inventory = await cloud.project.look(mark, recorded, services=[VOLUMES], fresh=True)
         step = next_deletion(inventory, recorded=recorded, project=cloud.project.key, mark=mark)
         match step:
             case Vanished():
@@ -198,7 +195,7 @@ async def wait_active(
 ) -> InstanceStatus:
     """`create_instance` until the server is ACTIVE, or has another state that it stays in, such as ERROR.
 
-    Failures that pass are waited out. Raises TimeoutError, with what was waited for last.
+    Transient failures are retried. Raises TimeoutError; its text says what is missing.
     """
 
     async def visit() -> InstanceStatus | str:
@@ -218,10 +215,10 @@ async def wait_deleted(cloud: Cloud, *, owner: str, seconds: float, server_id: s
 
 
 def _sure(cloud: Cloud, mark: str, found: Inventory) -> Inventory:
-    """`found`, where nothing is found: then there is no need to wait for a late request of an earlier process.
+    """`found`; certain if it is empty. Then no late request of an earlier process can do harm.
 
-    It cannot be that of the server, which comes after its ports. Another port or volume is surplus: a later call or the
-    deletion, deletes it.
+    It cannot create a server: that request is sent only when the ports exist. If it creates a port or a volume, that is
+    surplus, and a later call or the deletion deletes it.
     """
     if found.certain or found.servers or found.ports or found.volumes or found.trunks:
         return found
@@ -274,7 +271,7 @@ def _status(name: str, server: Server) -> InstanceStatus:
 
 
 async def _until_done(visit: Callable[[], Awaitable[Found | str]], seconds: float, what: str) -> Found:
-    """Visit until the answer is no text, which says what is waited for."""
+    """Repeat `visit` until it returns something else than a text. A text says what is missing."""
     clock = asyncio.get_running_loop().time
     began, waiting = clock(), ""
     while True:

@@ -141,10 +141,10 @@ class References(Struct, gc=False):
 def infrastructure(kind: type[KubernetesObject]) -> Callable[[Object[Any]], tuple[NamespacedName, ...]]:
     """A map for watches: from a Machine or Cluster to its infrastructure object, if that is a `kind`."""
 
-    def found_in(found: Object[Any]) -> tuple[NamespacedName, ...]:
+    def named_by(found: Object[Any]) -> tuple[NamespacedName, ...]:
         seen = found.glimpse(References)
         if seen is None or seen.spec.infrastructure_ref.kind != kind.RESOURCE.kind:
             return ()
         return ((found.namespace, seen.spec.infrastructure_ref.name),)
 
-    return found_in
+    return named_by

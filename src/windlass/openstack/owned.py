@@ -7,79 +7,73 @@
 | `clusterctl.cluster.x-k8s.io` | `clusterctl move`: without it objects of the kind stay behind |
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
 from windlass.api.capo_cluster import OpenStackCluster, OpenStackClusterTemplate
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.capo_server import OpenStackServer
+from windlass.api.meta import KubernetesObject
 from windlass.capability.manifests.crd import AGE, Column, Owned
 
 _FOUND: Final = {"cluster.x-k8s.io/provider": "infrastructure-openstack", "clusterctl.cluster.x-k8s.io": ""}
 _IN_CONTRACT: Final = {**_FOUND, "cluster.x-k8s.io/v1beta2": "v1beta1"}
-_CATEGORIES: Final = ("cluster-api",)
 _CLUSTER: Final = Column("Cluster", r".metadata.labels.cluster\.x-k8s\.io/cluster-name", description="Its cluster")
 _READY: Final = Column("Ready", '.status.conditions[?(@.type=="Ready")].status', description="All of it is there")
 _REASON: Final = Column(
     "Reason", '.status.conditions[?(@.type=="Ready")].reason', description="Why it is not ready", priority=1
 )
 
+
+def _owned(kind: type[KubernetesObject], short: str, *columns: Column, labels: Mapping[str, str]) -> Owned:
+    return Owned(kind=kind, short_names=(short,), categories=("cluster-api",), labels=labels, columns=columns or (AGE,))
+
+
 OWNED: Final = (
-    Owned(
-        kind=OpenStackMachine,
-        short_names=("osm",),
-        categories=_CATEGORIES,
+    _owned(
+        OpenStackMachine,
+        "osm",
+        _CLUSTER,
+        Column("InstanceState", ".status.instanceState", description="What Nova says of its server"),
+        _READY,
+        Column("ProviderID", ".spec.providerID", description="The server"),
+        Column("Machine", '.metadata.ownerReferences[?(@.kind=="Machine")].name', description="Its Machine"),
+        _REASON,
+        AGE,
         labels=_IN_CONTRACT,
-        columns=(
-            _CLUSTER,
-            Column("InstanceState", ".status.instanceState", description="What Nova says of its server"),
-            _READY,
-            Column("ProviderID", ".spec.providerID", description="The server"),
-            Column("Machine", '.metadata.ownerReferences[?(@.kind=="Machine")].name', description="Its Machine"),
-            _REASON,
-            AGE,
-        ),
     ),
-    Owned(kind=OpenStackMachineTemplate, short_names=("osmt",), categories=_CATEGORIES, labels=_IN_CONTRACT),
-    Owned(
-        kind=OpenStackCluster,
-        short_names=("osc",),
-        categories=_CATEGORIES,
+    _owned(OpenStackMachineTemplate, "osmt", labels=_IN_CONTRACT),
+    _owned(
+        OpenStackCluster,
+        "osc",
+        _CLUSTER,
+        _READY,
+        Column("Network", ".status.network.id", description="The network of its machines"),
+        Column("Endpoint", ".spec.controlPlaneEndpoint.host", description="Its API servers", priority=1),
+        Column("Bastion IP", ".status.bastion.floatingIP", description="The way in by SSH"),
+        _REASON,
+        AGE,
         labels=_IN_CONTRACT,
-        columns=(
-            _CLUSTER,
-            _READY,
-            Column("Network", ".status.network.id", description="The network of its machines"),
-            Column("Endpoint", ".spec.controlPlaneEndpoint.host", description="Its API servers", priority=1),
-            Column("Bastion IP", ".status.bastion.floatingIP", description="The way in by SSH"),
-            _REASON,
-            AGE,
-        ),
     ),
-    Owned(kind=OpenStackClusterTemplate, short_names=("osct",), categories=_CATEGORIES, labels=_IN_CONTRACT),
-    Owned(
-        kind=OpenStackServer,
-        short_names=("oss",),
-        categories=_CATEGORIES,
+    _owned(OpenStackClusterTemplate, "osct", labels=_IN_CONTRACT),
+    _owned(
+        OpenStackServer,
+        "oss",
+        Column("InstanceState", ".status.instanceState", description="What Nova says of the server"),
+        Column("Ready", ".status.ready", type="boolean", description="It is ACTIVE"),
+        Column("InstanceID", ".status.instanceID", description="The server"),
+        _REASON,
+        AGE,
         labels=_FOUND,
-        columns=(
-            Column("InstanceState", ".status.instanceState", description="What Nova says of the server"),
-            Column("Ready", ".status.ready", type="boolean", description="It is ACTIVE"),
-            Column("InstanceID", ".status.instanceID", description="The server"),
-            _REASON,
-            AGE,
-        ),
     ),
-    Owned(
-        kind=OpenStackClusterIdentity,
-        short_names=("osci",),
-        categories=_CATEGORIES,
+    _owned(
+        OpenStackClusterIdentity,
+        "osci",
+        Column("Namespace", ".spec.secretRef.namespace", description="Where the Secret with the credentials is"),
+        Column("Secret", ".spec.secretRef.name"),
+        AGE,
         labels=_FOUND,
-        columns=(
-            Column("Namespace", ".spec.secretRef.namespace", description="Where the Secret with the credentials is"),
-            Column("Secret", ".spec.secretRef.name"),
-            AGE,
-        ),
     ),
 )
 """In the order in which they are printed."""

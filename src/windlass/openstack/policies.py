@@ -12,6 +12,7 @@ from msgspec import structs
 from windlass.api.capo import OpenStackMachineSpec, OpenStackMachineTemplate
 from windlass.api.capo_cluster import OpenStackClusterTemplate
 from windlass.api.capo_rules import PORT_FIELDS
+from windlass.api.meta import KubernetesObject
 from windlass.capability.manifests.policy import Policy, Rule
 
 _NO_PLAN: Final = {
@@ -29,32 +30,25 @@ def policies(exempt: Sequence[str] = ()) -> tuple[Policy, ...]:
     """All policies; they do not apply to the users `exempt`."""
     fields = [field.encode_name for field in structs.fields(OpenStackMachineSpec) if field.encode_name != "ports"]
     return (
-        Policy(
-            name="openstack-machine-templates",
-            kinds=(OpenStackMachineTemplate,),
-            exempt=tuple(exempt),
-            when=_NO_PLAN,
-            variables=_specs(),
-            rules=(
-                Rule(" &&\n".join(f"variables.new.?{field} == variables.old.?{field}" for field in fields), _MACHINES),
-                Rule(
-                    f"{_ports('new')} ==\n{_ports('old')}", f"{_MACHINES} Only allowedAddressPairs of ports may change."
-                ),
-            ),
+        _policy(
+            "openstack-machine-templates",
+            OpenStackMachineTemplate,
+            exempt,
+            Rule(" &&\n".join(f"variables.new.?{field} == variables.old.?{field}" for field in fields), _MACHINES),
+            Rule(f"{_ports('new')} ==\n{_ports('old')}", f"{_MACHINES} Only allowedAddressPairs of ports may change."),
         ),
-        Policy(
-            name="openstack-cluster-templates",
-            kinds=(OpenStackClusterTemplate,),
-            exempt=tuple(exempt),
-            when=_NO_PLAN,
-            variables=_specs(),
-            rules=(Rule("variables.new == variables.old", _IMMUTABLE.format("OpenStackClusterTemplate")),),
+        _policy(
+            "openstack-cluster-templates",
+            OpenStackClusterTemplate,
+            exempt,
+            Rule("variables.new == variables.old", _IMMUTABLE.format("OpenStackClusterTemplate")),
         ),
     )
 
 
-def _specs() -> dict[str, str]:
-    return {"new": "object.spec.template.spec", "old": "oldObject.spec.template.spec"}
+def _policy(name: str, kind: type[KubernetesObject], exempt: Sequence[str], *rules: Rule) -> Policy:
+    specs = {"new": "object.spec.template.spec", "old": "oldObject.spec.template.spec"}
+    return Policy(name=name, kinds=(kind,), exempt=tuple(exempt), when=_NO_PLAN, variables=specs, rules=rules)
 
 
 def _ports(side: str) -> str:

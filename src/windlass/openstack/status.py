@@ -2,7 +2,7 @@
 
 | condition | True | False or Unknown |
 |---|---|---|
-| `Ready` | all that the object stands for is there | what is in the way, all life long, deletion included |
+| `Ready` | everything that the object stands for exists | what is in the way, also during deletion |
 | `Progressing` | we go on by ourselves: what comes next, and when it is tried again | at rest, or a person has to act |
 | `Paused` | nothing is done, because the Cluster or an annotation says so | |
 | `Deleting` | the step of the deletion | it is not being deleted |
@@ -100,7 +100,7 @@ NOT_DELETING: Final = condition(DELETING, False, Reason.NOT_DELETING, "")
 
 
 def first_visit(types: Iterable[str], *, awaited: str) -> tuple[Condition, ...]:
-    """All conditions of an object that nobody has looked at yet. `awaited` is a sentence: what we wait for first."""
+    """Conditions that nobody has observed yet. `awaited` is a sentence: what we wait for first."""
     return tuple(condition(each, None, Reason.NOT_YET_OBSERVED, awaited) for each in types)
 
 
@@ -111,11 +111,11 @@ def unvisited(found: Present[Any], types: Iterable[str]) -> list[str]:
 
 
 def ready(conditions: Sequence[Any], parts: Sequence[str]) -> Condition:
-    """`Ready` as its parts, conditions in `conditions`, say.
+    """`Ready`, from the `parts` among `conditions`.
 
     An object that is being deleted is not ready. Otherwise False beats Unknown beats True. One part that is not True
-    gives its reason and message; several are listed, without those that nobody has looked at yet. `Paused` does not
-    count: what is there stays there.
+    gives its reason and message; several are listed, without those that nobody has observed yet. `Paused` does not
+    count: a paused server still runs.
     """
     going = find(conditions, DELETING)
     if going is not None and status_of(conditions, DELETING) == TRUE:

@@ -1,4 +1,4 @@
-"""What people read about a failure of a cloud, and when the request that failed is sent again: one table for all.
+"""Turns failures of a cloud into conditions, and says when the failed request is sent again: one table for all.
 
 | failure | condition and reason | Progressing | sent again after |
 |---|---|---|---|
@@ -12,8 +12,8 @@
 | `NotSent` | as the failure that closed the gate | the same | when the gate opens |
 
 A delay is as long as the trouble has lasted, within those limits: attempts come 1, 2, 4, 8, ... seconds after the first
-failure. How long it has lasted is in the condition (its lastTransitionTime), so a new process goes on where the old one
-was. A `Retry-After` is kept, up to five minutes.
+failure. The condition says since when it has lasted (its lastTransitionTime), so a new process continues the same
+delays. A `Retry-After` is kept, up to five minutes.
 """
 
 import re
@@ -71,7 +71,7 @@ DELAYS: Final = Delays()
 
 
 class Told(Struct, frozen=True, kw_only=True):
-    """A trouble as people read it. `by_itself`: it may pass although nobody changes object, credentials or roles."""
+    """A trouble for people. `by_itself`: it may pass although nobody changes the object, the credentials or roles."""
 
     type: str
     reason: str

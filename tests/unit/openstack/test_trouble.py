@@ -143,9 +143,8 @@ def test_problems_of_resolving_are_told_together(
         assert told_of_problems([*problems, *problems]) == about, "nothing is told twice"
 
 
-@pytest.mark.parametrize("denied", [False, True], ids=["S16 the Secret is missing", "S17 the namespace is denied"])
-def test_an_identity_without_credentials_is_told_as_the_provider_does(denied: bool) -> None:
-    about = told_of_identity(IdentityTrouble("Secret shop/cloud does not exist: create it", denied))
+def test_an_identity_without_credentials_is_told_as_the_provider_does() -> None:
+    about = told_of_identity(IdentityTrouble("Secret shop/cloud does not exist: create it"))
     assert (about.type, about.reason) == (AUTHENTICATED, "OpenStackAuthenticationFailed")
     assert about.message.startswith("Failed to create OpenStack client scope: Secret shop/cloud does not exist")
 

@@ -5,7 +5,7 @@ rules about what may be taken from memory are in `certainty`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
@@ -26,15 +26,29 @@ from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.query import EXTENSIONS, Query
 from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, Creation
 from windlass.openstack.cloud.resources import Extension, Port, Reservation, Resource, Server, Trunk, Volume
-from windlass.openstack.cloud.wire import Answer, Http, Wire
+from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
 
 SERVERS: Final = "2.53"
 """The microversion that servers are listed with: tags, volumes and fault are in it."""
+VOLUMES: Final = "block-storage"
 RESERVED: Final = "reserved"
 """The status of a volume that Nova has taken for a server that is not there yet."""
 READ_SECONDS: Final = 25.0
 ASKED_JUST_NOW: Final = 10.0
 """Seconds: a list that is older is asked for again if something is not in it."""
+
+_LIMITS: Final[Mapping[Service, tuple[tuple[str, str, str], ...]]] = {
+    "compute": (
+        ("instances", "maxTotalInstances", "totalInstancesUsed"),
+        ("cores", "maxTotalCores", "totalCoresUsed"),
+        ("ram", "maxTotalRAMSize", "totalRAMUsed"),
+    ),
+    "block-storage": (
+        ("volumes", "maxTotalVolumes", "totalVolumesUsed"),
+        ("gigabytes", "maxTotalVolumeGigabytes", "totalGigabytesUsed"),
+    ),
+}
+"""What we call a quota, and its limit and use as the service calls them."""
 
 R = TypeVar("R", bound=Identified)
 
@@ -85,7 +99,7 @@ class Account:
         self._servers = self._listing("compute", "/servers/detail", "servers", Server, microversion=SERVERS)
         self._ports = self._listing("network", "/v2.0/ports", "ports", Port, own=True)
         self._trunks = self._listing("network", "/v2.0/trunks", "trunks", Trunk, own=True)
-        self._volumes = self._listing("block-storage", "/volumes/detail", "volumes", Volume)
+        self._volumes = self._listing(VOLUMES, "/volumes/detail", "volumes", Volume)
         self._lists_of: dict[type[Any], Listing[Any]] = {
             Server: self._servers,
             Port: self._ports,
@@ -122,7 +136,7 @@ class Account:
         poll. `services`: where to look beside compute and network (`block-storage`). `fresh`: ask in any case."""
         need = self.knowledge.needed(mark, fresh=fresh)
         lists: list[Listing[Any]] = [self._servers, self._ports]
-        if "block-storage" in services and "block-storage" in self.services:
+        if VOLUMES in services and VOLUMES in self.services:
             lists.append(self._volumes)
         if any(each.began < need.since for each in (*lists, self._trunks)) and "trunk" in await self.extensions():
             lists.append(self._trunks)
@@ -141,7 +155,7 @@ class Account:
 
     async def _reservations(self, volume: Volume) -> tuple[Reservation, ...]:
         query = (("volume_id", volume.id),)
-        first = Http("block-storage", "GET", "/attachments", query, microversion=ATTACHMENTS)
+        first = Http(VOLUMES, "GET", "/attachments", query, microversion=ATTACHMENTS)
         return await pages(first, "attachments", Reservation, self.ask)
 
     def known(self, mark: str, recorded: Recorded = NONE) -> Inventory:
@@ -161,13 +175,21 @@ class Account:
 
     async def quotas(self) -> tuple[Quota, ...]:
         """Limits and use: servers, cores, RAM, ports, volumes, gigabytes."""
-        asked = [
-            _nova_quotas(self.ask(Http("compute", "GET", "/limits"))),
-            _neutron_quotas(self.ask(Http("network", "GET", f"/v2.0/quotas/{self._project_id}/details.json"))),
-        ]
-        if "block-storage" in self.services:
-            asked.append(_cinder_quotas(self.ask(Http("block-storage", "GET", "/limits"))))
+        asked = [self._limits("compute"), self._network_quotas()]
+        if VOLUMES in self.services:
+            asked.append(self._limits(VOLUMES))
         return tuple(quota for some in await asyncio.gather(*asked) for quota in some)
+
+    async def _limits(self, service: Service) -> list[Quota]:
+        answer = await self.ask(Http(service, "GET", "/limits"))
+        found = msgspec.json.decode(answer.body)["limits"]["absolute"]
+        return [Quota(name, found.get(limit, -1), found.get(used, 0)) for name, limit, used in _LIMITS[service]]
+
+    async def _network_quotas(self) -> list[Quota]:
+        answer = await self.ask(Http("network", "GET", f"/v2.0/quotas/{self._project_id}/details.json"))
+        quotas = msgspec.json.decode(answer.body)["quota"]
+        found = [(name, quotas[name]) for name in ("port", "trunk") if name in quotas]
+        return [Quota(name, each["limit"], each["used"] + each["reserved"]) for name, each in found]
 
     # asking
 
@@ -287,7 +309,7 @@ class Account:
         return found
 
     def _listing(
-        self, service: Any, path: str, key: str, kind: type[R], *, own: bool = False, microversion: str = ""
+        self, service: Service, path: str, key: str, kind: type[R], *, own: bool = False, microversion: str = ""
     ) -> Listing[R]:
         async def ask() -> tuple[R, ...]:
             fields = tuple(("fields", name) for name in _names(kind)) if service == "network" else ()
@@ -313,27 +335,3 @@ def _of(listing: Listing[R], mark: str, recorded: Iterable[str]) -> list[R]:
         if (item := listing.get(which)) is not None:
             found.setdefault(which, item)
     return list(found.values())
-
-
-async def _nova_quotas(asked: Awaitable[Answer]) -> list[Quota]:
-    limits = msgspec.json.decode((await asked).body)["limits"]["absolute"]
-    rows = (
-        ("instances", "maxTotalInstances", "totalInstancesUsed"),
-        ("cores", "maxTotalCores", "totalCoresUsed"),
-        ("ram", "maxTotalRAMSize", "totalRAMUsed"),
-    )
-    return [Quota(name, limits.get(limit, -1), limits.get(used, 0)) for name, limit, used in rows]
-
-
-async def _neutron_quotas(asked: Awaitable[Answer]) -> list[Quota]:
-    quotas = msgspec.json.decode((await asked).body)["quota"]
-    names = [name for name in ("port", "trunk") if name in quotas]
-    return [Quota(name, quotas[name]["limit"], quotas[name]["used"] + quotas[name]["reserved"]) for name in names]
-
-
-async def _cinder_quotas(asked: Awaitable[Answer]) -> list[Quota]:
-    limits = msgspec.json.decode((await asked).body)["limits"]["absolute"]
-    return [
-        Quota("volumes", limits["maxTotalVolumes"], limits["totalVolumesUsed"]),
-        Quota("gigabytes", limits["maxTotalVolumeGigabytes"], limits["totalGigabytesUsed"]),
-    ]

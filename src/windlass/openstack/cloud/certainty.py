@@ -22,16 +22,16 @@ from windlass.openstack.cloud.inventory import Refusal
 from windlass.openstack.cloud.requests import CloudRequest, CreateServer, Creation
 
 NEVER = float("-inf")
-"""When a list must have begun that is not needed at all."""
+"""No list is needed: every list began later."""
 ONCE = -sys.float_info.max
-"""When a list must have begun that may be any."""
+"""Any list will do."""
 
 
 class Times(Struct, frozen=True, kw_only=True):
     """`request`: the longest that a request may be under way, in seconds.
 
-    `answer`: how long the answer to a write is awaited: shorter, and shorter than the runtime's patience with a Call,
-    so that the failure says what was slow.
+    `answer`: the longest wait for the answer to a write. It is shorter than `request` and than the runtime's timeout of
+    a Call, so that the failure names the slow service.
     """
 
     request: float = 31.0
@@ -73,7 +73,7 @@ class Knowledge:
         self._unsent = unsent
 
     def begin_term(self, at: float) -> None:
-        """This process began to work then: what earlier leaders did is unknown."""
+        """This process began to work then. Requests of earlier leaders are unknown."""
         self._term = at
         self._known.clear()
 

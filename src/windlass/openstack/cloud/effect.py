@@ -1,4 +1,4 @@
-"""What a project has after a request was answered: its lists follow at once, without being asked."""
+"""Updates the lists of a project with the effect of an answered request, without listing again."""
 
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
@@ -97,7 +97,7 @@ def _change(listing: Listing[R], which: str, **fields: Any) -> None:
 
 
 def _change_parent(ports: Listing[Port], trunk: str, details: Mapping[str, Any] | None) -> None:
-    """The parent port of a trunk tells of it too."""
+    """The parent port of a trunk shows the trunk too."""
     for port in list(ports.all()):
         if port.trunk_details and port.trunk_details.get("trunk_id") == trunk:
             told = {**port.trunk_details, **details} if details is not None else None

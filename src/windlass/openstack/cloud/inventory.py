@@ -1,4 +1,4 @@
-"""What a project has of one owner, and what it says about itself: facts for decisions."""
+"""Facts for decisions: the resources of one owner in a project, and what stands in the way of requests."""
 
 from collections.abc import Mapping
 from datetime import datetime

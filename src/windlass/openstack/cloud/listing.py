@@ -1,7 +1,7 @@
-"""One list of a project that many look at: asked once for all who want it at that moment, with own answers laid over.
+"""One list of a project, requested once for all who want it at that moment.
 
-An answer of ours may be newer than a list that was under way. So a list replaces what is known only as far as it began
-later: what was made or deleted since stays made or deleted.
+The answers to our own requests are laid over it. They may be newer than a list that was under way, so a list replaces
+only what is older than its beginning: a resource that was created or deleted since stays created or deleted.
 """
 
 import asyncio
@@ -108,6 +108,6 @@ class Listing(Generic[R]):
 
 
 def _looked_at(task: "asyncio.Task[None]") -> None:
-    """Those who waited were told; there may be none left."""
+    """The exception was raised to all who waited; there may be none left."""
     if not task.cancelled():
         task.exception()

@@ -131,22 +131,24 @@ class SetTags(Naming, frozen=True, kw_only=True):
         return (FieldChange("tags", list(self.before), list(self.tags)),)
 
 
-class MarkServer(Naming, frozen=True, kw_only=True):
-    """Give an adopted server the mark of its owner."""
+class _Mark(Naming, frozen=True, kw_only=True):
+    """Give an adopted resource the mark of its owner."""
 
+    PATH: ClassVar[str]
+
+    @property
+    def http(self) -> Http:
+        return self._http("POST", f"{self.PATH}/{self.id}/metadata", {"metadata": {MARK: self.mark}})
+
+
+class MarkServer(_Mark, frozen=True, kw_only=True):
     SERVICE = "compute"
-
-    @property
-    def http(self) -> Http:
-        return self._http("POST", f"/servers/{self.id}/metadata", {"metadata": {MARK: self.mark}})
+    PATH = "/servers"
 
 
-class MarkVolume(Naming, frozen=True, kw_only=True):
+class MarkVolume(_Mark, frozen=True, kw_only=True):
     SERVICE = "block-storage"
-
-    @property
-    def http(self) -> Http:
-        return self._http("POST", f"/volumes/{self.id}/metadata", {"metadata": {MARK: self.mark}})
+    PATH = "/volumes"
 
 
 class Describe(Naming, frozen=True, kw_only=True):

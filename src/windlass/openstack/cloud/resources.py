@@ -38,7 +38,6 @@ class Server(Struct, frozen=True, gc=False):
     addresses: dict[str, list[ServerAddress]] = field(default_factory=dict)
     fault: Fault | None = None
     task_state: str | None = field(default=None, name="OS-EXT-STS:task_state")
-    availability_zone: str = field(default="", name="OS-EXT-AZ:availability_zone")
     volumes: list[AttachedVolume] = field(default_factory=list, name="os-extended-volumes:volumes_attached")
 
 
@@ -56,11 +55,9 @@ class Port(Struct, frozen=True, gc=False):
     status: str = ""
     description: str = ""
     device_id: str = ""
-    device_owner: str = ""
     created_at: str = ""
     tags: list[str] = field(default_factory=list)
     fixed_ips: list[PortAddress] = field(default_factory=list)
-    security_groups: list[str] = field(default_factory=list)
     trunk_details: dict[str, Any] | None = None
 
 
@@ -92,14 +89,12 @@ class Reservation(Struct, frozen=True, gc=False):
 
 
 class Volume(Struct, frozen=True, gc=False):
-    """A Cinder volume; `size` in GiB."""
+    """A Cinder volume."""
 
     id: str = ""
     name: str = ""
     status: str = ""
-    size: int = 0
     created_at: str = ""
-    availability_zone: str = ""
     multiattach: bool = False
     metadata: dict[str, str] = field(default_factory=dict)
     attachments: list[Attachment] = field(default_factory=list)
@@ -113,21 +108,18 @@ class Image(Struct, frozen=True, gc=False):
 
 
 class Flavor(Struct, frozen=True, gc=False):
-    """`ram` in MiB, `disk` in GiB."""
+    """`ram` in MiB."""
 
     id: str = ""
     name: str = ""
     vcpus: int = 0
     ram: int = 0
-    disk: int = 0
 
 
 class Network(Struct, frozen=True, gc=False):
     id: str = ""
     name: str = ""
-    subnets: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
-    external: bool = field(default=False, name="router:external")
 
 
 class Subnet(Struct, frozen=True, gc=False):
@@ -135,7 +127,6 @@ class Subnet(Struct, frozen=True, gc=False):
     name: str = ""
     network_id: str = ""
     cidr: str = ""
-    ip_version: int = 4
     tags: list[str] = field(default_factory=list)
 
 

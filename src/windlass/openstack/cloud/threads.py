@@ -105,4 +105,4 @@ def _finish(future: "asyncio.Future[Any]", done: Callable[[Any], None], result: 
     if not future.done():
         done(result)
         if not future.cancelled():
-            future.exception()  # somebody else may have stopped waiting
+            future.exception()  # it counts as seen, also if nobody waits any more

@@ -4,7 +4,7 @@ Nothing is created or deleted. What would have to be is InvalidConfiguration, wi
 
 | module | what it holds |
 |---|---|
-| `snapshot` | what a decision may look at |
+| `snapshot` | the input of a decision |
 | `decide` | the rows |
 | `network` | networks, subnets and router: what is asked, and what the answers mean; API endpoint, failure domains |
 | `unsupported` | fields that ask for what this version does not make |

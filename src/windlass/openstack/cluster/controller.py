@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from windlass.api.capi import Cluster, Machine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import Permission, emits_events, writes
+from windlass.kube.control.permissions import emits_events, writes
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.control.source import identity_differs, spec_differs
@@ -33,13 +33,7 @@ NAME: Final = "openstack-cluster"
 class Observer:
     """Takes snapshots of OpenStackClusters. The cloud is asked once in an attempt."""
 
-    def __init__(
-        self,
-        reader: IndexedReader,
-        clouds: Clouds,
-        *,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, reader: IndexedReader, clouds: Clouds, *, now: Callable[[], datetime]) -> None:
         self._reader = reader
         self._clouds = clouds
         self._now = now
@@ -122,19 +116,14 @@ def cluster_controller(
             ),
             *identity_watches(reader, OpenStackCluster, namespace=namespace),
         ),
-        permissions=permissions(namespace),
+        permissions=(
+            writes(OpenStackCluster, "patch", namespace=namespace),
+            writes(OpenStackCluster, "patch", subresource="status", namespace=namespace),
+            emits_events(namespace=namespace),
+        ),
         observe=Observer(reader, clouds, now=now),
         decide=partial(decide, timing=timing),
         workers=workers,
-    )
-
-
-def permissions(namespace: str | None) -> tuple[Permission, ...]:
-    """What the controller writes."""
-    return (
-        writes(OpenStackCluster, "patch", namespace=namespace),
-        writes(OpenStackCluster, "patch", subresource="status", namespace=namespace),
-        emits_events(namespace=namespace),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a decision about an OpenStackCluster may look at, and what follows from the objects alone."""
+"""The input of a decision about an OpenStackCluster, and facts that follow from the objects alone."""
 
 from collections.abc import Mapping
 from datetime import datetime

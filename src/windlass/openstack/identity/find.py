@@ -37,13 +37,9 @@ Found: TypeAlias = "Credentials | IdentityTrouble"
 
 
 class IdentityTrouble(Struct, frozen=True):
-    """Why there are no credentials: the object, the field and the remedy, in a sentence.
-
-    `denied`: the identity exists, but not for this namespace.
-    """
+    """Why there are no credentials: the object, the field and the remedy, in a sentence."""
 
     message: str
-    denied: bool = False
 
 
 _READ: WeakKeyDictionary[Object[Secret], dict[tuple[str, str], Found]] = WeakKeyDictionary()
@@ -68,7 +64,7 @@ async def credentials_of(reader: IndexedReader, ref: IdentityReference, *, names
             )
     if spec.namespace_selector is not None and not await _admitted(reader, namespace, spec.namespace_selector):
         text = f"OpenStackClusterIdentity {ref.name} is not for namespace {namespace}"
-        return IdentityTrouble(f"{text}: change its spec.namespaceSelector, or label the namespace", denied=True)
+        return IdentityTrouble(f"{text}: change its spec.namespaceSelector, or label the namespace")
     secret = spec.secret_ref
     where = f"spec.secretRef of OpenStackClusterIdentity {ref.name}"
     return await _of_secret(reader, secret.namespace, secret.name, ref=ref, named_by=where)

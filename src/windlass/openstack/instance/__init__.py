@@ -1,1 +1,1 @@
-"""The core, pure: what a server needs, what to ask for next, what its state means, and how it goes."""
+"""The core, pure: resolves specs, decides on the next requests, reads states, deletes."""

@@ -1,4 +1,4 @@
-"""What comes next until nothing is left of a server. No spec is needed: everything of the owner has its mark.
+"""The next step of a deletion, until nothing is left. No spec is needed: everything of the owner has its mark.
 
 | there is | next |
 |---|---|
@@ -58,7 +58,7 @@ def next_deletion(inventory: Inventory, *, recorded: Recorded = NONE, project: s
 
 
 def _network(inventory: Inventory, *, project: str, mark: str) -> Iterator[CloudRequest]:
-    """The trunks, and the ports that have none any more. A trunk belongs to whom its port belongs to."""
+    """The trunks, and the ports that have none any more. A trunk has the owner of its port."""
     trunks = {each.id: each for each in marked(inventory.trunks, mark)}
     for port in marked(inventory.ports, mark):
         if trunk := trunk_on(port, inventory):

@@ -1,4 +1,4 @@
-"""What comes next until a server stands, from what there is of it in the cloud.
+"""The next step until a server stands, from what exists of it in the cloud.
 
 | there is | next |
 |---|---|
@@ -14,8 +14,8 @@
 | a volume that is not available yet | wait |
 | all of it | create the server |
 
-What is created depends on nothing but the resolved spec, and has the mark from its first request on. So any step may be
-repeated after a crash, and after an answer that never came.
+Created resources depend on nothing but the resolved spec, and have the mark from their first request on. So any step
+may be repeated after a crash, and after a lost answer.
 """
 
 from collections.abc import Iterator

@@ -70,7 +70,7 @@ def queries(spec: InstanceSpec) -> tuple[Query, ...]:
 
 
 def resolve(spec: InstanceSpec, answers: Answers) -> Resolved | tuple[Obstacle, ...]:
-    """`spec` with every choice made, or all that is in the way, so that a user corrects everything at once.
+    """`spec` with every choice made, or all obstacles, so that a user corrects everything at once.
 
     A query without an answer counts as one that nothing matches.
     """
@@ -127,14 +127,12 @@ class _Resolution:
         if trunk and not any(isinstance(each, Extension) and each.alias == "trunk" for each in self._found(EXTENSIONS)):
             text = "the cloud has no trunk ports (Neutron extension `trunk`): do without trunks, or ask its operators"
             self._add(Problem("Dependency", f"{field}.trunk", text), unless_failed=EXTENSIONS)
-        groups, groups_field = (spec.groups, "groups")
-        if port.groups is not None:
-            groups, groups_field = (port.groups, f"{field}.groups")
+        groups, whose = (spec.groups, "groups") if port.groups is None else (port.groups, f"{field}.groups")
         return ResolvedPort(
             name=_port_name(spec, index, port),
             network_id=network,
             addresses=tuple(self._address(field, at, each, network) for at, each in enumerate(addresses)),
-            groups=tuple(self._groups(groups_field, groups)) if secure else (),
+            groups=tuple(self._groups(whose, groups)) if secure else (),
             description=port.description or (f"Created by Windlass for cluster {spec.cluster}" if spec.cluster else ""),
             tags=tuple(dict.fromkeys((*spec.tags, *port.tags))),
             trunk=trunk,
@@ -183,9 +181,7 @@ class _Resolution:
         return ""
 
     def _address(self, field: str, at: int, address: FixedAddress, network: str) -> ResolvedAddress:
-        if address.subnet is None:
-            return ResolvedAddress(address=address.address)
-        if not network:  # an obstacle says so already
+        if address.subnet is None or not network:  # without a network, an obstacle says so already
             return ResolvedAddress(address=address.address)
         found = [each for each in self._found(address.subnet) if isinstance(each, Subnet)]
         here = [each for each in found if each.network_id == network]
@@ -201,11 +197,7 @@ class _Resolution:
         ids: dict[str, None] = {}
         for at, group in enumerate(groups):
             query = _own(group)
-            found = (
-                [query.id]
-                if query.id
-                else [each.id for each in self._found(query) if not isinstance(each, _WITHOUT_ID)]
-            )
+            found = [query.id] if query.id else _ids(self._found(query))
             if not found:
                 self._mismatch(f"{field}[{at}]", query, 0)
             ids.update(dict.fromkeys(found))

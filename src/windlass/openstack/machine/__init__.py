@@ -1,10 +1,10 @@
-"""OpenStackMachines: each has one OpenStackServer of its name, and says what Cluster API wants to know of it.
+"""OpenStackMachines: each has one OpenStackServer of its name, and reports its state to Cluster API.
 
 No request goes to a cloud from here: state, addresses and troubles come from the status of the OpenStackServer.
 
 | module | what it holds |
 |---|---|
-| `snapshot` | what a decision may look at |
+| `snapshot` | the input of a decision |
 | `decide` | the rows; `deletion` and `pause` are two of them |
 | `server_of` | the OpenStackServer of an OpenStackMachine |
 | `existing` | the server that exists already, by providerID or record |

@@ -12,7 +12,7 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import Permission, emits_events, writes
+from windlass.kube.control.permissions import emits_events, writes
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, IndexedReader, Present, Reader
 from windlass.kube.control.source import spec_differs
@@ -111,20 +111,15 @@ def machine_controller(
             ),
             Watch(OpenStackCluster, of_infra, namespace=namespace, when=_differs, cache_only=True),
         ),
-        permissions=permissions(namespace),
+        permissions=(
+            writes(OpenStackMachine, "patch", namespace=namespace),
+            writes(OpenStackMachine, "patch", subresource="status", namespace=namespace),
+            writes(OpenStackServer, "create", "patch", "delete", namespace=namespace),
+            emits_events(namespace=namespace),
+        ),
         observe=Observer(reader, born=born),
         decide=decide,
         workers=workers,
-    )
-
-
-def permissions(namespace: str | None) -> tuple[Permission, ...]:
-    """What the controller writes."""
-    return (
-        writes(OpenStackMachine, "patch", namespace=namespace),
-        writes(OpenStackMachine, "patch", subresource="status", namespace=namespace),
-        writes(OpenStackServer, "create", "patch", "delete", namespace=namespace),
-        emits_events(namespace=namespace),
     )
 
 

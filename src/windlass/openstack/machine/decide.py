@@ -151,8 +151,7 @@ def _with_provider_id(found: Present[OpenStackMachine], server: str) -> Merge:
 
 def _with_identity(seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer]) -> Merge | None:
     """Other credentials for the same region, as users rotate them."""
-    infra = seen.infra.object if isinstance(seen.infra, Present) else None
-    wanted, has = identity_of(found.object, infra), server.object.spec.identity_ref
+    wanted, has = identity_of(found.object, seen.known_infra), server.object.spec.identity_ref
     if wanted is None or wanted.region != has.region:
         return None
     fields = ("type", "name", "cloudName")

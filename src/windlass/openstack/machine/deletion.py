@@ -1,4 +1,4 @@
-"""The end of an OpenStackMachine: its OpenStackServer goes, with all it has in the cloud, and then the finalizer.
+"""Deletes the OpenStackServer of an OpenStackMachine, with all it has in the cloud, and then removes the finalizer.
 
 | its OpenStackServer | what is done |
 |---|---|
@@ -98,24 +98,21 @@ def _beside(
 def _tell(
     seen: Snapshot, found: Present[OpenStackMachine], message: str, server: Present[OpenStackServer], *, now: datetime
 ) -> Merge:
-    told = (
-        condition(DELETING, True, Reason.DELETING_SERVER, message),
-        condition(INSTANCE_READY, False, Reason.DELETING_SERVER, message),
-        condition(PROGRESSING, True, Reason.PROGRESSING, message),
-        NOT_PAUSED,
-        *(_of_server(server) if server.deleting else ()),
-    )
-    return write(seen, found, told, now=now, awaited=message)
+    progress = condition(PROGRESSING, True, Reason.PROGRESSING, message)
+    more = _of_server(server) if server.deleting else []
+    return _write(seen, found, Reason.DELETING_SERVER, message, progress, *more, now=now)
 
 
 def _stuck(seen: Snapshot, found: Present[OpenStackMachine], message: str, *, now: datetime) -> Merge:
-    told = (
-        condition(DELETING, True, Reason.DEPENDENCY_FAILED, message),
-        condition(INSTANCE_READY, False, Reason.DEPENDENCY_FAILED, message),
-        condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, message),
-        NOT_PAUSED,
-    )
-    return write(seen, found, told, now=now, awaited=message)
+    progress = condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, message)
+    return _write(seen, found, Reason.DEPENDENCY_FAILED, message, progress, now=now)
+
+
+def _write(
+    seen: Snapshot, found: Present[OpenStackMachine], reason: Reason, message: str, *more: Condition, now: datetime
+) -> Merge:
+    going, ready = condition(DELETING, True, reason, message), condition(INSTANCE_READY, False, reason, message)
+    return write(seen, found, (going, ready, NOT_PAUSED, *more), now=now, awaited=message)
 
 
 def _of_server(server: Present[OpenStackServer]) -> list[Condition]:

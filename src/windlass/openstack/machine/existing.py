@@ -10,9 +10,9 @@ import re
 from typing import Final
 
 from windlass.api.capo import OpenStackMachine
-from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.control.seen import Present
 from windlass.openstack.instance.spec import Problem
+from windlass.openstack.machine.server_of import identity_of
 from windlass.openstack.machine.snapshot import Snapshot
 
 _FORM: Final = re.compile(r"openstack://([^/]*)/([0-9a-fA-F-]{32,36})")
@@ -42,9 +42,9 @@ def existing_server(seen: Snapshot, found: Present[OpenStackMachine]) -> str | P
         form = _FORM.fullmatch(text)
         if form is None:
             return _wrong(f"{field} is {text!r}, which names no server in OpenStack: remove it, or correct the ID")
-        region = _region(seen, found)
-        if form[1] and region and form[1] != region:
-            return _wrong(f"{field} names a server in region {form[1]}, but identityRef.region is {region}")
+        ref = identity_of(found.object, seen.known_infra)
+        if form[1] and ref is not None and ref.region and form[1] != ref.region:
+            return _wrong(f"{field} names a server in region {form[1]}, but identityRef.region is {ref.region}")
         servers[field] = form[2]
     if recorded := found.object.status.instance_id:
         servers["status.instanceID"] = recorded
@@ -52,14 +52,6 @@ def existing_server(seen: Snapshot, found: Present[OpenStackMachine]) -> str | P
         text = " and ".join(f"{field} names server {server}" for field, server in servers.items())
         return _wrong(f"{text}: correct spec.providerID")
     return next(iter(servers.values()), "")
-
-
-def _region(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
-    if found.object.spec.identity_ref is not None:
-        return found.object.spec.identity_ref.region
-    infra: Present[OpenStackCluster] | None = seen.infra if isinstance(seen.infra, Present) else None
-    ref = infra.object.spec.identity_ref if infra is not None else None
-    return ref.region if ref is not None else ""
 
 
 def _wrong(text: str) -> Problem:

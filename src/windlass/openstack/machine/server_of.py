@@ -105,7 +105,7 @@ def _spec(
 
 def make(seen: Snapshot, found: Present[OpenStackMachine], *, existing: str = "") -> Plan | Problem:
     """A new OpenStackServer, which makes a new server, or stands for the `existing` one and never makes one."""
-    infra = seen.infra.object if isinstance(seen.infra, Present) else None
+    infra = seen.known_infra
     owner = seen.owner.object if isinstance(seen.owner, Present) else None
     if existing:
         spec = adopting_spec(found.object, owner=owner, infra=infra)

@@ -1,4 +1,4 @@
-"""What a decision about an OpenStackMachine may look at, and what follows from the objects alone."""
+"""The input of a decision about an OpenStackMachine, and facts that follow from the objects alone."""
 
 from typing import Final
 
@@ -32,6 +32,10 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     server: Seen[OpenStackServer]
     fresh_mark: str = ""
     last: Outcome = Outcome()
+
+    @property
+    def known_infra(self) -> OpenStackCluster | None:
+        return self.infra.object if isinstance(self.infra, Present) else None
 
 
 def own_server(seen: Snapshot, found: Present[OpenStackMachine]) -> Present[OpenStackServer] | None:

@@ -12,7 +12,7 @@ from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import Declaration, calls, emits_events, writes
+from windlass.kube.control.permissions import calls, emits_events, writes
 from windlass.kube.control.seen import IndexedReader
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
@@ -55,21 +55,16 @@ def server_controller(
             *identity_watches(reader, OpenStackServer, namespace=namespace),
         ),
         sources=(clouds.polls,),
-        permissions=permissions(namespace),
+        permissions=(
+            writes(OpenStackServer, "patch", namespace=namespace),
+            writes(OpenStackServer, "patch", subresource="status", namespace=namespace),
+            emits_events(namespace=namespace),
+            calls(*REQUESTS),
+        ),
         observe=ServerObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark),
         decide=partial(decide, timing=timing),
         workers=workers,
         resync=resync,
-    )
-
-
-def permissions(namespace: str | None) -> tuple[Declaration, ...]:
-    """What the controller writes, and asks of clouds."""
-    return (
-        writes(OpenStackServer, "patch", namespace=namespace),
-        writes(OpenStackServer, "patch", subresource="status", namespace=namespace),
-        emits_events(namespace=namespace),
-        calls(*REQUESTS),
     )
 
 

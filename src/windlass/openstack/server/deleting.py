@@ -1,4 +1,4 @@
-"""The end of an OpenStackServer: everything with its mark goes, and then the finalizer.
+"""Deletes everything with the mark of an OpenStackServer, and then removes its finalizer.
 
 It needs no Cluster, no image and no status, only the mark and the credentials. Without credentials nobody knows whether
 anything is left, so the object stays, and says who has to restore them.

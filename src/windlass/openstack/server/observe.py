@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
-from uuid import uuid4
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +14,7 @@ from windlass.api.core import Secret
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, IndexedReader, Present
 from windlass.kube.object import NamespacedName
-from windlass.openstack.cloud.account import Account
+from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure, OverQuota
 from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Weather
@@ -32,7 +31,6 @@ from windlass.openstack.objects import FreshMarks, is_paused, mark_of
 from windlass.openstack.server.building import step_of, unresolved
 from windlass.openstack.server.decide import without_cloud
 from windlass.openstack.server.snapshot import (
-    TIMING,
     Cloud,
     Snapshot,
     Timing,
@@ -43,9 +41,8 @@ from windlass.openstack.server.snapshot import (
     uses_volumes,
 )
 
-VOLUMES: Final = "block-storage"
 QUOTAS_SECONDS: Final = 60.0
-"""The numbers of quotas may be so old."""
+"""The greatest age of the numbers of quotas."""
 
 Answers: TypeAlias = Mapping[Query, tuple[Resource, ...] | CloudFailure]
 
@@ -61,16 +58,16 @@ class _Asked(Struct, frozen=True):
 
 class ServerObserver:
     """Takes snapshots of OpenStackServers. It remembers marks that are not persisted yet, and answers that did not
-    resolve a spec, so that nobody is asked for them in each round."""
+    resolve a spec, so that not every round asks for them again."""
 
     def __init__(
         self,
         reader: IndexedReader,
         clouds: Clouds,
         *,
-        timing: Timing = TIMING,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        new_mark: Callable[[], str] = lambda: str(uuid4()),
+        timing: Timing,
+        now: Callable[[], datetime],
+        new_mark: Callable[[], str],
     ) -> None:
         self._reader = reader
         self._clouds = clouds
@@ -112,7 +109,7 @@ class ServerObserver:
         cloud = Cloud(project=project.key, where=where)
         if not mark:
             return cloud
-        services = (VOLUMES,) if uses_volumes(found) and VOLUMES in project.services else ()
+        services = (VOLUMES,) if uses_volumes(found) else ()
         had = recorded(found)
         inventory = await project.look(mark, had, services=services)
         if adopted(found) and (attached := _unmarked_volumes(inventory, mark)):

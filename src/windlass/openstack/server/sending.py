@@ -25,19 +25,15 @@ class Held(Struct, frozen=True):
 
 
 class Sending(Struct, frozen=True):
-    """`now` may be sent at once. `held` wait, each for its own reason.
+    """`now` may be sent at once. Of those that wait, `first` is told: what a person must correct, else what is tried
+    again first.
 
     `later`: nothing more is sent in this attempt, because a request of it failed.
     """
 
     now: tuple[CloudRequest, ...]
-    held: tuple[Held, ...]
+    first: Held | None
     later: bool
-
-    @property
-    def first(self) -> Held | None:
-        """The one to tell of: what a person must correct, else what is tried again first."""
-        return min(self.held, key=lambda each: (each.told.by_itself, each.until), default=None)
 
 
 def admit(requests: Iterable[CloudRequest], visit: Visit) -> Sending:
@@ -50,7 +46,8 @@ def admit(requests: Iterable[CloudRequest], visit: Visit) -> Sending:
             free.append(request)
         else:
             held.append(longest)
-    return Sending(tuple(free), tuple(held), later=_has_failed(visit.seen.last))
+    first = min(held, key=lambda each: (each.told.by_itself, each.until), default=None)
+    return Sending(tuple(free), first, later=_has_failed(visit.seen.last))
 
 
 def _has_failed(last: Outcome) -> bool:

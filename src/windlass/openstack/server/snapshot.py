@@ -1,4 +1,4 @@
-"""What a decision about an OpenStackServer may look at, and what follows from the object alone."""
+"""The input of a decision about an OpenStackServer, and facts that follow from the object alone."""
 
 from collections.abc import Mapping
 from datetime import datetime

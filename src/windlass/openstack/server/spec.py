@@ -78,13 +78,11 @@ def _problems(server: OpenStackServer) -> Iterator[Problem]:
         yield _invalid("image", "names no image: set id, filter.name or filter.tags")
     if flavor_query(id=spec.flavor_id, name=spec.flavor) is None:
         yield _invalid("flavor", "is empty, and so is flavorID: set one of them")
-    for place, port in enumerate(spec.ports):
-        for at, group in enumerate(port.security_groups):
+    of_ports = ((f"ports[{place}].securityGroups", port.security_groups) for place, port in enumerate(spec.ports))
+    for field, groups in (*of_ports, ("securityGroups", spec.security_groups)):
+        for at, group in enumerate(groups):
             if security_group_query(group) is None:
-                yield _invalid(f"ports[{place}].securityGroups[{at}]", "names no security group: set id or a filter")
-    for place, group in enumerate(spec.security_groups):
-        if security_group_query(group) is None:
-            yield _invalid(f"securityGroups[{place}]", "names no security group: set id or a filter")
+                yield _invalid(f"{field}[{at}]", "names no security group: set id or a filter")
     if spec.server_group is not None and server_group_query(spec.server_group) is None:
         yield _invalid("serverGroup", "names no server group: set id or filter.name")
     for place, device in enumerate(spec.additional_block_devices):

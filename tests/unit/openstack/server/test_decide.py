@@ -447,7 +447,7 @@ class TestAccess:
         "trouble",
         [
             pytest.param(IdentityTrouble("Secret shop/cloud does not exist: create it"), id="S16 Secret missing"),
-            pytest.param(IdentityTrouble("identity x is not for namespace shop", denied=True), id="S17 denied"),
+            pytest.param(IdentityTrouble("identity x is not for namespace shop"), id="S17 denied"),
             pytest.param(Unauthenticated("identity", "wrong password", code=401), id="wrong password"),
         ],
     )
