@@ -20,6 +20,7 @@ from windlass.kube.control.source import spec_differs
 from windlass.kube.object import Object
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.machine.decide import decide
+from windlass.openstack.machine.existing import existing_server
 from windlass.openstack.machine.snapshot import Snapshot, is_held, is_paused, mark_of, owner_name
 
 NAME: Final = "openstack-machine"
@@ -38,8 +39,8 @@ class IndexedReader(Reader, Protocol):
 class Observer:
     """Takes snapshots of OpenStackMachines.
 
-    `born` hears of each mark that is made up here: nothing in a cloud can have it yet. A mark is kept until it is
-    persisted.
+    `born` hears of each mark that is made up here for a server that does not exist: nothing of it is in a cloud yet. A
+    mark is kept until it is persisted.
     """
 
     def __init__(
@@ -48,13 +49,13 @@ class Observer:
         self._reader = reader
         self._born = born
         self._new_mark = new_mark
-        self._fresh: dict[Key, str] = {}
+        self._fresh: dict[tuple[Key, bool], str] = {}
 
     async def __call__(self, key: Key, last: Outcome) -> Snapshot:
         namespace, name = key
         found = await self._reader.see(OpenStackMachine, name, namespace=namespace)
         if not isinstance(found, Present):
-            self._fresh.pop(key, None)
+            self._forget(key)
             return Snapshot(machine=found, server=Absent(), last=last)
         owner = owner_name(found.metadata)
         machine = await self._reader.see(Machine, owner, namespace=namespace) if owner else None
@@ -73,21 +74,27 @@ class Observer:
             cluster_name=cluster_name,
             infra=infra,
             server=Absent(),
-            fresh_mark=self._fresh_mark(key, found),
             last=last,
         )
+        mark = self._fresh_mark(key, found, exists=bool(existing_server(seen, found)))
         # An absence lets the finalizer go, or lets `Paused` be said, so the cache is not enough for it.
         decides = is_held(found) and (found.deleting or is_paused(seen, found))
         server = await self._reader.see(OpenStackServer, name, namespace=namespace, confirm=decides)
-        return replace(seen, server=server)
+        return replace(seen, server=server, fresh_mark=mark)
 
-    def _fresh_mark(self, key: Key, found: Present[OpenStackMachine]) -> str:
+    def _fresh_mark(self, key: Key, found: Present[OpenStackMachine], *, exists: bool) -> str:
         if mark_of(found):
-            self._fresh.pop(key, None)
+            self._forget(key)
             return ""
-        if key not in self._fresh:
-            self._fresh[key] = self._born(self._new_mark())
-        return self._fresh[key]
+        if (key, exists) not in self._fresh:
+            # A server that exists has to be looked for, although nothing has the mark.
+            mark = self._new_mark()
+            self._fresh[key, exists] = mark if exists else self._born(mark)
+        return self._fresh[key, exists]
+
+    def _forget(self, key: Key) -> None:
+        for exists in (False, True):
+            self._fresh.pop((key, exists), None)
 
 
 def machine_controller(

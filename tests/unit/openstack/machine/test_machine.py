@@ -357,11 +357,23 @@ async def test_a_server_that_exists_is_adopted_and_none_is_made(own: Tree, of_ow
     await world.rest()
     annotations = world.tree(OpenStackServer)["metadata"]["annotations"]
     assert annotations["openstack.windlass.dev/adopt"] == ID
-    assert annotations["openstack.windlass.dev/mark"] in world.born
+    assert annotations["openstack.windlass.dev/mark"]
+    assert world.born == [], "the server exists: it has to be looked for"
     assert world.events() == [
         f"AdoptingServer: Server {ID} is adopted: it has its OpenStackServer, and no other server is created"
     ]
     assert await world.rest() == 0
+
+
+async def test_a_server_that_is_named_after_the_first_visit_is_looked_for() -> None:
+    world = World(*all_of_it(owner=None))
+    process = world.process()
+    await world.rest(process=process)
+    world.load(owner(providerID=f"openstack:///{ID}"))
+    await world.rest(process=process)
+    annotations = world.tree(OpenStackServer)["metadata"]["annotations"]
+    assert annotations["openstack.windlass.dev/adopt"] == ID
+    assert annotations["openstack.windlass.dev/mark"] not in world.born
 
 
 async def test_m5_a_lost_openstackserver_comes_back_for_the_same_server_with_the_same_mark() -> None:
