@@ -24,10 +24,11 @@ from windlass.openstack.cloud.requests import (
 )
 from windlass.openstack.constants import EVENT_SOURCE, SERVER_FINALIZER
 from windlass.openstack.instance.delete import next_deletion
-from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
+from windlass.openstack.instance.step import Await, Send, Step, Stuck, Vanished
+from windlass.openstack.server.adopting import adopt
 from windlass.openstack.server.building import SOON, intend
 from windlass.openstack.server.sending import admit, calls
-from windlass.openstack.server.snapshot import Cloud, Snapshot, Timing, is_held, mark_of, recorded
+from windlass.openstack.server.snapshot import Cloud, Snapshot, Timing, adopted, is_held, mark_of, recorded
 from windlass.openstack.server.telling import AUTHENTIC, out_of_reach, write
 from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, NOT_PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, trouble_since
@@ -63,7 +64,10 @@ def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
 
 def delete(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now: datetime, timing: Timing) -> Plan:
     inventory = cloud.inventory or Inventory(certain=False)
-    step = next_deletion(inventory, recorded=recorded(found), project=cloud.project, mark=mark_of(found))
+    had, project, mark = recorded(found), cloud.project, mark_of(found)
+    step: Step | None = adopt(inventory, had, project=project, mark=mark) if adopted(found) else None
+    if not isinstance(step, Send):  # else the ports of a server that is not adopted yet would stay
+        step = next_deletion(inventory, recorded=had, project=project, mark=mark)
     match step:
         case Send(requests=requests, why=why):
             return _send(seen, found, cloud, requests, why, now=now, timing=timing)
