@@ -16,8 +16,8 @@ TOKEN_LIFE = 5
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[Cloud]:
-    """A cloud that takes longer to boot a server than a token lives."""
-    with Cloud(skip=("octavia",), token_life=TOKEN_LIFE, spawn_delay=TOKEN_LIFE + 1.0) as cloud:
+    """A cloud that takes as long to boot a server as a token lives."""
+    with Cloud(skip=("octavia",), token_life=TOKEN_LIFE, spawn_delay=float(TOKEN_LIFE)) as cloud:
         yield cloud
 
 

@@ -18,7 +18,6 @@ FAULTS: dict[str, dict[str, Any]] = {
     # The service goes to work when nobody waits for it any more.
     "too slow": {"delay": PATIENCE.answer + 2.0, "after": True, "drop": True},
     "429 with Retry-After": {"status": 429, "headers": {"Retry-After": "2"}},
-    "401: the token has died": {"status": 401},
 }
 
 
