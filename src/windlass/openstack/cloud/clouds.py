@@ -173,7 +173,6 @@ class Clouds:
             wire,
             key=credentials.key,
             where=credentials.where,
-            region=credentials.region,
             project_id=project_id,
             now=self._now,
             clock=self._clock,

@@ -63,9 +63,9 @@ class MemoryCloud:
         self.faults: list[Fault] = []
         self.no_answer = no_answer
 
-    def wire(self, project: str = "project", *, region: str = "") -> "MemoryWire":
+    def wire(self, project: str = "project") -> "MemoryWire":
         """The connection of a project; the project is there from now on."""
-        return MemoryWire(self, project, region)
+        return MemoryWire(self, project)
 
     def fault(self, **how: Any) -> Fault:
         """Make some requests go wrong; see `Fault`."""
@@ -111,7 +111,6 @@ class MemoryWire(Struct, frozen=True):
 
     cloud: MemoryCloud
     project: str
-    region: str = ""
 
     @property
     def services(self) -> frozenset[str]:
