@@ -40,12 +40,10 @@ class Observer:
     persisted.
     """
 
-    def __init__(
-        self, reader: Reader, *, born: Callable[[str], str], new_mark: Callable[[], str] = lambda: str(uuid4())
-    ) -> None:
+    def __init__(self, reader: Reader, *, born: Callable[[str], str]) -> None:
         self._reader = reader
         self._born = born
-        self._fresh = FreshMarks(new_mark)
+        self._fresh = FreshMarks(lambda: str(uuid4()))
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
         namespace, name = key

@@ -55,10 +55,8 @@ class Request(Struct, frozen=True):
 class MemoryCloud:
     """The cloud. `no_answer(service, write, slow)` makes the error that a client raises when no answer comes."""
 
-    def __init__(
-        self, *, no_answer: Callable[[str, bool, bool], Exception], spawn: float = 1.0, destroy: float = 1.0
-    ) -> None:
-        self.services = Services(_ROUTES, spawn=spawn, destroy=destroy)
+    def __init__(self, *, no_answer: Callable[[str, bool, bool], Exception]) -> None:
+        self.services = Services(_ROUTES)
         self.requests: list[Request] = []
         self.faults: list[Fault] = []
         self.no_answer = no_answer
