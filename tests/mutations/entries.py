@@ -966,8 +966,8 @@ _IN_THE_CLOUD = (
         ("    if seen.machines:", "    if False:"),
         ("    if is_external(found):", "    if False:"),
         ("    if stored.needed:", "    if False:"),
-        ("if not _stays(found, each, now=now, timing=timing)]", "]"),
-        ("(now - since).total_seconds() < timing.overdue", "True"),
+        ("if not _stays(found, each, now=now)]", "]"),
+        ("(now - since).total_seconds() < _OVERDUE", "True"),
         ("if seen.network is not None and not spec.managed_subnets:", "if True:"),
     ),
     *_in(

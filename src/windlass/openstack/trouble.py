@@ -169,7 +169,9 @@ def told_of_problems(problems: Iterable[Problem | CloudFailure], *, delays: Dela
     return unmet(text, delays=delays)
 
 
-def unmet(message: str, *, part: str = INSTANCE_READY, reason: str = Reason.DEPENDENCY_FAILED, delays: Delays) -> Told:
+def unmet(
+    message: str, *, part: str = INSTANCE_READY, reason: str = Reason.DEPENDENCY_FAILED, delays: Delays = DELAYS
+) -> Told:
     """Tell of something that does not exist (yet)."""
     return Told(type=part, reason=reason, message=message, by_itself=True, limits=delays.dependency)
 

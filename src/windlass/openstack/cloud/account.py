@@ -18,7 +18,7 @@ from windlass.openstack.cloud.certainty import Knowledge, Times
 from windlass.openstack.cloud.classify import classify
 from windlass.openstack.cloud.effect import MADE, after
 from windlass.openstack.cloud.failures import CloudFailure, NotSent
-from windlass.openstack.cloud.gates import PAUSES, Gates, Pauses
+from windlass.openstack.cloud.gates import Gates, Pauses
 from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Recorded, Weather
 from windlass.openstack.cloud.listing import Identified, Listing
 from windlass.openstack.cloud.lookups import SOURCES, listed, matching, pages, request
@@ -71,23 +71,20 @@ class Account:
         wire: Wire,
         *,
         key: str,
-        where: str = "",
-        region: str,
+        where: str,
         project_id: str,
         now: Callable[[], datetime],
         clock: Callable[[], float],
-        pauses: Pauses = PAUSES,
-        times: Times | None = None,
-        unsent: set[str] | None = None,
-        sent: Callable[..., None] = lambda *_, **__: None,
+        pauses: Pauses,
+        times: Times,
+        unsent: set[str],
+        sent: Callable[..., None],
     ) -> None:
         self.key = key
         self.where = where
-        self.region = region
         self.wire = wire
         self.gates = Gates(pauses)
-        times = times or Times()
-        self.knowledge = Knowledge(clock, times, unsent if unsent is not None else set())
+        self.knowledge = Knowledge(clock, times, unsent)
         self._project_id = project_id
         self._now = now
         self._clock = clock
@@ -113,18 +110,16 @@ class Account:
 
     # looking
 
-    async def find(
-        self, queries: Iterable[Query], *, agent: str = "server"
-    ) -> Mapping[Query, tuple[Resource, ...] | CloudFailure]:
+    async def find(self, queries: Iterable[Query]) -> Mapping[Query, tuple[Resource, ...] | CloudFailure]:
         """The answer to each query, asked at the same time; `lookups` says for how long it is kept."""
         asked = tuple(queries)
-        found = await self._lists(map(listed, asked), agent)
+        found = await self._lists(map(listed, asked))
         answers = {each: _matching(each, found[listed(each)]) for each in asked}
         outdated = [each for each in asked if not answers[each] and self._is_old(listed(each))]
         if outdated:  # it may have been made since
             for each in outdated:
                 self._kept.pop(listed(each), None)
-            found = await self._lists(map(listed, outdated), agent)
+            found = await self._lists(map(listed, outdated))
             answers |= {each: _matching(each, found[listed(each)]) for each in outdated}
         return answers
 
@@ -278,31 +273,31 @@ class Account:
     def _listed(self) -> bool:
         return self._servers.began > float("-inf")
 
-    async def _lists(self, queries: Iterable[Query], agent: str) -> dict[Query, tuple[Any, ...] | CloudFailure]:
+    async def _lists(self, queries: Iterable[Query]) -> dict[Query, tuple[Any, ...] | CloudFailure]:
         lists = tuple(dict.fromkeys(queries))
-        return dict(zip(lists, await asyncio.gather(*(self._list(each, agent) for each in lists)), strict=True))
+        return dict(zip(lists, await asyncio.gather(*(self._list(each) for each in lists)), strict=True))
 
     def _is_old(self, query: Query) -> bool:
         kept = self._kept.get(query)
         return kept is not None and self._clock() - kept.at > ASKED_JUST_NOW
 
-    async def _list(self, query: Query, agent: str) -> tuple[Any, ...] | CloudFailure:
+    async def _list(self, query: Query) -> tuple[Any, ...] | CloudFailure:
         kept = self._kept.get(query)
         if kept is not None and kept.until > self._clock():
             return kept.found
         task = self._asking.get(query)
         if task is None:
-            task = self._asking[query] = asyncio.create_task(self._read(query, agent))
+            task = self._asking[query] = asyncio.create_task(self._read(query))
             task.add_done_callback(lambda _: self._asking.pop(query, None))
         try:
             return await asyncio.shield(task)
         except CloudFailure as failure:
             return failure
 
-    async def _read(self, query: Query, agent: str) -> tuple[Any, ...]:
+    async def _read(self, query: Query) -> tuple[Any, ...]:
         source, began = SOURCES[query.kind], self._clock()
         first = request(query, project=self._project_id)
-        found = await pages(first, source.key, source.type, lambda page: self.ask(page, agent=agent))
+        found = await pages(first, source.key, source.type, lambda page: self.ask(page, agent="server"))
         if source.kept and found:
             self._kept = {each: kept for each, kept in self._kept.items() if kept.until > self._clock()}
             self._kept[query] = Kept(began, began + source.kept, found)

@@ -42,6 +42,8 @@ from windlass.openstack.cloud.session import CloudSession
 from windlass.openstack.cloud.threads import Threads
 from windlass.openstack.cloud.wire import Http, Wire
 
+_DRAIN: Final = 30.0
+"""Seconds that requests under way have to end, before the connections are closed."""
 _LOGIN: Final = Http("compute", "GET", "/")
 _SETTLED: Final = frozenset({"available", "in-use", "error"})
 
@@ -95,22 +97,19 @@ class Clouds:
         self,
         *,
         wire: Callable[[Credentials], Wire] | None = None,
-        threads: int = 16,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         clock: Callable[[], float] = time.monotonic,
         polls: PollTimes | None = None,
         pauses: Pauses = PAUSES,
         times: Times | None = None,
-        drain: float = 30.0,
     ) -> None:
-        self._threads = Threads(threads)
+        self._threads = Threads(16)
         self._wire = wire or (lambda credentials: CloudSession(credentials, self._threads))
         self._now = now
         self._clock = clock
         self._pauses = pauses
         self._times = times or Times()
         self._poll_times = polls or PollTimes()
-        self._drain = drain
         self._members: dict[str, _Member] = {}
         self._accounts: WeakValueDictionary[str, Account] = WeakValueDictionary()
         self._doors: dict[str, _Door] = {}
@@ -126,7 +125,7 @@ class Clouds:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if left := await self._threads.drain(self._drain):
+        if left := await self._threads.drain(_DRAIN):
             self._log.warning("requests to a cloud were still under way at the end", requests=left)
         for account in self._accounts.values():
             account.wire.close()
@@ -173,7 +172,6 @@ class Clouds:
             wire,
             key=credentials.key,
             where=credentials.where,
-            region=credentials.region,
             project_id=project_id,
             now=self._now,
             clock=self._clock,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -22,7 +21,7 @@ from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import Resource
 from windlass.openstack.cluster.decide import decide, without_cloud
 from windlass.openstack.cluster.network import queries
-from windlass.openstack.cluster.snapshot import TIMING, Cloud, Snapshot, Timing, cluster_of
+from windlass.openstack.cluster.snapshot import Cloud, Snapshot, cluster_of
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import BY_CLUSTER, References, infrastructure
@@ -87,8 +86,6 @@ def cluster_controller(
     clouds: Clouds,
     *,
     namespace: str | None = None,
-    timing: Timing = TIMING,
-    workers: int = 4,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Controller[NamespacedName, Snapshot]:
     """The controller, of OpenStackClusters in `namespace` (None: all). Keys are `(namespace, name)`."""
@@ -122,8 +119,8 @@ def cluster_controller(
             emits_events(namespace=namespace),
         ),
         observe=Observer(reader, clouds, now=now),
-        decide=partial(decide, timing=timing),
-        workers=workers,
+        decide=decide,
+        workers=4,
     )
 
 

@@ -43,10 +43,8 @@ from windlass.openstack.cluster.network import (
     told_router,
 )
 from windlass.openstack.cluster.snapshot import (
-    TIMING,
     Cloud,
     Snapshot,
-    Timing,
     is_external,
 )
 from windlass.openstack.cluster.unsupported import left_in_cloud, unsupported
@@ -70,9 +68,13 @@ from windlass.openstack.trouble import Told, invalid, lasting_since, told, told_
 
 _NAMES = 5
 """Machines that a message names."""
+_REST = 600.0
+"""Seconds after which the cloud is asked again when all is well."""
+_OVERDUE = 300.0
+"""Seconds without an answer of the cloud after which a part that was there counts as missing."""
 
 
-def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
+def decide(seen: Snapshot, *, now: datetime) -> Plan:
     """Pure: the rows of the module."""
     found = seen.infra
     if not isinstance(found, Present):
@@ -82,12 +84,12 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
         return plan
     match seen.cloud:
         case Cloud() as cloud:
-            return _with_cloud(found, cloud, now=now, timing=timing)
+            return _with_cloud(found, cloud, now=now)
         case IdentityTrouble() as trouble:
-            return _troubled(found, [told_of_identity(trouble, delays=timing.delays)], now, now=now, timing=timing)
+            return _troubled(found, [told_of_identity(trouble)], now, now=now)
         case CloudFailure() as failure:
-            about = told(failure, doing="ask the cloud", part=AUTHENTICATED, delays=timing.delays)
-            return _troubled(found, [about], now, now=now, timing=timing)
+            about = told(failure, doing="ask the cloud", part=AUTHENTICATED)
+            return _troubled(found, [about], now, now=now)
     return Plan.nothing("the cloud has not been asked")
 
 
@@ -134,25 +136,23 @@ def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) 
     return Plan.of(news, release(found, "no Machine of its Cluster is left, and nothing was made for it"))
 
 
-def _with_cloud(found: Present[OpenStackCluster], cloud: Cloud, *, now: datetime, timing: Timing) -> Plan:
+def _with_cloud(found: Present[OpenStackCluster], cloud: Cloud, *, now: datetime) -> Plan:
     spec = found.object.spec
     seen = look_up(spec, cloud.answers)
     wrong = unsupported(found.object)
     where = endpoint(spec, seen)
     obstacles = [Obstacle(part, Reason.INVALID_CONFIGURATION, text) for part, text in wrong.items()]
     obstacles += [*seen.obstacles, *([where] if isinstance(where, Obstacle) else ())]
-    troubles = [_told(each, timing=timing) for each in obstacles]
+    troubles = [_told(each) for each in obstacles]
     if locked_out := [each for each in troubles if each.type == AUTHENTICATED]:
         troubles = locked_out[:1]
     fields = _fields(found, seen)
     if not troubles and not isinstance(where, Obstacle):
-        return _ready(found, where, fields, now=now, timing=timing)
-    return _troubled(found, troubles, cloud.asked, now=now, timing=timing, fields=fields)
+        return _ready(found, where, fields, now=now)
+    return _troubled(found, troubles, cloud.asked, now=now, fields=fields)
 
 
-def _ready(
-    found: Present[OpenStackCluster], where: tuple[str, int], fields: dict[str, Any], *, now: datetime, timing: Timing
-) -> Plan:
+def _ready(found: Present[OpenStackCluster], where: tuple[str, int], fields: dict[str, Any], *, now: datetime) -> Plan:
     spec: dict[str, Any] = dict(found.tree.get("spec") or {})
     given = {"host": where[0], "port": where[1]}
     stored = Merge(
@@ -166,7 +166,7 @@ def _ready(
     rests = condition(PROGRESSING, False, Reason.SUCCESS)
     fields = {**fields, "initialization": {"provisioned": True}}
     merge = _write(found, (*_good(()), rests), now=now, fields=fields)
-    return Plan.of(merge).then(RequeueAfter(timing.rest, "look whether the cloud has changed"))
+    return Plan.of(merge).then(RequeueAfter(_REST, "look whether the cloud has changed"))
 
 
 def _troubled(
@@ -175,7 +175,6 @@ def _troubled(
     asked: datetime,
     *,
     now: datetime,
-    timing: Timing,
     fields: dict[str, Any] | None = None,
 ) -> Plan:
     """Each trouble in its condition; the first that is tried again tells when."""
@@ -186,12 +185,12 @@ def _troubled(
     firsts: dict[str, Told] = {}
     for each in troubles:
         firsts.setdefault(each.type, each)
-    bad = [each.condition for each in firsts.values() if not _stays(found, each, now=now, timing=timing)]
+    bad = [each.condition for each in firsts.values() if not _stays(found, each, now=now)]
     merge = _write(found, (*_good(troubles), *bad, worst.progress(due[first])), now=now, fields=fields)
     return Plan.of(merge).then(RequeueAfter(max((due[first] - now).total_seconds(), 0.05), worst.message))
 
 
-def _stays(found: Present[OpenStackCluster], trouble: Told, *, now: datetime, timing: Timing) -> bool:
+def _stays(found: Present[OpenStackCluster], trouble: Told, *, now: datetime) -> bool:
     """The part was ready, and only the cloud's answer is missing, for not too long."""
     if trouble.reason != Reason.OPENSTACK_ERROR or not trouble.by_itself:
         return False
@@ -199,16 +198,15 @@ def _stays(found: Present[OpenStackCluster], trouble: Told, *, now: datetime, ti
     if not is_true(conditions, trouble.type):
         return False
     since = lasting_since(conditions, trouble.type)
-    return since is None or (now - since).total_seconds() < timing.overdue
+    return since is None or (now - since).total_seconds() < _OVERDUE
 
 
-def _told(obstacle: Obstacle, *, timing: Timing) -> Told:
-    delays, part = timing.delays, obstacle.part
+def _told(obstacle: Obstacle) -> Told:
     if isinstance(obstacle.why, CloudFailure):
-        return told(obstacle.why, doing=obstacle.doing, part=part, reason=obstacle.reason, delays=delays)
+        return told(obstacle.why, doing=obstacle.doing, part=obstacle.part, reason=obstacle.reason)
     if obstacle.reason == Reason.INVALID_CONFIGURATION:
-        return invalid(obstacle.why, part=part, delays=delays)
-    return unmet(obstacle.why, part=part, reason=obstacle.reason, delays=delays)
+        return invalid(obstacle.why, part=obstacle.part)
+    return unmet(obstacle.why, part=obstacle.part, reason=obstacle.reason)
 
 
 def _good(troubles: Iterable[Told]) -> list[Condition]:

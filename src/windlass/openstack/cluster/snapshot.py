@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
 
 from msgspec import Struct
 
@@ -17,21 +16,8 @@ from windlass.openstack.cloud.resources import Resource
 from windlass.openstack.constants import CLUSTER_LABEL, MANAGED_BY_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.objects import owner_name
-from windlass.openstack.trouble import DELAYS, Delays
 
 Answers = Mapping[Query, "tuple[Resource, ...] | CloudFailure"]
-
-
-class Timing(Struct, frozen=True, kw_only=True):
-    """Seconds. `rest`: the cloud is asked again so often when all is well. `overdue`: a part that was there counts as
-    there until the cloud has not answered for so long."""
-
-    delays: Delays = DELAYS
-    rest: float = 600.0
-    overdue: float = 300.0
-
-
-TIMING: Final = Timing()
 
 
 class Cloud(Struct, frozen=True):

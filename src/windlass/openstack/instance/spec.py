@@ -19,7 +19,18 @@ class FixedAddress(Struct, frozen=True):
     address: str = ""
 
 
-class PortSpec(Struct, frozen=True, kw_only=True):
+class _Port(Struct, frozen=True, kw_only=True):
+    id: str = ""
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    port_security: bool | None = None
+    address_pairs: tuple[Mapping[str, str], ...] = ()
+    switchdev: bool = False
+    trusted: bool = False
+    options: Mapping[str, Any] = {}
+
+
+class PortSpec(_Port, frozen=True, kw_only=True):
     """A port. `network` None: that of its fixed addresses' subnets, else the instance's `network`.
 
     `groups` None: those of the instance. `port_security` None: as the network has it. `options` are attributes that are
@@ -27,19 +38,11 @@ class PortSpec(Struct, frozen=True, kw_only=True):
     belongs to somebody else; it is used as it is, and stays when the server goes.
     """
 
-    id: str = ""
     suffix: str = ""
     network: Query | None = None
     addresses: tuple[FixedAddress, ...] = ()
     groups: tuple[Query, ...] | None = None
-    description: str = ""
-    tags: tuple[str, ...] = ()
     trunk: bool | None = None
-    port_security: bool | None = None
-    address_pairs: tuple[Mapping[str, str], ...] = ()
-    switchdev: bool = False
-    trusted: bool = False
-    options: Mapping[str, Any] = {}
 
 
 class VolumeSpec(Struct, frozen=True, kw_only=True):
@@ -91,22 +94,14 @@ class ResolvedAddress(Struct, frozen=True):
     address: str = ""
 
 
-class ResolvedPort(Struct, frozen=True, kw_only=True):
+class ResolvedPort(_Port, frozen=True, kw_only=True):
     """A port with every choice made; `tags` are its own and those of the server. `id`: a port of somebody else."""
 
     name: str = ""
     network_id: str = ""
-    id: str = ""
     addresses: tuple[ResolvedAddress, ...] = ()
     groups: tuple[str, ...] = ()
-    description: str = ""
-    tags: tuple[str, ...] = ()
     trunk: bool = False
-    port_security: bool | None = None
-    address_pairs: tuple[Mapping[str, str], ...] = ()
-    switchdev: bool = False
-    trusted: bool = False
-    options: Mapping[str, Any] = {}
 
 
 class ResolvedVolume(Struct, frozen=True, kw_only=True):

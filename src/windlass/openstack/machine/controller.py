@@ -42,12 +42,10 @@ class Observer:
     mark is kept until it is persisted.
     """
 
-    def __init__(
-        self, reader: Reader, *, born: Callable[[str], str], new_mark: Callable[[], str] = lambda: str(uuid4())
-    ) -> None:
+    def __init__(self, reader: Reader, *, born: Callable[[str], str]) -> None:
         self._reader = reader
         self._born = born
-        self._fresh, self._of_existing = FreshMarks(new_mark), FreshMarks(new_mark)
+        self._fresh, self._of_existing = (FreshMarks(lambda: str(uuid4())) for _ in range(2))
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
         namespace, name = key

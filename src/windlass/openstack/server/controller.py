@@ -35,8 +35,6 @@ def server_controller(
     *,
     namespace: str | None = None,
     timing: Timing = TIMING,
-    workers: int = 10,
-    resync: float = 600.0,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     new_mark: Callable[[], str] = lambda: str(uuid4()),
 ) -> Controller[NamespacedName, Snapshot]:
@@ -63,8 +61,8 @@ def server_controller(
         ),
         observe=ServerObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark),
         decide=partial(decide, timing=timing),
-        workers=workers,
-        resync=resync,
+        workers=10,
+        resync=600.0,
     )
 
 

@@ -41,10 +41,10 @@ class Services:
     """All services of the model, with the `routes` of each. `spawn` and `destroy`: seconds until a server is ACTIVE, or
     gone."""
 
-    def __init__(self, routes: Mapping[str, Routes], *, spawn: float, destroy: float) -> None:
+    def __init__(self, routes: Mapping[str, Routes]) -> None:
         self._routes = routes
         self.now = 0.0
-        self.spawn, self.destroy = spawn, destroy
+        self.spawn = self.destroy = 1.0
         self.servers: dict[str, Tree] = {}
         self.ports: dict[str, Tree] = {}
         self.trunks: dict[str, Tree] = {}
@@ -65,8 +65,8 @@ class Services:
 
     # what a test lays out
 
-    def image(self, name: str, *, tags: tuple[str, ...] = (), status: str = "active") -> str:
-        return self.add("images", name=name, tags=list(tags), status=status)
+    def image(self, name: str, *, status: str = "active") -> str:
+        return self.add("images", name=name, tags=[], status=status)
 
     def flavor(self, name: str, *, fits: bool = True, ephemeral: int = 100) -> str:
         """A flavor; one that does not fit any host makes servers that go to ERROR. `ephemeral`: GiB for local disks."""

@@ -55,17 +55,15 @@ class Request(Struct, frozen=True):
 class MemoryCloud:
     """The cloud. `no_answer(service, write, slow)` makes the error that a client raises when no answer comes."""
 
-    def __init__(
-        self, *, no_answer: Callable[[str, bool, bool], Exception], spawn: float = 1.0, destroy: float = 1.0
-    ) -> None:
-        self.services = Services(_ROUTES, spawn=spawn, destroy=destroy)
+    def __init__(self, *, no_answer: Callable[[str, bool, bool], Exception]) -> None:
+        self.services = Services(_ROUTES)
         self.requests: list[Request] = []
         self.faults: list[Fault] = []
         self.no_answer = no_answer
 
-    def wire(self, project: str = "project", *, region: str = "") -> "MemoryWire":
+    def wire(self, project: str = "project") -> "MemoryWire":
         """The connection of a project; the project is there from now on."""
-        return MemoryWire(self, project, region)
+        return MemoryWire(self, project)
 
     def fault(self, **how: Any) -> Fault:
         """Make some requests go wrong; see `Fault`."""
@@ -111,7 +109,6 @@ class MemoryWire(Struct, frozen=True):
 
     cloud: MemoryCloud
     project: str
-    region: str = ""
 
     @property
     def services(self) -> frozenset[str]:

@@ -11,6 +11,7 @@ import msgspec
 from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.gates import PAUSES
 from windlass.openstack.cloud.session import Reply
 from windlass.openstack.cloud.wire import Http
 from windlass.testing.clock import run
@@ -82,10 +83,19 @@ def clock() -> float:
     return asyncio.get_running_loop().time()
 
 
-def account(wire: ScriptedWire, *, born: set[str] | None = None, **more: Any) -> Account:
+def account(wire: ScriptedWire, *, born: set[str] | None = None) -> Account:
     """The project, in a term of leadership that begins now."""
     made = Account(
-        wire, key="k", region="", project_id="p1", now=now, clock=clock, times=Times(request=30.0), unsent=born, **more
+        wire,
+        key="k",
+        where="",
+        project_id="p1",
+        now=now,
+        clock=clock,
+        pauses=PAUSES,
+        times=Times(request=30.0),
+        unsent=set() if born is None else born,
+        sent=lambda *_, **__: None,
     )
     made.knowledge.begin_term(clock())
     return made
