@@ -1,7 +1,7 @@
 """`windlass run openstack` as it is shipped: under its ServiceAccount, with the real Cluster API, on a real cloud.
 
 A cluster comes and goes, and a set of machines with it; its credentials are deleted too early; Cluster API's own
-provider comes and goes; the process ends and is replaced.
+provider comes and goes; the process ends and is replaced. Machines become Nodes of another cluster than their own.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.coordination import Lease
-from windlass.api.core import Event, Namespace, Secret
+from windlass.api.core import Event, Namespace, Node, Secret
 from windlass.api.meta import KubernetesObject
 from windlass.kube import config as connections
 from windlass.kube.client import Client
@@ -34,6 +34,7 @@ from windlass.openstack.constants import LEASE
 from windlass.testing import BlockingControlPlane, crds
 from windlass.testing.cloud import Project
 from windlass.testing.machines import cluster_api
+from windlass.testing.plane.processes import Processes
 
 from .rights import granted, uses
 
@@ -75,20 +76,26 @@ def plane(request: pytest.FixtureRequest) -> Iterator[BlockingControlPlane]:
 class Admin:
     """Writes of people, and looks at what there is, in one namespace."""
 
-    def __init__(self, api: Client) -> None:
+    def __init__(self, api: Client, place: str = PLACE) -> None:
         self._api = api
+        self._place = place
 
-    async def make(self, kind: type[KubernetesObject], name: str, place: str | None = PLACE, **parts: Any) -> None:
-        resource = kind.RESOURCE
+    async def make(self, kind: type[KubernetesObject], name: str, place: str | None = "", **parts: Any) -> None:
+        resource, place = kind.RESOURCE, self._place if place == "" else place
         meta = {"name": name, **({"labels": {"cluster.x-k8s.io/cluster-name": "one"}} if place else {})}
         body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta, **parts}
         await self._api.create(kind, body, namespace=place, field_manager="kubectl")
 
-    async def all(self, kind: type[Any], place: str = PLACE) -> list[Tree]:
-        return [each.tree() for each in (await self._api.list(kind, namespace=place)).items]
+    async def all(self, kind: type[Any], place: str | None = "") -> list[Tree]:
+        listed = await self._api.list(kind, namespace=self._place if place == "" else place)
+        return [each.tree() for each in listed.items]
 
     async def delete(self, kind: type[Any], name: str) -> None:
-        await self._api.delete(kind, name, namespace=PLACE)
+        await self._api.delete(kind, name, namespace=self._place)
+
+    async def until_nothing_is_left(self) -> None:
+        for kind in (capi.Machine, OpenStackMachine, OpenStackServer, OpenStackCluster, capi.Cluster):
+            await eventually(lambda kind=kind: self.all(kind), lambda found: not found, what=f"no {kind}")  # type: ignore[misc]
 
     async def provider_holds(self, holder: str) -> None:
         """The Lease of Cluster API's own provider is taken, or released."""
@@ -196,8 +203,7 @@ async def test_it_does_its_whole_job_by_the_rights_that_are_shipped(
             )
             assert writes_of(project) == writes
             await admin.delete(capi.Cluster, "one")
-            for kind in (capi.Machine, OpenStackMachine, OpenStackServer, OpenStackCluster, capi.Cluster):
-                await eventually(lambda kind=kind: admin.all(kind), lambda found: not found, what=f"no {kind}")  # type: ignore[misc]
+            await admin.until_nothing_is_left()
             await eventually(
                 lambda: admin.all(Secret), lambda found: "cloud" not in {each["metadata"]["name"] for each in found}
             )
@@ -208,3 +214,59 @@ async def test_it_does_its_whole_job_by_the_rights_that_are_shipped(
     assert {use for use in allowed if not any(grant.covers(use) for grant in grants)} == set()
     unused = {grant[:4] for grant in grants if not any(grant.covers(use) for use in allowed)}
     assert unused <= SCRAPES | SOMETIMES
+
+
+@pytest.fixture
+def workload(request: pytest.FixtureRequest) -> Iterator[BlockingControlPlane]:
+    """The cluster that the machines are of: another API server than that of the machines."""
+    with BlockingControlPlane(assets=request.config.getoption("windlass_assets")) as plane:
+        yield plane
+
+
+@pytest.fixture
+def guests(
+    plane: BlockingControlPlane, workload: BlockingControlPlane, project: Project, tmp_path: Path
+) -> Iterator[None]:
+    """Kubelets of the project's servers in the workload cluster, and the installer, which tells where that is."""
+    file = tmp_path / "clouds.yaml"
+    file.write_text(project.clouds_yaml, encoding="utf-8")
+    argv = ["env", f"OS_CLIENT_CONFIG_FILE={file}", sys.executable, "-m", "windlass.testing.machines.simulators"]
+    argv += ["--guest", "--os-cloud=openstack", f"--workload-kubeconfig={workload.kubeconfig()}"]
+    argv += [f"--kubeconfig={plane.kubeconfig()}", "--cluster-api-namespace=apart"]
+    processes = Processes(folders=[], log=tmp_path / "supervisor.log")
+    processes.start("guests", argv, log=tmp_path / "guests.log")
+    yield
+    processes.stop("guests")
+    processes.close()
+
+
+@pytest.mark.usefixtures("guests")
+async def test_machines_become_nodes_of_another_cluster(
+    plane: BlockingControlPlane, workload: BlockingControlPlane, project: Project, tmp_path: Path
+) -> None:
+    account = await asyncio.to_thread(plane.service_account_kubeconfig, HOME, NAME)
+    async with (
+        Client(connections.load(kubeconfig=plane.kubeconfig())) as client,
+        Client(connections.load(kubeconfig=workload.kubeconfig())) as there,
+        running(account, tmp_path),
+    ):
+        admin = Admin(client, "apart")
+        await admin.make(Namespace, "apart", None)
+        await admin.cluster(project)
+        await eventually(
+            lambda: admin.all(capi.Cluster),
+            lambda found: ready(found, 1) and is_true(found[0]["status"]["conditions"], "RemoteConnectionProbe"),
+            what="a cluster that Cluster API reaches",
+        )
+        await admin.machines(2)
+        machines = await eventually(
+            lambda: admin.all(capi.Machine),
+            lambda found: len(found) == 2 and all(each.get("status", {}).get("phase") == "Running" for each in found),
+            what="machines with Nodes",
+        )
+        nodes = await Admin(there).all(Node, None)
+        assert {node["spec"]["providerID"] for node in nodes} == {each["spec"]["providerID"] for each in machines}
+        assert await admin.all(Node, None) == []
+        await admin.delete(capi.Cluster, "one")
+        await admin.until_nothing_is_left()
+        await eventually(lambda: Admin(there).all(Node, None), lambda found: not found, what="no Node")

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.unit.openstack.clouded import KEY, NAMESPACE, PROJECT, Process, World, server
+from tests.unit.openstack.clouded import KEY, MARK, NAMESPACE, PROJECT, Process, World, server
 from windlass.api.capo_server import OpenStackServer
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.cloud.wire import Http, Method
-from windlass.openstack.constants import ADOPT_ANNOTATION
+from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, SERVER_FINALIZER
 from windlass.testing.crash import Crashed, CrashPoint, MortalApi, MortalCarrier, Scenario, When, crash_everywhere
 from windlass.testing.memory import MemoryApi
 
@@ -45,6 +45,14 @@ def adopting(world: World, spec: dict[str, Any], ports: int) -> dict[str, Any]:
     world.cloud.pass_time(5)
     tree = building(world, spec, ports)
     tree["metadata"]["annotations"] = {ADOPT_ANNOTATION: made["server"]["id"]}
+    return tree
+
+
+def of_machine(world: World, spec: dict[str, Any], ports: int) -> dict[str, Any]:
+    """The same, as an OpenStackMachine makes it: with mark and finalizer."""
+    tree = adopting(world, spec, ports)
+    tree["metadata"]["annotations"][MARK_ANNOTATION] = MARK
+    tree["metadata"]["finalizers"] = [SERVER_FINALIZER]
     return tree
 
 
@@ -117,7 +125,7 @@ async def test_s23_a_crash_at_any_write_leaves_one_of_each(
 
 
 @pytest.mark.parametrize("actors", [nobody, deletes], ids=["adopted", "adopted and deleted"])
-async def test_m12_a_crash_while_a_server_is_adopted_creates_nothing(actors: Callable[[World], Sequence[Any]]) -> None:
+async def test_s2_a_crash_while_a_server_is_adopted_creates_nothing(actors: Callable[[World], Sequence[Any]]) -> None:
     report = await crash_everywhere(scenario(PLAIN, ports=1, actors=actors, tree=adopting))
     assert report.points >= 6
 
@@ -137,12 +145,17 @@ class Interruption(CrashPoint):
         return answer
 
 
-async def test_a_deletion_at_any_moment_of_creating_leaves_nothing() -> None:
+@pytest.mark.parametrize(
+    ("tree", "least"), [pytest.param(building, 12, id="created"), pytest.param(of_machine, 4, id="adopted")]
+)
+async def test_a_deletion_at_any_moment_of_making_leaves_nothing(
+    tree: Callable[[World, dict[str, Any], int], dict[str, Any]], least: int
+) -> None:
     number = 0
     while True:
         number += 1
         world = World()
-        world.api.load(building(world, EVERYTHING, 2))
+        world.api.load(tree(world, EVERYTHING, 2))
         point = Interruption(number, partial(delete, world.api))
         clouds: Any = MortalCarrier(world.clouds(), point)
         await Process(world, api=MortalApi(world.api, point), clouds=clouds).settle()
@@ -150,7 +163,7 @@ async def test_a_deletion_at_any_moment_of_creating_leaves_nothing() -> None:
             break
         assert world.held() == {}, f"deleted after {point.writes[:number]}"
         assert world.api.peek(OpenStackServer, KEY[1], namespace=NAMESPACE) is None
-    assert number > 12
+    assert number > least
 
 
 @pytest.mark.parametrize("when", When)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final
-from uuid import uuid4
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,6 +18,7 @@ from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.machine.decide import decide
+from windlass.openstack.machine.existing import existing_server
 from windlass.openstack.machine.snapshot import Snapshot
 from windlass.openstack.objects import (
     BY_CLUSTER,
@@ -27,6 +27,7 @@ from windlass.openstack.objects import (
     is_held,
     is_paused,
     labelled,
+    mark_of,
     owner_name,
 )
 
@@ -36,20 +37,20 @@ NAME: Final = "openstack-machine"
 class Observer:
     """Takes snapshots of OpenStackMachines.
 
-    `born` hears of each mark that is made up here: nothing in a cloud can have it yet. A mark is kept until it is
-    persisted.
+    `born` hears of each mark that is made up here for a server that does not exist: nothing of it is in a cloud yet. A
+    mark is kept until it is persisted.
     """
 
     def __init__(self, reader: Reader, *, born: Callable[[str], str]) -> None:
         self._reader = reader
         self._born = born
-        self._fresh = FreshMarks(lambda: str(uuid4()))
+        self._fresh, self._of_existing = FreshMarks(), FreshMarks()
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
         namespace, name = key
         found = await self._reader.see(OpenStackMachine, name, namespace=namespace)
         if not isinstance(found, Present):
-            self._fresh.forget(key)
+            self._forget(key)
             return Snapshot(machine=found, server=Absent(), last=last)
         owner = owner_name(found.metadata, Machine)
         machine = await self._reader.see(Machine, owner, namespace=namespace) if owner else None
@@ -68,13 +69,25 @@ class Observer:
             cluster_name=cluster_name,
             infra=infra,
             server=Absent(),
-            fresh_mark=self._fresh.of(key, found, born=self._born),
             last=last,
         )
+        mark = self._fresh_mark(key, found, exists=bool(existing_server(seen, found)))
         # An absence lets the finalizer go, or lets `Paused` be said, so the cache is not enough for it.
         decides = is_held(found) and (found.deleting or is_paused(found, cluster))
         server = await self._reader.see(OpenStackServer, name, namespace=namespace, confirm=decides)
-        return replace(seen, server=server)
+        return replace(seen, server=server, fresh_mark=mark)
+
+    def _fresh_mark(self, key: NamespacedName, found: Present[OpenStackMachine], *, exists: bool) -> str:
+        if mark_of(found):
+            self._forget(key)
+            return ""
+        if exists:  # a server that exists has to be looked for, although nothing has the mark
+            return self._of_existing.of(key, found, born=None)
+        return self._fresh.of(key, found, born=self._born)
+
+    def _forget(self, key: NamespacedName) -> None:
+        self._fresh.forget(key)
+        self._of_existing.forget(key)
 
 
 def machine_controller(

@@ -23,11 +23,12 @@ from windlass.openstack.cloud.requests import (
     RemoveSubports,
 )
 from windlass.openstack.instance.delete import next_deletion
+from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.objects import event, intend, is_held, mark_of, release
 from windlass.openstack.server.building import SOON
 from windlass.openstack.server.sending import admit, calls
-from windlass.openstack.server.snapshot import Snapshot, Timing, Visit, recorded
+from windlass.openstack.server.snapshot import Snapshot, Timing, Visit, adopted, recorded
 from windlass.openstack.server.telling import AUTHENTIC, LOST, out_of_reach, write
 from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, NOT_PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, trouble_since
@@ -63,7 +64,10 @@ def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
 
 def delete(visit: Visit) -> Plan:
     found, inventory, now = visit.found, visit.inventory, visit.now
-    step = next_deletion(inventory, recorded=recorded(found), project=visit.cloud.project, mark=mark_of(found))
+    had, project, mark = recorded(found), visit.cloud.project, mark_of(found)
+    step = next_adoption(inventory, recorded=had, project=project, mark=mark) if adopted(found) else None
+    if not isinstance(step, Send):  # else the ports of a server that is not adopted yet would stay
+        step = next_deletion(inventory, recorded=had, project=project, mark=mark)
     match step:
         case Send(requests, why):
             return _send(visit, requests, why)

@@ -15,7 +15,7 @@ from windlass.api import capi
 from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
-from windlass.api.core import Secret
+from windlass.api.core import Event, Secret
 from windlass.kube import config
 from windlass.kube.client.client import Client
 from windlass.kube.conditions import find
@@ -35,6 +35,8 @@ Tree = dict[str, Any]
 
 CRDS = Path(windlass.__file__).parents[2] / "deploy" / "openstack" / "crds" / "crds.yaml"
 OURS = "infrastructure.cluster.x-k8s.io"
+NOWHERE = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
+"""The ID of nothing."""
 
 
 @pytest.fixture
@@ -145,7 +147,7 @@ async def at_work(client: Client, namespace: str) -> AsyncIterator[None]:
             await running
 
 
-async def test_cluster_api_sees_cluster_and_machines_provisioned_and_they_go_whole(stage: Stage) -> None:
+async def test_c19_cluster_api_sees_cluster_and_machines_provisioned_and_they_go_whole(stage: Stage) -> None:
     await stage.cluster()
     cluster = await eventually(
         lambda: stage.get(capi.Cluster, "one"),
@@ -174,7 +176,7 @@ async def test_cluster_api_sees_cluster_and_machines_provisioned_and_they_go_who
     secret = await stage.get(Secret, "cloud")
     assert SECRET_FINALIZER in secret["metadata"]["finalizers"]
 
-    await stage.client.delete(Secret, "cloud", namespace=stage.namespace)  # C19: too early
+    await stage.client.delete(Secret, "cloud", namespace=stage.namespace)  # too early
     await stage.client.delete(capi.Cluster, "one", namespace=stage.namespace)
     for kind in (capi.Machine, OpenStackMachine, OpenStackServer):
         await eventually(lambda kind=kind: stage.all(kind), lambda found: not found, what=f"no {kind.__name__}")  # type: ignore[misc]
@@ -182,24 +184,40 @@ async def test_cluster_api_sees_cluster_and_machines_provisioned_and_they_go_who
     await eventually(lambda: stage.is_gone(Secret, "cloud"), lambda gone: gone is True, what="the Secret goes")
 
 
-async def test_trouble_of_an_openstackserver_reaches_the_machine(stage: Stage) -> None:  # M4
+async def test_m4_a_machine_whose_flavor_subnet_or_zone_does_not_exist_says_so(stage: Stage) -> None:
     await stage.cluster()
     await stage.secret("data", value="#cloud-config")
-    spec = {"flavor": "no-such-flavor", "image": {"filter": {"name": "cirros"}}}
-    await stage.make(OpenStackMachine, "w-0", spec)
-    machine = {
-        "clusterName": "one",
-        "bootstrap": {"dataSecretName": "data"},
-        "infrastructureRef": _ref(OpenStackMachine, "w-0"),
-    }
-    await stage.make(capi.Machine, "w-0", machine)
-    found = await eventually(
-        lambda: stage.get(capi.Machine, "w-0"),
-        lambda found: says(found, "InfrastructureReady") == "False DependencyFailed",
-        what="the Machine tells of the flavor",
-    )
-    told = find(found["status"]["conditions"], "InfrastructureReady")
-    assert told is not None
-    assert "no-such-flavor" in told["message"]
-    await stage.client.delete(capi.Machine, "w-0", namespace=stage.namespace)
-    await eventually(lambda: stage.is_gone(OpenStackMachine, "w-0"), lambda gone: gone is True, what="it goes")
+    port = {"network": {"id": stage.project.network_id}, "fixedIPs": [{"subnet": {"id": NOWHERE}}]}
+    troubles: list[tuple[str, Tree, Tree, str, str]] = [
+        ("flavor", {"flavor": "no-such-flavor"}, {}, "DependencyFailed", "no-such-flavor"),
+        ("subnet", {"ports": [port]}, {}, "DependencyFailed", NOWHERE),
+        ("zone", {}, {"failureDomain": "no-such-zone"}, "InvalidConfiguration", "availability zone"),
+    ]
+    for name, wrong, wrong_in_owner, _, _ in troubles:
+        spec = {"flavor": "m1.tiny", "image": {"filter": {"name": "cirros"}}, **wrong}
+        await stage.make(OpenStackMachine, name, spec)
+        machine = {
+            "clusterName": "one",
+            "bootstrap": {"dataSecretName": "data"},
+            "infrastructureRef": _ref(OpenStackMachine, name),
+            **wrong_in_owner,
+        }
+        await stage.make(capi.Machine, name, machine)
+    for name, _, _, reason, text in troubles:
+        found = await eventually(
+            lambda name=name: stage.get(capi.Machine, name),  # type: ignore[misc]
+            lambda found, reason=reason: says(found, "InfrastructureReady") == f"False {reason}",  # type: ignore[misc]
+            what=f"the Machine tells of its {name}",
+        )
+        told = find(found["status"]["conditions"], "InfrastructureReady")
+        assert told is not None
+        assert text in told["message"]
+    events = await eventually(lambda: stage.all(Event), lambda found: any(map(_is_refusal, found)), what="the Event")
+    assert {each["involvedObject"]["name"] for each in events if _is_refusal(each)} == {"zone"}
+    for name, *_ in troubles:
+        await stage.client.delete(capi.Machine, name, namespace=stage.namespace)
+    await eventually(lambda: stage.all(OpenStackMachine), lambda found: not found, what="no OpenStackMachine")
+
+
+def _is_refusal(event: Tree) -> bool:
+    return bool(event["reason"] == "Failedcreateserver")

@@ -18,6 +18,7 @@ from windlass.kube.client.client import Client
 from windlass.kube.errors import NotFound
 from windlass.kube.object import Object
 from windlass.kube.process.manager import Manager
+from windlass.kube.process.tasks import end
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.clouds import Clouds, PollTimes
@@ -28,11 +29,16 @@ from windlass.openstack.server.snapshot import Timing
 from windlass.openstack.trouble import Delays, Limits
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
+from windlass.testing.crash import CrashPoint, MortalCarrier
 
 SECRET, CLUSTER = "cloud", "c"
 QUICK = Timing(
     delays=Delays(
-        quota=Limits(1.0, 2.0), dependency=Limits(1.0, 2.0), invalid=Limits(3.0, 3.0), credentials=Limits(3.0, 3.0)
+        unavailable=Limits(0.5, 1.0),
+        quota=Limits(1.0, 2.0),
+        dependency=Limits(1.0, 2.0),
+        invalid=Limits(3.0, 3.0),
+        credentials=Limits(3.0, 3.0),
     ),
     lost=2.0,
 )
@@ -182,19 +188,23 @@ async def staged(
 
 @asynccontextmanager
 async def at_work(
-    stage: Stage, *, timing: Timing = QUICK, at_rest: float = 2.0, times: Times = TIMES
+    stage: Stage, *, timing: Timing = QUICK, at_rest: float = 2.0, times: Times = TIMES, point: CrashPoint | None = None
 ) -> AsyncIterator[Clouds]:
-    """The controller at work, as a new process that leads."""
+    """The controller at work, as a new process that leads. One with a `point` does not shut down, it is cut off."""
     clouds = Clouds(
         polls=PollTimes(after_write=0.3, building=1.0, at_rest=at_rest),
         pauses=Pauses(unavailable=(0.5, 2.0), quota=(1.0, 2.0), credentials=(1.0, 1.0)),
         times=times,
     )
-    async with clouds, Manager(stage.ours, systems={OPENSTACK: clouds}) as manager:
+    carrier = clouds if point is None else MortalCarrier(clouds, point)
+    async with clouds, Manager(stage.ours, systems={OPENSTACK: carrier}) as manager:
         await manager.start(lambda reader: server_controller(reader, clouds, namespace=stage.namespace, timing=timing))
         running = asyncio.create_task(manager.run())
         try:
             yield clouds
         finally:
-            manager.shut_down()
-            await running
+            if point is None:
+                manager.shut_down()
+                await running
+            else:
+                await end(running)

@@ -72,6 +72,41 @@ async def test_i6_volumes_trunk_and_tags_arrive_and_go(stage: Stage) -> None:
     await stage.until_gone()
 
 
+async def test_m6_p26_server_and_volumes_are_in_their_zones_and_addresses_come_by_network(stage: Stage) -> None:
+    sdk = stage.project.sdk
+    other = sdk.network.create_network(name=f"a-{stage.project.name}")
+    subnets = [
+        sdk.network.create_subnet(network_id=other.id, ip_version=version, cidr=cidr, enable_dhcp=False)
+        for version, cidr in ((6, "fd00:7::/64"), (4, "10.7.0.0/24"))
+    ]
+    await stage.secret()
+    await stage.server(
+        ports=[
+            {"network": {"id": stage.project.network_id}},
+            {"network": {"id": other.id}, "fixedIPs": [{"subnet": {"id": each.id}} for each in subnets]},
+        ],
+        availabilityZone="az2",
+        rootVolume={"sizeGiB": 1, "availabilityZone": {"from": "Name", "name": "nova"}},
+        additionalBlockDevices=[
+            {"name": name, "sizeGiB": 1, "storage": {"type": "Volume", "volume": {"availabilityZone": zone}}}
+            for name, zone in (("etcd", {"name": "nova"}), ("logs", {"name": "nova"}))
+        ],
+    )
+    made = await stage.until_ready()
+    assert made.status.instance_id is not None
+    assert sdk.compute.get_server(made.status.instance_id).availability_zone == "az2"
+    volumes = list(sdk.block_storage.volumes())
+    assert {each.availability_zone for each in volumes} == {"nova"}
+    attached = {each.name: each.attachments[0]["device"] for each in volumes}
+    assert sorted(attached, key=attached.__getitem__) == ["a-root", "a-etcd", "a-logs"]
+    addresses = [each.address for each in made.status.addresses if each.type == "InternalIP"]
+    assert [address[:5] for address in addresses] == ["10.7.", "fd00:", "10.6."]
+
+    await stage.delete()
+    await stage.until_gone()
+    sdk.network.delete_network(other)
+
+
 async def test_s30_no_valid_host_is_told_and_the_server_can_be_deleted(stage: Stage) -> None:
     await stage.secret()
     await stage.server(serverMetadata=[{"key": "windlass:spawn_error", "value": "abort"}])

@@ -1,6 +1,8 @@
 """Trouble with a real cloud: told while it lasts, and gone by itself when its cause is."""
 
-from tests.api.openstack.server.stage import CLUSTER, Stage, at_work, says
+import pytest
+
+from tests.api.openstack.server.stage import CLUSTER, Stage, at_work, held, message, says
 from tests.waiting import eventually
 from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
@@ -32,16 +34,33 @@ async def test_a6_a_wrong_password_is_told_and_the_right_one_is_used_by_itself(s
     await stage.until_gone()
 
 
-async def test_a_service_that_is_down_for_a_while_is_told_of_and_awaited(stage: Stage) -> None:
-    down = stage.project.fault("neutron", status=503)
+@pytest.mark.parametrize(
+    ("service", "name"),
+    [
+        ("keystone", "identity"),
+        ("nova", "compute"),
+        ("neutron", "network"),
+        ("glance", "image"),
+        ("cinder", "block-storage"),
+    ],
+    ids=lambda text: text,
+)
+async def test_a_service_that_is_down_for_a_while_is_told_of_and_awaited(stage: Stage, service: str, name: str) -> None:
+    answers = stage.project.fault(service, status=503)
     await stage.secret()
-    await stage.server()
+    await stage.server(rootVolume={"sizeGiB": 1})
     text = await stage.until_told("Progressing", "TransientError")
-    assert "network (503)" in text
+    assert f"{name} (503)" in text
     assert "Next attempt at " in text
-    down.clear()
+    closes = stage.project.fault(service, drop=True)
+    answers.clear()
+    found = await stage.until(lambda server: f"{name}: " in message(server, "Progressing"), what="no answer at all")
+    assert says(found, "Progressing") == "True TransientError"
+    assert "Next attempt at " in message(found, "Progressing")
+    assert says(found, "Ready").split()[0] != "True"
+    closes.clear()
     await stage.until_ready()
-    assert len(list(stage.project.sdk.network.ports(project_id=stage.project.id))) == 1
+    assert held(stage.project) == {"servers": 1, "ports": 1, "trunks": 0, "volumes": 1}
     await stage.delete()
     await stage.until_gone()
 

@@ -280,7 +280,7 @@ async def test_a_deleted_server_stays_until_a_list_shows_it_gone() -> None:
 
 
 @virtual
-async def test_a_server_that_is_gone_already_is_gone_at_once() -> None:
+async def test_i12_a_server_that_is_gone_already_is_gone_at_once() -> None:
     wire = ScriptedWire()
     wire.things["/servers/detail"] = [server()]
     project = account(wire)

@@ -49,7 +49,6 @@ async def test_threads_are_daemons_and_started_as_they_are_needed() -> None:
     threads = Threads(16, name="few")
     for _ in range(10):
         assert await threads.run(lambda: threading.current_thread().daemon, seconds=5)
-        await asyncio.sleep(0)
     assert sum(thread.name.startswith("few-") for thread in threading.enumerate()) == 1
 
 

@@ -136,7 +136,7 @@ async def test_a_cluster_on_an_existing_network_is_provisioned_and_rests() -> No
     assert {each.method for each in world.cloud.requests} == {"GET"}
 
 
-async def test_the_endpoint_is_stored_before_the_cluster_is_said_to_be_provisioned() -> None:  # C5
+async def test_c5_the_endpoint_is_stored_before_the_cluster_is_said_to_be_provisioned() -> None:
     fixed = {"controlPlaneEndpoint": None, "apiServerFixedIP": "10.0.0.9"}
     world = World(infra(fixed, finalizers=[FINALIZER]), cluster(), secret())
     order: list[tuple[bool, bool]] = []
@@ -194,7 +194,7 @@ async def test_a_cluster_that_others_manage_is_left_alone() -> None:
     assert (await world.rest()).writes == 0
 
 
-async def test_missing_credentials_are_told_and_cured_by_the_secret() -> None:  # C1, S16
+async def test_c1_s16_missing_credentials_are_told_and_cured_by_the_secret() -> None:
     world = World(infra(), cluster())
     ending = await world.rest()
     status, reason, message = world.condition("OpenStackAuthenticationSucceeded")
@@ -209,7 +209,7 @@ async def test_missing_credentials_are_told_and_cured_by_the_secret() -> None:  
     assert world.condition("Ready")[0] == "True"
 
 
-async def test_an_identity_that_is_not_for_the_namespace_is_told() -> None:  # S17
+async def test_s17_an_identity_that_is_not_for_the_namespace_is_told() -> None:
     identity = {
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha1",
         "kind": "OpenStackClusterIdentity",
@@ -231,22 +231,35 @@ async def test_an_identity_that_is_not_for_the_namespace_is_told() -> None:  # S
 @pytest.mark.parametrize(
     ("spec", "part", "text"),
     [
-        ({"managedSubnets": [{"cidr": "10.6.0.0/24"}], "network": None}, "NetworkReady", "spec.managedSubnets is not"),
-        ({"bastion": {"spec": {"flavor": "f", "image": {"id": "i"}}}}, "NetworkReady", "spec.bastion.enabled to false"),
-        (
+        pytest.param(
+            {"managedSubnets": [{"cidr": "10.6.0.0/24"}], "network": None},
+            "NetworkReady",
+            "spec.managedSubnets is not",
+            id="C6 managed subnets",
+        ),
+        pytest.param(
+            {"bastion": {"spec": {"flavor": "f", "image": {"id": "i"}}}},
+            "NetworkReady",
+            "spec.bastion.enabled to false",
+            id="a bastion",
+        ),
+        pytest.param(
             {"managedSecurityGroups": {"allowAllInClusterTraffic": True}},
             "SecurityGroupsReady",
             "name them in spec.securityGroups of the OpenStackMachines",
+            id="C6 managed security groups",
         ),
-        (
+        pytest.param(
             {"apiServerLoadBalancer": {"enabled": True}},
             "APIEndpointReady",
             "spec.controlPlaneEndpoint to a load balancer of yours",
+            id="a load balancer",
         ),
-        (
+        pytest.param(
             {"controlPlaneEndpoint": None, "apiServerFloatingIP": "203.0.113.9"},
             "APIEndpointReady",
             "a floating IP for the API server is not supported yet",
+            id="C6 floating IP",
         ),
     ],
 )
@@ -264,13 +277,13 @@ async def test_what_is_not_supported_is_said_with_what_to_set_instead(spec: Tree
 @pytest.mark.parametrize(
     "spec", [{"bastion": {"enabled": False}}, {"apiServerLoadBalancer": {"enabled": False}}], ids=["bastion", "LB"]
 )
-async def test_what_is_switched_off_is_not_in_the_way(spec: Tree) -> None:  # C2
+async def test_c2_what_is_switched_off_is_not_in_the_way(spec: Tree) -> None:
     world = World(infra(spec), cluster(), secret())
     await world.rest()
     assert world.condition("Ready")[0] == "True"
 
 
-async def test_a_provisioned_cluster_tells_of_trouble_and_stays_provisioned() -> None:  # C7
+async def test_c7_a_provisioned_cluster_tells_of_trouble_and_stays_provisioned() -> None:
     world = World(infra(), cluster(), secret())
     await world.rest()
     world.change(network={"filter": {"name": "gone"}})
@@ -330,7 +343,7 @@ async def test_the_failure_domains_of_an_earlier_provider_are_replaced() -> None
     ]
 
 
-async def test_a_moved_cluster_gets_its_status_again() -> None:  # C20
+async def test_c20_a_moved_cluster_gets_its_status_again() -> None:
     world = World(infra(), cluster(), secret())
     await world.rest()
     before = world.tree()["status"]

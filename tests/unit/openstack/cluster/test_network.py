@@ -157,9 +157,12 @@ def test_a_sentence_says_what_is_missing(spec: Tree, resources: list[Any], part:
     [
         pytest.param({"externalNetwork": {"id": "x1"}}, [PUBLIC], PUBLIC, id="P18 by id"),
         pytest.param({"externalNetwork": {"filter": {"name": "public"}}}, [PUBLIC], PUBLIC, id="P18 by name"),
-        pytest.param({"externalNetwork": {"id": "n1"}}, [PUBLIC], "spec.externalNetwork: no", id="P18 id missing"),
+        pytest.param({"externalNetwork": {"id": "n1"}}, [PUBLIC], "spec.externalNetwork: no", id="P18 C6 id missing"),
         pytest.param(
-            {"externalNetwork": {"filter": {"name": "no"}}}, [PUBLIC], "spec.externalNetwork: no", id="P18 name missing"
+            {"externalNetwork": {"filter": {"name": "no"}}},
+            [PUBLIC],
+            "spec.externalNetwork: no",
+            id="P18 C6 name missing",
         ),
         pytest.param(NO_EXTERNAL, [PUBLIC], None, id="P18 disabled"),
         pytest.param({}, [], None, id="P18 none found"),

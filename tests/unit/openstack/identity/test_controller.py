@@ -92,7 +92,7 @@ async def test_a_secret_that_nothing_needs_loses_our_finalizer(trees: list[Tree]
     assert await rested(world(secret(), *trees)) == ["example.com/other"]
 
 
-async def test_a_secret_that_is_deleted_too_early_stays_and_an_event_says_for_what() -> None:  # C19
+async def test_c19_a_secret_that_is_deleted_too_early_stays_and_an_event_says_for_what() -> None:
     api = world(secret(SECRET_FINALIZER, deleting=True), user(), user(OpenStackServer))
     assert await rested(api) == ["example.com/other", SECRET_FINALIZER]
     (event,) = (found.decode() for found in api.listing(Event))

@@ -170,7 +170,7 @@ async def test_a_secret_is_read_again_only_when_it_has_changed() -> None:
     assert reader.secrets_read == 2
 
 
-async def test_two_regions_of_one_cloud_are_two_credentials() -> None:  # A5
+async def test_a5_two_regions_of_one_cloud_are_two_credentials() -> None:
     reader = Counting(secret(clouds_yaml=CLOUDS))
     keys = set()
     for region in ("one", "two"):

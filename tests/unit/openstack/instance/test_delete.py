@@ -53,7 +53,9 @@ def sent(found: Step) -> list[str]:
         pytest.param(
             {"servers": (replace(SERVER, status="SOFT_DELETED"),), "ports": (PORT,)}, ["delete port p"], id="I12 soft"
         ),
-        pytest.param({"servers": (replace(SERVER, status="DELETED"),), "ports": (PORT,)}, ["delete port p"], id="I12"),
+        pytest.param(
+            {"servers": (replace(SERVER, status="DELETED"),), "ports": (PORT,)}, ["delete port p"], id="I12 deleted"
+        ),
         pytest.param({"ports": (PORT,), "trunks": (TRUNK,)}, ["delete trunk t"], id="the trunk before its port"),
         pytest.param(
             {"ports": (PORT,), "trunks": (replace(TRUNK, sub_ports=[SubPort("sub")]),)},

@@ -40,7 +40,7 @@ def named(kind: Any, name: str, **more: Any) -> Query:
 
 IMAGE, FLAVOR = named("image", "rhcos"), named("flavor", "m1.small")
 LAN, STORAGE = Query("network", id="lan"), named("network", "storage")
-NODES, OTHERS = Query("subnet", id="nodes"), named("subnet", "others")
+NODES, EAST, OTHERS = Query("subnet", id="nodes"), named("subnet", "east"), named("subnet", "others")
 WEB = named("security group", "web")
 OWN_WEB = replace(WEB, own=True)
 NEAR = named("server group", "near")
@@ -53,6 +53,7 @@ ANSWERS: Answers = {
     FLAVOR: (Flavor(id="f", name="m1.small"),),
     STORAGE: (Network(id="s"),),
     NODES: (Subnet(id="nodes", network_id="lan"),),
+    EAST: (Subnet(id="east", network_id="s"),),
     OTHERS: (Subnet(id="o1", network_id="s"), Subnet(id="o2", network_id="lan")),
     OWN_WEB: (SecurityGroup(id="g1"), SecurityGroup(id="g2")),
     NEAR: (ServerGroup(id="n"),),
@@ -159,6 +160,9 @@ def test_a_port_is_named_by_its_suffix_or_index(port: PortSpec, index: int, name
             (PortSpec(addresses=(FixedAddress(NODES),)),), (), "lan", (ResolvedAddress("nodes"),), id="P13 by subnet id"
         ),
         pytest.param(
+            (PortSpec(addresses=(FixedAddress(EAST),)),), (), "s", (ResolvedAddress("east"),), id="P13 by subnet filter"
+        ),
+        pytest.param(
             (PortSpec(addresses=(FixedAddress(OTHERS), FixedAddress(NODES))),),
             (),
             "lan",
@@ -244,7 +248,7 @@ def test_a_port_says_which_cluster_it_is_for(port: PortSpec, cluster: str, descr
     assert the_port(port, replace(MINIMAL, cluster=cluster)).description == description
 
 
-def test_volumes_are_named_after_the_server_and_local_disks_are_none() -> None:
+def test_i3_i4_volumes_are_named_after_the_server_and_local_disks_are_none() -> None:
     spec = replace(
         MINIMAL,
         zone="az2",
@@ -256,8 +260,8 @@ def test_volumes_are_named_after_the_server_and_local_disks_are_none() -> None:
         ),
     )
     assert resolved(spec).volumes == (
-        ResolvedVolume(name="w-root", size=20, type="ssd", zone="az1"),  # I3
-        ResolvedVolume(name="w-etcd", size=5, zone="az2", tag="etcd"),  # I4
+        ResolvedVolume(name="w-root", size=20, type="ssd", zone="az1"),
+        ResolvedVolume(name="w-etcd", size=5, zone="az2", tag="etcd"),
         ResolvedVolume(name="w-logs", size=1, tag="logs"),
     )
 

@@ -9,7 +9,9 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
+from windlass.kube.control.controller import Controller
 from windlass.kube.control.rounds import Ending
+from windlass.kube.object import NamespacedName
 from windlass.openstack.machine.controller import machine_controller
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
@@ -17,6 +19,7 @@ from windlass.testing.memory.reader import MemoryReader
 from ..process import NOW, to_rest
 
 Tree = dict[str, Any]
+Process = tuple[Controller[NamespacedName, Any], MemoryReader]
 
 ID = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
 OTHER_ID = "11111111-8e5f-4d0c-9b0e-3f0a2a1d7c55"
@@ -140,14 +143,18 @@ class World:
         self.api.load(*trees)
         self.born: list[str] = []
 
-    async def attempt(self, now: datetime = NOW) -> Ending:
+    def process(self) -> Process:
+        """What one process has, and remembers."""
         reader = MemoryReader(self.api)
-        controller = machine_controller(reader, born=self._bear)
+        return machine_controller(reader, born=self._bear), reader
+
+    async def attempt(self, now: datetime = NOW, *, process: Process | None = None) -> Ending:
+        controller, reader = process or self.process()
         return await to_rest(controller, KEY, api=self.api, reader=reader, now=now)
 
-    async def rest(self, now: datetime = NOW) -> int:
-        """What there is to do is done; returns the number of writes."""
-        ending = await self.attempt(now)
+    async def rest(self, now: datetime = NOW, *, process: Process | None = None) -> int:
+        """What there is to do is done; returns the number of writes. `process`: None is a new one."""
+        ending = await self.attempt(now, process=process)
         assert not ending.failed, ending
         return ending.writes
 

@@ -128,7 +128,7 @@ def test_a_machine_of_the_control_plane_gets_the_managed_group_of_the_control_pl
     assert found["ports"][0]["securityGroups"] == groups(GROUP)
 
 
-def test_without_any_network_and_ports_that_name_one_the_spec_is_wrong() -> None:  # M1 no net, no ports
+def test_m1_without_any_network_and_ports_that_name_one_the_spec_is_wrong() -> None:
     problem = mapped(machine(), infra(status={}))
     assert isinstance(problem, Problem)
     assert "no network configured" in problem.message
@@ -165,7 +165,7 @@ def test_tags_are_those_of_the_machine_and_then_of_its_cluster(
     assert found.get("tags") == expected
 
 
-def test_zone_user_data_credentials_and_the_rest() -> None:
+def test_m6_zone_user_data_credentials_and_the_rest() -> None:
     rest: Tree = {
         "configDrive": True,
         "rootVolume": {"sizeGiB": 20, "availabilityZone": {"from": "Machine"}},
@@ -179,7 +179,7 @@ def test_zone_user_data_credentials_and_the_rest() -> None:
         **SPEC,
         **rest,
         "ports": [OF_CLUSTER],
-        "availabilityZone": "az-1",  # M6
+        "availabilityZone": "az-1",
         "userDataRef": {"name": "w-0-data"},
     }
 

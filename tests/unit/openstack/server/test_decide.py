@@ -623,10 +623,17 @@ class TestTakingOver:
 
 
 class TestPause:
-    @pytest.mark.parametrize("found", [made(), intended(), server(), server(status={"conditions": []})], ids=str)
+    @pytest.mark.parametrize(
+        "found",
+        [
+            pytest.param(made(), id="a server that stands"),
+            pytest.param(intended(), id="one that is to be made"),
+            pytest.param(server(), id="nothing resolved"),
+            pytest.param(server(status={"conditions": []}), id="never visited"),
+        ],
+    )
     def test_s32_nothing_is_sent_while_paused(self, found: Any) -> None:
-        for world in (seen(found, asked(), cluster=cluster(paused=True)),):
-            assert not requests(decide(world, now=NOW))
+        assert not requests(decide(seen(found, asked(), cluster=cluster(paused=True)), now=NOW))
 
     def test_a_server_that_stands_is_paused_at_once(self) -> None:
         found = made(cluster="c")

@@ -47,7 +47,7 @@ def is_released(done: Plan) -> bool:
     return any(isinstance(action, RemoveFinalizers) for action in done.needed)
 
 
-def test_s10_the_server_goes_first_then_its_port_then_the_finalizer() -> None:
+def test_s10_m12_the_server_goes_first_then_its_port_then_the_finalizer() -> None:
     found = made(**GOING)
     first = plan(found, standing())
     assert verbs(first) == ["delete server"]
@@ -177,7 +177,7 @@ def test_without_credentials_nobody_knows_what_is_left_so_it_stays_and_says_who_
     assert verbs(plan(found, standing())) == ["delete server"], "the credentials are right again"
 
 
-def test_s14_while_the_cloud_cannot_be_asked_nothing_is_deleted() -> None:
+def test_s14_i12_while_the_cloud_cannot_be_asked_nothing_is_deleted() -> None:
     found = made(**GOING)
     waits = plan(found, Unavailable("compute", "down", code=503))
     assert not requests(waits)
@@ -186,7 +186,7 @@ def test_s14_while_the_cloud_cannot_be_asked_nothing_is_deleted() -> None:
     assert told(waits, PROGRESSING, found).reason == "TransientError"
 
 
-def test_a_deletion_that_fails_is_told_of_and_tried_again() -> None:
+def test_i12_a_deletion_that_fails_is_told_of_and_tried_again() -> None:
     found = made(**GOING)
     weather = Weather(refusals=(Refusal("delete server", "a", InConflict("compute", "task pending", code=409), NOW),))
     cloud = asked(standing().inventory, weather=weather)
