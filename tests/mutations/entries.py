@@ -282,7 +282,7 @@ _DECIDING = (
     *_in(
         "machine_sync/mirroring/move.py",
         "machine_sync/machine/test_migration.py",
-        ("return self.annotated and (not self.reports or says_paused(self.seen))", "return self.annotated"),
+        ("return self.annotated and (not reports or says_paused(self.seen))", "return self.annotated"),
     ),
     *_in(
         "machine_sync/machine/observe.py",

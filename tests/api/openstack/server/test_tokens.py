@@ -37,8 +37,7 @@ async def test_a7_a_server_is_made_and_goes_with_tokens_that_live_for_seconds(st
     await stage.secret()
     await stage.server(trunk=True, rootVolume={"sizeGiB": 1})
     await stage.until_ready()
-    assert held(stage.project) == {"servers": 1, "ports": 1, "trunks": 1, "volumes": 1}
-    assert len(stage.asked(method="POST")) == 4
+    assert len(stage.asked(method="POST")) == 4, "one of each"
     await stage.delete()
     await stage.until_gone()
     assert held(stage.project) == {"servers": 0, "ports": 0, "trunks": 0, "volumes": 0}
