@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any, Final
+from uuid import uuid4
 
 from msgspec import Struct, field
 
@@ -49,7 +50,7 @@ def mark_of(found: Present[Any]) -> str:
 class FreshMarks:
     """New marks for objects that have none, each kept until it is persisted. `new_mark` makes one up."""
 
-    def __init__(self, new_mark: Callable[[], str]) -> None:
+    def __init__(self, new_mark: Callable[[], str] = lambda: str(uuid4())) -> None:
         self._new_mark = new_mark
         self._fresh: dict[NamespacedName, str] = {}
 

@@ -56,7 +56,9 @@ def frame(*, home: str, namespaces: Sequence[str], provider_namespace: str, poll
     return Frame(
         elect=elect,
         work=work,
-        is_noise=lambda text: any(f'"{finalizer}"' in text for finalizer in FINALIZERS.values()),
+        is_noise=lambda text: any(
+            f'"{finalizer}"' in text for finalizer in FINALIZERS.values() if "/" not in finalizer
+        ),
         systems={OPENSTACK: clouds},
         holding=clouds,
     )

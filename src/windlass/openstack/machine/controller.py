@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final
-from uuid import uuid4
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -45,7 +44,7 @@ class Observer:
     def __init__(self, reader: Reader, *, born: Callable[[str], str]) -> None:
         self._reader = reader
         self._born = born
-        self._fresh, self._of_existing = (FreshMarks(lambda: str(uuid4())) for _ in range(2))
+        self._fresh, self._of_existing = FreshMarks(), FreshMarks()
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
         namespace, name = key
