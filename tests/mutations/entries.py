@@ -849,6 +849,11 @@ _IN_THE_CLOUD = (
         ("    if sending.now and not sending.later:", "    if sending.now:"),
     ),
     *_in(
+        "openstack/server/deleting.py",
+        "openstack/test_crash.py",
+        ("if adopted(found) else None", "if False else None"),
+    ),
+    *_in(
         "openstack/server/decide.py",
         "openstack/server",
         ("if patient and (inventory is None or not inventory.certain):", "if False:"),
@@ -911,6 +916,11 @@ _IN_THE_CLOUD = (
         ("            yield from self._named(by_cluster_identity(identity.name))\n", ""),
         ("for kind in USERS:\n            for found", "for kind in USERS[:1]:\n            for found"),
         ("    if not seen.users:", "    if secret.deleting or not seen.users:"),
+    ),
+    *_in(
+        "openstack/machine/controller.py",
+        "openstack/machine",
+        ("mark if exists else self._born(mark)", "self._born(mark)"),
     ),
     *_in(
         "openstack/machine/decide.py",

@@ -147,7 +147,8 @@ async def test_a_life_from_the_post_to_the_last_list(clouds: Clouds, account: Ac
     assert set(woken) == {"w"}
     [address] = next(iter(now.addresses.values()))
     assert (now.name, address.type, address.addr[:5], now.metadata) == ("w", "fixed", "10.6.", {MARK: "m"})
-    [seen] = (await account.look(mark)).ports
+    # Ports change less than servers while these are built, and are listed less often.
+    [seen] = (await eventually(lambda: account.look(mark), lambda found: bool(found.ports[0].device_id))).ports
     assert seen.device_id == made.id
     assert seen.trunk_details is not None
 
