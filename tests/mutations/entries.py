@@ -918,9 +918,15 @@ _IN_THE_CLOUD = (
         ("    if not seen.users:", "    if secret.deleting or not seen.users:"),
     ),
     *_in(
+        "openstack/server/telling.py",
+        "openstack/server/test_stories.py",
+        ("if before is not None and (before.status, before.reason) == (told.status, told.reason):", "if False:"),
+        ("return event(found, told.reason, told.message, warning=True, occasion=occasion)", "return None"),
+    ),
+    *_in(
         "openstack/machine/controller.py",
         "openstack/machine",
-        ("mark if exists else self._born(mark)", "self._born(mark)"),
+        ("return self._of_existing.of(key, found, born=None)", "return self._fresh.of(key, found, born=self._born)"),
     ),
     *_in(
         "openstack/machine/decide.py",
