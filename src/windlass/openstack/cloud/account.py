@@ -24,8 +24,9 @@ from windlass.openstack.cloud.listing import Identified, Listing
 from windlass.openstack.cloud.lookups import SOURCES, listed, matching, pages, request
 from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.query import EXTENSIONS, Query
-from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, Creation
+from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, CreateServer, Creation
 from windlass.openstack.cloud.resources import Extension, Port, Reservation, Resource, Server, Trunk, Volume
+from windlass.openstack.cloud.room import Room
 from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
 
 SERVERS: Final = "2.53"
@@ -91,6 +92,7 @@ class Account:
         self._patience = times.answer
         self._sent = sent
         self._one_ended = asyncio.Event()
+        self._room = Room(self._servers_left, clock)
         self._kept: dict[Query, Kept] = {}
         self._asking: dict[Query, asyncio.Task[tuple[Any, ...]]] = {}
         self._servers = self._listing("compute", "/servers/detail", "servers", Server, microversion=SERVERS)
@@ -180,6 +182,10 @@ class Account:
         found = msgspec.json.decode(answer.body)["limits"]["absolute"]
         return [Quota(name, found.get(limit, -1), found.get(used, 0)) for name, limit, used in _LIMITS[service]]
 
+    async def _servers_left(self) -> int | None:
+        quota = (await self._limits("compute"))[0]
+        return None if quota.limit < 0 else quota.limit - quota.used
+
     async def _network_quotas(self) -> list[Quota]:
         answer = await self.ask(Http("network", "GET", f"/v2.0/quotas/{self._project_id}/details.json"))
         quotas = msgspec.json.decode(answer.body)["quota"]
@@ -224,6 +230,14 @@ class Account:
 
     async def carry(self, request: CloudRequest) -> Any:
         """Send a request of a plan, and return the resource that its answer describes."""
+        if isinstance(request, CreateServer):
+            if not self.gates.on_trial(request.http, self._now(), creates=True):
+                self.gates.check(request.http, self._now(), creates=True)
+            async with self._room.taken():
+                return await self._carry(request)
+        return await self._carry(request)
+
+    async def _carry(self, request: CloudRequest) -> Any:
         if creates := isinstance(request, Creation):
             self.knowledge.sending(request, self._like(request))
         try:

@@ -104,15 +104,18 @@ class Gates(Struct):
 
     def admit(self, request: Http, now: datetime, *, creates: bool = False) -> None:
         """Raises NotSent while a gate that concerns the request is closed."""
-        gates = self._of(request, creates)
-        for gate in gates:
+        self.check(request, now, creates=creates)
+        for gate in self._of(request, creates):
+            gate.try_now(now, trial=self.pauses.trial)
+
+    def check(self, request: Http, now: datetime, *, creates: bool = False) -> None:
+        """The same, for a request that will not be sent yet."""
+        for gate in self._of(request, creates):
             if closed := gate.closed(now):
                 rest = (closed.until - now).total_seconds()
                 failure = NotSent(request.service, f"not asked again yet, after: {closed.why}", retry_after=rest)
                 failure.why = closed.why
                 raise failure
-        for gate in gates:
-            gate.try_now(now, trial=self.pauses.trial)
 
     def settle(self, request: Http, failure: CloudFailure | None, now: datetime, *, creates: bool = False) -> None:
         """What an answer, or its absence, means for the gates."""

@@ -35,6 +35,8 @@ class ScriptedWire:
             "/volumes/detail": [],
             "/v2.0/extensions": [{"alias": "trunk"}],
         }
+        self.instances = (-1, 0)
+        """The quota of servers and its use, as Nova tells them."""
         self.seconds = 0.1
         self.answer: Callable[[Http], Answer | None] = lambda _: None
         self.closed = False
@@ -50,6 +52,9 @@ class ScriptedWire:
         self.asked.append(request)
         self.agents.append(agent)
         said = self.answer(request)
+        if said is None and (request.service, request.path) == ("compute", "/limits"):
+            limit, used = self.instances
+            said = reply(200, {"limits": {"absolute": {"maxTotalInstances": limit, "totalInstancesUsed": used}}})
         if said is None:
             said = listed(request, self.things[request.path]) if request.method == "GET" else reply(202)
         await asyncio.sleep(self.seconds)

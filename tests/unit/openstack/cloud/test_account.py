@@ -27,6 +27,7 @@ from windlass.openstack.cloud.requests import (
     Intent,
 )
 from windlass.openstack.cloud.resources import Flavor, Image
+from windlass.openstack.cloud.session import Reply
 from windlass.openstack.cloud.wire import Http
 
 SMALL = {"id": "f1", "name": "m1.small"}
@@ -503,11 +504,80 @@ async def test_quota_reached_costs_one_request_for_each_step_of_the_pauses_howev
     wire = ScriptedWire()
     marks = {f"m{n}" for n in range(10)}
     project = account(wire, born=set(marks))
-    wire.answer = refuses(OverQuota("compute", "Quota exceeded for instances", code=403))
+    wire.answer, wire.instances = refuses(OverQuota("compute", "Quota exceeded for instances", code=403)), (3, 3)
     for _ in range(300):
         await asyncio.gather(*(carried(project, create_server(mark)) for mark in marks))
         await asyncio.sleep(1)
-    assert wire.count("/servers", method="POST") == 10 + 2  # together at first, then after 60 and 120 s
+    assert wire.count("/servers", method="POST") == 3, "at once, then after 60 and 120 s"
+    assert wire.count("/limits") <= 3, "once for each step"
+
+
+class Nova(ScriptedWire):
+    """Accepts what fits by its own count, and counts a server three seconds after it has accepted it."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.instances = (limit, 0)
+        self.most = self.under_way = 0
+        self.takes = 0.1
+        self.answer = lambda request: reply(202, {"server": {"id": "s"}}) if request.method == "POST" else None
+
+    async def send(self, request: Http, /, *, seconds: float, agent: str = "") -> Reply:
+        if request.method == "GET":
+            return await super().send(request, seconds=seconds, agent=agent)
+        limit, used = self.instances
+        if 0 <= limit <= used:
+            raise OverQuota("compute", "Quota exceeded for instances", code=403)
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        await asyncio.sleep(self.takes)
+        answer = await super().send(request, seconds=seconds, agent=agent)
+        self.under_way -= 1
+        asyncio.get_running_loop().call_later(3, self._count)
+        return answer
+
+    def _count(self) -> None:
+        limit, used = self.instances
+        self.instances = (limit, used + 1)
+
+
+@pytest.mark.parametrize(
+    ("limit", "made", "together", "looks"),
+    [(-1, 30, 30, 1), (100, 30, 30, 1), (12, 12, 12, 1), (1, 1, 1, 1)],
+    ids=["no limit", "enough for all", "for some", "for one"],
+)
+@virtual
+async def test_no_more_servers_are_asked_for_together_than_the_quota_allows(
+    limit: int, made: int, together: int, looks: int
+) -> None:
+    wire = Nova(limit)
+    marks = {f"m{n}" for n in range(30)}
+    project = account(wire, born=set(marks))
+    failures = await asyncio.gather(*(carried(project, create_server(mark)) for mark in marks))
+    assert sum(failure is None for failure in failures) == made
+    assert wire.most <= together
+    assert wire.count("/limits") == looks
+    assert wire.count("/servers", method="POST") == made, "Nova counts a server late, so it is not asked for more yet"
+
+
+@virtual
+async def test_one_server_at_a_time_needs_no_look_at_the_quota() -> None:
+    wire = Nova(1)
+    project = account(wire, born={"m"})
+    assert await carried(project, create_server()) is None
+    assert wire.count("/limits") == 0
+
+
+@virtual
+async def test_room_that_somebody_makes_is_seen() -> None:
+    wire = Nova(10)
+    wire.instances, wire.takes = (10, 9), 8.0
+    project = account(wire, born={"m1", "m2", "m3"})
+    calls = [asyncio.create_task(carried(project, create_server(mark))) for mark in ("m1", "m2", "m3")]
+    await asyncio.sleep(1)
+    wire.instances = (12, 10)
+    assert await asyncio.gather(*calls) == [None] * 3
+    assert wire.most == 2, "one alone, then the other two"
 
 
 @virtual
