@@ -7,8 +7,9 @@ or write cluster-scoped objects cannot share it with concurrent tests, but they 
 from collections.abc import Callable, Iterator
 from typing import Any, Unpack
 
-from windlass.testing.plane.access import BlockingAccess, read_crds
+from windlass.testing.plane.access import BlockingAccess, found, read_crds
 from windlass.testing.plane.control_plane import BlockingControlPlane
+from windlass.testing.plane.errors import Refused
 from windlass.testing.plane.facade import ControlPlane
 from windlass.testing.plane.options import PlaneOptions
 
@@ -67,7 +68,11 @@ def clear(plane: BlockingAccess) -> None:
     """
     rest = plane.rest
     for path in (*_CONFIGURATION, *_cluster_scoped(rest.request("GET", "/apis")["groups"], plane)):
-        rest.request("DELETE", path)
+        try:
+            rest.request("DELETE", path)
+        except Refused as refused:
+            if refused.status != 404:  # the CRD has gone meanwhile, with its objects
+                raise
 
 
 def _cluster_scoped(groups: list[dict[str, Any]], plane: BlockingAccess) -> Iterator[str]:
@@ -75,7 +80,8 @@ def _cluster_scoped(groups: list[dict[str, Any]], plane: BlockingAccess) -> Iter
         if _is_built_in(group["name"]):
             continue
         root = f"/apis/{group['preferredVersion']['groupVersion']}"
-        for resource in plane.rest.request("GET", root)["resources"]:
+        served = found(plane.rest, root) or {"resources": []}  # a group goes some time after its last CRD
+        for resource in served["resources"]:
             if not resource["namespaced"] and "deletecollection" in resource["verbs"]:
                 yield f"{root}/{resource['name']}"
 

@@ -147,6 +147,12 @@ async def at_work(client: Client, namespace: str) -> AsyncIterator[None]:
             await running
 
 
+def _is_whole(machine: Tree) -> bool:
+    """Cluster API writes conditions, spec and status of a Machine one after the other."""
+    provisioned = machine.get("status", {}).get("initialization", {}).get("infrastructureProvisioned")
+    return bool(provisioned) and says(machine, "InfrastructureReady").startswith("True")
+
+
 async def test_c19_cluster_api_sees_cluster_and_machines_provisioned_and_they_go_whole(stage: Stage) -> None:
     await stage.cluster()
     cluster = await eventually(
@@ -165,7 +171,7 @@ async def test_c19_cluster_api_sees_cluster_and_machines_provisioned_and_they_go
     await stage.machine_set(2)
     machines = await eventually(
         lambda: stage.all(capi.Machine),
-        lambda found: len(found) == 2 and all(says(each, "InfrastructureReady").startswith("True") for each in found),
+        lambda found: len(found) == 2 and all(map(_is_whole, found)),
         what="two Machines with infrastructure",
     )
     servers = {each["status"]["instanceID"] for each in await stage.all(OpenStackServer)}
