@@ -933,7 +933,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/machine/controller.py",
         "openstack/machine",
-        ("return self._of_existing.of(key, found, born=None)", "return self._fresh.of(key, found, born=self._born)"),
+        ("born=None if existing_server(seen, found) else self._born", "born=self._born"),
     ),
     *_in(
         "openstack/machine/decide.py",

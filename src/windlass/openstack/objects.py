@@ -48,25 +48,31 @@ def mark_of(found: Present[Any]) -> str:
 
 
 class FreshMarks:
-    """New marks for objects that have none, each kept until it is persisted. `new_mark` makes one up."""
+    """New marks for objects that have none, each kept until it is persisted. `new_mark` makes one up.
+
+    A mark that was told as `born` is never used for something that exists: that would not be looked for.
+    """
 
     def __init__(self, new_mark: Callable[[], str] = lambda: str(uuid4())) -> None:
         self._new_mark = new_mark
-        self._fresh: dict[NamespacedName, str] = {}
+        self._fresh: dict[tuple[NamespacedName, bool], str] = {}
 
     def of(self, key: NamespacedName, found: Present[Any], *, born: Callable[[str], object] | None) -> str:
-        """The mark for the object; empty if it has one. `born` is told of a mark that was just made up."""
+        """The mark for the object; empty if it has one. `born` is told of a mark that was just made up; None if
+        something of the object may exist already."""
         if mark_of(found):
             self.forget(key)
             return ""
-        if key not in self._fresh:
-            self._fresh[key] = self._new_mark()
+        kept = key, born is None
+        if kept not in self._fresh:
+            self._fresh[kept] = self._new_mark()
             if born is not None:
-                born(self._fresh[key])
-        return self._fresh[key]
+                born(self._fresh[kept])
+        return self._fresh[kept]
 
     def forget(self, key: NamespacedName) -> None:
-        self._fresh.pop(key, None)
+        for exists in (False, True):
+            self._fresh.pop((key, exists), None)
 
 
 def is_held(found: Present[Any]) -> bool:

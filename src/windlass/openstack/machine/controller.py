@@ -27,7 +27,6 @@ from windlass.openstack.objects import (
     is_held,
     is_paused,
     labelled,
-    mark_of,
     owner_name,
 )
 
@@ -44,13 +43,13 @@ class Observer:
     def __init__(self, reader: Reader, *, born: Callable[[str], str]) -> None:
         self._reader = reader
         self._born = born
-        self._fresh, self._of_existing = FreshMarks(), FreshMarks()
+        self._fresh = FreshMarks()
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
         namespace, name = key
         found = await self._reader.see(OpenStackMachine, name, namespace=namespace)
         if not isinstance(found, Present):
-            self._forget(key)
+            self._fresh.forget(key)
             return Snapshot(machine=found, server=Absent(), last=last)
         owner = owner_name(found.metadata, Machine)
         machine = await self._reader.see(Machine, owner, namespace=namespace) if owner else None
@@ -71,23 +70,12 @@ class Observer:
             server=Absent(),
             last=last,
         )
-        mark = self._fresh_mark(key, found, exists=bool(existing_server(seen, found)))
+        # A server that exists has to be looked for, although nothing has the mark.
+        mark = self._fresh.of(key, found, born=None if existing_server(seen, found) else self._born)
         # An absence lets the finalizer go, or lets `Paused` be said, so the cache is not enough for it.
         decides = is_held(found) and (found.deleting or is_paused(found, cluster))
         server = await self._reader.see(OpenStackServer, name, namespace=namespace, confirm=decides)
         return replace(seen, server=server, fresh_mark=mark)
-
-    def _fresh_mark(self, key: NamespacedName, found: Present[OpenStackMachine], *, exists: bool) -> str:
-        if mark_of(found):
-            self._forget(key)
-            return ""
-        if exists:  # a server that exists has to be looked for, although nothing has the mark
-            return self._of_existing.of(key, found, born=None)
-        return self._fresh.of(key, found, born=self._born)
-
-    def _forget(self, key: NamespacedName) -> None:
-        self._fresh.forget(key)
-        self._of_existing.forget(key)
 
 
 def machine_controller(
