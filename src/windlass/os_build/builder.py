@@ -1,0 +1,168 @@
+"""Declares what a builder backend does: it starts, watches, cancels and removes builds for the controller of pools.
+
+A `Backend` knows no rules: `start`, `cancel` and `clean` give actions for a plan, `look` gives the state of what there
+is. A build is its builder object (an OpenShift Build, a Job, a folder), which carries the `Order`'s identity, so a
+restarted process finds it again. What a failure means is told once, here, for all backends.
+
+A new backend is one module in `windlass.os_build.backends` that passes `tests/unit/os_build/backends/conformance.py`.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, Protocol
+
+from msgspec import Struct
+
+from windlass.kube.control.controller import Watch
+from windlass.kube.control.permissions import Declaration
+from windlass.kube.control.plan import Action
+from windlass.kube.control.plan import Target as ObjectTarget
+from windlass.kube.control.source import Source
+from windlass.os_build.credentials import Secrets
+from windlass.os_build.inputs.context import Context
+from windlass.os_build.request import BackendName, Request
+
+ATTEMPTS: Final = 4
+"""One, and three retries of a transient failure."""
+
+
+class Deadlines(Struct, frozen=True):
+    """Seconds that building and pushing may take. Backends that cannot tell them apart allow the sum."""
+
+    build: float = 1800.0
+    push: float = 600.0
+
+
+class Phase(StrEnum):
+    """How far a build is. The last three are ends."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    INTERRUPTED = "Interrupted"
+    """The infrastructure lost it: it is started again, and that counts as no attempt."""
+
+
+class Cause(StrEnum):
+    """Why a build failed; also the reason of the pool's condition."""
+
+    PULL_DENIED = "PullDenied"
+    PUSH_DENIED = "PushDenied"
+    IMAGE_NOT_FOUND = "ImageNotFound"
+    CONTAINERFILE = "ContainerfileInvalid"
+    STEP = "StepFailed"
+    DEADLINE = "DeadlineExceeded"
+    UNREACHABLE = "RegistryUnavailable"
+    DISK = "DiskFull"
+    CANCELLED = "BuildCancelled"
+    UNKNOWN = "BuildFailed"
+
+
+TRANSIENT: Final = frozenset({Cause.UNREACHABLE, Cause.DISK})
+"""Causes that may pass by themselves."""
+
+
+class Failed(Struct, frozen=True, kw_only=True):
+    """Why a build failed.
+
+    step       the instruction that failed, as the builder prints it; may be empty
+    exit_code  of that instruction or of the builder; None if unknown
+    tail       the last lines of the log, safe to show (`windlass.os_build.log`)
+    """
+
+    cause: Cause
+    step: str = ""
+    exit_code: int | None = None
+    tail: str = ""
+
+    @property
+    def transient(self) -> bool:
+        return self.cause in TRANSIENT
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """A build that is to be started.
+
+    name     of the builder object, and the tag of the image
+    inputs   the identity (`identity.Inputs`) as text
+    pool     the MachineConfigPool: the owner of builder objects
+    context  its files; `Containerfile` is one of them
+    secrets  those for pulling and pushing, as they are now
+    """
+
+    name: str
+    inputs: str
+    attempt: int
+    pool: ObjectTarget
+    request: Request
+    context: Context
+    secrets: Secrets
+    deadlines: Deadlines = Deadlines()
+
+    @property
+    def image(self) -> str:
+        """The pullspec that the image is pushed to."""
+        return self.request.target.tagged(self.name)
+
+
+class BuildState(Struct, frozen=True, kw_only=True):
+    """A builder object, as it is now.
+
+    secrets  the versions of the Secrets when it began (`Secrets.versions`)
+    digest   `sha256:...` of the image that was pushed; empty if the backend does not tell
+    note     for people: what a pending build waits for
+    ending   it was cancelled or deleted, and is not gone yet
+    handle   the backend's own
+    """
+
+    name: str
+    backend: BackendName
+    pool: str
+    inputs: str
+    phase: Phase
+    config: str = ""
+    attempt: int = 1
+    secrets: str = ""
+    image: str = ""
+    digest: str = ""
+    failed: Failed | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    note: str = ""
+    ending: bool = False
+    handle: Any = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.phase in (Phase.SUCCEEDED, Phase.FAILED, Phase.INTERRUPTED)
+
+
+class Backend(Protocol):
+    """One way to build. Keys of its watches and sources are names of pools."""
+
+    @property
+    def name(self) -> BackendName: ...
+    @property
+    def watches(self) -> tuple[Watch[str], ...]: ...
+    @property
+    def sources(self) -> tuple[Source[str], ...]: ...
+    @property
+    def permissions(self) -> tuple[Declaration, ...]: ...
+
+    def look(self, pool: str) -> Sequence[BuildState]:
+        """All builder objects of the pool, in any phase, oldest first. Reads caches or memory; asks nobody."""
+        ...
+
+    def start(self, order: Order) -> tuple[Action, ...]:
+        """Create the builder object; if it exists already, nothing happens."""
+        ...
+
+    def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
+        """Stop a build that is not over."""
+        ...
+
+    def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
+        """Remove the builder object of a build, stopping it first if it is not over."""
+        ...

@@ -1,0 +1,41 @@
+"""Names that OS builds share with the Machine Config Operator and its users."""
+
+from typing import Final
+
+from windlass.api.machineconfiguration import GROUP
+
+NAMESPACE: Final = "openshift-machine-config-operator"
+"""Where ConfigMaps, Secrets and builder objects are."""
+
+LAYERING: Final = f"{GROUP}/layering-enabled"
+"""Opts a pool in by its presence, as annotation or label. The operator itself reads only the label, and then wants a
+MachineOSConfig for each labelled pool."""
+REBUILD: Final = f"{GROUP}/rebuild"
+"""An annotation: another value asks for another build of the same inputs."""
+
+IMAGE: Final = f"{GROUP}/desired-os-image"
+IMAGE_CONFIG: Final = f"{GROUP}/desired-os-image-config"
+"""The rendered MachineConfig that the image was built from."""
+IMAGE_INPUTS: Final = f"{GROUP}/desired-os-image-inputs"
+"""The identity of the build (`identity.Inputs`)."""
+IMAGE_ALIAS: Final = f"{GROUP}/newestImageEquivalentConfig"
+"""The name that the operator had for `desired-os-image`."""
+RESULT: Final = (IMAGE, IMAGE_CONFIG, IMAGE_INPUTS, IMAGE_ALIAS)
+"""The annotations that are written together when a build has succeeded."""
+
+BUILDER_CONFIG: Final = "machine-os-builder-config"
+BUILDER_CONFIG_ALIAS: Final = "on-cluster-build-config"
+"""The operator's name of it: read only if the other does not exist, and never merged with it."""
+CONTAINERFILES: Final = "on-cluster-build-custom-dockerfile"
+OS_IMAGES: Final = "machine-config-osimageurl"
+
+POOL_LABEL: Final = f"{GROUP}/targetMachineConfigPool"
+CONFIG_LABEL: Final = f"{GROUP}/desiredConfig"
+BUILD_LABEL: Final = f"{GROUP}/buildPod"
+"""On every builder object: the labels of the operator's first builder, which its later ones do not read."""
+INPUTS_ANNOTATION: Final = f"{GROUP}/build-inputs"
+ATTEMPT_ANNOTATION: Final = f"{GROUP}/build-attempt"
+SECRETS_ANNOTATION: Final = f"{GROUP}/build-secrets"
+"""On every builder object: which build it is, which attempt, and the versions of the Secrets when it began."""
+
+EVENT_SOURCE: Final = "windlass-os-build"

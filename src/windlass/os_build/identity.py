@@ -1,0 +1,54 @@
+"""Names builds by what their image stands for. Pure.
+
+The name of a build is a hash of its inputs: the rendered MachineConfig (its name is a hash of its content), the user's
+Containerfile, the repository, how the configuration is applied, and the request for a rebuild. So a build is found by
+its name after a restart, other inputs are another build, and equal ones are never built twice.
+
+The contents of Secrets do not count: they rotate, and the image stays the same.
+"""
+
+import hashlib
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from windlass.os_build.request import Request
+
+RENDERER: Final = "1"
+"""Changes when the same inputs give another image."""
+_DIGITS: Final = 32
+_POOL_CHARACTERS: Final = 20
+_LONGEST: Final = 63
+"""A Job's name becomes a label of its Pods."""
+
+
+class Inputs(Struct, frozen=True):
+    """The identity of a build: `image` is what the image stands for, `rebuild` the request to build that again."""
+
+    image: str
+    rebuild: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.image}.{self.rebuild}" if self.rebuild else self.image
+
+    def satisfied_by(self, recorded: str) -> bool:
+        """The image with this record is what is asked for. A request that was withdrawn asks for nothing."""
+        return recorded == str(self) or (not self.rebuild and recorded.partition(".")[0] == self.image)
+
+
+def inputs_of(request: Request, *, applied_by: str) -> Inputs:
+    """The identity; `applied_by` is how the configuration is applied (`inputs.ApplyBy`)."""
+    parts = [RENDERER, applied_by, request.config, request.containerfile, str(request.target)]
+    return Inputs(_hash(parts)[:_DIGITS], _hash([request.rebuild])[:8] if request.rebuild else "")
+
+
+def build_name(pool: str, inputs: Inputs, attempt: int = 1) -> str:
+    """The name of the builder object of an attempt, and the tag of its image: at most 63 characters."""
+    short = pool[:_POOL_CHARACTERS].rstrip("-.").replace(".", "-")
+    unique = _hash([pool, str(inputs)])[:_DIGITS]
+    return f"build-{short}-{unique}" + (f"-{attempt}" if attempt > 1 else "")
+
+
+def _hash(parts: list[str]) -> str:
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

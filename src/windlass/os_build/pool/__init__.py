@@ -1,0 +1,1 @@
+"""The controller of MachineConfigPools: what it observes, decides and writes."""

@@ -1,0 +1,164 @@
+"""Reads what a pool asks for from the pool and the ConfigMaps, or says what is wrong with them. Pure.
+
+| what | where |
+|---|---|
+| opted in | the pool's annotation or label `layering-enabled`, with any value |
+| configuration | the pool's `spec.configuration.name`: a rendered MachineConfig |
+| target, Secrets, backend | ConfigMap `machine-os-builder-config`; only if there is none, `on-cluster-build-config` |
+| the user's part | ConfigMap `on-cluster-build-custom-dockerfile`, key: the pool's name |
+| images of the OS | ConfigMap `machine-config-osimageurl`, for rendered MachineConfigs that name none |
+| another build | the pool's annotation `rebuild`: another value |
+
+Keys, values and the text about a missing key are those of the operator's first builder.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.os_build.constants import (
+    BUILDER_CONFIG,
+    BUILDER_CONFIG_ALIAS,
+    LAYERING,
+    NAMESPACE,
+    REBUILD,
+)
+from windlass.os_build.pullspec import Target
+
+RENDERED: Final = "rendered-"
+PULL_SECRET: Final = "baseImagePullSecretName"
+PUSH_SECRET: Final = "finalImagePushSecretName"
+PULLSPEC: Final = "finalImagePullspec"
+BUILDER_TYPE: Final = "imageBuilderType"
+
+
+class BackendName(StrEnum):
+    """The backends, as this project names them."""
+
+    OPENSHIFT = "openshift"
+    JOB = "job"
+    LOCAL = "local"
+
+
+BUILDER_TYPES: Final[Mapping[str, BackendName]] = {
+    "openshift-image-builder": BackendName.OPENSHIFT,
+    "custom-pod-builder": BackendName.JOB,
+    "Job": BackendName.JOB,
+    "local": BackendName.LOCAL,
+}
+"""The values of `imageBuilderType`."""
+
+
+class OsImages(Struct, frozen=True):
+    """The images of a release: `base`, `extensions` (may be empty), and the release's version."""
+
+    base: str = ""
+    extensions: str = ""
+    release: str = ""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What a pool asks for.
+
+    config         name of the rendered MachineConfig
+    containerfile  the user's part, may be empty
+    rebuild        the value of the annotation `rebuild`, empty if there is none
+    images         for a MachineConfig that names no image itself
+    backend        None: whichever is the default on this cluster
+    """
+
+    pool: str
+    config: str
+    target: Target
+    pull_secret: str
+    push_secret: str
+    containerfile: str = ""
+    rebuild: str = ""
+    images: OsImages = OsImages()
+    backend: BackendName | None = None
+
+
+class Problem(Struct, frozen=True):
+    """Why there can be no image now. `text` names the object, the field and the remedy; `reason` is one word."""
+
+    reason: str
+    text: str
+
+
+class Given(Struct, frozen=True):
+    """The data of the ConfigMaps; None: it does not exist."""
+
+    config: Mapping[str, str] | None = None
+    config_alias: Mapping[str, str] | None = None
+    containerfiles: Mapping[str, str] | None = None
+    os_images: Mapping[str, str] | None = None
+
+
+def opted_in(pool: MachineConfigPool) -> bool:
+    """The annotation or label is present; the value does not matter."""
+    return LAYERING in pool.metadata.annotations or LAYERING in pool.metadata.labels
+
+
+def requested(pool: MachineConfigPool, given: Given) -> Request | Problem:
+    """What an opted-in pool asks for."""
+    name = pool.metadata.name
+    config = pool.spec.configuration.name
+    if not config:
+        return Problem(
+            "NotRendered", f"MachineConfigPool {name} has no rendered MachineConfig in spec.configuration yet"
+        )
+    if not config.startswith(RENDERED):
+        return Problem(
+            "NotRendered",
+            f"{config} is not a rendered MachineConfig: spec.configuration.name of MachineConfigPool {name} must name "
+            "one that the Machine Config Operator rendered",
+        )
+    where, data = BUILDER_CONFIG, given.config
+    if data is None:
+        where, data = BUILDER_CONFIG_ALIAS, given.config_alias
+    if data is None:
+        return Problem(
+            "ConfigurationMissing",
+            f"ConfigMap {NAMESPACE}/{BUILDER_CONFIG} does not exist: create it with the keys {PULL_SECRET}, "
+            f"{PUSH_SECRET} and {PULLSPEC}",
+        )
+    for key in (PULL_SECRET, PUSH_SECRET, PULLSPEC):
+        if not data.get(key, "").strip():
+            text = f"missing required key {_quoted(key)} in configmap {where}"
+            return Problem("ConfigurationInvalid", f"{text}: add it in namespace {NAMESPACE}")
+    try:
+        target = Target.parse(data[PULLSPEC].strip())
+    except ValueError as error:
+        return Problem("ConfigurationInvalid", f"{PULLSPEC} in ConfigMap {NAMESPACE}/{where}: {error}")
+    backend = None
+    if wanted := data.get(BUILDER_TYPE, "").strip():
+        backend = BUILDER_TYPES.get(wanted)
+        if backend is None:
+            known = ", ".join(BUILDER_TYPES)
+            return Problem(
+                "ConfigurationInvalid",
+                f"{BUILDER_TYPE} in ConfigMap {NAMESPACE}/{where} is {wanted!r}: write one of {known}, or remove it",
+            )
+    images = given.os_images or {}
+    return Request(
+        pool=name,
+        config=config,
+        target=target,
+        pull_secret=data[PULL_SECRET].strip(),
+        push_secret=data[PUSH_SECRET].strip(),
+        containerfile=(given.containerfiles or {}).get(name, ""),
+        rebuild=pool.metadata.annotations.get(REBUILD, ""),
+        images=OsImages(
+            base=images.get("baseOSContainerImage", ""),
+            extensions=images.get("baseOSExtensionsContainerImage", ""),
+            release=images.get("releaseVersion", ""),
+        ),
+        backend=backend,
+    )
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
