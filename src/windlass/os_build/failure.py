@@ -29,9 +29,9 @@ _NAMES: Final = re.compile(r"\S*[.:]\S*/\S*")
 """Images, URLs and files: their names are no description of a failure."""
 _LAST_LINES: Final = 5
 """Of a log without such a line, which a builder was not able to print or which was cut off."""
-_LONGEST_COMMAND: Final = re.compile(
-    r'building at STEP "(?P<step>.*)": (?:while running runtime: )?exit status (?P<code>\d+)$'
-)
+_LONGEST_STEP: Final = 200
+_ERROR: Final = re.compile(r"^\s*error:\s", re.IGNORECASE)
+_COMMAND: Final = re.compile(r'building at STEP "(?P<step>.*)": (?:while running runtime: )?exit status (?P<code>\d+)$')
 _STEP: Final = re.compile(r'building at STEP "(?P<step>.*?)": (?P<why>.*)')
 
 
@@ -46,7 +46,7 @@ _UNTRUSTED: Final = _any_of(
 _DENIED: Final = _any_of(
     r"\bunauthorized\b",
     r"authentication required",
-    r"\bdenied\b",
+    r"(?<!permission )\bdenied\b",
     r"(?<![\w.:/@-])40[13](?![\w.:/-])",
     r"\bforbidden\b",
     r"insufficient.scope",

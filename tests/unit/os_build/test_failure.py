@@ -109,6 +109,7 @@ PUSHING = f'Error: pushing image "{BASE}:t" to "docker://{BASE}:t": trying to re
             Cause.CONTAINERFILE,
             id="short-name",
         ),
+        pytest.param("Error: mount /dev: permission denied", "build", Cause.UNKNOWN, id="permission-on-this-machine"),
         pytest.param("Error: something that nobody has seen", "build", Cause.UNKNOWN, id="unknown"),
         pytest.param("", "build", Cause.UNKNOWN, id="empty"),
     ],
