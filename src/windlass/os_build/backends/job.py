@@ -5,8 +5,8 @@ does not count Pods that the infrastructure took away. The Pod says the digest, 
 termination message, so it needs no permission in the cluster, and gets no token.
 
 The user's Secrets are volumes, so an attempt reads them as they are then. The script takes both types:
-`kubernetes.io/dockerconfigjson` as it is, `kubernetes.io/dockercfg` after wrapping it, since buildah's `--authfile` does
-not read the older form.
+`kubernetes.io/dockerconfigjson` as it is, `kubernetes.io/dockercfg` after wrapping it, since buildah's `--authfile`
+does not read the older form.
 """
 
 from collections.abc import Mapping, Sequence

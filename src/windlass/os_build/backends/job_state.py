@@ -19,7 +19,7 @@ deadline or its Pod failure policy, with fewer failed Pods than there are attemp
 A Job is several attempts: each failed Pod was one. Pods that the infrastructure took away are not counted.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Final
 
@@ -130,15 +130,14 @@ def _terminated(pods: Iterable[Pod]) -> list[ContainerStateTerminated]:
 
 def _note(pods: Iterable[Pod]) -> str:
     """What Pods that have not started wait for."""
-    notes: list[str] = []
-    for pod in pods:
-        if pod.status.phase not in ("", "Pending"):
-            continue
-        for condition in pod.status.conditions:
-            if condition.type == "PodScheduled" and condition.status == "False":
-                notes.append(f"Pod {pod.metadata.name} is not scheduled: {condition.message}")
-        for status in pod.status.container_statuses:
-            waiting = status.state.waiting
-            if waiting is not None and waiting.reason and waiting.reason not in _STARTING:
-                notes.append(f"Pod {pod.metadata.name}: {waiting.reason}: {waiting.message}")
-    return log.tail("\n".join(notes))
+    return log.tail("\n".join(note for pod in pods if pod.status.phase in ("", "Pending") for note in _waits(pod)))
+
+
+def _waits(pod: Pod) -> Iterator[str]:
+    for condition in pod.status.conditions:
+        if condition.type == "PodScheduled" and condition.status == "False":
+            yield f"Pod {pod.metadata.name} is not scheduled: {condition.message}"
+    for status in pod.status.container_statuses:
+        waiting = status.state.waiting
+        if waiting is not None and waiting.reason and waiting.reason not in _STARTING:
+            yield f"Pod {pod.metadata.name}: {waiting.reason}: {waiting.message}"

@@ -2,8 +2,8 @@
 
 The rendered Containerfile is the Build's inline Dockerfile, and not a file of the ConfigMap. OpenShift's documentation
 says that the inline one overwrites any other file named Dockerfile; its Machine Config Operator relied on a mounted
-ConfigMap that overwrites the inline one. With one Containerfile in one place both are right, `oc describe` shows it, and
-the labels that OpenShift adds to the inline Dockerfile (`imageLabels`) reach the image.
+ConfigMap that overwrites the inline one. With one Containerfile in one place both are right, `oc describe` shows it,
+and the labels that OpenShift adds to the inline Dockerfile (`imageLabels`) reach the image.
 
 The user's Secrets are referred to, not copied, so OpenShift reads them when the build runs.
 """
@@ -72,7 +72,7 @@ class OpenShiftBackend:
 
 
 def skips_layers(*, namespace: str) -> Permission:
-    """Builds may have the image optimization policy SkipLayers: OpenShift's admission asks for this virtual resource."""
+    """Builds may have imageOptimizationPolicy SkipLayers: OpenShift's admission asks for this virtual resource."""
     return Permission(GROUP, "builds", ("create",), "optimizeddocker", namespace)
 
 

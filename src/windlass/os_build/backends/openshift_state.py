@@ -14,8 +14,7 @@
 | CancelledBuild | Failed, BuildCancelled |
 | ManageDockerfileFailed | Failed, ContainerfileInvalid |
 | PushImageToRegistryFailed | Failed while pushing, cause from the log |
-| any other: DockerBuildFailed, PullBuilderImageFailed, FetchImageContentFailed, OutOfMemoryKilled, ... | Failed, cause \
-from the log |
+| any other, such as DockerBuildFailed, PullBuilderImageFailed, OutOfMemoryKilled | Failed, cause from the log |
 
 OpenShift has no reason for a deadline that passed: GenericBuildFailed, no cause in the log and an age beyond
 `completionDeadlineSeconds` mean that.

@@ -185,9 +185,7 @@ class BuilderObjects(Generic[K]):
         handle: Handle = state.handle
         actions: list[Action] = []
         if handle.builder is not None:
-            actions.append(
-                Delete(target=handle.builder, propagation="Background", deleting=handle.deleting, why=why)
-            )
+            actions.append(Delete(target=handle.builder, propagation="Background", deleting=handle.deleting, why=why))
         if handle.config_map is not None:
             actions.append(Delete(target=handle.config_map, why=why))
         return tuple(actions)
