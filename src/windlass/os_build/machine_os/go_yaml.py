@@ -1,7 +1,7 @@
-"""Writes YAML byte for byte as the Machine Config Operator's library does (gopkg.in/yaml.v2): its names are hashes of it.
+"""Writes YAML byte for byte as the Machine Config Operator does: its names are hashes of that.
 
-libyaml lays out texts in the same way. What differs is which of them are quoted, although they could stand without:
-those that would be read as something else.
+The operator's library is gopkg.in/yaml.v2. libyaml lays out texts in the same way, and leaves to us which of them are
+quoted because they would be read as something else.
 
 `tests/data/os_build/go_yaml.json` is a table of what the library itself wrote. Texts that the library cannot write, and
 those with a U+0085, U+2028, U+2029 or U+FEFF, come out differently: the name is then another one than the operator's.
@@ -19,7 +19,7 @@ except ImportError:  # PyYAML was built without libyaml: it breaks some long lin
     from yaml import SafeDumper as _SafeDumper  # type: ignore[assignment]
 
 _STRING: Final = "tag:yaml.org,2002:str"
-_WORDS: Final = {"", "~", "<<"} | {
+_WORDS: Final = {"", "~"} | {
     spelled
     for word in ("y", "yes", "true", "on", "n", "no", "false", "off", "null")
     for spelled in (word, word.capitalize(), word.upper())
@@ -30,7 +30,7 @@ _DECIMAL: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?
 _BASE_60: Final = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 _TIME: Final = re.compile(
     r"""([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})
-    (?:(?:[Tt](?P<hour>[01]?[0-9]|2[0-3]):[0-5]?[0-9]:[0-5]?[0-9](?:[.,][0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2}))
+    (?:(?:[Tt](?:[01]?[0-9]|2[0-3]):[0-5]?[0-9]:[0-5]?[0-9](?:[.,][0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2}))
     |(?:\ (?:[01]?[0-9]|2[0-3]):[0-5]?[0-9]:[0-5]?[0-9](?:[.,][0-9]+)?))?""",
     re.VERBOSE,
 )
@@ -45,12 +45,12 @@ class _Dumper(_SafeDumper):
         return True
 
 
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text else '"' if _reads_as_something_else(text) else None
     return dumper.represent_scalar(_STRING, text, style=style)
 
 
-def _null(dumper: yaml.SafeDumper, _: None) -> yaml.ScalarNode:
+def _null(dumper: _Dumper, _: None) -> yaml.ScalarNode:
     return dumper.represent_scalar(_STRING, "null")
 
 
@@ -75,8 +75,7 @@ def written(tree: Any) -> bytes:
 def _reads_as_something_else(text: str) -> bool:
     if text in _WORDS or _NOT_FINITE.fullmatch(text) or _BASE_60.fullmatch(text) or _is_time(text):
         return True
-    # Underscores count only after a digit or a sign, which is where the library looks for integers.
-    digits = text if text.startswith(("_", ".")) else text.replace("_", "")
+    digits = text if text.startswith("_") else text.replace("_", "")
     return bool(_INTEGER.fullmatch(digits) or _DECIMAL.fullmatch(digits))
 
 
