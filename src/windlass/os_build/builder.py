@@ -55,6 +55,8 @@ class Cause(StrEnum):
     STEP = "StepFailed"
     DEADLINE = "DeadlineExceeded"
     UNREACHABLE = "RegistryUnavailable"
+    UNTRUSTED = "RegistryNotTrusted"
+    """TLS: a certificate of a CA that is not known, or plain HTTP where HTTPS is expected."""
     DISK = "DiskFull"
     CANCELLED = "BuildCancelled"
     UNKNOWN = "BuildFailed"

@@ -37,5 +37,8 @@ INPUTS_ANNOTATION: Final = f"{GROUP}/build-inputs"
 ATTEMPT_ANNOTATION: Final = f"{GROUP}/build-attempt"
 SECRETS_ANNOTATION: Final = f"{GROUP}/build-secrets"
 """On every builder object: which build it is, which attempt, and the versions of the Secrets when it began."""
+BACKEND_ANNOTATION: Final = f"{GROUP}/build-backend"
+BUILD_IMAGE_ANNOTATION: Final = f"{GROUP}/build-image"
+"""On builder objects in the cluster: the backend, and the pullspec that is pushed to."""
 
 EVENT_SOURCE: Final = "windlass-os-build"
