@@ -227,8 +227,9 @@ def test_every_cause_has_a_remedy() -> None:
         pytest.param(
             Failed(cause=Cause.DEADLINE, step="RUN sleep 300"),
             1,
-            "The build took longer than it may, in step 'RUN sleep 300' (attempt 1 of 4). Make the build faster, or look in the log for a step "
-            "that hangs. It is built again when its inputs, its Secrets or the annotation rebuild change.",
+            "The build took longer than it may, in step 'RUN sleep 300' (attempt 1 of 4). Make "
+            "the build faster, or look in the log for a step that hangs. It is built again when its "
+            "inputs, its Secrets or the annotation rebuild change.",
             id="deadline",
         ),
     ],

@@ -202,6 +202,12 @@ MACHINE_CONFIG_API = Part(
         )
     ),
 )
+DISTRIBUTION = Part(
+    name="distribution",
+    module="github.com/distribution/distribution/v3",
+    version="v3.1.2",
+    programs=(Program("registry", "github.com/distribution/distribution/v3/cmd/registry"),),
+)
 
 PARTS = (ETCD, KUBERNETES, CLUSTER_API, CLUSTER_API_AWS, CLUSTER_API_OPENSTACK, OPENSHIFT_API)
 """What a plane may need; built the first time, about 6 minutes on two cores."""
@@ -209,3 +215,5 @@ CORE_PARTS = (ETCD, KUBERNETES)
 """Enough for a plane without Cluster API."""
 JUDGES = (MACHINE_API, MACHINE_CONFIG, MACHINE_CONFIG_API)
 """Other projects' controllers that tests compare ours with; each is built on first use, in about 5 minutes."""
+SYSTEMS = (DISTRIBUTION,)
+"""What controllers speak to beside Kubernetes; each is built on first use, in about a minute and a half."""
