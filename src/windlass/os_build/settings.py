@@ -8,11 +8,12 @@ from windlass.os_build.backends.job import JobSettings
 from windlass.os_build.pool.observe import Settings
 
 
-class LocalBuilds(Struct, frozen=True):
-    """Builds on this machine: in `folder`, `slots` at a time."""
+class LocalSettings(Struct, frozen=True, kw_only=True):
+    """Builds on this machine: in `folder`, `slots` at a time. `certificates`: a folder with CAs of registries."""
 
     folder: Path
     slots: int = 2
+    certificates: Path | None = None
 
 
 class OsBuildSettings(Struct, frozen=True, kw_only=True):
@@ -23,8 +24,8 @@ class OsBuildSettings(Struct, frozen=True, kw_only=True):
     local          None: no builds on this machine
     """
 
-    builds: Settings = Settings()
+    pools: Settings = Settings()
     authorities: Path | None = None
     insecure: tuple[str, ...] = ()
     job: JobSettings = JobSettings()
-    local: LocalBuilds | None = None
+    local: LocalSettings | None = None

@@ -70,9 +70,10 @@ def _options(function: Any) -> Any:
         ),
         click.option(
             "--registry-ca",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Certificates that are trusted beside the system's when a registry is asked.",
+            type=click.Path(path_type=Path, exists=True),
+            metavar="PATH",
+            help="File, or folder of *.crt, with certificates that are trusted beside the system's when a registry is "
+            "asked; builds on this machine trust those of a folder.",
         ),
     ):
         function = option(function)
@@ -98,13 +99,17 @@ def _make(
     from windlass.os_build.inputs.context import ApplyBy
     from windlass.os_build.pool.observe import Settings
     from windlass.os_build.pool.snapshot import Timing
-    from windlass.os_build.settings import LocalBuilds, OsBuildSettings
+    from windlass.os_build.settings import LocalSettings, OsBuildSettings
 
     for name, value in (("--build-timeout", build_timeout), ("--push-timeout", push_timeout)):
         if value <= 0:
             raise click.UsageError(f"{name}: a deadline must be longer than 0")
+    local = None
+    if local_builds:
+        certificates = registry_ca if registry_ca and registry_ca.is_dir() else None
+        local = LocalSettings(folder=local_builds, slots=local_slots, certificates=certificates)
     settings = OsBuildSettings(
-        builds=Settings(
+        pools=Settings(
             apply_by=ApplyBy(apply_by),
             timing=Timing(debounce=debounce),
             deadlines=Deadlines(build=build_timeout, push=push_timeout),
@@ -112,7 +117,7 @@ def _make(
         authorities=registry_ca,
         insecure=insecure_registries,
         job=JobSettings(image=builder_image),
-        local=LocalBuilds(local_builds, local_slots) if local_builds else None,
+        local=local,
     )
     return capability(home=home, settings=settings)
 
