@@ -19,10 +19,9 @@ def base(windlass_registry: Registry) -> str:
 
 
 @pytest.fixture
-def workshop(tmp_path: Path, windlass_registry: Registry, base: str) -> Iterator[Workshop]:
+def workshop(tmp_path: Path, registry: Registry, base: str) -> Iterator[Workshop]:
     """Checks at the end that no process or mount is left."""
-    workshop = Workshop(tmp_path / "builds", windlass_registry, base)
+    workshop = Workshop(tmp_path / "builds", registry, base)
     yield workshop
-    windlass_registry.clear_faults()
     assert workshop.processes() == []
     assert str(tmp_path) not in Path("/proc/mounts").read_text()

@@ -24,7 +24,7 @@ async def test_an_image_is_built_and_pushed_and_three_ways_give_its_digest(works
     )
     async with workshop.open() as builds:
         state = await workshop.build(builds, request)
-        assert (state.phase, state.failed, state.image) == (Phase.SUCCEEDED, None, request.image)
+        assert (state.phase, state.failed, state.image) == (Phase.SUCCEEDED, None, request.image), state.failed
         assert (state.pool, state.inputs, state.config, state.secrets) == (POOL, "inputs", request.config, "versions")
         assert state.started is not None
         assert state.ended is not None
