@@ -37,6 +37,11 @@ def test_as_a_tree() -> None:
     )
 
 
+def test_nothing_in_a_label_is_replaced_or_ends_it() -> None:
+    text = context(machine_config(), request(release='4 "$HOME" \\\nRUN x')).containerfile
+    assert 'LABEL releaseversion="4 \\"\\$HOME\\" \\\\ RUN x"\n' in text
+
+
 def test_a12_by_ignition() -> None:
     document = machine_config(extensions=["usbguard"], baseOSExtensionsContainerImage=EXTENSIONS)
     made = context(document, request("RUN true\n"), apply_by=IGNITION)
