@@ -14,7 +14,7 @@ export PYTHONUNBUFFERED := 1
 # Where it is set, each process compiles every module again, and tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test explore mutate lint types bench generate check-generated install-openstack cross-compile clean help
+.PHONY: demo test explore mutate lint types bench generate check-generated install-builder install-openstack cross-compile clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -58,6 +58,9 @@ check-generated: .venv/ready
 
 bench: .venv/ready ## the tables of bench/README.md
 	$(RUN)python -m bench
+
+install-builder: ## install buildah for local OS builds and their tests (Debian and Ubuntu, as root)
+	@tools/install-builder
 
 install-openstack: .venv/ready ## install the OpenStack that tests use into the cache (they do it themselves otherwise)
 	$(RUN)python -m windlass.testing.cloud

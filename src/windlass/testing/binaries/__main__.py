@@ -16,7 +16,7 @@ from pathlib import Path
 from windlass.testing.binaries.cache import Cache
 from windlass.testing.binaries.errors import BinariesError, BuildFailed
 from windlass.testing.binaries.obtain import fill
-from windlass.testing.binaries.parts import JUDGES, PARTS, Part, Platform
+from windlass.testing.binaries.parts import JUDGES, PARTS, SYSTEMS, Part, Platform
 
 # The second field is the machine number at its place in the header of an ELF or Mach-O file.
 _HEADERS = {
@@ -38,7 +38,8 @@ def check_platform(program: Path, target: Platform) -> None:
 
 def main(arguments: list[str]) -> int:
     """Run the command line; returns the exit code."""
-    by_name = {part.name: part for part in (*PARTS, *JUDGES)}
+    on_first_use = (*JUDGES, *SYSTEMS)
+    by_name = {part.name: part for part in (*PARTS, *on_first_use)}
     parser = argparse.ArgumentParser(
         prog="python -m windlass.testing.binaries",
         description="Fill the cache of control plane programs, or build them for another platform.",
@@ -47,7 +48,7 @@ def main(arguments: list[str]) -> int:
         "parts",
         nargs="*",
         metavar="PART",
-        help=f"what to build: {', '.join(by_name)} (default: all but {', '.join(part.name for part in JUDGES)})",
+        help=f"what to build: {', '.join(by_name)} (default: all but {', '.join(part.name for part in on_first_use)})",
     )
     parser.add_argument(
         "--target", action="append", metavar="OS/ARCH", help="platform to build for (default: this one)"

@@ -164,11 +164,9 @@ MACHINE_CONFIG = Part(
     name="machine-config",
     module="github.com/openshift/machine-config-operator",
     version="v0.0.1-0.20250401081735-9026ff2d802e",
-    # go.mod pins machine-os-builder, too.
-    programs=(
-        Program(
-            "machine-config-controller", "github.com/openshift/machine-config-operator/cmd/machine-config-controller"
-        ),
+    programs=tuple(
+        Program(name, f"github.com/openshift/machine-config-operator/cmd/{name}")
+        for name in ("machine-config-controller", "machine-os-builder")
     ),
     # The operator's own: without them its libraries of container images need C libraries.
     tags=(
@@ -202,6 +200,12 @@ MACHINE_CONFIG_API = Part(
         )
     ),
 )
+DISTRIBUTION = Part(
+    name="distribution",
+    module="github.com/distribution/distribution/v3",
+    version="v3.1.2",
+    programs=(Program("registry", "github.com/distribution/distribution/v3/cmd/registry"),),
+)
 
 PARTS = (ETCD, KUBERNETES, CLUSTER_API, CLUSTER_API_AWS, CLUSTER_API_OPENSTACK, OPENSHIFT_API)
 """What a plane may need; built the first time, about 6 minutes on two cores."""
@@ -209,3 +213,5 @@ CORE_PARTS = (ETCD, KUBERNETES)
 """Enough for a plane without Cluster API."""
 JUDGES = (MACHINE_API, MACHINE_CONFIG, MACHINE_CONFIG_API)
 """Other projects' controllers that tests compare ours with; each is built on first use, in about 5 minutes."""
+SYSTEMS = (DISTRIBUTION,)
+"""What controllers speak to beside Kubernetes; each is built on first use, in about a minute and a half."""

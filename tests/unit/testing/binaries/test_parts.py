@@ -4,16 +4,16 @@ import re
 
 import pytest
 
-from windlass.testing.binaries import JUDGES, KUBERNETES, PARTS, Part, Platform
+from windlass.testing.binaries import JUDGES, KUBERNETES, PARTS, SYSTEMS, Part, Platform
 
 
-@pytest.mark.parametrize("part", [*PARTS, *JUDGES], ids=lambda part: part.name)
+@pytest.mark.parametrize("part", [*PARTS, *JUDGES, *SYSTEMS], ids=lambda part: part.name)
 def test_the_version_of_a_part_is_the_one_that_its_go_mod_requires(part: Part) -> None:
     go_mod = (part.sources / "go.mod").read_text(encoding="utf-8")
     assert re.search(rf"^(require |\t){re.escape(part.module)} {re.escape(part.version)}( |$)", go_mod, re.MULTILINE)
 
 
-@pytest.mark.parametrize("part", [*PARTS, *JUDGES], ids=lambda part: part.name)
+@pytest.mark.parametrize("part", [*PARTS, *JUDGES, *SYSTEMS], ids=lambda part: part.name)
 def test_go_sum_holds_the_sources_of_a_part_and_not_just_its_go_mod(part: Part) -> None:
     go_sum = (part.sources / "go.sum").read_text(encoding="utf-8")
     assert f"{part.module} {part.version} h1:" in go_sum

@@ -1,0 +1,174 @@
+"""Explains why a build failed, from what buildah printed, and tells users so. Pure.
+
+The last line that begins with `Error:` decides. Buildah prints it itself, after everything that a build's own commands
+print; the builder of OpenShift writes it in lower case.
+
+| in that line | cause |
+|---|---|
+| a step with the exit status of its command | StepFailed |
+| no space left | DiskFull |
+| a certificate, HTTP instead of HTTPS | RegistryNotTrusted |
+| refused credentials | PullDenied, and while pushing PushDenied |
+| an unknown image; while pushing, an unknown repository | ImageNotFound, PushDenied |
+| no connection, no answer, 429, 5xx | RegistryUnavailable |
+| any other step, or something that only a Containerfile can cause | ContainerfileInvalid |
+| anything else | BuildFailed |
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from windlass.kube.shorten import shortened
+from windlass.os_build import log as logs
+from windlass.os_build.builder import Cause, Failed
+
+Doing = Literal["build", "push"]
+
+_NAMES: Final = re.compile(r"\S*[.:]\S*/\S*")
+"""Images, URLs and files: their names are no description of a failure."""
+_LAST_LINES: Final = 5
+"""Of a log without such a line, which a builder was not able to print or which was cut off."""
+_LONGEST_STEP: Final = 200
+_ERROR: Final = re.compile(r"^\s*error:\s", re.IGNORECASE)
+_COMMAND: Final = re.compile(r'building at STEP "(?P<step>.*)": (?:while running runtime: )?exit status (?P<code>\d+)$')
+_BEGUN: Final = re.compile(r"^(?:\[\d+/\d+\] )?STEP \d+/\d+: (.*\S)", re.MULTILINE)
+_STEP: Final = re.compile(r'building at STEP "(?P<step>.*?)": (?P<why>.*)')
+
+
+def _any_of(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+_FULL: Final = _any_of(r"no space left on device", r"disk quota exceeded")
+_UNTRUSTED: Final = _any_of(
+    r"\bx509\b", r"HTTP response to HTTPS client", r"\btls: (?!.*timeout)", r"remote error: tls"
+)
+_DENIED: Final = _any_of(
+    r"\bunauthorized\b",
+    r"authentication required",
+    r"(?<!permission )\bdenied\b",
+    r"(?<![\w.:/@-])40[13](?![\w.:/-])",
+    r"\bforbidden\b",
+    r"insufficient.scope",
+    r"invalid username/password",
+    r"no basic auth credentials",
+)
+_GONE: Final = _any_of(
+    r"manifest unknown", r"name unknown", r"not known to registry", r"(?<![\w.:/@-])404(?![\w.:/-])", r"no such image"
+)
+_AWAY: Final = _any_of(
+    r"connection refused",
+    r"connection reset",
+    r"broken pipe",
+    r"i/o timeout",
+    r"no such host",
+    r"server misbehaving",
+    r"temporary failure in name resolution",
+    r"(?:network is|host) unreachable",
+    r"no route to host",
+    r"timeout exceeded",
+    r"(?:handshake|request|awaiting headers\)?) ?timeout",
+    r"deadline exceeded",
+    r"\bEOF\b",
+    r"toomanyrequests",
+    r"too many requests",
+    r"(?<![\w.:/@-])(?:429|50[0234])(?![\w.:/-])",
+    r"service unavailable",
+)
+_CONTAINERFILE: Final = _any_of(
+    r"unknown instruction",
+    r"no FROM statement found",
+    r"no stage or image found",
+    r"did not resolve to an alias",
+    r"invalid reference format",
+    r"parse error",
+    r"checking on sources",
+)
+
+REMEDIES: Final[Mapping[Cause, str]] = {
+    Cause.PULL_DENIED: "The registry refuses to give the base image: correct the Secret that "
+    "baseImagePullSecretName names.",
+    Cause.PUSH_DENIED: "The registry refuses to take the image: check that the repository of finalImagePullspec exists "
+    "and that the Secret that finalImagePushSecretName names may push there.",
+    Cause.IMAGE_NOT_FOUND: "An image of the Containerfile does not exist: correct its name or push it.",
+    Cause.CONTAINERFILE: "The Containerfile is wrong: correct the pool's key in ConfigMap "
+    "on-cluster-build-custom-dockerfile.",
+    Cause.STEP: "Correct the command, or what it needs: if it is the user's, the pool's key in ConfigMap "
+    "on-cluster-build-custom-dockerfile.",
+    Cause.DEADLINE: "Make the build faster, or look in the log for a step that hangs.",
+    Cause.UNREACHABLE: "Check that the builder reaches the registry, and that the registry is healthy.",
+    Cause.UNTRUSTED: "The builder does not trust the registry: give it the CA of the registry's certificate, or allow "
+    "plain HTTP for it.",
+    Cause.DISK: "Free disk space where the builder runs.",
+    Cause.CANCELLED: "It is built again when it is asked for.",
+    Cause.UNKNOWN: "The log says more.",
+}
+"""What the user does about it. Every cause has one."""
+
+
+def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:
+    """Why buildah ended with this log; the end of the log is enough."""
+    tail = logs.tail(log)
+    error = _error(log)
+    if found := _COMMAND.search(error):
+        return Failed(cause=Cause.STEP, step=_step(found), exit_code=int(found["code"]), tail=tail)
+    if found := _STEP.search(error):
+        cause = _cause(found["why"], doing) or Cause.CONTAINERFILE
+        return Failed(cause=cause, step=_step(found), exit_code=exit_code, tail=tail)
+    return Failed(cause=_cause(error, doing) or Cause.UNKNOWN, exit_code=exit_code, tail=tail)
+
+
+def overdue(log: str) -> Failed:
+    """A build that took too long, in the step that its log names last."""
+    begun = _BEGUN.findall(logs.clean(log))
+    return Failed(cause=Cause.DEADLINE, step=shortened(begun[-1], _LONGEST_STEP) if begun else "", tail=logs.tail(log))
+
+
+def told(failed: Failed, *, attempt: int, attempts: int) -> str:
+    """The failure for users: what, which attempt of how many, the remedy, the end of the log."""
+    if failed.transient:
+        again = "It is tried again by itself." if attempt < attempts else "It is not tried again by itself."
+    else:
+        again = "It is built again when its inputs, its Secrets or the annotation rebuild change."
+    text = f"The {what(failed)} (attempt {attempt} of {attempts}). {REMEDIES[failed.cause]} {again}"
+    return f"{text} Last lines of the log:\n{failed.tail}" if failed.tail else text
+
+
+def what(failed: Failed) -> str:
+    """The failure in a few words, without an article: `build failed in step ... with exit code 1`."""
+    code = "" if failed.exit_code is None else f" with exit code {failed.exit_code}"
+    if failed.cause is Cause.CANCELLED:
+        return "build was cancelled"
+    if failed.cause is Cause.DEADLINE:
+        return "build took longer than it may" + (f", in step {failed.step!r}" if failed.step else "")
+    if failed.step:
+        return f"build failed in step {failed.step!r}{code}"
+    return f"build failed{code}"
+
+
+def _error(log: str) -> str:
+    lines = [line for line in logs.clean(log).split("\n") if line.strip()]
+    said = next((line for line in reversed(lines) if _ERROR.match(line)), "")
+    return said or " ".join(lines[-_LAST_LINES:])
+
+
+def _step(found: re.Match[str]) -> str:
+    return shortened(found["step"].strip(), _LONGEST_STEP)
+
+
+def _cause(error: str, doing: Doing) -> Cause | None:
+    text = _NAMES.sub("", error)
+    if _FULL.search(text):
+        return Cause.DISK
+    if _UNTRUSTED.search(text):
+        return Cause.UNTRUSTED
+    if _DENIED.search(text):
+        return Cause.PULL_DENIED if doing == "build" else Cause.PUSH_DENIED
+    if _GONE.search(text):
+        return Cause.IMAGE_NOT_FOUND if doing == "build" else Cause.PUSH_DENIED
+    if _AWAY.search(text):
+        return Cause.UNREACHABLE
+    if _CONTAINERFILE.search(text):
+        return Cause.CONTAINERFILE
+    return None

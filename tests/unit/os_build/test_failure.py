@@ -1,0 +1,238 @@
+"""What buildah prints when it fails, as recorded, and what users read of it."""
+
+import pytest
+
+from windlass.os_build.builder import ATTEMPTS, TRANSIENT, Cause, Failed
+from windlass.os_build.failure import REMEDIES, Doing, explain, overdue, told
+
+BASE = "127.0.0.1:5961/os/base"
+PULLING = f"Error: creating build container: initializing source docker://{BASE}:v1: "
+READING = f"{PULLING}reading manifest v1 in {BASE}: "
+PUSHING = f'Error: pushing image "{BASE}:t" to "docker://{BASE}:t": trying to reuse blob sha256:01d5 at destination: '
+
+
+@pytest.mark.parametrize(
+    ("line", "doing", "cause"),
+    [
+        pytest.param(READING + "unauthorized: authentication required", "build", Cause.PULL_DENIED, id="pull-401"),
+        pytest.param(READING + "denied", "build", Cause.PULL_DENIED, id="pull-403"),
+        pytest.param(
+            PULLING + "unable to retrieve auth token: invalid username/password: unauthorized",
+            "build",
+            Cause.PULL_DENIED,
+            id="token",
+        ),
+        pytest.param(
+            f"{PUSHING}checking whether a blob sha256:01d5 exists in {BASE}: unauthorized: authentication required",
+            "push",
+            Cause.PUSH_DENIED,
+            id="push-401",
+        ),
+        pytest.param(
+            PUSHING + "failed to read from destination repository os/x: 403 (Forbidden)",
+            "push",
+            Cause.PUSH_DENIED,
+            id="push-403",
+        ),
+        pytest.param(READING + "manifest unknown: manifest unknown", "build", Cause.IMAGE_NOT_FOUND, id="no-manifest"),
+        pytest.param(READING + "name unknown", "build", Cause.IMAGE_NOT_FOUND, id="no-repository"),
+        pytest.param(
+            f'Error: pushing image "{BASE}:t" to "docker://{BASE}:t": writing blob: initiating layer upload to '
+            "/v2/os/x/blobs/uploads/ in 127.0.0.1:5961: name unknown",
+            "push",
+            Cause.PUSH_DENIED,
+            id="no-repository-to-push-to",
+        ),
+        pytest.param(
+            f'{PULLING}pinging container registry 127.0.0.1:5999: Get "http://127.0.0.1:5999/v2/": dial tcp '
+            "127.0.0.1:5999: connect: connection refused",
+            "build",
+            Cause.UNREACHABLE,
+            id="refused",
+        ),
+        pytest.param(
+            f'{PULLING}pinging container registry x.invalid: Get "http://x.invalid/v2/": dial tcp: lookup x.invalid on '
+            "10.255.255.53:53: no such host",
+            "build",
+            Cause.UNREACHABLE,
+            id="no-such-host",
+        ),
+        pytest.param(PULLING + "dial tcp 10.0.0.1:443: i/o timeout", "build", Cause.UNREACHABLE, id="timeout"),
+        pytest.param(PULLING + "net/http: TLS handshake timeout", "build", Cause.UNREACHABLE, id="tls-timeout"),
+        pytest.param(PUSHING + "unexpected EOF", "push", Cause.UNREACHABLE, id="cut"),
+        pytest.param(READING + "toomanyrequests: slow down", "build", Cause.UNREACHABLE, id="pull-429"),
+        pytest.param(
+            PUSHING + "failed to read from destination repository os/x: 429 (Too Many Requests)",
+            "push",
+            Cause.UNREACHABLE,
+            id="push-429",
+        ),
+        pytest.param(
+            READING + "received unexpected HTTP status: 500 Internal Server Error",
+            "build",
+            Cause.UNREACHABLE,
+            id="pull-500",
+        ),
+        pytest.param(
+            PUSHING + "failed to read from destination repository os/x: 503 (Service Unavailable)",
+            "push",
+            Cause.UNREACHABLE,
+            id="push-503",
+        ),
+        pytest.param(
+            PULLING.replace(":v1", ":404").replace("os/base", "forbidden/denied") + "connect: connection refused",
+            "build",
+            Cause.UNREACHABLE,
+            id="names-of-images-say-nothing",
+        ),
+        pytest.param(
+            PULLING + "x509: certificate signed by unknown authority", "build", Cause.UNTRUSTED, id="unknown-ca"
+        ),
+        pytest.param(
+            PUSHING + "http: server gave HTTP response to HTTPS client", "push", Cause.UNTRUSTED, id="http-for-https"
+        ),
+        pytest.param(
+            'Error: creating build container: creating container: creating read-write layer with ID "65cc": '
+            "no space left on device",
+            "build",
+            Cause.DISK,
+            id="disk-full",
+        ),
+        pytest.param("Error: no FROM statement found", "build", Cause.CONTAINERFILE, id="no-from"),
+        pytest.param(
+            "Error: COPY --from=foo: no stage or image found with that name", "build", Cause.CONTAINERFILE, id="stage"
+        ),
+        pytest.param(
+            'Error: creating build container: short-name "base" did not resolve to an alias and no unqualified-search '
+            'registries are defined in "/etc/containers/registries.conf"',
+            "build",
+            Cause.CONTAINERFILE,
+            id="short-name",
+        ),
+        pytest.param("Error: mount /dev: permission denied", "build", Cause.UNKNOWN, id="permission-on-this-machine"),
+        pytest.param("Error: something that nobody has seen", "build", Cause.UNKNOWN, id="unknown"),
+        pytest.param("", "build", Cause.UNKNOWN, id="empty"),
+    ],
+)
+def test_a_failure_has_the_cause_that_the_last_line_says(line: str, doing: Doing, cause: Cause) -> None:
+    failed = explain(
+        f"STEP 1/2: FROM x\nError: earlier: denied, on its way\n{line}\n" if line else "", exit_code=125, doing=doing
+    )
+    assert (failed.cause, failed.exit_code, failed.step) == (cause, 125, "")
+    assert failed.transient == (cause in TRANSIENT)
+
+
+@pytest.mark.parametrize(
+    ("line", "failed"),
+    [
+        pytest.param(
+            'Error: building at STEP "RUN nosuch": exit status 127',
+            Failed(cause=Cause.STEP, step="RUN nosuch", exit_code=127),
+            id="command-not-found",
+        ),
+        pytest.param(
+            'Error: building at STEP "RUN echo "a": exit status 1": exit status 7',
+            Failed(cause=Cause.STEP, step='RUN echo "a": exit status 1', exit_code=7),
+            id="quotes-in-the-step",
+        ),
+        pytest.param(
+            'error: build error: building at STEP "RUN exit 3": while running runtime: exit status 3',
+            Failed(cause=Cause.STEP, step="RUN exit 3", exit_code=3),
+            id="builder-of-openshift",
+        ),
+        pytest.param(
+            'Error: building at STEP "RUN curl http://denied.example.com/403": exit status 22',
+            Failed(cause=Cause.STEP, step="RUN curl http://denied.example.com/403", exit_code=22),
+            id="words-in-the-step",
+        ),
+        pytest.param(
+            'Error: building at STEP "FOO ": Build error: Unknown instruction: "FOO" &imagebuilder.Step{Command:"foo"}',
+            Failed(cause=Cause.CONTAINERFILE, step="FOO", exit_code=125),
+            id="unknown-instruction",
+        ),
+        pytest.param(
+            'Error: building at STEP "COPY nosuch /": checking on sources under "/ctx": copier: stat: "/nosuch": no '
+            "such file or directory",
+            Failed(cause=Cause.CONTAINERFILE, step="COPY nosuch /", exit_code=125),
+            id="nothing-to-copy",
+        ),
+        pytest.param(
+            'Error: building at STEP "ADD https://x/y /": Get "https://x/y": dial tcp: lookup x: no such host',
+            Failed(cause=Cause.UNREACHABLE, step="ADD https://x/y /", exit_code=125),
+            id="nothing-to-fetch",
+        ),
+        pytest.param(
+            'Error: building at STEP "COPY a /": storing "/a": write /var/x: no space left on device',
+            Failed(cause=Cause.DISK, step="COPY a /", exit_code=125),
+            id="disk-full-in-a-step",
+        ),
+    ],
+)
+def test_a_failing_step_is_named_with_its_exit_code(line: str, failed: Failed) -> None:
+    found = explain(f"STEP 2/2: RUN\n{line}\n", exit_code=125 if failed.exit_code == 125 else 1, doing="build")
+    assert (found.cause, found.step, found.exit_code) == (failed.cause, failed.step, failed.exit_code)
+    assert line in found.tail
+
+
+def test_a_build_that_took_too_long_names_the_step_that_it_was_in() -> None:
+    failed = overdue("[1/2] STEP 1/2: FROM x AS y\n[1/2] STEP 2/2: RUN sleep 300\nfoo\n")
+    assert (failed.cause, failed.step) == (Cause.DEADLINE, "RUN sleep 300")
+    assert overdue("").step == ""
+
+
+def test_a_step_cannot_make_itself_look_like_another_failure() -> None:
+    log = (
+        'Error: building at STEP "RUN x": exit status 0\nError: denied\nError: building at STEP "RUN y": exit status 9'
+    )
+    assert explain(log, exit_code=9, doing="build").step == "RUN y"
+
+
+def test_a_log_that_was_cut_off_is_judged_by_its_last_lines() -> None:
+    log = "reading manifest\n" * 9 + "dial tcp 10.0.0.1:443: connect: connection refused\n"
+    assert explain(log, exit_code=None, doing="build").cause is Cause.UNREACHABLE
+
+
+def test_every_cause_has_a_remedy() -> None:
+    assert set(REMEDIES) == set(Cause)
+
+
+@pytest.mark.parametrize(
+    ("failed", "attempt", "says"),
+    [
+        pytest.param(
+            Failed(
+                cause=Cause.STEP, step="RUN dnf install -y nosuch", exit_code=1, tail="No match\nError: nothing to do"
+            ),
+            1,
+            "The build failed in step 'RUN dnf install -y nosuch' with exit code 1 (attempt 1 of 4). Correct the "
+            "command, or what it needs: if it is the user's, the pool's key in ConfigMap "
+            "on-cluster-build-custom-dockerfile. It is built again when its inputs, its Secrets or the annotation "
+            "rebuild change. Last lines of the log:\nNo match\nError: nothing to do",
+            id="step",
+        ),
+        pytest.param(
+            Failed(cause=Cause.UNREACHABLE, exit_code=125),
+            2,
+            "The build failed with exit code 125 (attempt 2 of 4). Check that the builder reaches the registry, and "
+            "that the registry is healthy. It is tried again by itself.",
+            id="transient",
+        ),
+        pytest.param(
+            Failed(cause=Cause.UNREACHABLE),
+            4,
+            "The build failed (attempt 4 of 4). Check that the builder reaches the registry, and that the registry is "
+            "healthy. It is not tried again by itself.",
+            id="last-attempt",
+        ),
+        pytest.param(
+            Failed(cause=Cause.DEADLINE, step="RUN sleep 300"),
+            1,
+            "The build took longer than it may, in step 'RUN sleep 300' (attempt 1 of 4). Make "
+            "the build faster, or look in the log for a step that hangs. It is built again when its "
+            "inputs, its Secrets or the annotation rebuild change.",
+            id="deadline",
+        ),
+    ],
+)
+def test_p1_a_failure_is_told_with_step_code_attempt_remedy_and_log(failed: Failed, attempt: int, says: str) -> None:
+    assert told(failed, attempt=attempt, attempts=ATTEMPTS) == says
