@@ -40,7 +40,7 @@ class Conversation:
         Raises NoAnswer.
         """
         reply = await self._follow(method, url, accept=accept, most=most)
-        if reply.status != 401:
+        if reply.status != 401 or reply.url.origin() != self.root.origin():
             return reply
         challenges = _challenges(", ".join(reply.headers.getall("WWW-Authenticate", [])))
         if "bearer" in challenges:

@@ -157,6 +157,13 @@ async def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
     assert "Authorization" not in store.headers[0]
 
 
+async def test_a_host_that_the_registry_redirects_to_cannot_ask_for_credentials() -> None:
+    async with ScriptedRegistry(WANTS_TOKEN, TOKEN) as elsewhere:
+        async with ScriptedRegistry(Says(307, {"Location": elsewhere.url})) as server:
+            assert (await probe(server)).kind is Kind.DENIED
+    assert elsewhere.asked == ["POST /"]
+
+
 async def test_a_question_has_one_deadline() -> None:
     async with ScriptedRegistry(WANTS_BASIC, Says(-1)) as server:
         answer = await probe(server, seconds=0.2)
