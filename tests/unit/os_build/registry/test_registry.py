@@ -158,9 +158,11 @@ async def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
 
 
 async def test_a_host_that_the_registry_redirects_to_cannot_ask_for_credentials() -> None:
-    async with ScriptedRegistry(WANTS_TOKEN, TOKEN) as elsewhere:
-        async with ScriptedRegistry(Says(307, {"Location": elsewhere.url})) as server:
-            assert (await probe(server)).kind is Kind.DENIED
+    async with (
+        ScriptedRegistry(WANTS_TOKEN, TOKEN) as elsewhere,
+        ScriptedRegistry(Says(307, {"Location": elsewhere.url})) as server,
+    ):
+        assert (await probe(server)).kind is Kind.DENIED
     assert elsewhere.asked == ["POST /"]
 
 
