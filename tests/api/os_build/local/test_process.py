@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -100,19 +101,19 @@ import os, subprocess, sys, time
 keeper = [sys.executable, "-I", "-S", {str(keeper)!r}, str(os.getpid()), "2", {str(place.folder)!r}]
 subprocess.Popen([*keeper, "sh", "-c", "echo $$; setsid sleep 60 & sleep 60"], stdin=subprocess.PIPE)
 if {holds_the_pipe}:
-    print(os.fork(), flush=True)
+    os.fork()
 time.sleep(60)
 """
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", owner, stdout=asyncio.subprocess.PIPE, start_new_session=True
+        sys.executable, "-c", owner, stdout=subprocess.PIPE, start_new_session=True
     )
     assert process.stdout is not None
-    # The fork prints 0.
-    pids = {int(await process.stdout.readline()) for _ in range(3 if holds_the_pipe else 1)} - {0}
+    pid = int(await process.stdout.readline())
     process.kill()
-    await until(lambda: sum(map(alive, pids)) == int(holds_the_pipe) and not place.folder.exists())
-    os.killpg(process.pid, signal.SIGKILL) if holds_the_pipe else None
-    await process.wait()
+    await until(lambda: not alive(pid) and not place.folder.exists())
+    if holds_the_pipe:
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.communicate()
 
 
 def alive(pid: int) -> bool:
