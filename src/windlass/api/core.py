@@ -128,3 +128,68 @@ class Node(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True
     metadata: ObjectMeta = always(ObjectMeta)
     spec: NodeSpec = always(NodeSpec)
     status: NodeStatus = always(NodeStatus)
+
+
+class ConfigMap(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`binary_data` values are base64 text. All keys and values together are at most 1 MiB."""
+
+    RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="ConfigMap", plural="configmaps")
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    immutable: bool | None = None
+    data: dict[str, str] = field(default_factory=dict)
+    binary_data: dict[str, str] = field(default_factory=dict)
+
+
+class ContainerStateWaiting(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerStateTerminated(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`message` is what the container wrote to its termination log, at most 4,096 bytes."""
+
+    exit_code: int = always(int)
+    reason: str = ""
+    message: str = ""
+    started_at: str | None = None
+    finished_at: str | None = None
+
+
+class ContainerState(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """At most one is set; none means waiting. (Whether it runs is not read.)"""
+
+    waiting: ContainerStateWaiting | None = None
+    terminated: ContainerStateTerminated | None = None
+
+
+class ContainerStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    name: str = always(str)
+    state: ContainerState = always(ContainerState)
+
+
+class PodCondition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    type: str = always(str)
+    status: str = always(str)
+    last_transition_time: str | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class PodStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`phase` is Pending, Running, Succeeded, Failed or Unknown."""
+
+    phase: str = ""
+    conditions: list[PodCondition] = field(default_factory=list)
+    reason: str = ""
+    message: str = ""
+    container_statuses: list[ContainerStatus] = field(default_factory=list)
+
+
+class Pod(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Read to see how it ended."""
+
+    RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="Pod", plural="pods")
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    status: PodStatus = always(PodStatus)

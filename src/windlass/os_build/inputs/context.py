@@ -1,11 +1,33 @@
 """Puts the files of a build together."""
 
+import gzip
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
+from windlass.os_build.constants import CONTAINERFILES, NAMESPACE
+from windlass.os_build.inputs.containerfile import (
+    MACHINE_CONFIG,
+    ROOT_ARCHIVE,
+    as_tree,
+    base_image,
+    by_ignition,
+    extensions_image,
+    scripts,
+)
+from windlass.os_build.inputs.contents import decoded, is_remote
+from windlass.os_build.inputs.extensions import Wanted
+from windlass.os_build.inputs.lint import lint_user_part
+from windlass.os_build.inputs.machine_config import File, Invalid, Rendered, located, read
+from windlass.os_build.inputs.tree import archive, root_nodes
 from windlass.os_build.request import Problem, Request
+
+CONTAINERFILE: Final = "Containerfile"
+CONFIG_MAP_LIMIT: Final = 1 << 20
+"""Bytes that a ConfigMap may hold."""
+_SHOWN: Final = 5
 
 
 class ApplyBy(StrEnum):
@@ -26,7 +48,7 @@ class Context(Struct, frozen=True):
 
     @property
     def containerfile(self) -> str:
-        return self.files["Containerfile"].decode()
+        return self.files[CONTAINERFILE].decode()
 
     @property
     def size(self) -> int:
@@ -37,6 +59,85 @@ class Context(Struct, frozen=True):
         return f"Context({', '.join(f'{name}: {len(data)} bytes' for name, data in self.files.items())})"
 
 
-def rendered(request: Request, machine_config: bytes, *, apply_by: ApplyBy) -> Context | Problem:
-    """The context of a build from the JSON of its rendered MachineConfig."""
-    raise NotImplementedError
+def rendered(request: Request, machine_config: bytes, *, apply_by: ApplyBy, arch: str = "") -> Context | Problem:
+    """The context of a build from the JSON of its rendered MachineConfig.
+
+    `arch` is that of the machine that builds, such as amd64; empty if unknown. Equal arguments give equal bytes.
+    """
+    if problem := _user_part_problem(request):
+        return problem
+    try:
+        config = read(machine_config)
+        wanted = Wanted.of(config.spec.extensions or (), config.spec.kernel_type or "")
+        if wrong := wanted.wrong(arch=arch):
+            return Problem("ExtensionsUnavailable", f"MachineConfig {request.config}: {wrong}")
+        base = base_image(config, request)
+        if isinstance(base, Problem):
+            return base
+        if apply_by is ApplyBy.TREE:
+            return _as_tree(request, config, wanted, base=base)
+        return _by_ignition(request, config, wanted, base=base)
+    except Invalid as invalid:
+        return Problem("MachineConfigInvalid", f"MachineConfig {request.config}: {invalid}")
+
+
+def fits_config_map(context: Context) -> Problem | None:
+    """Why one ConfigMap cannot hold the context; None if it can."""
+    size = sum(len(name.encode()) + len(data) for name, data in context.files.items())
+    if size <= CONFIG_MAP_LIMIT:
+        return None
+    largest = max(context.files, key=lambda name: len(context.files[name]))
+    return Problem(
+        "ContextTooLarge",
+        f"the build context has {size} bytes ({largest}: {len(context.files[largest])}), and a ConfigMap holds "
+        f"{CONFIG_MAP_LIMIT}: set imageBuilderType to local, or remove files from the MachineConfigs of the pool",
+    )
+
+
+def _as_tree(request: Request, config: Rendered, wanted: Wanted, *, base: str) -> Context | Problem:
+    if wanted:
+        return Problem(
+            "ExtensionsUnavailable",
+            f"MachineConfig {request.config}: spec.extensions or spec.kernelType asks for packages, and only "
+            f"{ApplyBy.IGNITION} can install them: apply the configuration by it, or remove them",
+        )
+    return Context(
+        {
+            CONTAINERFILE: as_tree(config, request, base=base).encode(),
+            ROOT_ARCHIVE: archive(root_nodes(config)),
+        }
+    )
+
+
+def _by_ignition(request: Request, config: Rendered, wanted: Wanted, *, base: str) -> Context | Problem:
+    extensions = extensions_image(config, request, wanted)
+    if isinstance(extensions, Problem):
+        return extensions
+    _check_contents(config)
+    return Context(
+        {
+            CONTAINERFILE: by_ignition(config, request, base=base, extensions=extensions).encode(),
+            MACHINE_CONFIG: gzip.compress(config.document, compresslevel=6, mtime=0),
+            **scripts(wanted),
+        }
+    )
+
+
+def _check_contents(config: Rendered) -> None:
+    """Ignition would find these faults too, but only after the base image has been pulled."""
+    for where, node in located(config.config):
+        for name, resource in node.resources if isinstance(node, File) else ():
+            if not is_remote(resource):
+                decoded(resource, where=f"{where}: {name}")
+
+
+def _user_part_problem(request: Request) -> Problem | None:
+    found = lint_user_part(request.containerfile)
+    if not found:
+        return None
+    shown = "; ".join(f"line {each.line}: {each.text}" for each in found[:_SHOWN])
+    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return Problem(
+        "ContainerfileInvalid",
+        f"ConfigMap {NAMESPACE}/{CONTAINERFILES}, key {request.pool}, {shown}{more}: correct it there",
+    )

@@ -3,8 +3,8 @@
     Plan.of(Call(target=pool, request=ProbeUpload(pool=..., target=..., secret=..., versions=..., auths=...)))
     carrier.answered(target=..., versions=...)      # the Answer, in the next round and in those of other pools
 
-An answer counts until the Secrets change (`versions`), or it is forgotten. That a registry could not be asked counts
-for a minute. Pools with the same target and Secrets share a probe.
+An answer counts until the Secrets change (`versions`), it is forgotten, or its time is over (`COUNTS`), since rights
+change on the registry too. Pools with the same target and Secrets share a probe.
 """
 
 import asyncio
@@ -15,13 +15,14 @@ from weakref import WeakValueDictionary
 
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.control.plan import Request
-from windlass.os_build.credentials import Auths
+from windlass.os_build.credentials import Auths, Login
 from windlass.os_build.pullspec import Target
-from windlass.os_build.registry.answers import Answer, Kind
+from windlass.os_build.registry.answers import Answer, Denied, Found, Gone, Kind, NotAsked
 from windlass.os_build.registry.registry import Registry
 
 SYSTEM: Final = "registry"
-NOT_ASKED_SECONDS: Final = 60.0
+COUNTS: Final = {Kind.GRANTED: 600.0, Kind.DENIED: 290.0, Kind.UNKNOWN: 290.0, Kind.NOT_ASKED: 60.0}
+"""Seconds for which an answer counts."""
 _REMEMBERED: Final = 1000
 
 
@@ -70,8 +71,7 @@ class RegistryCarrier:
         if heard is None:
             return None
         when, answer = heard
-        over = answer.kind is Kind.NOT_ASKED and self._clock.monotonic() - when >= NOT_ASKED_SECONDS
-        return None if over else answer
+        return answer if self._clock.monotonic() - when < COUNTS[answer.kind] else None
 
     async def send(self, request: ProbeUpload, /) -> Answer:
         """The answer of the registry, or one that still counts."""
@@ -87,6 +87,12 @@ class RegistryCarrier:
             while len(self._answers) > _REMEMBERED:
                 self._answers.popitem(last=False)
             return answer
+
+    async def manifest(
+        self, target: Target, reference: str, login: Login | None, *, origin: str
+    ) -> Found | Gone | Denied | NotAsked:
+        """Is the manifest there? It is asked each time."""
+        return await self._registry.manifest(target, reference, login, origin=origin)
 
     def doubt(self, request: ProbeUpload, /) -> None:
         """Ask again next time."""

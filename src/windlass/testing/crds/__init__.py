@@ -9,8 +9,8 @@
 | cluster.x-k8s.io and the other groups of Cluster API core | the module `sigs.k8s.io/cluster-api` |
 | infrastructure.cluster.x-k8s.io, AWS kinds | the module `sigs.k8s.io/cluster-api-provider-aws/v2` |
 | infrastructure.cluster.x-k8s.io, OpenStack kinds | the module `sigs.k8s.io/cluster-api-provider-openstack` |
-| infrastructure.cluster.x-k8s.io, Power VS kinds | `windlass.testing.crds.ours` |
-| the groups below openshift.io | the module `github.com/openshift/api`, all feature gates on |
+| infrastructure.cluster.x-k8s.io, Power VS kinds; build.openshift.io | `windlass.testing.crds.ours` |
+| the other groups below openshift.io | the module `github.com/openshift/api`, all feature gates on |
 
 CRDs from modules are the projects' real ones, so that tests do not check our code against our own schemas. A module is
 loaded when one of its groups is first requested.
@@ -41,6 +41,8 @@ MACHINES = ("machine.openshift.io", "cluster.x-k8s.io", INFRASTRUCTURE, "config.
 """The API groups of machines in both APIs, and of the configuration that says what the cluster runs on."""
 UPDATES = ("config.openshift.io", "machineconfiguration.openshift.io", "route.openshift.io")
 """The API groups of what an update of a cluster is seen in."""
+BUILDS = "build.openshift.io"
+"""The API group of OpenShift's Builds. Its CRD has no status subresource, as the kind has none."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ _MODULES = (
     _Module(CLUSTER_API_OPENSTACK, (INFRASTRUCTURE,), {"cluster.x-k8s.io/v1beta1": "v1beta1"}),
     _Module(OPENSHIFT_API, (*UPDATES, "machine.openshift.io")),
 )
-_GROUPS = frozenset([INFRASTRUCTURE, *(group for module in _MODULES for group in module.groups)])
+_OURS = {INFRASTRUCTURE: ours.Foreign.POWERVS, BUILDS: ours.Foreign.BUILDS}
+_GROUPS = frozenset([*_OURS, *(group for module in _MODULES for group in module.groups)])
 
 
 @functools.cache
@@ -97,8 +100,8 @@ def lax(crd: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _from(wanted: frozenset[str]) -> Iterator[dict[str, Any]]:
-    if INFRASTRUCTURE in wanted:
-        yield from (_fit(crd, {}) for crd in ours.foreign())
+    if sets := [_OURS[group] for group in _OURS if group in wanted]:
+        yield from (_fit(crd, {}) for crd in ours.foreign(*sets))
     modules = [module for module in _MODULES if not wanted.isdisjoint(module.groups)]
     crds = obtain([module.part for module in modules]).crds
     for module in modules:

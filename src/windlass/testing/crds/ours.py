@@ -1,4 +1,5 @@
-"""CRDs that we wrote of infrastructure providers whose own are in no Go module.
+"""CRDs that we wrote of kinds whose own are in no Go module: those of a provider, and one that OpenShift's own API
+server serves without a CRD.
 
 On a user's cluster these exist already, and Windlass never replaces them. Ours keep what they do not declare, and
 declare the list types, defaults, enums and CEL rules that our code relies on; the YAML files beside this module say
@@ -23,6 +24,8 @@ class Foreign(StrEnum):
 
     POWERVS = "infrastructure.cluster.x-k8s.io-powervs"
     """IBMPowerVSMachine, IBMPowerVSMachineTemplate and IBMPowerVSCluster, v1beta2."""
+    BUILDS = "build.openshift.io"
+    """Build, v1."""
 
 
 def foreign(*sets: Foreign) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from windlass.api import capibm, capo
+from windlass.api import build, capibm, capo
 from windlass.api.meta import KubernetesObject
 from windlass.capability.manifests.crd import custom_resource_definition
 from windlass.testing.crds import lax
@@ -16,6 +16,7 @@ OURS: list[type[KubernetesObject]] = [
     capibm.IBMPowerVSMachine,
     capibm.IBMPowerVSMachineTemplate,
     capibm.IBMPowerVSCluster,
+    build.Build,
 ]
 
 
@@ -60,6 +61,10 @@ def test_names_are_consistent(crd: dict[str, Any]) -> None:
 def test_infrastructure_kinds_tell_cluster_api_their_version(crd: dict[str, Any]) -> None:
     version = crd["spec"]["versions"][0]["name"]
     assert crd["metadata"]["labels"] == {"cluster.x-k8s.io/v1beta1": version, "cluster.x-k8s.io/v1beta2": version}
+
+
+def test_builds_have_no_status_subresource() -> None:
+    assert "subresources" not in _crd(build.Build)["spec"]["versions"][0]
 
 
 @pytest.mark.parametrize("crd", foreign(), ids=lambda crd: crd["metadata"]["name"])

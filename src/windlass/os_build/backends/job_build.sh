@@ -1,0 +1,69 @@
+#!/bin/sh
+# Builds the image of one build and pushes it, in the Pod of a Job.
+#
+# The end of the log, or the digest of the pushed image, goes to the termination message. The exit code tells the Job
+# whether another attempt may help (windlass.os_build.backends.job_state):
+#
+#   65 building failed, 66 pushing failed: it would fail again
+#   75 building failed, 76 pushing failed: a registry or a disk was in the way
+set -u
+
+: "${IMAGE:?is not set: the pullspec to push to}"
+: "${CONTEXT:=/context}" "${PULL_SECRET:=/secrets/pull}" "${PUSH_SECRET:=/secrets/push}" "${TRUST:=/trust}"
+: "${WORK:=/work}" "${MESSAGE:=/dev/termination-log}"
+log=$WORK/log
+
+TRANSIENT='connection re(fused|set)|broken pipe|i/o timeout|no such host|server misbehaving'
+TRANSIENT="$TRANSIENT|temporary failure in name resolution|(network is|host) unreachable|no route to host"
+TRANSIENT="$TRANSIENT|timeout exceeded|(handshake|request|headers\)) ?timeout|deadline exceeded|too ?many ?requests"
+TRANSIENT="$TRANSIENT|(^|[^a-z0-9.])(EOF|429|50[0234])([^a-z0-9.]|$)|service unavailable"
+TRANSIENT="$TRANSIENT|no space left on device|disk quota exceeded"
+
+# The Secret in folder $1 as an authfile: of type dockerconfigjson as it is, of type dockercfg wrapped.
+authfile() {
+    if [ -s "$1/.dockerconfigjson" ]; then
+        cat "$1/.dockerconfigjson"
+    elif grep -q '"auths"' "$1/.dockercfg"; then
+        cat "$1/.dockercfg"
+    else
+        printf '{"auths":'
+        cat "$1/.dockercfg"
+        printf '}'
+    fi
+}
+
+# Run a command; if it fails, exit with $1 if it would fail again, else with $2.
+attempt() {
+    permanent=$1 transient=$2
+    shift 2
+    : >"$log"
+    { "$@"; echo $? >"$WORK/code"; } 2>&1 | tee -a "$log" &
+    wait $!
+    [ "$(cat "$WORK/code")" = 0 ] && return
+    tail -n 20 "$log" | tail -c 2048 >"$MESSAGE"
+    error=$(grep -i '^ *error: ' "$log" | tail -n 1)
+    case $error in
+    *'building at STEP "'*'exit status '[0-9]*) exit "$permanent" ;; # the command failed, whatever it printed
+    esac
+    printf '%s\n' "${error:-$(tail -n 5 "$log")}" | grep -Eqi "$TRANSIENT" && exit "$transient"
+    exit "$permanent"
+}
+
+# The first process of a container gets no signal that it does not ask for.
+trap 'trap "" TERM; kill -TERM 0; exit 143' TERM
+
+umask 077
+export TMPDIR="$WORK"
+mkdir -p "$WORK/context"
+cp -L "$CONTEXT"/* "$WORK/context/"
+chmod -R u=rwX,go=rX "$WORK/context"
+rm -f "$WORK/context/job_build.sh"
+authfile "$PULL_SECRET" >"$WORK/pull.json"
+authfile "$PUSH_SECRET" >"$WORK/push.json"
+
+# An image's Pod may run as a user that cannot mount: vfs and chroot need no privileges.
+attempt 65 75 buildah --storage-driver vfs bud --isolation chroot --layers=false --timestamp 0 --identity-label=false \
+    --authfile "$WORK/pull.json" --cert-dir "$TRUST" --tag "$IMAGE" --file "$WORK/context/Containerfile" "$WORK/context"
+attempt 66 76 buildah --storage-driver vfs push --authfile "$WORK/push.json" --cert-dir "$TRUST" \
+    --digestfile "$WORK/digest" "$IMAGE"
+cat "$WORK/digest" >"$MESSAGE"

@@ -1,0 +1,282 @@
+"""Keeps the builder objects of a pool in the cluster: an object that builds, and a ConfigMap with the files it needs.
+
+Both have the name of the build and belong to the pool, so the garbage collector removes them with it. The ConfigMap is
+created first and deleted last: a builder object always has its files, and whatever a crash leaves behind is found.
+
+| there is | the state of the build |
+|---|---|
+| the builder object, with or without its ConfigMap | whatever the builder object says |
+| only the ConfigMap | Interrupted: a crash between the two writes, or somebody deleted the builder object |
+
+What a build is stands in annotations. Labels of the same keys are for people who select: a label holds 63 characters,
+and names of pools and rendered MachineConfigs may be longer.
+"""
+
+import base64
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, Generic
+
+from msgspec import Struct
+
+from windlass.api.core import ConfigMap
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.meta import K, KubernetesObject, ObjectMeta
+from windlass.kube.control.controller import Index, Watch
+from windlass.kube.control.permissions import Permission, blocks_deletion_of, writes
+from windlass.kube.control.plan import Action, Create, Delete, Target, target_of
+from windlass.kube.control.seen import IndexedReader, Unreadable, read
+from windlass.kube.object import Object
+from windlass.os_build.builder import BuildState, Cause, Failed, Order, Phase
+from windlass.os_build.constants import (
+    ATTEMPT_ANNOTATION,
+    BACKEND_ANNOTATION,
+    BUILD_IMAGE_ANNOTATION,
+    BUILD_LABEL,
+    CONFIG_LABEL,
+    INPUTS_ANNOTATION,
+    POOL_LABEL,
+    SECRETS_ANNOTATION,
+)
+from windlass.os_build.request import BackendName
+
+BY_POOL: Final = "os-build-pool"
+"""Index of builder objects: by the name of their pool."""
+_LONGEST_LABEL: Final = 63
+
+
+class Placement(Struct, frozen=True):
+    """On which Nodes builds run and what they may use; empty: as the cluster decides.
+
+    resources  `limits` and `requests` of the container, as in a Pod
+    """
+
+    node_selector: Mapping[str, str] = {}
+    resources: Mapping[str, Any] = {}
+
+
+class Handle(Struct, frozen=True):
+    """The objects of a build as they were observed; None: there is none."""
+
+    builder: Target | None = None
+    config_map: Target | None = None
+    deleting: bool = False
+    """The builder object is being deleted already."""
+
+
+class Said(Struct, frozen=True, kw_only=True):
+    """What the builder object itself says about its build; the fields are those of `BuildState`."""
+
+    phase: Phase
+    attempt: int = 0
+    """Attempts beyond the one that it was created for."""
+    digest: str = ""
+    failed: Failed | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    note: str = ""
+    ending: bool = False
+
+
+def pool_of(found: Object[Any]) -> tuple[str, ...]:
+    """The index `BY_POOL`, and the map of watches."""
+    pool = found.metadata.annotations.get(POOL_LABEL)
+    return (pool,) if pool else ()
+
+
+def moment(text: str | None) -> datetime | None:
+    """A time of an object's status."""
+    return datetime.fromisoformat(text) if text else None
+
+
+def labels(order: Order) -> dict[str, str]:
+    """The labels of all objects of a build, its Pods too."""
+    return {BUILD_LABEL: "", POOL_LABEL: _label(order.pool.name), CONFIG_LABEL: _label(order.request.config)}
+
+
+class BuilderObjects(Generic[K]):
+    """The builder objects of `kind`, and their ConfigMaps.
+
+    `reader` has the indexes of `watches`. `says` reads a builder object.
+    """
+
+    def __init__(
+        self,
+        reader: IndexedReader,
+        kind: type[K],
+        *,
+        backend: BackendName,
+        namespace: str,
+        says: Callable[[K], Said],
+    ) -> None:
+        self.reader = reader
+        self.namespace = namespace
+        self._kind = kind
+        self._backend = backend
+        self._says = says
+
+    @property
+    def watches(self) -> tuple[Watch[str], ...]:
+        return (
+            self.watch(self._kind, cache_only=False),
+            # A ConfigMap may have a megabyte, and nobody reads it here.
+            self.watch(ConfigMap, metadata_only=True),
+        )
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return (
+            writes(self._kind, "create", "patch", "delete", namespace=self.namespace),
+            writes(ConfigMap, "create", "delete", namespace=self.namespace),
+            blocks_deletion_of(MachineConfigPool),
+        )
+
+    def watch(
+        self,
+        kind: type[KubernetesObject],
+        *,
+        indexes: Mapping[str, Index] | None = None,
+        metadata_only: bool = False,
+        cache_only: bool = True,
+    ) -> Watch[str]:
+        """The objects of this kind that have the labels of builds; `indexes` None: by their pools."""
+        return Watch(
+            kind,
+            pool_of,
+            namespace=self.namespace,
+            label_selector=BUILD_LABEL,
+            indexes={BY_POOL: pool_of} if indexes is None else indexes,
+            metadata_only=metadata_only,
+            cache_only=cache_only,
+        )
+
+    def states(self, pool: str) -> Sequence[BuildState]:
+        """All builds of the pool, oldest first. Raises NotServed while the kind is not served."""
+        found = {each.name: each for each in self._of(self._kind, pool)}
+        files = {each.name: each for each in self._of(ConfigMap, pool)}
+        states = [self._state(found.get(name), files.get(name)) for name in {**found, **files}]
+        return [state for _, state in sorted(states, key=lambda each: each[0])]
+
+    def create(self, order: Order, *, spec: Mapping[str, Any], files: Mapping[str, bytes]) -> tuple[Action, ...]:
+        """Create both; nothing if the builder object exists already."""
+        pool = order.pool.name
+        if any(each.name == order.name for each in self._of(self._kind, pool)):
+            return ()
+        metadata = self._metadata(order)
+        data = {name: base64.b64encode(content).decode() for name, content in files.items()}
+        # A ConfigMap that is left over may have been deleted meanwhile, even earlier in this plan, or have the files
+        # of another version of us. A deletion of what is gone does no harm.
+        stale = (each for each in self._of(ConfigMap, pool) if each.name == order.name)
+        cleared = [Delete(target=target_of(ConfigMap, each.metadata), why="it is left over") for each in stale]
+        config_map = Create(
+            target=Target(ConfigMap, order.name, self.namespace),
+            body={"metadata": metadata, "immutable": True, "binaryData": data},
+            why=f"the files of the build of pool {pool}",
+        )
+        build = Create(
+            target=Target(self._kind, order.name, self.namespace),
+            body={"metadata": metadata, "spec": spec},
+            why=f"builds {order.request.config} for pool {pool}",
+        )
+        return (*cleared, config_map, build)
+
+    def delete(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
+        """Delete what there is. A builder object takes its Pods with it."""
+        handle: Handle = state.handle
+        actions: list[Action] = []
+        if handle.builder is not None:
+            actions.append(Delete(target=handle.builder, propagation="Background", deleting=handle.deleting, why=why))
+        if handle.config_map is not None:
+            actions.append(Delete(target=handle.config_map, why=why))
+        return tuple(actions)
+
+    def _of(self, kind: type[Any], pool: str) -> Iterable[Object[Any]]:
+        found = self.reader.indexed(kind, BY_POOL, pool)
+        return (each for each in found if each.metadata.annotations.get(BACKEND_ANNOTATION) == self._backend)
+
+    def _state(self, builder: Object[K] | None, files: Object[ConfigMap] | None) -> tuple[Any, BuildState]:
+        """The state, and what it is sorted by."""
+        found = builder if builder is not None else files
+        assert found is not None
+        meta = found.metadata
+        said = self._reads(builder) if builder is not None else _lost(meta, kind=self._kind)
+        known = meta.annotations
+        state = BuildState(
+            name=meta.name,
+            backend=self._backend,
+            pool=known.get(POOL_LABEL, ""),
+            inputs=known.get(INPUTS_ANNOTATION, ""),
+            config=known.get(CONFIG_LABEL, ""),
+            attempt=_number(known.get(ATTEMPT_ANNOTATION, "")) + said.attempt,
+            secrets=known.get(SECRETS_ANNOTATION, ""),
+            image=known.get(BUILD_IMAGE_ANNOTATION, ""),
+            phase=said.phase,
+            digest=said.digest,
+            failed=said.failed,
+            started=said.started,
+            ended=_ended(said, meta),
+            note=said.note,
+            ending=said.ending,
+            handle=Handle(
+                builder=None if builder is None else target_of(self._kind, builder.metadata),
+                config_map=None if files is None else target_of(ConfigMap, files.metadata),
+                deleting=builder is not None and builder.deleting,
+            ),
+        )
+        return (meta.creation_timestamp or "", state.attempt, state.name), state
+
+    def _reads(self, builder: Object[K]) -> Said:
+        seen = read(builder)
+        if isinstance(seen, Unreadable):
+            return Said(phase=Phase.FAILED, failed=Failed(cause=Cause.UNKNOWN, tail=seen.why))
+        said = self._says(seen.object)
+        if not builder.deleting or said.phase in (Phase.SUCCEEDED, Phase.FAILED):
+            return said
+        note = f"{self._kind.RESOURCE.kind} {builder.name} is being deleted"
+        return Said(phase=Phase.INTERRUPTED, attempt=said.attempt, started=said.started, note=note, ending=True)
+
+    def _metadata(self, order: Order) -> dict[str, Any]:
+        owner = MachineConfigPool.RESOURCE
+        return {
+            "labels": labels(order),
+            "annotations": {
+                POOL_LABEL: order.pool.name,
+                CONFIG_LABEL: order.request.config,
+                BACKEND_ANNOTATION: str(self._backend),
+                INPUTS_ANNOTATION: order.inputs,
+                ATTEMPT_ANNOTATION: str(order.attempt),
+                SECRETS_ANNOTATION: order.secrets.versions,
+                BUILD_IMAGE_ANNOTATION: order.image,
+            },
+            "ownerReferences": [
+                {
+                    "apiVersion": owner.api_version,
+                    "kind": owner.kind,
+                    "name": order.pool.name,
+                    "uid": order.pool.uid,
+                    "controller": True,
+                    "blockOwnerDeletion": True,
+                }
+            ],
+        }
+
+
+def _ended(said: Said, meta: ObjectMeta) -> datetime | None:
+    """When the build ended; not later than that if nothing says when."""
+    if said.phase in (Phase.PENDING, Phase.RUNNING):
+        return None
+    return said.ended or moment(meta.deletion_timestamp) or said.started or moment(meta.creation_timestamp)
+
+
+def _lost(meta: ObjectMeta, *, kind: type[KubernetesObject]) -> Said:
+    note = f"{kind.RESOURCE.kind} {meta.name} does not exist, only its ConfigMap"
+    return Said(phase=Phase.INTERRUPTED, note=note, ending=meta.deletion_timestamp is not None)
+
+
+def _label(text: str) -> str:
+    """`text` as the value of a label, cut where it is too long."""
+    return text[:_LONGEST_LABEL].rstrip("-._")
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else 1

@@ -1,0 +1,131 @@
+"""Renders the Containerfile, and the scripts that it runs.
+
+| stage | by ignition | as a tree |
+|---|---|---|
+| `extract` | unpacks the MachineConfig | |
+| `configs`, from the base image | packages; the MachineConfig; Ignition applies it; labels | the tree; labels |
+| the user's part | continues `configs`, or begins with `FROM configs AS final` | the same |
+
+Stages, paths and labels are the operator's. We differ in this: the MachineConfig is plain gzip, without base64; the
+file on the image is 0600, since it may hold secrets; the extensions image is named only if something is installed
+from it; `releaseversion` is still a label. Scripts are files, because buildah 1.28 knows no heredoc.
+"""
+
+import re
+from typing import Final
+
+from windlass.os_build.constants import NAMESPACE, OS_IMAGES
+from windlass.os_build.inputs.extensions import DEFAULT, MOUNT, Wanted, script
+from windlass.os_build.inputs.machine_config import Rendered
+from windlass.os_build.inputs.tree import CURRENT_CONFIG
+from windlass.os_build.request import Problem, Request
+
+ROOT_ARCHIVE: Final = "rootfs.tar.gz"
+MACHINE_CONFIG: Final = "machineconfig.json.gz"
+INSTALL_SCRIPT: Final = "extensions.sh"
+APPLY_SCRIPT: Final = "ignition.sh"
+_PULLSPEC: Final = re.compile(r"[\w.:/@\[\]-]+", re.ASCII)
+
+APPLY: Final = f"""\
+#!/bin/sh
+# Applies the Ignition configuration of the rendered MachineConfig to this image.
+set -eu
+
+work=$(mktemp -d)
+jq .spec.config {CURRENT_CONFIG} > "$work/config.ign"
+# Ignition applies a configuration to a live system if its program has this name.
+ln -s /usr/lib/dracut/modules.d/30ignition/ignition "$work/ignition-apply"
+container=oci "$work/ignition-apply" --ignore-unsupported "$work/config.ign"
+rm -rf "$work" "$0"
+ostree container commit
+"""
+
+
+def base_image(rendered: Rendered, request: Request) -> str | Problem:
+    """The image to build on: the MachineConfig's, otherwise that of the release."""
+    image = rendered.spec.os_image or request.images.base
+    if not image:
+        return Problem(
+            "BaseImageMissing",
+            f"no base image is known: MachineConfig {request.config} has no spec.osImageURL, and ConfigMap "
+            f"{NAMESPACE}/{OS_IMAGES} no baseOSContainerImage: set one of them",
+        )
+    return _checked(image, f"spec.osImageURL of MachineConfig {request.config}")
+
+
+def extensions_image(rendered: Rendered, request: Request, wanted: Wanted) -> str | Problem:
+    """The image that has the packages; empty if nothing is wanted from it."""
+    if not wanted:
+        return ""
+    image = rendered.spec.extensions_image or request.images.extensions
+    if not image:
+        names = " ".join((*wanted.extensions, *([wanted.kernel] if wanted.kernel != DEFAULT else [])))
+        return Problem(
+            "ExtensionsUnavailable",
+            f"no image is known that has {names}: MachineConfig {request.config} has no "
+            f"spec.baseOSExtensionsContainerImage, and ConfigMap {NAMESPACE}/{OS_IMAGES} no "
+            "baseOSExtensionsContainerImage: set one of them",
+        )
+    return _checked(image, f"spec.baseOSExtensionsContainerImage of MachineConfig {request.config}")
+
+
+def by_ignition(rendered: Rendered, request: Request, *, base: str, extensions: str) -> str:
+    """For a real base image of the OS; `extensions` is empty if nothing is to be installed."""
+    lines = [
+        f"FROM {base} AS extract",
+        f"COPY {MACHINE_CONFIG} /tmp/{MACHINE_CONFIG}",
+        f"RUN mkdir -p {CURRENT_CONFIG.rpartition('/')[0]} && gunzip -c /tmp/{MACHINE_CONFIG} > {CURRENT_CONFIG}"
+        f" && chmod 600 {CURRENT_CONFIG}",
+        "",
+        f"FROM {base} AS configs",
+    ]
+    if extensions:
+        lines += [
+            f"COPY {INSTALL_SCRIPT} /tmp/{INSTALL_SCRIPT}",
+            f"RUN --mount=type=bind,from={extensions},source=/,target={MOUNT} sh /tmp/{INSTALL_SCRIPT}",
+        ]
+    lines += [
+        f"COPY --from=extract {CURRENT_CONFIG} {CURRENT_CONFIG}",
+        f"COPY {APPLY_SCRIPT} /tmp/{APPLY_SCRIPT}",
+        f"RUN sh /tmp/{APPLY_SCRIPT}",
+    ]
+    return _finished(lines, rendered, request, base=base)
+
+
+def as_tree(rendered: Rendered, request: Request, *, base: str) -> str:
+    """For any base image."""
+    lines = [f"FROM {base} AS configs", f"ADD {ROOT_ARCHIVE} /"]
+    return _finished(lines, rendered, request, base=base)
+
+
+def scripts(wanted: Wanted) -> dict[str, bytes]:
+    """The scripts of a build by ignition."""
+    found = {APPLY_SCRIPT: APPLY.encode()}
+    if wanted:
+        found[INSTALL_SCRIPT] = script(wanted).encode()
+    return found
+
+
+def _finished(lines: list[str], rendered: Rendered, request: Request, *, base: str) -> str:
+    labels = {
+        "machineconfig": request.config,
+        "machineconfigpool": request.pool,
+        "releaseversion": rendered.release or request.images.release,
+        "baseOSContainerImage": base,
+    }
+    text = "\n".join([*lines, *(f"LABEL {key}={_quoted(value)}" for key, value in labels.items() if value), ""])
+    if not request.containerfile.strip():
+        return text
+    return f"{text}\n{request.containerfile}" + ("" if request.containerfile.endswith("\n") else "\n")
+
+
+def _quoted(value: str) -> str:
+    """One word of an instruction, in which no variable is replaced."""
+    return '"' + re.sub(r'(["$\\])', r"\\\1", " ".join(value.splitlines())) + '"'
+
+
+def _checked(image: str, where: str) -> str | Problem:
+    """A line break in it would be another instruction."""
+    if _PULLSPEC.fullmatch(image):
+        return image
+    return Problem("MachineConfigInvalid", f"{where} is {image[:80]!r}, which is no pullspec: correct it")
