@@ -1,7 +1,7 @@
 """machineconfiguration.openshift.io/v1: the operating system of nodes. Source: `github.com/openshift/api`, same path.
 
-All kinds are cluster-scoped, and Windlass only reads them. Of a MachineConfig, which may be a megabyte, it reads the
-metadata.
+All kinds are cluster-scoped. A MachineConfig may be a megabyte, so `MachineConfig` is its metadata only.
+`windlass.api.machineosconfig` has the kinds that are about images.
 """
 
 from typing import ClassVar
@@ -9,6 +9,7 @@ from typing import ClassVar
 from msgspec import Struct, field
 
 from windlass.api.config import OperatorCondition
+from windlass.api.core import ObjectReference
 from windlass.api.meta import Condition, ObjectMeta, Resource, always
 
 GROUP = "machineconfiguration.openshift.io"
@@ -29,10 +30,10 @@ class LabelSelector(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
     match_expressions: list[LabelSelectorRequirement] = field(default_factory=list)
 
 
-class PoolConfiguration(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """The rendered MachineConfig of a pool."""
+class PoolConfiguration(ObjectReference, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """The rendered MachineConfig of a pool, by `name`, and the MachineConfigs that it was made from."""
 
-    name: str = ""
+    source: list[ObjectReference] = field(default_factory=list)
 
 
 class MachineConfigPoolSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -44,6 +45,9 @@ class MachineConfigPoolSpec(Struct, rename="camel", omit_defaults=True, kw_only=
 
 
 class MachineConfigPoolStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`configuration` is that of the spec when all nodes had it last: what the whole pool runs."""
+
+    configuration: PoolConfiguration = always(PoolConfiguration)
     conditions: list[OperatorCondition] = field(default_factory=list)
 
 
@@ -63,6 +67,51 @@ class MachineConfig(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
     )
 
     metadata: ObjectMeta = always(ObjectMeta)
+
+
+class RenderedMachineConfigSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """The fields that decide on the image of the OS. `kernel_type` is default, realtime or 64k-pages."""
+
+    os_image_url: str = field(default="", name="osImageURL")
+    base_os_extensions_container_image: str = field(default="", name="baseOSExtensionsContainerImage")
+    kernel_type: str = ""
+    kernel_arguments: list[str] = field(default_factory=list)
+    extensions: list[str] = field(default_factory=list)
+
+
+class RenderedMachineConfig(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A MachineConfig with more than its metadata: one that was rendered for a pool, read by name and not watched."""
+
+    RESOURCE: ClassVar[Resource] = MachineConfig.RESOURCE
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    spec: RenderedMachineConfigSpec = always(RenderedMachineConfigSpec)
+
+
+class Proxy(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    http_proxy: str = ""
+    https_proxy: str = ""
+    no_proxy: str = ""
+
+
+class ControllerConfigSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`additional_trust_bundle` is base64 of PEM certificates."""
+
+    base_os_container_image: str = field(default="", name="baseOSContainerImage")
+    base_os_extensions_container_image: str = field(default="", name="baseOSExtensionsContainerImage")
+    additional_trust_bundle: str | None = None
+    proxy: Proxy | None = None
+
+
+class ControllerConfig(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`machine-config-controller`: what the operator tells the controllers that render and build."""
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        group=GROUP, version="v1", kind="ControllerConfig", plural="controllerconfigs", namespaced=False
+    )
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    spec: ControllerConfigSpec = always(ControllerConfigSpec)
 
 
 class MachineConfigNodeStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -87,11 +87,12 @@ class Failed(Struct, frozen=True, kw_only=True):
 class Order(Struct, frozen=True, kw_only=True):
     """A build that is to be started.
 
-    name     of the builder object, and the tag of the image
+    name     of the builder object
     inputs   the identity (`identity.Inputs`) as text
     pool     the MachineConfigPool: the owner of builder objects
     context  its files; `Containerfile` is one of them
     secrets  those for pulling and pushing, as they are now
+    tag      of the image; empty: `name`
     """
 
     name: str
@@ -102,11 +103,12 @@ class Order(Struct, frozen=True, kw_only=True):
     context: Context
     secrets: Secrets
     deadlines: Deadlines = Deadlines()
+    tag: str = ""
 
     @property
     def image(self) -> str:
         """The pullspec that the image is pushed to."""
-        return self.request.target.tagged(self.name)
+        return self.request.target.tagged(self.tag or self.name)
 
 
 class BuildState(Struct, frozen=True, kw_only=True):

@@ -102,10 +102,9 @@ def opted_in(pool: MachineConfigPool) -> bool:
     return LAYERING in pool.metadata.annotations or LAYERING in pool.metadata.labels
 
 
-def requested(pool: MachineConfigPool, given: Given) -> Request | Problem:
-    """What an opted-in pool asks for."""
-    name = pool.metadata.name
-    config = pool.spec.configuration.name
+def rendered_config(pool: MachineConfigPool) -> str | Problem:
+    """The name of the rendered MachineConfig that the pool wants."""
+    name, config = pool.metadata.name, pool.spec.configuration.name
     if not config:
         return Problem(
             "NotRendered", f"MachineConfigPool {name} has no rendered MachineConfig in spec.configuration yet"
@@ -116,6 +115,14 @@ def requested(pool: MachineConfigPool, given: Given) -> Request | Problem:
             f"{config} is not a rendered MachineConfig: spec.configuration.name of MachineConfigPool {name} must name "
             "one that the Machine Config Operator rendered",
         )
+    return config
+
+
+def requested(pool: MachineConfigPool, given: Given) -> Request | Problem:
+    """What an opted-in pool asks for."""
+    name, config = pool.metadata.name, rendered_config(pool)
+    if isinstance(config, Problem):
+        return config
     where, data = BUILDER_CONFIG, given.config
     if data is None:
         where, data = BUILDER_CONFIG_ALIAS, given.config_alias

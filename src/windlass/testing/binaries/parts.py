@@ -164,11 +164,9 @@ MACHINE_CONFIG = Part(
     name="machine-config",
     module="github.com/openshift/machine-config-operator",
     version="v0.0.1-0.20250401081735-9026ff2d802e",
-    # go.mod pins machine-os-builder, too.
-    programs=(
-        Program(
-            "machine-config-controller", "github.com/openshift/machine-config-operator/cmd/machine-config-controller"
-        ),
+    programs=tuple(
+        Program(name, f"github.com/openshift/machine-config-operator/cmd/{name}")
+        for name in ("machine-config-controller", "machine-os-builder")
     ),
     # The operator's own: without them its libraries of container images need C libraries.
     tags=(

@@ -1,0 +1,12 @@
+"""MachineOSConfig as another source of requests, MachineOSBuild as another report: the pure part.
+
+| module | what it holds |
+|---|---|
+| `request` | what a MachineOSConfig asks for |
+| `name` | the name of its MachineOSBuild, which is the one that the Machine Config Operator gives it |
+| `rebuild` | whether another configuration needs another image |
+| `conditions` | how a build reads on its MachineOSBuild and on the pool |
+| `go_yaml` | YAML as the operator writes it before it hashes it |
+
+Names are the operator's, so that a cluster can be handed to its builder, and back, without a build.
+"""

@@ -1,0 +1,92 @@
+"""Reads what a MachineOSConfig asks for, or says what is wrong with it. Pure.
+
+| what | where |
+|---|---|
+| configuration | the `spec.configuration.name` of the pool that it names |
+| target | `renderedImagePushSpec`; its tag is replaced |
+| Secrets | `renderedImagePushSecret`; `baseImagePullSecret`, or the operator's copy of the cluster's pull secret |
+| the user's part | `containerFile`: the entry NoArch, which is the only one that the operator takes |
+
+An entry for an architecture counts only where there is none for all: then it must be that of the builders.
+
+The API takes only some digests into a status, and says so when everything is built and pushed. Such targets are refused
+here, at once.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineosconfig import Containerfile, MachineOSConfig
+from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.pullspec import Target
+from windlass.os_build.request import BUILDER_TYPES, Problem, Request, rendered_config
+
+GLOBAL_PULL_SECRET: Final = "global-pull-secret-copy"
+ANY_ARCHITECTURE: Final = "NoArch"
+_REPORTABLE: Final = re.compile(r"([a-zA-Z0-9-]+\.)+[a-zA-Z0-9-]+(:[0-9]{2,5})?/([a-zA-Z0-9_-]{0,61}/)?[a-zA-Z0-9_.-]*")
+"""Repositories whose digests the API takes. Source: the CRDs of MachineOSConfig and MachineOSBuild."""
+
+
+def requested(config: MachineOSConfig, pool: MachineConfigPool | None, *, architecture: str) -> Request | Problem:
+    """What a MachineOSConfig asks for. `architecture` is that of the builders, as Kubernetes names it: amd64.
+
+    `pool` is the one that it names, None if that does not exist.
+    """
+    name, spec = config.metadata.name, config.spec
+    if pool is None:
+        return _invalid(name, f"machineConfigPool.name is {spec.machine_config_pool.name!r}, which does not exist")
+    if isinstance(rendered := rendered_config(pool), Problem):
+        return rendered
+    builder = spec.image_builder.image_builder_type
+    if builder not in BUILDER_TYPES:
+        return _invalid(name, f"imageBuilder.imageBuilderType is {builder!r}: write Job")
+    if not (push_secret := spec.rendered_image_push_secret.name):
+        return _invalid(name, f"renderedImagePushSecret.name is empty: name a Secret in namespace {NAMESPACE}")
+    if isinstance(target := _target(name, spec.rendered_image_push_spec), Problem):
+        return target
+    if isinstance(containerfile := _containerfile(name, spec.container_file or (), architecture), Problem):
+        return containerfile
+    pull_secret = spec.base_image_pull_secret.name if spec.base_image_pull_secret else ""
+    return Request(
+        pool=pool.metadata.name,
+        config=rendered,
+        target=target,
+        pull_secret=pull_secret or GLOBAL_PULL_SECRET,
+        push_secret=push_secret,
+        containerfile=containerfile,
+        backend=BUILDER_TYPES[builder],
+    )
+
+
+def _target(name: str, spec: str) -> Target | Problem:
+    try:
+        target = Target.parse(spec)
+    except ValueError as error:
+        return _invalid(name, f"renderedImagePushSpec: {error}")
+    if not _REPORTABLE.fullmatch(str(target)):
+        return _invalid(
+            name,
+            f"renderedImagePushSpec is {spec!r}, and the API takes no digest of {target} into its status: push to "
+            "host[:port]/namespace/name or host[:port]/name, with a host that has a dot and a namespace without one",
+        )
+    return target
+
+
+def _containerfile(name: str, entries: Sequence[Containerfile], architecture: str) -> str | Problem:
+    by_architecture = {entry.containerfile_arch or ANY_ARCHITECTURE: entry.content for entry in reversed(entries)}
+    if not by_architecture:
+        return ""
+    for wanted in (ANY_ARCHITECTURE, architecture.upper()):
+        if wanted in by_architecture:
+            return by_architecture[wanted]
+    return _invalid(
+        name,
+        f"containerFile has entries for {', '.join(sorted(by_architecture))}, and images are built on "
+        f"{architecture}: add an entry with containerfileArch {architecture.upper()} or {ANY_ARCHITECTURE}",
+    )
+
+
+def _invalid(name: str, text: str) -> Problem:
+    return Problem("ConfigurationInvalid", f"MachineOSConfig {name}: spec.{text}")
