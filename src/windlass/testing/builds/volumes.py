@@ -42,7 +42,7 @@ async def _files(api: Api, source: Mapping[str, Any], namespace: str) -> dict[st
     if "configMap" in source:
         given, read = source["configMap"], _config_map
     elif "secret" in source:
-        given, read = _named(source["secret"]), _secret
+        given, read = _named(source["secret"]), secret_files
     else:
         return {}
     try:
@@ -59,7 +59,8 @@ async def _config_map(api: Api, name: str, namespace: str) -> dict[str, bytes]:
     return dict(contents((await api.get(ConfigMap, name, namespace=namespace)).decode()))
 
 
-async def _secret(api: Api, name: str, namespace: str) -> dict[str, bytes]:
+async def secret_files(api: Api, name: str, namespace: str) -> dict[str, bytes]:
+    """The keys of a Secret as files."""
     found = (await api.get(Secret, name, namespace=namespace)).decode()
     return {key: base64.b64decode(text) for key, text in found.data.items()}
 

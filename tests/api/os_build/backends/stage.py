@@ -4,8 +4,9 @@ The reader is that of a running controller, which decides nothing: tests carry o
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any, Final
 
 from tests.authorizer import allowed
@@ -35,12 +36,19 @@ ACCOUNT: Final = "windlass-os-build"
 DIGEST: Final = "sha256:" + "ab" * 32
 
 
-def order(pool: Target, *, attempt: int = 1, deadlines: Deadlines | None = None, to: str = "", **files: bytes) -> Order:
-    """A build of the pool; `files` of its context are named with `_` for `.`."""
+def order(
+    pool: Target,
+    *,
+    attempt: int = 1,
+    deadlines: Deadlines | None = None,
+    to: str = "registry.example.com/org/os",
+    files: Mapping[str, bytes] = MappingProxyType({}),
+) -> Order:
+    """A build of the pool; `files` are those of its context, beside or instead of a Containerfile."""
     request = Request(
         pool=pool.name,
         config=f"rendered-{pool.name}-{'1' * 32}",
-        target=Repository.parse(to or "registry.example.com/org/os"),
+        target=Repository.parse(to),
         pull_secret="pull",
         push_secret="push",
     )
@@ -52,7 +60,7 @@ def order(pool: Target, *, attempt: int = 1, deadlines: Deadlines | None = None,
         attempt=attempt,
         pool=pool,
         request=request,
-        context=Context({"Containerfile": b"FROM base\n", **{name.replace("_", "."): files[name] for name in files}}),
+        context=Context({"Containerfile": b"FROM base\n", **files}),
         secrets=Secrets(none, none, versions="7,9"),
         deadlines=deadlines or Deadlines(),
     )

@@ -35,7 +35,7 @@ async def test_a2_b10_a_build_goes_its_way_also_while_nobody_looks(
     stage: Stage, builds: PlayedBuilds, build_plane: ControlPlane
 ) -> None:
     pool = await stage.pool("worker")
-    wanted = order(pool, rootfs_tar=b"\x00\xff")
+    wanted = order(pool, files={"rootfs.tar": b"\x00\xff"})
     await stage.start(wanted)
     await stage.start(wanted)
     assert (await stage.until(pool, lambda _: True)).phase == Phase.PENDING
