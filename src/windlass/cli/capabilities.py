@@ -12,6 +12,7 @@ from windlass.cli.conventions.room import Room
 CAPABILITIES = {
     "machine-sync": "windlass.cli.machine_sync.room",
     "openstack": "windlass.cli.openstack.room",
+    "os-build": "windlass.cli.os_build.room",
     "update-status": "windlass.cli.update_status.room",
 }
 """Every capability with the module that has its `ROOM`."""

@@ -32,6 +32,7 @@ _LAST_LINES: Final = 5
 _LONGEST_STEP: Final = 200
 _ERROR: Final = re.compile(r"^\s*error:\s", re.IGNORECASE)
 _COMMAND: Final = re.compile(r'building at STEP "(?P<step>.*)": (?:while running runtime: )?exit status (?P<code>\d+)$')
+_BEGUN: Final = re.compile(r"^(?:\[\d+/\d+\] )?STEP \d+/\d+: (.*\S)", re.MULTILINE)
 _STEP: Final = re.compile(r'building at STEP "(?P<step>.*?)": (?P<why>.*)')
 
 
@@ -118,6 +119,12 @@ def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:
     return Failed(cause=_cause(error, doing) or Cause.UNKNOWN, exit_code=exit_code, tail=tail)
 
 
+def overdue(log: str) -> Failed:
+    """A build that took too long, in the step that its log names last."""
+    begun = _BEGUN.findall(logs.clean(log))
+    return Failed(cause=Cause.DEADLINE, step=shortened(begun[-1], _LONGEST_STEP) if begun else "", tail=logs.tail(log))
+
+
 def told(failed: Failed, *, attempt: int, attempts: int) -> str:
     """The failure for users: what, which attempt of how many, the remedy, the end of the log."""
     if failed.transient:
@@ -134,7 +141,7 @@ def what(failed: Failed) -> str:
     if failed.cause is Cause.CANCELLED:
         return "build was cancelled"
     if failed.cause is Cause.DEADLINE:
-        return "build took longer than it may"
+        return "build took longer than it may" + (f", in step {failed.step!r}" if failed.step else "")
     if failed.step:
         return f"build failed in step {failed.step!r}{code}"
     return f"build failed{code}"

@@ -3,7 +3,7 @@
 import pytest
 
 from windlass.os_build.builder import ATTEMPTS, TRANSIENT, Cause, Failed
-from windlass.os_build.failure import REMEDIES, Doing, explain, told
+from windlass.os_build.failure import REMEDIES, Doing, explain, overdue, told
 
 BASE = "127.0.0.1:5961/os/base"
 PULLING = f"Error: creating build container: initializing source docker://{BASE}:v1: "
@@ -174,6 +174,12 @@ def test_a_failing_step_is_named_with_its_exit_code(line: str, failed: Failed) -
     assert line in found.tail
 
 
+def test_a_build_that_took_too_long_names_the_step_that_it_was_in() -> None:
+    failed = overdue("[1/2] STEP 1/2: FROM x AS y\n[1/2] STEP 2/2: RUN sleep 300\nfoo\n")
+    assert (failed.cause, failed.step) == (Cause.DEADLINE, "RUN sleep 300")
+    assert overdue("").step == ""
+
+
 def test_a_step_cannot_make_itself_look_like_another_failure() -> None:
     log = (
         'Error: building at STEP "RUN x": exit status 0\nError: denied\nError: building at STEP "RUN y": exit status 9'
@@ -219,10 +225,11 @@ def test_every_cause_has_a_remedy() -> None:
             id="last-attempt",
         ),
         pytest.param(
-            Failed(cause=Cause.DEADLINE),
+            Failed(cause=Cause.DEADLINE, step="RUN sleep 300"),
             1,
-            "The build took longer than it may (attempt 1 of 4). Make the build faster, or look in the log for a step "
-            "that hangs. It is built again when its inputs, its Secrets or the annotation rebuild change.",
+            "The build took longer than it may, in step 'RUN sleep 300' (attempt 1 of 4). Make "
+            "the build faster, or look in the log for a step that hangs. It is built again when its "
+            "inputs, its Secrets or the annotation rebuild change.",
             id="deadline",
         ),
     ],

@@ -1,0 +1,273 @@
+"""The builds on this machine: a queue, as many at a time as there are slots, and their ends.
+
+    async with Builds(folder, slots=2, changed=mailbox.post) as builds:
+        builds.start(request)               # answers at once
+        builds.states("worker")             # memory only
+
+What is over stays, also for the next process, until it is removed. A build that this process does not bring to its end
+(`interrupt`, the end of the block, SIGKILL) leaves nothing: whoever still wants it starts it again.
+"""
+
+import asyncio
+import contextlib
+import errno
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from msgspec import Struct, structs
+
+from windlass.kube.logger import Logger, about
+from windlass.os_build import failure
+from windlass.os_build import log as logs
+from windlass.os_build.backends.local.buildah import PACKAGES, Buildah, environment
+from windlass.os_build.backends.local.process import Ended, Place, run
+from windlass.os_build.backends.local.records import Folder, empty, locked, swept
+from windlass.os_build.backends.local.requests import StartBuild
+from windlass.os_build.backends.local.slots import Slot
+from windlass.os_build.builder import BuildState, Cause, Failed, Phase
+from windlass.os_build.pullspec import DIGEST
+from windlass.os_build.request import BackendName
+
+SLOTS: Final = 2
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+class NoBuilder(Exception):
+    """Buildah is not installed."""
+
+
+class _Build(Struct):
+    """A build of this process that is not over. `cancelled`: it ends as a failed one, and not without a trace."""
+
+    request: StartBuild
+    state: BuildState
+    folder: Folder
+    task: "asyncio.Task[None] | None" = None
+    cancelled: bool = False
+
+    def stop(self) -> None:
+        # Once: a second cancellation would cut off the clean-up of the first.
+        if not self.state.ending and self.task is not None:
+            self.state = structs.replace(self.state, ending=True)
+            self.task.cancel()
+
+    async def gone(self) -> None:
+        """Wait until nothing of it runs."""
+        if self.task is not None:
+            await asyncio.wait([self.task])
+
+
+class Builds:
+    """See the module. `changed` is called with the name of the pool; `output` with what a build prints."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        slots: int = SLOTS,
+        buildah: Buildah | None = None,
+        changed: Callable[[str], None] = lambda _: None,
+        output: Callable[[bytes], None] = lambda _: None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._path = folder.absolute()
+        self._count = slots
+        self._buildah = buildah or Buildah()
+        self._changed = changed
+        self._output = output
+        self._now = now
+        self._builds: dict[str, _Build] = {}
+        self._over: dict[str, BuildState] = {}
+        self._free: asyncio.Queue[Slot] = asyncio.Queue()
+        self._tidying: set[asyncio.Task[None]] = set()
+        self._lock = -1
+        self._stack = contextlib.AsyncExitStack()
+        self._log = Logger(__name__)
+
+    async def __aenter__(self) -> Self:
+        """Raises NoBuilder, InUse, OSError."""
+        if shutil.which(self._buildah.program) is None:
+            raise NoBuilder(
+                f"the program {self._buildah.program} is missing, and local OS builds need it: install {PACKAGES}"
+            )
+        self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        async with contextlib.AsyncExitStack() as stack:
+            self._lock = await stack.enter_async_context(locked(self._path))
+            for inner in ("builds", "slots", "trash"):
+                (self._path / inner).mkdir(mode=0o700, exist_ok=True)
+            self._over = {state.name: state for state in swept(self._path / "builds", trash=self._path / "trash")}
+            await self._open_slots()
+            await asyncio.to_thread(empty, self._path / "trash")
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.interrupt()
+            await asyncio.gather(*(build.gone() for build in list(self._builds.values())))
+            for task in self._tidying:
+                task.cancel()
+            await asyncio.gather(*self._tidying, return_exceptions=True)
+            await asyncio.to_thread(empty, self._path / "trash")
+        finally:
+            await self._stack.aclose()
+
+    async def _open_slots(self) -> None:
+        parent = self._path / "slots"
+        slots = [Slot(parent / str(number), self._buildah, lock=self._lock) for number in range(self._count)]
+        for odd in {*parent.iterdir()} - {slot.folder for slot in slots}:
+            odd.rename(self._path / "trash" / f"slot-{odd.name}")
+        await asyncio.gather(*(slot.sweep() for slot in slots))
+        for slot in slots:
+            self._free.put_nowait(slot)
+
+    def states(self, pool: str) -> tuple[BuildState, ...]:
+        """The builds of a pool: first those that are over, oldest first, then the others in the order of the queue."""
+        running = (build.state for build in self._builds.values())
+        return tuple(state for state in (*self._over.values(), *running) if state.pool == pool)
+
+    def state(self, name: str) -> BuildState | None:
+        """One build."""
+        build = self._builds.get(name)
+        return build.state if build else self._over.get(name)
+
+    async def start(self, request: StartBuild) -> BuildState:
+        """Queue a build, unless there is one of this name. If that one is being stopped, wait for its end first."""
+        while (there := self._builds.get(request.name)) is not None and there.state.ending:
+            await there.gone()
+        if (state := self.state(request.name)) is not None:
+            return state
+        state = BuildState(
+            name=request.name,
+            backend=BackendName.LOCAL,
+            pool=request.pool,
+            inputs=request.inputs,
+            phase=Phase.PENDING,
+            config=request.config,
+            attempt=request.attempt,
+            secrets=request.secrets,
+            image=request.image,
+            note="" if self._free.qsize() else f"waits for the end of one of {self._count} builds on this machine",
+        )
+        folder = Folder(self._path / "builds" / request.name, trash=self._path / "trash")
+        self._builds[request.name] = build = _Build(request, state, folder)
+        build.task = asyncio.create_task(self._live(build))
+        self._changed(request.pool)
+        return state
+
+    async def cancel(self, name: str) -> None:
+        """Stop a build; it stays as a failed one. Nothing of it runs when this returns."""
+        if (build := self._builds.get(name)) is not None:
+            build.cancelled = True
+            build.stop()
+            await build.gone()
+
+    async def remove(self, name: str) -> None:
+        """Forget a build, stopping it first."""
+        if (build := self._builds.get(name)) is not None:
+            build.stop()
+            await build.gone()
+        if (state := self._over.pop(name, None)) is not None:
+            Folder(self._path / "builds" / name, trash=self._path / "trash").remove()
+            self._changed(state.pool)
+
+    def interrupt(self) -> None:
+        """Begin to stop all builds, and leave nothing of them."""
+        for build in self._builds.values():
+            build.stop()
+
+    async def _live(self, build: _Build) -> None:
+        request, slot = build.request, None
+        state, log = None, ""
+        with about(build=request.name, pool=request.pool):
+            try:
+                slot = await self._free.get()
+                state, log = await self._carry_out(build, slot)
+            except asyncio.CancelledError:
+                if build.cancelled:
+                    state = self._failed(build, Failed(cause=Cause.CANCELLED))
+            except OSError as error:
+                cause = Cause.DISK if error.errno in _FULL else Cause.UNKNOWN
+                state = self._failed(build, Failed(cause=cause, tail=logs.tail(str(error))))
+            self._end(build, state, log)
+            if slot is not None:
+                task = asyncio.create_task(self._tidy(slot, request.context.containerfile))
+                self._tidying.add(task)
+                task.add_done_callback(self._tidying.discard)
+
+    async def _carry_out(self, build: _Build, slot: Slot) -> tuple[BuildState, str]:
+        """The state at the end, and the log of a failure. Raises OSError."""
+        request, folder = build.request, build.folder
+        folder.prepare(request)
+        build.state = structs.replace(build.state, phase=Phase.RUNNING, started=self._now(), note="")
+        self._changed(request.pool)
+        place = Place(folder.path, environment(temporary=folder.temporary), self._lock)
+        ended = await run(
+            self._buildah.build(
+                slot.folder, context=folder.context, image=request.image, auth=folder.pull if request.pull else None
+            ),
+            place=place,
+            seconds=request.deadlines.build,
+            output=self._output,
+        )
+        if failed := _failure(ended, "build"):
+            return self._failed(build, failed), ended.output
+        if ended.code < 0:
+            return self._interrupted(build, ended), ended.output
+        ended = await run(
+            self._buildah.push(
+                slot.folder, image=request.image, auth=folder.push if request.push else None, digest=folder.digest
+            ),
+            place=place,
+            seconds=request.deadlines.push,
+            output=self._output,
+        )
+        if failed := _failure(ended, "push"):
+            return self._failed(build, failed), ended.output
+        if ended.code < 0:
+            return self._interrupted(build, ended), ended.output
+        digest = folder.digest.read_text().strip()
+        if not DIGEST.fullmatch(digest):
+            return self._failed(build, Failed(cause=Cause.UNKNOWN, tail="buildah wrote no digest")), ended.output
+        return structs.replace(build.state, phase=Phase.SUCCEEDED, ended=self._now(), digest=digest), ""
+
+    def _failed(self, build: _Build, failed: Failed) -> BuildState:
+        return structs.replace(build.state, phase=Phase.FAILED, ended=self._now(), failed=failed, note="", ending=False)
+
+    def _interrupted(self, build: _Build, ended: Ended) -> BuildState:
+        note = f"signal {-ended.code} ended buildah"
+        return structs.replace(build.state, phase=Phase.INTERRUPTED, ended=self._now(), note=note, ending=False)
+
+    def _end(self, build: _Build, state: BuildState | None, log: str) -> None:
+        del self._builds[build.request.name]
+        try:
+            if state is None:
+                build.folder.remove()
+            else:
+                self._over[state.name] = state
+                build.folder.finish(state, log=log)
+        except OSError:
+            self._log.exception("the end of a build could not be stored: after a restart it is built again")
+        self._changed(build.request.pool)
+
+    async def _tidy(self, slot: Slot, containerfile: str) -> None:
+        try:
+            await slot.tidy(containerfile)
+            await asyncio.to_thread(empty, self._path / "trash")
+        except OSError:
+            self._log.exception("a store of images could not be tidied")
+        finally:
+            self._free.put_nowait(slot)
+
+
+def _failure(ended: Ended, doing: failure.Doing) -> Failed | None:
+    """None if it succeeded, or was killed by somebody else."""
+    if ended.overdue:
+        return failure.overdue(ended.output)
+    return failure.explain(ended.output, exit_code=ended.code, doing=doing) if ended.code > 0 else None

@@ -1,0 +1,148 @@
+"""The folder of each build: its files while it runs, and its state when it is over.
+
+    DIR/lock                            held by the one process that uses DIR
+    DIR/builds/NAME/context/            the files of the build
+                    pull.json, push.json    credentials, readable by this user only
+                    tmp/                buildah's temporary files
+                    outcome.json        the `BuildState` of a build that is over: written last, and at once
+                    log                 the end of the log of one that failed
+    DIR/slots/N/                        a store of images (`slots`)
+    DIR/trash/                          what is being deleted
+
+When a build is over, only `outcome.json` and `log` are left. A folder without `outcome.json` is of a build that did not
+come to its end: it is removed when DIR is opened.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import structs
+
+from windlass.os_build import log as logs
+from windlass.os_build.backends.local.requests import StartBuild
+from windlass.os_build.builder import BuildState
+
+_OUTCOME: Final = "outcome.json"
+_PATIENCE: Final = 3.5
+"""Seconds that keepers of a process that was killed may still hold the lock."""
+
+
+class InUse(Exception):
+    """Another process uses the folder."""
+
+
+class Folder:
+    """The files of one build. `trash`: the folder for what takes long to delete."""
+
+    def __init__(self, path: Path, *, trash: Path) -> None:
+        self.path = path
+        self.context = path / "context"
+        self.pull = path / "pull.json"
+        self.push = path / "push.json"
+        self.temporary = path / "tmp"
+        self.digest = path / "digest"
+        self._trash = trash
+
+    def prepare(self, request: StartBuild) -> None:
+        """Write what the build reads. Raises OSError."""
+        self.remove()
+        self.path.mkdir(mode=0o700)
+        self.context.mkdir()
+        self.temporary.mkdir()
+        for name, data in request.context.files.items():
+            file = self.context / name
+            file.write_bytes(data)
+            # The mode becomes part of the image, so it may not depend on the umask.
+            file.chmod(0o644)
+        for secret, auths in ((self.pull, request.pull), (self.push, request.push)):
+            if auths is not None:
+                descriptor = os.open(secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with open(descriptor, "wb") as opened:
+                    opened.write(auths.document)
+
+    def finish(self, state: BuildState, *, log: str) -> None:
+        """Leave the state, and the log if there is one, and remove everything else. Raises OSError."""
+        self.path.mkdir(mode=0o700, exist_ok=True)
+        if log:
+            (self.path / "log").write_text(logs.clean(log), encoding="utf-8")
+        # Renamed into place: a crash leaves all of it or nothing.
+        unfinished = self.path / f"{_OUTCOME}.new"
+        unfinished.write_bytes(msgspec.json.encode(structs.replace(state, handle=None)))
+        unfinished.rename(self.path / _OUTCOME)
+        self._strip()
+
+    def read(self) -> BuildState | None:
+        """The state of a build that is over; None if it did not come to its end."""
+        try:
+            state = msgspec.json.decode((self.path / _OUTCOME).read_bytes(), type=BuildState)
+        except (OSError, msgspec.MsgspecError):
+            return None
+        self._strip()
+        return state
+
+    def remove(self) -> None:
+        """Remove all of it."""
+        self._strip()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def _strip(self) -> None:
+        for file in (self.pull, self.push, self.digest):
+            file.unlink(missing_ok=True)
+        shutil.rmtree(self.context, ignore_errors=True)
+        # These may be gigabytes: they are moved away at once, and deleted later.
+        with contextlib.suppress(FileNotFoundError):
+            self.temporary.rename(self._trash / f"{self.path.name}-{time.monotonic_ns()}")
+
+
+def empty(trash: Path) -> None:
+    """Delete what was moved to the trash. It may take long."""
+    for each in trash.iterdir():
+        shutil.rmtree(each, ignore_errors=True)
+
+
+def swept(builds: Path, *, trash: Path) -> list[BuildState]:
+    """The states of the builds that are over, oldest first; the folders of others are removed."""
+    found: list[BuildState] = []
+    for path in builds.iterdir():
+        folder = Folder(path, trash=trash)
+        if (state := folder.read()) is not None:
+            found.append(state)
+        else:
+            folder.remove()
+    return sorted(found, key=lambda state: (str(state.ended), state.name))
+
+
+@contextlib.asynccontextmanager
+async def locked(folder: Path) -> AsyncIterator[int]:
+    """Hold the lock of `folder`, which exists, as a descriptor. Raises InUse, OSError."""
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        deadline = time.monotonic() + _PATIENCE
+        while not _try(descriptor):
+            if time.monotonic() > deadline:
+                raise InUse(
+                    f"the folder {folder} is in use by another process (its id is in {folder / 'lock'}): end that one, "
+                    "or choose another folder"
+                )
+            await asyncio.sleep(0.05)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _try(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

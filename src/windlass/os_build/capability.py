@@ -1,0 +1,48 @@
+"""OS builds as a capability: the value that `windlass run`, `plan` and `manifests` use."""
+
+from typing import TYPE_CHECKING, Final
+
+from windlass.capability.capability import Capability, account, permissions_of
+from windlass.capability.manifests.rights import Unread
+from windlass.kube.control.permissions import Declaration
+from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.settings import OsBuildSettings
+
+if TYPE_CHECKING:
+    from windlass.capability.planning import Planner
+    from windlass.capability.service import Frame
+
+NAME: Final = "os-build"
+HOME: Final = "windlass-os-build"
+"""The namespace of the ServiceAccount, the Deployment and the Lease."""
+
+
+def capability(*, home: str = HOME, settings: OsBuildSettings | None = None) -> Capability:
+    """OS builds with these settings; the Lease is in `home`."""
+    chosen = settings or OsBuildSettings()
+
+    def permissions() -> tuple[Declaration, ...]:
+        from windlass.os_build.planning import Unasked
+        from windlass.os_build.service import OWN_LEASE, maker
+
+        made = maker(chosen, Unasked())(Unread())
+        return permissions_of((made,), lease=OWN_LEASE, namespace=home)
+
+    def frame() -> "Frame":
+        from windlass.os_build.service import frame
+
+        return frame(chosen, home=home)
+
+    def planner() -> "Planner":
+        from windlass.os_build.planning import planner
+
+        return planner(chosen, reader=Unread())
+
+    return Capability(
+        name=NAME,
+        service_account=account(NAME, home),
+        permissions=permissions,
+        frame=frame,
+        planner=planner,
+        theirs=(NAMESPACE,),
+    )

@@ -1,0 +1,30 @@
+"""Declares how OS builds are planned: by the controller itself. Registries are not asked, and nothing is built."""
+
+from typing import Any
+
+from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
+from windlass.capability.planning import Planner, Scope
+from windlass.capability.planning.planner import plain_planner
+from windlass.os_build.credentials import Login
+from windlass.os_build.pullspec import Target
+from windlass.os_build.registry.answers import Answer, Kind, NotAsked
+from windlass.os_build.service import maker
+from windlass.os_build.settings import OsBuildSettings
+
+
+class Unasked:
+    """Registries that nobody asks: a plan shows the builder that would start if they agree."""
+
+    def answered(self, *, target: str, versions: str) -> Answer | None:
+        return Answer(Kind.NOT_ASKED, "")
+
+    async def manifest(self, target: Target, reference: str, login: Login | None, *, origin: str) -> NotAsked:
+        return NotAsked("a plan does not ask the registry")
+
+
+def planner(settings: OsBuildSettings, *, reader: Any) -> Planner:
+    """`reader` is one that is never read."""
+    make = maker(settings, Unasked())
+    watched = [watch.kind for watch in make(reader).watches]
+    scope = Scope(kinds=tuple(dict.fromkeys((*watched, MachineConfig))), subjects=(MachineConfigPool,))
+    return plain_planner(lambda reader: (make(reader),), scope=scope)

@@ -1,0 +1,112 @@
+"""The controller of MachineConfigPools: what wakes a pool, and what may be read and written."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+
+from msgspec import Struct, field
+
+from windlass.api.core import ConfigMap, Secret
+from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
+from windlass.api.machineosconfig import MachineOSConfig
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import calls, emits_events, permission, writes
+from windlass.kube.control.seen import IndexedReader
+from windlass.kube.object import Object
+from windlass.os_build.builder import Backend
+from windlass.os_build.constants import (
+    BUILD_LABEL,
+    BUILDER_CONFIG,
+    BUILDER_CONFIG_ALIAS,
+    CONTAINERFILES,
+    EPHEMERAL_LABEL,
+    OS_IMAGES,
+)
+from windlass.os_build.pool.decide import decide
+from windlass.os_build.pool.observe import BY_NAME, BY_POOL, PoolObserver, Registries, Settings
+from windlass.os_build.pool.snapshot import Snapshot
+from windlass.os_build.registry.carrier import ProbeUpload
+from windlass.os_build.request import BackendName, opted_in
+
+NAME: Final = "os-build-pool"
+OPTED_IN: Final = "opted-in"
+"""Index of pools: those that a change of ConfigMaps or Secrets concerns."""
+READ_CONFIG_MAPS: Final = frozenset({BUILDER_CONFIG, BUILDER_CONFIG_ALIAS, CONTAINERFILES, OS_IMAGES})
+
+
+def pool_controller(
+    reader: IndexedReader,
+    backends: Mapping[BackendName, Backend],
+    registries: Registries,
+    *,
+    settings: Settings,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Controller[str, Snapshot]:
+    """The controller. Keys are names of pools."""
+
+    def all_pools(_: Object[Any]) -> Iterable[str]:
+        return [pool.name for pool in reader.known(MachineConfigPool, OPTED_IN, "")]
+
+    def of_config_map(found: Object[Any]) -> Iterable[str]:
+        return all_pools(found) if found.name in READ_CONFIG_MAPS else ()
+
+    namespace = settings.namespace
+    return Controller(
+        name=NAME,
+        watches=(
+            Watch(MachineConfigPool, lambda pool: [pool.name], indexes={OPTED_IN: _opted_in}),
+            Watch(
+                ConfigMap,
+                of_config_map,
+                namespace=namespace,
+                # Those of builds are a megabyte each.
+                label_selector=f"!{BUILD_LABEL},!{EPHEMERAL_LABEL}",
+                indexes={BY_NAME: _own_name},
+            ),
+            Watch(Secret, all_pools, namespace=namespace, indexes={BY_NAME: _own_name}, metadata_only=True),
+            Watch(MachineOSConfig, _named_pool, indexes={BY_POOL: _named_pool}, cache_only=True, optional=True),
+            *(watch for backend in backends.values() for watch in backend.watches),
+        ),
+        sources=tuple(source for backend in backends.values() for source in backend.sources),
+        permissions=(
+            writes(MachineConfigPool, "patch"),
+            writes(MachineConfigPool, "patch", subresource="status"),
+            permission(MachineConfig, "get"),
+            calls(ProbeUpload),
+            emits_events(namespace="default"),
+            *(declared for backend in backends.values() for declared in backend.permissions),
+        ),
+        observe=PoolObserver(reader, backends, registries, settings=settings, now=now),
+        decide=partial(decide, backends=backends, timing=settings.timing),
+        workers=10,
+        resync=600.0,
+    )
+
+
+def _opted_in(pool: Object[Any]) -> tuple[str, ...]:
+    shown = pool.glimpse(MachineConfigPool)
+    return ("",) if shown is not None and opted_in(shown) else ()
+
+
+def _own_name(found: Object[Any]) -> tuple[str, ...]:
+    return (found.name,)
+
+
+class _Reference(Struct, gc=False):
+    name: str = ""
+
+
+class _Spec(Struct, rename="camel", gc=False):
+    machine_config_pool: _Reference = field(default_factory=_Reference)
+
+
+class _Referring(Struct, gc=False):
+    """The field that an index needs, even if others are malformed."""
+
+    spec: _Spec = field(default_factory=_Spec)
+
+
+def _named_pool(found: Object[Any]) -> tuple[str, ...]:
+    shown = found.glimpse(_Referring)
+    return (shown.spec.machine_config_pool.name,) if shown is not None and shown.spec.machine_config_pool.name else ()

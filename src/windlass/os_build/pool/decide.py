@@ -1,0 +1,242 @@
+"""What to do about a pool in each situation (`situation` has the table that tells them apart):
+
+| situation | builders | the pool says | next |
+|---|---|---|---|
+| `Gone` | removed | | |
+| `Claimed` | removed | its MachineOSConfig is another controller's | |
+| `OptedOut` | removed | nothing: result and conditions are removed | |
+| `Unclear` | stay | `BuildFailed`, or nothing True if it only has to wait | |
+| `Built` | removed | `BuildSuccess` | |
+| `Underway` | of other inputs: removed | `BuildPending` or `Building` | its end |
+| `Overdue` | cancelled | `Building` | its end |
+| `Finished` | | the result, then `BuildSuccess` | |
+| `Unconfirmed` | | `Building` | ask the registry again |
+| `Lost` | removed at its time | `BuildPending` | then |
+| `Broken` | stays, so that people can look at it | `BuildFailed` with the cause and the remedy | |
+| `Retrying` | stays | `BuildPending` with the cause | the next attempt |
+| `HeldBack` | of other inputs: removed | nothing True | |
+| `Resting` | of other inputs: removed | `BuildPending` | when it has rested |
+| `Ready` | | | the registry is asked, then a builder starts |
+
+The result is written before its builder is removed, so a crash between the two loses nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Final
+
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.kube.clock import rfc3339
+from windlass.kube.control.plan import Action, Call, Emit, Next, Plan, RequeueAfter, WaitFor, target
+from windlass.kube.control.seen import Present, Unreadable
+from windlass.os_build.builder import ATTEMPTS, Backend, BuildState, Cause, Failed, Order, Phase
+from windlass.os_build.constants import EVENT_SOURCE
+from windlass.os_build.failure import told as told_of_failure
+from windlass.os_build.inputs.context import Context
+from windlass.os_build.pool import conditions
+from windlass.os_build.pool import situation as of
+from windlass.os_build.pool.conditions import BUILDING, FAILED, PENDING, SUCCESS, Told
+from windlass.os_build.pool.situation import Situation, situation, unwanted
+from windlass.os_build.pool.snapshot import Materials, Snapshot, Timing
+from windlass.os_build.registry.answers import Kind
+from windlass.os_build.registry.carrier import ProbeUpload
+from windlass.os_build.request import BackendName, Problem, Request
+
+WAITING: Final = frozenset({"NotRendered", "NotRead"})
+"""Problems that pass without anybody's doing."""
+_UNKNOWN: Final = Failed(cause=Cause.UNKNOWN)
+
+
+def decide(seen: Snapshot, *, now: datetime, backends: Mapping[BackendName, Backend], timing: Timing) -> Plan:
+    """Pure: the rows of the module."""
+    if isinstance(seen.pool, Unreadable):
+        return Plan.nothing(f"MachineConfigPool {seen.name} cannot be read: {seen.pool.why}")
+    return _Decision(seen, backends, now, timing).plan(situation(seen, now=now, timing=timing))
+
+
+class _Decision:
+    """The snapshot, what it is decided with, and one method for each group of rows."""
+
+    def __init__(self, seen: Snapshot, backends: Mapping[BackendName, Backend], now: datetime, timing: Timing) -> None:
+        self._seen = seen
+        self._backends = backends
+        self._now = now
+        self._timing = timing
+
+    def plan(self, found: Situation) -> Plan:
+        """The plan for a situation."""
+        match found:
+            case of.Gone():
+                return Plan.of(*self._removed(self._seen.builds, "its pool is gone"))
+            case of.Claimed():
+                why = f"MachineOSConfig {found.by} names the pool"
+                return Plan.of(*self._removed(self._seen.builds, why), *self._quiet())
+            case of.OptedOut():
+                return Plan.of(*self._removed(self._seen.builds, "the pool is not opted in"), *self._quiet())
+            case of.Unclear(problem):
+                return Plan.of(*self._tell(_of_problem(problem)))
+        superseded = [build for build in self._seen.builds if unwanted(self._seen, build)]
+        cleared = self._removed(superseded, "the pool asks for another image")
+        rest = self._with_request(found)
+        return Plan((*cleared, *rest.actions), rest.next)
+
+    def _with_request(self, found: Situation) -> Plan:
+        match found:
+            case of.Built(image, config):
+                told = Told(SUCCESS, "BuildSucceeded", f"{image} is built from {config}")
+                done = [each for each in self._seen.builds if not unwanted(self._seen, each)]
+                return Plan.of(*self._tell(told), *self._removed(done, "its result is recorded"))
+            case of.Finished(build, digest):
+                return self._finished(build, digest)
+            case of.Underway(build) | of.Overdue(build):
+                return self._underway(build, overdue=isinstance(found, of.Overdue))
+            case of.Unconfirmed(build, why):
+                text = f"{build.image} is pushed, and its digest is not known yet" + (f": {why}" if why else "")
+                return Plan.of(*self._tell(Told(BUILDING, "DigestUnknown", text))).then(
+                    RequeueAfter(self._timing.lost, "ask the registry for the digest")
+                )
+            case of.Lost(build, when):
+                return self._lost(build, when)
+            case of.Retrying(build, when):
+                failure = self._failure(build)
+                text = f"Attempt {build.attempt + 1} of {ATTEMPTS} begins at {rfc3339(when)}. {failure}"
+                return Plan.of(*self._tell(Told(PENDING, "Retrying", text))).then(self._at(when, "the next attempt"))
+            case of.Broken(build):
+                cause = (build.failed or _UNKNOWN).cause
+                event = self._event("BuildFailed", self._failure(build), occasion=build.name, warning=True)
+                return Plan.of(*self._tell(Told(FAILED, str(cause), self._failure(build)), event))
+            case of.HeldBack(condition, message):
+                text = f"No build starts while {condition} is True" + (f": {message}" if message else "")
+                return Plan.of(*self._tell(Told("", "PoolDegraded", text)))
+            case of.Resting(when):
+                text = f"The build of {self._request.config} begins at {rfc3339(when)}, unless its inputs change again"
+                return Plan.of(*self._tell(Told(PENDING, "Resting", text))).then(self._at(when, "start the build"))
+            case of.Ready():
+                return self._ready(found)
+        raise TypeError(f"no plan for {found}")
+
+    def _finished(self, build: BuildState, digest: str) -> Plan:
+        image = self._request.target.digested(digest)
+        told = Told(SUCCESS, "BuildSucceeded", f"{image} is built from {self._request.config}")
+        recorded = conditions.record(
+            self._pool, image=image, config=self._request.config, inputs=str(self._seen.inputs)
+        )
+        event = self._event(
+            "BuildCompleted", f"Image {image} is built from {self._request.config}", occasion=build.name
+        )
+        return Plan.of(recorded, *self._tell(told, event), *self._removed([build], "its result is recorded"))
+
+    def _underway(self, build: BuildState, *, overdue: bool) -> Plan:
+        cancelled: tuple[Action, ...] = ()
+        if overdue:
+            cancelled = self._backends[build.backend].cancel(build, why="it is over its deadline")
+        what = f"{build.name} of {self._request.config}"
+        attempt = f", attempt {build.attempt} of {ATTEMPTS}" if build.attempt > 1 else ""
+        if build.phase == Phase.PENDING:
+            waits = f": it {build.note}" if build.note else ""
+            told = Told(PENDING, "BuildPending", f"Build {what} is about to begin{attempt}{waits}")
+        else:
+            told = Told(BUILDING, "BuildRunning", f"Build {what} is running{attempt}")
+        event = self._event("BuildStarted", f"Started build {what}", occasion=build.name)
+        limit = self._seen.deadlines.build + self._seen.deadlines.push + self._timing.grace
+        return Plan.of(*cancelled, *self._tell(told, event)).then(WaitFor(f"build {build.name} to end", limit))
+
+    def _lost(self, build: BuildState, when: datetime) -> Plan:
+        if self._now >= when:
+            return Plan.of(*self._removed([build], "it begins again"))
+        why = self._failure(build) if build.failed else f"Build {build.name} was interrupted"
+        told = Told(PENDING, "BuildInterrupted", f"{why}. It begins again at {rfc3339(when)}")
+        return Plan.of(*self._tell(told)).then(self._at(when, "begin the build again"))
+
+    def _ready(self, due: of.Ready) -> Plan:
+        materials = self._seen.materials
+        if materials is None:
+            return Plan.nothing("the Secrets of the build have not been read")
+        if isinstance(materials.secrets, Problem):
+            return Plan.of(*self._tell(_of_problem(materials.secrets)))
+        if materials.answer is None:
+            return Plan.of(self._probe(materials))
+        if materials.answer.kind in (Kind.DENIED, Kind.UNKNOWN):
+            told = Told(FAILED, _REFUSED[materials.answer.kind], materials.answer.text)
+            event = self._event("PushRefused", materials.answer.text, occasion=self._seen.versions, warning=True)
+            return Plan.of(*self._tell(told, event)).then(
+                RequeueAfter(self._timing.ask_again, "ask the registry again")
+            )
+        match materials.context:
+            case Context() as context:
+                order = Order(
+                    name=due.name,
+                    inputs=str(self._seen.inputs),
+                    attempt=due.attempt,
+                    pool=target(self._pool),
+                    request=self._request,
+                    context=context,
+                    secrets=materials.secrets,
+                    deadlines=self._seen.deadlines,
+                )
+                return Plan.of(*self._backends[due.backend].start(order))
+            case Problem() as problem:
+                event = self._event("BuildFailed", problem.text, occasion=due.name, warning=True)
+                return Plan.of(*self._tell(_of_problem(problem), event))
+        return Plan.nothing("the context of the build has not been rendered")
+
+    def _probe(self, materials: Materials) -> Call:
+        assert not isinstance(materials.secrets, Problem)
+        probe = ProbeUpload(
+            pool=self._seen.name,
+            target=str(self._request.target),
+            secret=self._request.push_secret,
+            versions=self._seen.versions,
+            auths=materials.secrets.push,
+        )
+        return Call(target=target(self._pool), request=probe, why="a build whose image cannot be pushed is wasted")
+
+    def _removed(self, builds: Iterable[BuildState], why: str) -> tuple[Action, ...]:
+        return tuple(
+            action
+            for build in builds
+            if not build.ending
+            for action in self._backends[build.backend].clean(build, why=why)
+        )
+
+    def _quiet(self) -> tuple[Action, ...]:
+        """Nothing of ours stays on the pool."""
+        return conditions.unrecord(self._pool), conditions.untell(self._pool)
+
+    def _tell(self, told: Told, event: Emit | None = None) -> tuple[Action, ...]:
+        """The conditions, and the Event if they change."""
+        merge = conditions.tell(self._pool, told, now=self._now)
+        return (merge, event) if event is not None and merge.needed else (merge,)
+
+    def _event(self, reason: str, note: str, *, occasion: str, warning: bool = False) -> Emit:
+        return Emit(
+            target=target(self._pool),
+            type="Warning" if warning else "Normal",
+            reason=reason,
+            note=note,
+            source=EVENT_SOURCE,
+            occasion=occasion,
+        )
+
+    def _failure(self, build: BuildState) -> str:
+        return told_of_failure(build.failed or _UNKNOWN, attempt=build.attempt, attempts=ATTEMPTS)
+
+    def _at(self, when: datetime, why: str) -> Next:
+        return RequeueAfter(max((when - self._now).total_seconds(), 0.05), why)
+
+    @property
+    def _pool(self) -> Present[MachineConfigPool]:
+        assert isinstance(self._seen.pool, Present)
+        return self._seen.pool
+
+    @property
+    def _request(self) -> Request:
+        assert isinstance(self._seen.request, Request)
+        return self._seen.request
+
+
+_REFUSED: Final = {Kind.DENIED: "PushDenied", Kind.UNKNOWN: "RepositoryUnknown"}
+
+
+def _of_problem(problem: Problem) -> Told:
+    return Told("" if problem.reason in WAITING else FAILED, problem.reason, problem.text)

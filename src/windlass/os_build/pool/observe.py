@@ -1,0 +1,241 @@
+"""Reads the snapshot of a pool: caches first, and only for a build that is due its Secrets, the registry and its
+MachineConfig."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from windlass.api.core import ConfigMap, Secret
+from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
+from windlass.api.machineosconfig import MachineOSConfig
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen
+from windlass.kube.errors import NotServed
+from windlass.os_build import constants
+from windlass.os_build.builder import Backend, BuildState, Deadlines
+from windlass.os_build.credentials import Auths, Login, Secrets, auths
+from windlass.os_build.identity import Inputs, inputs_of
+from windlass.os_build.inputs.context import ApplyBy, Context, fits_config_map, rendered
+from windlass.os_build.pool import situation as of
+from windlass.os_build.pool.situation import situation
+from windlass.os_build.pool.snapshot import Materials, Snapshot, Timing
+from windlass.os_build.pullspec import Target
+from windlass.os_build.registry.answers import Answer, Denied, Found, Gone, Kind, NotAsked
+from windlass.os_build.request import (
+    PULL_SECRET,
+    PUSH_SECRET,
+    BackendName,
+    Given,
+    Problem,
+    Request,
+    opted_in,
+    requested,
+)
+
+BY_NAME: Final = "name"
+"""Index of Secrets and ConfigMaps."""
+BY_POOL: Final = "pool"
+"""Index of MachineOSConfigs."""
+
+
+class Registries(Protocol):
+    """What is asked of registries: `windlass.os_build.registry.carrier.RegistryCarrier`."""
+
+    def answered(self, *, target: str, versions: str) -> Answer | None: ...
+
+    async def manifest(
+        self, target: Target, reference: str, login: Login | None, *, origin: str
+    ) -> Found | Gone | Denied | NotAsked: ...
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """How builds are made. `namespace`: of ConfigMaps and Secrets."""
+
+    namespace: str = constants.NAMESPACE
+    apply_by: ApplyBy = ApplyBy.IGNITION
+    timing: Timing = Timing()
+    deadlines: Deadlines = Deadlines()
+
+
+class PoolObserver:
+    """Takes snapshots of pools. It remembers since when inputs are wanted, and what could not be rendered: nothing
+    that is lost with the process."""
+
+    def __init__(
+        self,
+        reader: IndexedReader,
+        backends: Mapping[BackendName, Backend],
+        registries: Registries,
+        *,
+        settings: Settings,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._reader = reader
+        self._backends = backends
+        self._registries = registries
+        self._settings = settings
+        self._now = now
+        self._wanted: dict[str, tuple[Inputs, datetime]] = {}
+        self._unfit: dict[str, tuple[Inputs, Problem]] = {}
+
+    async def __call__(self, key: str, last: Outcome) -> Snapshot:
+        found = await self._reader.see(MachineConfigPool, key)
+        seen = Snapshot(name=key, pool=found, builds=self._builds(key), deadlines=self._settings.deadlines, last=last)
+        if not isinstance(found, Present) or found.deleting:
+            self._forget(key)
+            return seen
+        seen = replace(seen, claimed=self._claimed(key))
+        if seen.claimed or not opted_in(found.object):
+            self._forget(key)
+            return seen
+        request = requested(found.object, await self._given())
+        seen = replace(seen, request=request)
+        if isinstance(request, Problem):
+            return seen
+        inputs = inputs_of(request, applied_by=self._settings.apply_by)
+        seen = replace(
+            seen,
+            inputs=inputs,
+            wanted=self._wanted_since(key, inputs),
+            backend=self._backend(request),
+            versions=self._versions(request),
+        )
+        due = situation(seen, now=self._now(), timing=self._settings.timing)
+        if isinstance(due, of.Unconfirmed):
+            return replace(seen, confirmed=await self._digest(request, due.build))
+        if isinstance(due, of.Ready):
+            return replace(seen, materials=await self._materials(key, seen, request, inputs, due.backend))
+        return seen
+
+    def _builds(self, pool: str) -> tuple[BuildState, ...]:
+        found: list[BuildState] = []
+        for backend in self._backends.values():
+            with suppress(NotServed):
+                found += backend.look(pool)
+        return tuple(found)
+
+    def _claimed(self, pool: str) -> str:
+        with suppress(NotServed):
+            return next((each.name for each in self._reader.indexed(MachineOSConfig, BY_POOL, pool)), "")
+        return ""
+
+    async def _given(self) -> Given:
+        config, alias = self._data(constants.BUILDER_CONFIG), self._data(constants.BUILDER_CONFIG_ALIAS)
+        if config is None and alias is not None:
+            # The older one counts only if the other is really missing, and a cache may lag.
+            found = await self._reader.see(
+                ConfigMap, constants.BUILDER_CONFIG, namespace=self._settings.namespace, live=True
+            )
+            config = found.object.data if isinstance(found, Present) else None
+        return Given(
+            config=config,
+            config_alias=alias,
+            containerfiles=self._data(constants.CONTAINERFILES),
+            os_images=self._data(constants.OS_IMAGES),
+        )
+
+    def _data(self, name: str) -> Mapping[str, str] | None:
+        found = next(iter(self._reader.indexed(ConfigMap, BY_NAME, name)), None)
+        return found.decode().data if found is not None else None
+
+    def _wanted_since(self, pool: str, inputs: Inputs) -> datetime:
+        known = self._wanted.get(pool)
+        if known is None or known[0] != inputs:
+            known = self._wanted[pool] = inputs, self._now()
+        return known[1]
+
+    def _backend(self, request: Request) -> BackendName | Problem:
+        if request.backend is not None:
+            return self._usable(request.backend)
+        return next(
+            (name for name in (BackendName.OPENSHIFT, BackendName.JOB) if isinstance(self._usable(name), BackendName)),
+            Problem("NoBuilder", "no builder backend can be used here: this process was started without any"),
+        )
+
+    def _usable(self, name: BackendName) -> BackendName | Problem:
+        if name not in self._backends:
+            text = f"imageBuilderType asks for the backend {name}, which this process was started without"
+            remedy = ": start it with --local-builds DIR" if name == BackendName.LOCAL else ""
+            return Problem("NoBuilder", text + remedy)
+        try:
+            self._backends[name].look("")
+        except NotServed as error:
+            return Problem(
+                "NoBuilder", f"imageBuilderType asks for the backend {name}, which this cluster lacks: {error}"
+            )
+        return name
+
+    def _versions(self, request: Request) -> str:
+        """Which state the Secrets are in, from the cache of their metadata."""
+        return ",".join(
+            f"{each.uid}/{each.resource_version}"
+            for name in dict.fromkeys((request.pull_secret, request.push_secret))
+            for each in self._reader.indexed(Secret, BY_NAME, name)
+        )
+
+    async def _materials(
+        self, key: str, seen: Snapshot, request: Request, inputs: Inputs, backend: BackendName
+    ) -> Materials:
+        secrets = await self._secrets(request, seen.versions)
+        if isinstance(secrets, Problem):
+            return Materials(secrets)
+        answer = self._registries.answered(target=str(request.target), versions=seen.versions)
+        if answer is None or answer.kind in (Kind.DENIED, Kind.UNKNOWN):
+            return Materials(secrets, answer)
+        return Materials(secrets, answer, await self._context(key, request, inputs, backend))
+
+    async def _secrets(self, request: Request, versions: str) -> Secrets | Problem:
+        read: list[Auths] = []
+        for name, key in ((request.pull_secret, PULL_SECRET), (request.push_secret, PUSH_SECRET)):
+            found = await self._reader.see(Secret, name, namespace=self._settings.namespace, live=True)
+            credentials = self._auths(found, name, key)
+            if isinstance(credentials, Problem):
+                return credentials
+            read.append(credentials)
+        return Secrets(read[0], read[1], versions)
+
+    def _auths(self, found: Seen[Secret], name: str, key: str) -> Auths | Problem:
+        where = f"{self._settings.namespace}/{name}"
+        if isinstance(found, Present):
+            return auths(found.object, key=key)
+        if isinstance(found, Absent):
+            text = f"Secret {where} does not exist, which {key} of the builder's ConfigMap names"
+            return Problem("SecretMissing", f"{text}: create it, or name another")
+        return Problem("SecretInvalid", f"Secret {where} cannot be read: {found.why}")
+
+    async def _context(self, key: str, request: Request, inputs: Inputs, backend: BackendName) -> Context | Problem:
+        unfit = self._unfit.get(key)
+        if unfit is not None and unfit[0] == inputs:
+            return unfit[1]
+        found = await self._reader.see(MachineConfig, request.config, live=True)
+        if not isinstance(found, Present):
+            why = "does not exist" if isinstance(found, Absent) else f"cannot be read: {found.why}"
+            return Problem("MachineConfigMissing", f"MachineConfig {request.config} {why}: pool {key} names it")
+        # A megabyte of JSON takes longer than the loop may stand still.
+        context = await asyncio.to_thread(rendered, request, bytes(found.raw), apply_by=self._settings.apply_by)
+        problem = context if isinstance(context, Problem) else None
+        if problem is None and backend != BackendName.LOCAL:
+            assert isinstance(context, Context)
+            problem = fits_config_map(context)
+        if problem is None:
+            return context
+        self._unfit[key] = inputs, problem
+        return problem
+
+    async def _digest(self, request: Request, build: BuildState) -> str | Problem:
+        secrets = await self._secrets(request, build.secrets)
+        if isinstance(secrets, Problem):
+            return secrets
+        login = secrets.push.login(request.target.host, request.target.path)
+        tag, origin = build.image.rpartition(":")[2], f"Secret {self._settings.namespace}/{request.push_secret}"
+        found = await self._registries.manifest(request.target, tag, login, origin=origin)
+        return found.digest if isinstance(found, Found) else Problem("DigestUnknown", found.text)
+
+    def _forget(self, pool: str) -> None:
+        self._wanted.pop(pool, None)
+        self._unfit.pop(pool, None)

@@ -1,0 +1,227 @@
+"""Tells which situation a pool is in. Pure; the first row that fits wins:
+
+| the pool | its situation |
+|---|---|
+| is gone, or is being deleted | `Gone` |
+| is named by a MachineOSConfig | `Claimed` |
+| is not opted in | `OptedOut` |
+| asks for what cannot be told | `Unclear` |
+| has the image that it asks for | `Built` |
+| has a build of it that waits or runs | `Underway`, or `Overdue` |
+| has a build of it that succeeded | `Finished`, or `Unconfirmed` while its digest is not known |
+| has one that the infrastructure lost | `Lost`: it is removed, after a pause |
+| has one that was refused with Secrets that have changed since | `Lost` |
+| has one that failed for good | `Broken` |
+| has one that failed for a cause that passes, a moment ago | `Retrying` |
+| is degraded for other reasons | `HeldBack` |
+| changed a moment ago | `Resting` |
+| lacks a backend that can build | `Unclear` |
+| else | `Ready`: a build is due |
+"""
+
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.kube.conditions import find, is_true
+from windlass.kube.control.seen import Present
+from windlass.os_build.builder import ATTEMPTS, BuildState, Cause, Phase
+from windlass.os_build.constants import IMAGE, IMAGE_CONFIG, IMAGE_INPUTS
+from windlass.os_build.identity import Inputs, build_name
+from windlass.os_build.pool.snapshot import Snapshot, Timing
+from windlass.os_build.request import BackendName, Problem, Request, opted_in
+
+BLOCKING: Final = ("RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded", "PoolSynchronizerDegraded")
+"""Conditions of a pool with which no build starts. `Degraded` is no such one: a failed build may be its cause."""
+HEALED_BY_SECRETS: Final = frozenset({Cause.PULL_DENIED, Cause.PUSH_DENIED, Cause.IMAGE_NOT_FOUND})
+"""Causes that other credentials may remove. Registries also call an image unknown that one may not pull."""
+
+
+class Gone(Struct, frozen=True):
+    """There is no pool, or soon none."""
+
+
+class Claimed(Struct, frozen=True):
+    by: str
+
+
+class OptedOut(Struct, frozen=True):
+    pass
+
+
+class Unclear(Struct, frozen=True):
+    problem: Problem
+
+
+class Built(Struct, frozen=True):
+    """`image` is recorded on the pool, for these inputs."""
+
+    image: str
+    config: str
+
+
+class Underway(Struct, frozen=True):
+    build: BuildState
+
+
+class Overdue(Struct, frozen=True):
+    build: BuildState
+
+
+class Finished(Struct, frozen=True):
+    build: BuildState
+    digest: str
+
+
+class Unconfirmed(Struct, frozen=True):
+    """`why` the registry does not tell the digest; empty: it has not been asked."""
+
+    build: BuildState
+    why: str = ""
+
+
+class Lost(Struct, frozen=True):
+    """The builder object is of no use any more; it is removed at `when`, and the build begins again."""
+
+    build: BuildState
+    when: datetime
+
+
+class Broken(Struct, frozen=True):
+    build: BuildState
+
+
+class Retrying(Struct, frozen=True):
+    build: BuildState
+    when: datetime
+
+
+class HeldBack(Struct, frozen=True):
+    condition: str
+    message: str
+
+
+class Resting(Struct, frozen=True):
+    when: datetime
+
+
+class Ready(Struct, frozen=True):
+    """A build is due, with this name."""
+
+    backend: BackendName
+    attempt: int
+    name: str
+
+
+Situation: TypeAlias = (
+    Gone
+    | Claimed
+    | OptedOut
+    | Unclear
+    | Built
+    | Underway
+    | Overdue
+    | Finished
+    | Unconfirmed
+    | Lost
+    | Broken
+    | Retrying
+    | HeldBack
+    | Resting
+    | Ready
+)
+
+
+def situation(seen: Snapshot, *, now: datetime, timing: Timing) -> Situation:
+    """The table of the module. The pool must be readable if it is there."""
+    pool = seen.pool
+    if not isinstance(pool, Present) or pool.deleting:
+        return Gone()
+    if seen.claimed:
+        return Claimed(seen.claimed)
+    if not opted_in(pool.object):
+        return OptedOut()
+    if not isinstance(seen.request, Request):
+        return Unclear(seen.request or Problem("NotRead", "its ConfigMaps have not been read"))
+    assert seen.inputs is not None
+    if recorded := _recorded(pool.object, seen.inputs):
+        return recorded
+    attempt = 1
+    if build := wanted_build(seen):
+        found = _of_build(seen, build, now=now, timing=timing)
+        if found is not None:
+            return found
+        attempt = build.attempt + 1
+    return _before_a_build(seen, pool.object, seen.inputs, attempt, now=now, timing=timing)
+
+
+def wanted_build(seen: Snapshot) -> BuildState | None:
+    """The latest build of what the pool asks for."""
+    wanted = [build for build in seen.builds if not unwanted(seen, build)]
+    return max(wanted, key=lambda build: build.attempt, default=None)
+
+
+def unwanted(seen: Snapshot, build: BuildState) -> bool:
+    """It is of other inputs; or of another backend than the one that is asked for, and has no image."""
+    if build.inputs != str(seen.inputs):
+        return True
+    return isinstance(seen.backend, BackendName) and build.backend != seen.backend and build.phase != Phase.SUCCEEDED
+
+
+def _recorded(pool: MachineConfigPool, inputs: Inputs) -> Built | None:
+    annotations = pool.metadata.annotations
+    image = annotations.get(IMAGE, "")
+    if image and inputs.satisfied_by(annotations.get(IMAGE_INPUTS, "")):
+        return Built(image, annotations.get(IMAGE_CONFIG, ""))
+    return None
+
+
+def _of_build(seen: Snapshot, build: BuildState, *, now: datetime, timing: Timing) -> Situation | None:
+    """None: it failed, and the next attempt is due."""
+    if build.ending:
+        return Underway(build)
+    match build.phase:
+        case Phase.PENDING | Phase.RUNNING:
+            return Overdue(build) if _is_overdue(seen, build, now=now, timing=timing) else Underway(build)
+        case Phase.SUCCEEDED:
+            if build.digest:
+                return Finished(build, build.digest)
+            if isinstance(seen.confirmed, Problem):
+                return Unconfirmed(build, seen.confirmed.text)
+            return Finished(build, seen.confirmed) if seen.confirmed else Unconfirmed(build)
+        case Phase.INTERRUPTED:
+            return Lost(build, (build.ended or now) + timedelta(seconds=timing.lost))
+    return _of_failed_build(seen, build, now=now, timing=timing)
+
+
+def _of_failed_build(seen: Snapshot, build: BuildState, *, now: datetime, timing: Timing) -> Situation | None:
+    failed = build.failed
+    if failed is not None and failed.cause in HEALED_BY_SECRETS and build.secrets != seen.versions:
+        return Lost(build, now)
+    if failed is None or not failed.transient or build.attempt >= ATTEMPTS:
+        return Broken(build)
+    pause = timing.retries[min(build.attempt, len(timing.retries)) - 1] if timing.retries else 0.0
+    when = (build.ended or now) + timedelta(seconds=pause)
+    return Retrying(build, when) if now < when else None
+
+
+def _is_overdue(seen: Snapshot, build: BuildState, *, now: datetime, timing: Timing) -> bool:
+    longest = seen.deadlines.build + seen.deadlines.push + timing.grace
+    return build.started is not None and (now - build.started).total_seconds() > longest
+
+
+def _before_a_build(
+    seen: Snapshot, pool: MachineConfigPool, inputs: Inputs, attempt: int, *, now: datetime, timing: Timing
+) -> Situation:
+    conditions = pool.status.conditions
+    if blocking := next((each for each in BLOCKING if is_true(conditions, each)), None):
+        found = find(conditions, blocking)
+        return HeldBack(blocking, found.message if found is not None else "")
+    rested = (seen.wanted or now) + timedelta(seconds=timing.debounce)
+    if now < rested and attempt == 1:
+        return Resting(rested)
+    if not isinstance(seen.backend, BackendName):
+        return Unclear(seen.backend or Problem("NotRead", "the backends have not been looked at"))
+    return Ready(seen.backend, attempt, build_name(seen.name, inputs, attempt))

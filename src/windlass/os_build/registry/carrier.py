@@ -1,0 +1,103 @@
+"""Carries probes of registries for plans, and remembers their answers.
+
+    Plan.of(Call(target=pool, request=ProbeUpload(pool=..., target=..., secret=..., versions=..., auths=...)))
+    carrier.answered(target=..., versions=...)      # the Answer, in the next round and in those of other pools
+
+An answer counts until the Secrets change (`versions`), it is forgotten, or its time is over (`COUNTS`), since rights
+change on the registry too. Pools with the same target and Secrets share a probe.
+"""
+
+import asyncio
+from collections import OrderedDict
+from types import TracebackType
+from typing import ClassVar, Final, Self
+from weakref import WeakValueDictionary
+
+from windlass.kube.clock import Clock, SystemClock
+from windlass.kube.control.plan import Request
+from windlass.os_build.credentials import Auths, Login
+from windlass.os_build.pullspec import Target
+from windlass.os_build.registry.answers import Answer, Denied, Found, Gone, Kind, NotAsked
+from windlass.os_build.registry.registry import Registry
+
+SYSTEM: Final = "registry"
+COUNTS: Final = {Kind.GRANTED: 600.0, Kind.DENIED: 290.0, Kind.UNKNOWN: 290.0, Kind.NOT_ASKED: 60.0}
+"""Seconds for which an answer counts."""
+_REMEMBERED: Final = 1000
+
+
+class ProbeUpload(Request, frozen=True, kw_only=True):
+    """Ask whether an image can be pushed.
+
+    target    the repository, as text
+    secret    names the Secret with the credentials, for people
+    versions  which state of the Secrets it is (`Secrets.versions`)
+    """
+
+    SYSTEM: ClassVar[str] = SYSTEM
+    SECONDS: ClassVar[float] = 10.0
+    SECRET: ClassVar[frozenset[str]] = frozenset({"auths"})
+
+    pool: str
+    target: str
+    secret: str
+    versions: str
+    auths: Auths
+
+
+class RegistryCarrier:
+    """Sends ProbeUploads; the answer is an `Answer`, also if the registry refuses or cannot be asked.
+
+    It closes `registry` at the end of its `async with`.
+    """
+
+    def __init__(self, registry: Registry, *, clock: Clock | None = None) -> None:
+        self._registry = registry
+        self._clock = clock or SystemClock()
+        self._answers: OrderedDict[tuple[str, str], tuple[float, Answer]] = OrderedDict()
+        self._asking: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._registry.__aexit__(kind, error, trace)
+
+    def answered(self, *, target: str, versions: str) -> Answer | None:
+        """The last answer, if it still counts."""
+        heard = self._answers.get((target, versions))
+        if heard is None:
+            return None
+        when, answer = heard
+        return answer if self._clock.monotonic() - when < COUNTS[answer.kind] else None
+
+    async def send(self, request: ProbeUpload, /) -> Answer:
+        """The answer of the registry, or one that still counts."""
+        key = request.target, request.versions
+        async with self._asking.setdefault(key, asyncio.Lock()):
+            if (known := self.answered(target=request.target, versions=request.versions)) is not None:
+                return known
+            target = Target.parse(request.target)
+            login = request.auths.login(target.host, target.path)
+            answer = await self._registry.may_push(target, login, origin=f"Secret {request.secret}")
+            self._answers[key] = self._clock.monotonic(), answer
+            self._answers.move_to_end(key)
+            while len(self._answers) > _REMEMBERED:
+                self._answers.popitem(last=False)
+            return answer
+
+    async def manifest(
+        self, target: Target, reference: str, login: Login | None, *, origin: str
+    ) -> Found | Gone | Denied | NotAsked:
+        """Is the manifest there? It is asked each time."""
+        return await self._registry.manifest(target, reference, login, origin=origin)
+
+    def doubt(self, request: ProbeUpload, /) -> None:
+        """Ask again next time."""
+        self.forget(target=request.target, versions=request.versions)
+
+    def forget(self, *, target: str, versions: str) -> None:
+        """Ask again next time, as when somebody says that the registry has changed."""
+        self._answers.pop((target, versions), None)

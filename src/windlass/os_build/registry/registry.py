@@ -1,0 +1,124 @@
+"""Asks a registry one question at a time: may these credentials push there, and is this manifest there.
+
+A question is a few requests under one deadline, and is never repeated: its caller knows when to ask again.
+
+| question | requests |
+|---|---|
+| `may_push` | begin an upload and cancel it; one more for each of: a challenge, a token |
+| `manifest` | HEAD; GET where HEAD does not tell; the same for challenge and token |
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from windlass.os_build.credentials import Login
+from windlass.os_build.pullspec import DIGEST, Target
+from windlass.os_build.registry.answers import (
+    Answer,
+    Denied,
+    Found,
+    Gone,
+    Kind,
+    NotAsked,
+    Reply,
+    about_manifest,
+    about_push,
+    not_asked,
+)
+from windlass.os_build.registry.conversation import Conversation, location
+from windlass.os_build.registry.wire import NoAnswer, Wire
+
+SECONDS: Final = 10.0
+_CANCEL_SECONDS: Final = 2.0
+_MANIFEST: Final = 4 * 1024 * 1024
+"""Bytes: larger manifests are refused by registries."""
+_MANIFEST_TYPES: Final = ", ".join(
+    (
+        "application/vnd.oci.image.manifest.v1+json",
+        "application/vnd.oci.image.index.v1+json",
+        "application/vnd.docker.distribution.manifest.v2+json",
+        "application/vnd.docker.distribution.manifest.list.v2+json",
+    )
+)
+
+
+class Registry:
+    """All registries, by their hosts.
+
+    authorities     a file, or a folder of *.crt, with certificates that are trusted beside the system's
+    insecure        hosts, with or without port, that are asked by plain HTTP
+    plain_loopback  the same for all of loopback
+    seconds         for a question with all its requests
+    """
+
+    def __init__(
+        self,
+        *,
+        authorities: Path | None = None,
+        insecure: Collection[str] = (),
+        plain_loopback: bool = False,
+        seconds: float = SECONDS,
+    ) -> None:
+        self._wire = Wire(authorities=authorities, insecure=insecure, plain_loopback=plain_loopback)
+        self._seconds = seconds
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._wire.close()
+
+    async def may_push(self, target: Target, login: Login | None, *, origin: str) -> Answer:
+        """Begin an upload and cancel it. `origin` says where the credentials are from, for people."""
+        conversation = Conversation(self._wire, target, login=login, actions="pull,push")
+        try:
+            async with asyncio.timeout(self._seconds):
+                begun = await conversation.ask("POST", conversation.root / "blobs/uploads/")
+                answer = about_push(begun, target, user=login.username if login else "", origin=origin)
+                if answer.kind is Kind.GRANTED:
+                    # The registry drops an upload that nobody ends, so it does not matter whether this works.
+                    with suppress(NoAnswer, TimeoutError):
+                        async with asyncio.timeout(_CANCEL_SECONDS):
+                            await conversation.ask("DELETE", location(begun))
+                return answer
+        except NoAnswer as error:
+            return not_asked(target, str(error))
+        except TimeoutError:
+            return not_asked(target, f"no answer within {self._seconds:g} s")
+
+    async def manifest(
+        self, target: Target, reference: str, login: Login | None, *, origin: str
+    ) -> Found | Gone | Denied | NotAsked:
+        """Is the manifest there? `reference` is a tag or a digest; `origin` as in `may_push`."""
+        conversation = Conversation(self._wire, target, login=login, actions="pull")
+        image = f"{target}{'@' if DIGEST.fullmatch(reference) else ':'}{reference}"
+        url = conversation.root / "manifests" / reference
+        try:
+            async with asyncio.timeout(self._seconds):
+                reply = await conversation.ask("HEAD", url, accept=_MANIFEST_TYPES)
+                if _digest(reply) is None and reply.status in (200, 400, 405, 500):
+                    reply = await conversation.ask("GET", url, accept=_MANIFEST_TYPES, most=_MANIFEST)
+        except NoAnswer as error:
+            return NotAsked(f"the registry could not be asked for {image}: {error}")
+        except TimeoutError:
+            return NotAsked(f"the registry could not be asked for {image}: no answer within {self._seconds:g} s")
+        if (digest := _digest(reply)) is None:
+            return about_manifest(reply, image, origin=origin)
+        return Found(digest, reply.headers.get("Content-Type", "").partition(";")[0].strip())
+
+
+def _digest(reply: Reply) -> str | None:
+    """The digest of the manifest that was shown."""
+    if reply.status != 200:
+        return None
+    if DIGEST.fullmatch(told := reply.headers.get("Docker-Content-Digest", "")):
+        return told
+    is_manifest = reply.whole and "schemaVersion" in reply.document
+    return f"sha256:{hashlib.sha256(reply.body).hexdigest()}" if is_manifest else None

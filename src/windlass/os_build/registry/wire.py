@@ -1,0 +1,130 @@
+"""Sends one HTTP request to a registry, and reads no more of the answer than it needs."""
+
+import ssl
+from collections.abc import Collection, Mapping
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from yarl import URL
+
+from windlass.kube.client.connections import Connections
+from windlass.os_build.credentials import DOCKER_HUB
+from windlass.os_build.pullspec import Target
+from windlass.os_build.registry.answers import Reply, shown
+
+BODY: Final = 64 * 1024
+"""Bytes of an answer that are read: enough for errors and tokens."""
+_CONNECTIONS: Final = 16
+_KEEP: Final = 15.0
+
+
+class NoAnswer(Exception):
+    """The request was not answered; the text says why, for people."""
+
+
+class Wire:
+    """The connections to all registries; see `Registry` for the options."""
+
+    def __init__(self, *, authorities: Path | None, insecure: Collection[str], plain_loopback: bool) -> None:
+        self._insecure = frozenset(insecure)
+        self._plain_loopback = plain_loopback
+        self._tls = ssl.create_default_context()
+        if authorities is not None:
+            for file in sorted(authorities.glob("*.crt")) if authorities.is_dir() else [authorities]:
+                try:
+                    self._tls.load_verify_locations(file)
+                except ssl.SSLError:
+                    raise ValueError(f"{file} holds no certificate in PEM: correct or remove it") from None
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def api(self, target: Target) -> URL:
+        """The root of a repository in the registry's API."""
+        host = "registry-1.docker.io" if target.host == DOCKER_HUB else target.host
+        scheme = "http" if self._may_be_plain(URL(f"//{host}")) else "https"
+        return URL(f"{scheme}://{host}/v2/{target.path}/")
+
+    async def send(
+        self,
+        method: str,
+        url: URL,
+        *,
+        headers: Mapping[str, str],
+        form: Mapping[str, str] | None = None,
+        most: int = BODY,
+    ) -> Reply:
+        """The answer, with `most` bytes of its body; redirects are answers, too. Raises NoAnswer."""
+        if url.scheme != "https" and not (url.scheme == "http" and self._may_be_plain(url)):
+            raise NoAnswer(
+                f"{url.origin() if url.host else url} is not asked without TLS, unless it is said to be insecure"
+            )
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=Connections(limit=_CONNECTIONS, keepalive=_KEEP),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None),
+                headers={"User-Agent": "windlass", "Accept-Encoding": "identity"},
+                middlewares=(_once,),
+            )
+        try:
+            async with self._session.request(
+                method, url, headers=headers, data=form, ssl=self._tls, proxy=_proxy(url), allow_redirects=False
+            ) as response:
+                body = await response.content.read(most + 1) if method != "HEAD" else b""
+                while body and len(body) <= most and (more := await response.content.read(most + 1 - len(body))):
+                    body += more
+                if len(body) > most:
+                    response.close()
+                return Reply(url, response.status, response.headers, body[:most], len(body) <= most)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise NoAnswer(_said(error)) from error
+
+    def _may_be_plain(self, url: URL) -> bool:
+        return bool({url.host, url.authority} & self._insecure) or (
+            self._plain_loopback and _is_loopback(url.host or "")
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _proxy(url: URL) -> str | None:
+    """A proxy for plain HTTP could answer in the registry's name, so there is none."""
+    return getproxies().get("https") if url.scheme == "https" and not proxy_bypass(url.host or "") else None
+
+
+async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    # aiohttp repeats a GET, HEAD or DELETE by itself after these two errors, and after no other.
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise aiohttp.ClientPayloadError("the connection was cut") from error
+
+
+def _said(error: Exception) -> str:
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            return f"its certificate is not trusted here: {shown(str(error.certificate_error))}"
+        case aiohttp.ClientConnectorSSLError():
+            return f"TLS failed: {shown(str(error.os_error))}"
+        case aiohttp.ClientHttpProxyError():
+            return f"the proxy refuses the connection: {error.status}"
+        case aiohttp.ClientConnectorError():
+            return f"cannot connect: {shown(error.os_error.strerror or str(error.os_error))}"
+        case aiohttp.ClientPayloadError():
+            return "the connection was cut"
+    return f"{type(error).__name__}: {shown(str(error))}"

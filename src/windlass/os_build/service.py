@@ -1,0 +1,100 @@
+"""The parts of the process `windlass run os-build`.
+
+    RegistryCarrier ── asks registries who may push
+    Builds ─────────── on this machine, if the process was started with a folder for them
+    pool controller ── over the builders of the cluster, and those
+
+It has a Lease of its own, for which only its replicas compete. Builds of the cluster go on without a leader; those on
+this machine end with the term of leadership.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from msgspec import Struct
+
+from windlass.capability.service import Frame, Make, ProcessSettings, Steady
+from windlass.kube.client import Client
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.effects import Carrier
+from windlass.kube.control.source import Mailbox
+from windlass.kube.process.lease import Election, LeaseTimes, own_identity
+from windlass.kube.process.manager import Manager
+from windlass.os_build.backends.job import JobBackend
+from windlass.os_build.backends.local.backend import LocalBackend
+from windlass.os_build.backends.local.buildah import Buildah
+from windlass.os_build.backends.local.builds import Builds
+from windlass.os_build.backends.local.carrier import LocalCarrier
+from windlass.os_build.backends.local.requests import BUILDAH
+from windlass.os_build.backends.openshift import OpenShiftBackend
+from windlass.os_build.builder import Backend
+from windlass.os_build.metrics import BuildFigures
+from windlass.os_build.pool.controller import pool_controller
+from windlass.os_build.pool.observe import Registries
+from windlass.os_build.registry import SYSTEM as REGISTRY
+from windlass.os_build.registry import Registry, RegistryCarrier
+from windlass.os_build.request import BackendName
+from windlass.os_build.settings import LocalSettings, OsBuildSettings
+
+OWN_LEASE: Final = "windlass-os-build"
+
+
+class Local(Struct, frozen=True):
+    """Builds on this machine, and the mailbox that they post to."""
+
+    builds: Builds
+    mailbox: Mailbox[str]
+
+    @classmethod
+    def of(cls, settings: LocalSettings, *, insecure: bool) -> "Local":
+        """Those of the settings; `insecure`: some registry is asked by plain HTTP."""
+        mailbox: Mailbox[str] = Mailbox()
+        buildah = Buildah(tls_verify=not insecure, certificates=settings.certificates)
+        return cls(Builds(settings.folder, slots=settings.slots, buildah=buildah, changed=mailbox.post), mailbox)
+
+
+def maker(settings: OsBuildSettings, registries: Registries, *, local: Local | None = None) -> Make:
+    """Makes the controller, over the builders of the cluster and, with `local`, those of this machine."""
+
+    def make(reader: Any) -> Controller[Any, Any]:
+        namespace = settings.pools.namespace
+        backends: dict[BackendName, Backend] = {
+            BackendName.OPENSHIFT: OpenShiftBackend(reader, namespace=namespace),
+            BackendName.JOB: JobBackend(reader, namespace=namespace, settings=settings.job),
+        }
+        if local is not None:
+            backends[BackendName.LOCAL] = LocalBackend(local.builds, local.mailbox)
+        return pool_controller(reader, backends, registries, settings=settings.pools)
+
+    return make
+
+
+def frame(settings: OsBuildSettings, *, home: str) -> Frame:
+    """The Lease is in `home`."""
+    registries = RegistryCarrier(Registry(authorities=settings.authorities, insecure=settings.insecure))
+    local = Local.of(settings.local, insecure=bool(settings.insecure)) if settings.local else None
+    make = maker(settings, registries, local=local)
+    systems: dict[str, Carrier[Any]] = {REGISTRY: registries}
+    if local is not None:
+        systems[BUILDAH] = LocalCarrier(local.builds)
+
+    def elect(client: Client, times: LeaseTimes) -> Election:
+        identity = f"windlass_{own_identity()}"
+        return Election(client, OWN_LEASE, namespace=home, identity=identity, times=times)
+
+    def work(manager: Manager, _: Any, process: ProcessSettings) -> Steady:
+        if manager.metrics:
+            manager.metrics.registry.register(BuildFigures(manager.pool.ledger.cached))
+        return Steady(manager, (make,), process)
+
+    @asynccontextmanager
+    async def holding() -> AsyncIterator[None]:
+        async with registries:
+            if local is None:
+                yield
+                return
+            async with local.builds:
+                yield
+
+    return Frame(elect=elect, work=work, systems=systems, holding=holding())

@@ -1,0 +1,128 @@
+"""A builder backend that a test steps by hand.
+
+Its builder objects live in `FakeBuilders`, as those of a cluster do: they survive the process that started them.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.kube.control.controller import Watch
+from windlass.kube.control.permissions import Declaration, calls
+from windlass.kube.control.plan import Action, Call, Request, Target
+from windlass.kube.control.source import Source
+from windlass.os_build.builder import BuildState, Cause, Failed, Order, Phase
+from windlass.os_build.request import BackendName
+
+SYSTEM = "fake builders"
+DIGEST = "sha256:" + "ab" * 32
+
+
+class StartFake(Request, frozen=True):
+    SYSTEM = SYSTEM
+    state: BuildState
+
+
+class CancelFake(Request, frozen=True):
+    SYSTEM = SYSTEM
+    name: str
+
+
+class CleanFake(Request, frozen=True):
+    SYSTEM = SYSTEM
+    name: str
+
+
+class FakeBuilders:
+    """The builder objects by name, and the names of all that ever began."""
+
+    def __init__(self) -> None:
+        self.builds: dict[str, BuildState] = {}
+        self.begun: list[str] = []
+        self.now = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+    # steps of a test
+
+    def run(self, name: str) -> None:
+        self._change(name, phase=Phase.RUNNING, started=self.now)
+
+    def succeed(self, name: str, *, digest: str = DIGEST) -> None:
+        self._change(name, phase=Phase.SUCCEEDED, digest=digest, ended=self.now)
+
+    def fail(self, name: str, cause: Cause = Cause.STEP, **fields: Any) -> None:
+        self._change(name, phase=Phase.FAILED, failed=Failed(cause=cause, **fields), ended=self.now)
+
+    def lose(self, name: str) -> None:
+        self._change(name, phase=Phase.INTERRUPTED, ended=self.now)
+
+    def _change(self, name: str, **fields: Any) -> None:
+        self.builds[name] = replace(self.builds[name], **fields)
+
+    # the carrier
+
+    async def send(self, request: Request, /) -> None:
+        match request:
+            case StartFake(state) if state.name not in self.builds:
+                self.builds[state.name] = state
+                self.begun.append(state.name)
+            case CancelFake(name) if name in self.builds:
+                self.fail(name, Cause.CANCELLED)
+            case CleanFake(name):
+                self.builds.pop(name, None)
+
+    def doubt(self, request: Request, /) -> None:
+        return None
+
+
+class FakeBackend:
+    """The backend over these builders."""
+
+    def __init__(self, builders: FakeBuilders, *, name: BackendName = BackendName.OPENSHIFT) -> None:
+        self._builders = builders
+        self._name = name
+
+    @property
+    def name(self) -> BackendName:
+        return self._name
+
+    @property
+    def watches(self) -> tuple[Watch[str], ...]:
+        return ()
+
+    @property
+    def sources(self) -> tuple[Source[str], ...]:
+        return ()
+
+    @property
+    def permissions(self) -> tuple[Declaration, ...]:
+        return (calls(StartFake, CancelFake, CleanFake),)
+
+    def look(self, pool: str) -> Sequence[BuildState]:
+        return [each for each in self._builders.builds.values() if each.pool == pool and each.backend == self._name]
+
+    def start(self, order: Order) -> tuple[Action, ...]:
+        state = BuildState(
+            name=order.name,
+            backend=self._name,
+            pool=order.request.pool,
+            inputs=order.inputs,
+            phase=Phase.PENDING,
+            config=order.request.config,
+            attempt=order.attempt,
+            secrets=order.secrets.versions,
+            image=order.image,
+        )
+        return (Call(target=order.pool, request=StartFake(state), why="the pool asks for an image"),)
+
+    def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
+        return (Call(target=_pool(state), request=CancelFake(state.name), why=why),)
+
+    def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
+        return (Call(target=_pool(state), request=CleanFake(state.name), why=why),)
+
+
+def _pool(state: BuildState) -> Target:
+    return Target(MachineConfigPool, state.pool, uid=f"uid-of-{state.pool}")

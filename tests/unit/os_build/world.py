@@ -1,0 +1,213 @@
+"""A cluster in memory with pools, their ConfigMaps and Secrets, and a process of ours that builds by fake builders."""
+
+import base64
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+from tests.unit.os_build.fake import SYSTEM, FakeBackend, FakeBuilders
+from windlass.api.core import ConfigMap, Event, Secret
+from windlass.api.machineconfiguration import GROUP, MachineConfig, MachineConfigPool
+from windlass.api.machineosconfig import MachineOSConfig
+from windlass.kube.control.executor import Executor
+from windlass.kube.control.permissions import Declared
+from windlass.kube.control.plan import Request as CallRequest
+from windlass.kube.control.rounds import Ending, reconcile
+from windlass.kube.verbs import Api, PatchType
+from windlass.os_build.constants import BUILDER_CONFIG, IMAGE, LAYERING, NAMESPACE
+from windlass.os_build.credentials import Login
+from windlass.os_build.inputs.context import ApplyBy
+from windlass.os_build.pool.controller import pool_controller
+from windlass.os_build.pool.observe import Settings
+from windlass.os_build.pool.snapshot import Timing
+from windlass.os_build.pullspec import Target
+from windlass.os_build.registry.answers import Answer, Found, Kind, NotAsked
+from windlass.os_build.request import BackendName
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import MemoryReader
+
+TARGET = "registry.example.com/org/os"
+API = f"{GROUP}/v1"
+
+
+class FakeRegistries:
+    """Registries whose answers a test sets. It is the carrier of probes too, and remembers as that does."""
+
+    def __init__(self) -> None:
+        self.answer = Answer(Kind.GRANTED, "")
+        self.found: Found | NotAsked = NotAsked("registry.example.com does not answer")
+        self.probes: list[Any] = []
+        self._answered: dict[tuple[str, str], Answer] = {}
+
+    def answered(self, *, target: str, versions: str) -> Answer | None:
+        return self._answered.get((target, versions))
+
+    async def manifest(self, target: Target, reference: str, login: Login | None, *, origin: str) -> Found | NotAsked:
+        return self.found
+
+    async def send(self, request: Any, /) -> Answer:
+        self.probes.append(request)
+        self._answered[request.target, request.versions] = self.answer
+        return self.answer
+
+    def doubt(self, request: CallRequest, /) -> None:
+        self._answered.clear()
+
+
+class World:
+    """The cluster. `settle` is what the process does until it rests; `pass_time` moves the clock."""
+
+    def __init__(self, *, debounce: float = 0.0) -> None:
+        self.api = MemoryApi(
+            MachineConfigPool, MachineConfig, MachineOSConfig, ConfigMap, Secret, Event, clock=self.now
+        )
+        self.builders = FakeBuilders()
+        self.debounce = debounce
+        self.process = Process(self)
+        self.api.load(
+            secret("pull", {"auths": {}}),
+            secret("push", {"auths": {"registry.example.com": {"auth": base64.b64encode(b"u:p").decode()}}}),
+            config_map(
+                BUILDER_CONFIG,
+                baseImagePullSecretName="pull",
+                finalImagePushSecretName="push",
+                finalImagePullspec=TARGET,
+            ),
+        )
+
+    def now(self) -> datetime:
+        return self.builders.now
+
+    def pass_time(self, seconds: float) -> None:
+        self.builders.now += timedelta(seconds=seconds)
+
+    def add_pool(self, name: str = "worker", *, config: str = "", **metadata: Any) -> None:
+        """An opted-in pool with its rendered MachineConfig."""
+        rendered = config or f"rendered-{name}-1"
+        self.api.load(machine_config(rendered), pool(name, rendered, **metadata))
+
+    def pool(self, name: str = "worker") -> dict[str, Any]:
+        found = self.api.peek(MachineConfigPool, name)
+        assert found is not None
+        return found.tree()
+
+    def annotations(self, name: str = "worker") -> dict[str, str]:
+        return self.pool(name)["metadata"].get("annotations") or {}
+
+    def image(self, name: str = "worker") -> str:
+        return self.annotations(name).get(IMAGE, "")
+
+    def conditions(self, name: str = "worker") -> dict[str, Any]:
+        return {each["type"]: each for each in (self.pool(name).get("status") or {}).get("conditions") or []}
+
+    def true(self, name: str = "worker") -> list[str]:
+        """The conditions that are True."""
+        return [type_ for type_, each in self.conditions(name).items() if each["status"] == "True"]
+
+    def says(self, name: str = "worker") -> tuple[str, str, str]:
+        """The condition of ours that is True (or empty), its reason and its message."""
+        ours = [self.conditions(name)[each] for each in ("BuildPending", "Building", "BuildSuccess", "BuildFailed")]
+        true = [each for each in ours if each["status"] == "True"]
+        assert len(true) <= 1
+        one = true[0] if true else ours[0]
+        return one["type"] if true else "", one["reason"], one.get("message", "")
+
+    async def patch_pool(self, patch: dict[str, Any], name: str = "worker", *, subresource: str = "") -> None:
+        await self.api.patch(MachineConfigPool, name, patch, type=PatchType.MERGE, subresource=subresource)
+
+    async def settle(self, *names: str) -> Ending:
+        return await self.process.settle(*names)
+
+    def restart(self) -> None:
+        self.process = Process(self)
+
+
+class Process:
+    """One life of the process: what it remembers dies with it."""
+
+    def __init__(self, world: World, *, api: Api | None = None, systems: Any = None) -> None:
+        self._world = world
+        self.registries: Any = systems["registry"] if systems else FakeRegistries()
+        self._api = api or world.api
+        self._reader = MemoryReader(world.api)
+        self._systems = systems or {SYSTEM: world.builders, "registry": self.registries}
+        backends = {
+            BackendName.OPENSHIFT: FakeBackend(world.builders),
+            BackendName.JOB: FakeBackend(world.builders, name=BackendName.JOB),
+        }
+        self.controller = pool_controller(
+            self._reader,
+            backends,
+            self.registries,
+            settings=Settings(apply_by=ApplyBy.TREE, timing=Timing(debounce=world.debounce)),
+            now=world.now,
+        )
+        self._reader.only(self.controller)
+        for watch in self.controller.watches:
+            for index, values in watch.indexes.items():
+                self._reader.add_index(watch.kind, index, values)
+
+    async def settle(self, *names: str) -> Ending:
+        """Reconcile these pools (all) until each rests; the last ending."""
+        all_names = names or tuple(each.name for each in self._world.api.listing(MachineConfigPool))
+        ending: Ending | None = None
+        for name in all_names:
+            ending = await reconcile(
+                name,
+                observe=self.controller.observe,
+                decide=self.controller.decide,
+                executor=Executor(
+                    self._api,
+                    ledger=self._reader,
+                    permits=Declared(self.controller.declared),
+                    systems=self._systems,
+                    now=self._world.now,
+                ),
+                now=self._world.now,
+            )
+        assert ending is not None
+        return ending
+
+
+def pool(name: str, config: str, **metadata: Any) -> dict[str, Any]:
+    """An opted-in MachineConfigPool."""
+    sources = [{"apiVersion": API, "kind": "MachineConfig", "name": f"00-{name}"}]
+    return {
+        "apiVersion": API,
+        "kind": "MachineConfigPool",
+        "metadata": {"name": name, "uid": f"uid-of-{name}", "annotations": {LAYERING: ""}, **metadata},
+        "spec": {"configuration": {"name": config, "source": sources}},
+        "status": {"conditions": [{"type": "Updated", "status": "True", "reason": "", "message": ""}]},
+    }
+
+
+def machine_config(name: str) -> dict[str, Any]:
+    files = [{"path": "/etc/motd", "contents": {"source": f"data:,{name}"}}]
+    return {
+        "apiVersion": API,
+        "kind": "MachineConfig",
+        "metadata": {"name": name},
+        "spec": {
+            "osImageURL": "registry.example.com/base/os@sha256:" + "0" * 64,
+            "config": {"ignition": {"version": "3.4.0"}, "storage": {"files": files}},
+        },
+    }
+
+
+def config_map(name: str, **data: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "data": data,
+    }
+
+
+def secret(name: str, document: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": "kubernetes.io/dockerconfigjson",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "data": {".dockerconfigjson": base64.b64encode(json.dumps(document).encode()).decode()},
+    }
