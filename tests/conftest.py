@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 import windlass
 from windlass.testing.cloud import Project
 from windlass.testing.pytest_plugin import planes_of
+from windlass.testing.registry import Registry
 
 # How long an example takes, or its making, says something about the machine and nothing about the code.
 settings.register_profile("windlass", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -85,6 +86,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def project(windlass_project: Project) -> Project:
     """A project of the test's own on the shared cloud; a test that passes must leave nothing there."""
     return windlass_project
+
+
+@pytest.fixture
+def registry(windlass_registry: Registry) -> Iterator[Registry]:
+    """The worker's registry, without faults and with an empty log: use a repository of the test's own."""
+    windlass_registry.forget_requests()
+    yield windlass_registry
+    windlass_registry.clear_faults()
 
 
 @pytest.fixture

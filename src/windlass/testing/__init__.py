@@ -8,13 +8,14 @@
 
 Installing `windlass[testing]` gives pytest the fixtures `windlass_plane`, `windlass_plane_options`,
 `windlass_namespace`, `windlass_kubeconfig`, `windlass_fresh_plane`, `windlass_module_plane`, `windlass_planes`,
-`windlass_cloud`, `windlass_cloud_options` and `windlass_project`.
+`windlass_cloud`, `windlass_cloud_options`, `windlass_project` and `windlass_registry`.
 
 | package | what it holds |
 |---|---|
 | `windlass.testing.plane` | etcd, kube-apiserver, kube-controller-manager: start, disturb, stop |
 | `windlass.testing.binaries` | where these programs come from |
 | `windlass.testing.cloud` | a real OpenStack on loopback, faults in front of it |
+| `windlass.testing.registry` | a real registry of container images, faults in front of it |
 | `windlass.testing.pytest_plugin` | the fixtures |
 | `windlass.testing.memory` | an in-memory model of the API server for plans |
 | `windlass.testing.crds` | the CRDs of Cluster API, its providers and OpenShift, by API group |

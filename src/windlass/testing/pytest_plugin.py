@@ -1,11 +1,11 @@
-"""The pytest plugin: a control plane and an OpenStack for the whole run, shared by all xdist workers, and own planes.
+"""The pytest plugin: a control plane and an OpenStack for all xdist workers, planes and a registry for each.
 
 Installing `windlass[testing]` turns it on. Each hook and fixture imports what it needs, so that a run that uses none of
 them pays nothing. Plane and cloud start when the first test asks for them. Under pytest-xdist they belong to the
 controller process, so they are started once and outlive any worker; workers ask for them over a Unix socket.
 
-Tests that use one of these fixtures get the marker `plane` or `cloud`, so that `-m "not plane and not cloud"` starts
-none.
+Tests that use one of these fixtures get the marker `plane`, `cloud` or `registry`, so that `-m "not plane and not cloud
+and not registry"` starts none.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from windlass.testing.plane.options import PlaneOptions
     from windlass.testing.plane.pool import PlanePool
     from windlass.testing.plane.sharing import Shared
+    from windlass.testing.registry import Registry
 
 T = TypeVar("T")
 
@@ -33,6 +34,7 @@ _CLOUD_ADDRESS = "windlass_cloud_address"
 _MARKED = {
     "plane": {"windlass_plane", "windlass_planes", "windlass_fresh_plane"},
     "cloud": {"windlass_cloud"},
+    "registry": {"windlass_registry"},
 }
 """Markers, and the fixtures that others build on."""
 _failed = pytest.StashKey[bool]()
@@ -66,6 +68,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "plane: needs a real control plane (etcd, kube-apiserver)")
     config.addinivalue_line("markers", "cloud: needs a real OpenStack (Keystone to Octavia)")
+    config.addinivalue_line("markers", "registry: needs a real registry of container images")
     for module in ("openstack.proxy", "openstack.resource"):
         # openstacksdk 4.22 warns of its own internals at each request.
         config.addinivalue_line("filterwarnings", f"ignore::PendingDeprecationWarning:{module}")
@@ -215,6 +218,20 @@ def windlass_project(request: pytest.FixtureRequest, windlass_cloud: "CloudAcces
         project.delete()
     if left:
         pytest.fail("the test left behind in its project: " + ", ".join(map(str, left)), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def windlass_registry(request: pytest.FixtureRequest) -> "Iterator[Registry]":
+    """The registry of this worker, with names and passwords (`Auth.BASIC`) and without TLS. Costs 0.2 s and 40 MB.
+
+    Its tests have it one after the other: they use repositories of their own, and remove their faults.
+    """
+    from windlass.testing.binaries import DISTRIBUTION, obtain
+    from windlass.testing.registry import Registry
+
+    _start_aloud(request.config, lambda: obtain([DISTRIBUTION]))
+    with Registry() as registry:
+        yield registry
 
 
 def planes_of(config: pytest.Config) -> "PlanePool":

@@ -34,7 +34,10 @@ class Wire:
         self._tls = ssl.create_default_context()
         if authorities is not None:
             for file in sorted(authorities.glob("*.crt")) if authorities.is_dir() else [authorities]:
-                self._tls.load_verify_locations(file)
+                try:
+                    self._tls.load_verify_locations(file)
+                except ssl.SSLError:
+                    raise ValueError(f"{file} holds no certificate in PEM: correct or remove it") from None
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:

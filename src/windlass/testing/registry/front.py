@@ -255,8 +255,9 @@ def _access(request: web.Request) -> tuple[str, str] | None:
     return (found[1], "pull" if request.method in ("GET", "HEAD") else "push") if found else None
 
 
-def _passed(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in headers.items() if name.lower() not in _NOT_PASSED_ON}
+def _passed(headers: Mapping[str, str]) -> list[tuple[str, str]]:
+    # As pairs: builders send a header Accept for each media type.
+    return [(name, value) for name, value in headers.items() if name.lower() not in _NOT_PASSED_ON]
 
 
 def _error(status: int, message: str, *, headers: Mapping[str, str] | None = None) -> web.Response:

@@ -41,6 +41,7 @@ class Registry:
 
     host      127.0.0.1 and the port
     images    what was pushed
+    behind    the Unix socket of the program, which knows no users
     ca_file   the certificate of its authority, in the folder `certificates`; only with `tls`, which needs `trustme`
     """
 
@@ -58,14 +59,14 @@ class Registry:
         self.certificates = self._folder / "certificates"
         self.ca_file = self.certificates / "ca.crt"
         self._log = self._folder / "registry.log"
-        self._socket = self._folder / "socket"
+        self.behind = self._folder / "socket"
         self._processes = Processes(folders=[self._folder], log=self._log)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"registry {self.host}", daemon=True)
         self._thread.start()
         try:
             self._start_program()
-            self._front = Front(self._socket, auth=self._auth, users=self._users, url=self.url)
+            self._front = Front(self.behind, auth=self._auth, users=self._users, url=self.url)
             self._run(self._start_front())
         except BaseException:
             self._end()
@@ -136,7 +137,7 @@ class Registry:
                 "delete": {"enabled": True},
                 "maintenance": {"uploadpurging": {"enabled": False}},
             },
-            "http": {"net": "unix", "addr": str(self._socket), "relativeurls": True},
+            "http": {"net": "unix", "addr": str(self.behind), "relativeurls": True},
         }
         file = self._folder / "config.yml"
         file.write_text(json.dumps(configuration), encoding="utf-8")
@@ -148,7 +149,7 @@ class Registry:
         if self._processes.exit_code(_NAME) is not None:
             raise StartFailed(f"the registry ended; its log:\n{self._log_end()}")
         with socket.socket(socket.AF_UNIX) as probe:
-            return True if probe.connect_ex(str(self._socket)) == 0 else None
+            return True if probe.connect_ex(str(self.behind)) == 0 else None
 
     def _log_end(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")[-2000:]

@@ -1,0 +1,121 @@
+"""What tests of OS builds need beside a registry: buildah, and a base image that builds in a second.
+
+    if why := missing_builder(): pytest.skip(why)
+    base = push_base(registry, "os/base", "v1")         # 127.0.0.1:23456/os/base@sha256:...
+
+The base stands for an image of an OS: a static busybox, which `tools/install-builder` installs together with buildah,
+with a link for each of its commands.
+"""
+
+import gzip
+import hashlib
+import http.client
+import io
+import json
+import platform
+import shutil
+import socket
+import subprocess
+import tarfile
+from pathlib import Path
+from typing import Any, Final
+
+from windlass.testing.registry import Registry
+
+_SECONDS: Final = 10.0
+_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
+_CONFIG: Final = "application/vnd.oci.image.config.v1+json"
+_LAYER: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
+
+
+class PushFailed(Exception):
+    """The registry does not take the base image."""
+
+
+def missing_builder() -> str:
+    """What is missing to build images here, with the remedy; empty if nothing is."""
+    missing = [program for program in ("buildah", "busybox") if shutil.which(program) is None]
+    return f"missing: {' and '.join(missing)}; run tools/install-builder" if missing else ""
+
+
+def push_base(registry: Registry, repository: str = "os/base", tag: str = "v1") -> str:
+    """Push the base image, and return its pullspec with digest. It goes past users, faults and the log of requests."""
+    layer = _layer()
+    content = gzip.compress(layer, compresslevel=1, mtime=0)
+    config = {
+        "architecture": {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine()),
+        "os": "linux",
+        "config": {"Env": ["PATH=/bin"], "Cmd": ["/bin/sh"]},
+        "rootfs": {"type": "layers", "diff_ids": [_digest(layer)]},
+        "history": [{"created_by": "the base image of tests"}],
+    }
+    configured = json.dumps(config).encode()
+    manifest = json.dumps(
+        {
+            "schemaVersion": 2,
+            "mediaType": _MANIFEST,
+            "config": _descriptor(_CONFIG, configured),
+            "layers": [_descriptor(_LAYER, content)],
+        }
+    ).encode()
+    connection = _Behind(registry.behind)
+    for blob in (content, configured):
+        place = connection.ask("POST", f"/v2/{repository}/blobs/uploads/").getheader("Location", "")
+        joined = "&" if "?" in place else "?"
+        connection.ask("PUT", f"{place}{joined}digest={_digest(blob)}", blob, kind="application/octet-stream")
+    connection.ask("PUT", f"/v2/{repository}/manifests/{tag}", manifest, kind=_MANIFEST)
+    connection.close()
+    return f"{registry.host}/{repository}@{_digest(manifest)}"
+
+
+class _Behind(http.client.HTTPConnection):
+    """A connection to the registry's program itself."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=_SECONDS)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(_SECONDS)
+        self.sock.connect(str(self._path))
+
+    def ask(self, method: str, path: str, body: bytes = b"", *, kind: str = "") -> http.client.HTTPResponse:
+        self.request(method, path, body, {"Content-Type": kind} if kind else {})
+        answer = self.getresponse()
+        text = answer.read()
+        if answer.status >= 300:
+            raise PushFailed(f"{method} {path}: {answer.status} {text.decode(errors='replace')}")
+        return answer
+
+
+def _layer() -> bytes:
+    busybox = shutil.which("busybox")
+    if busybox is None:
+        raise FileNotFoundError(missing_builder())
+    commands = subprocess.run([busybox, "--list"], capture_output=True, text=True, check=True).stdout.split()
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for folder in ("bin", "etc", "root", "tmp", "usr", "var"):
+            _add(tar, folder, type=tarfile.DIRTYPE, mode=0o755)
+        _add(tar, "bin/busybox", content=Path(busybox).read_bytes(), mode=0o755)
+        for command in sorted({*commands} - {"busybox"}):
+            _add(tar, f"bin/{command}", type=tarfile.SYMTYPE, linkname="busybox")
+        _add(tar, "etc/os-release", content=b'ID=windlass-test\nVERSION_ID="1"\n', mode=0o644)
+    return written.getvalue()
+
+
+def _add(tar: tarfile.TarFile, name: str, *, content: bytes = b"", **attributes: Any) -> None:
+    member = tarfile.TarInfo(name)
+    member.size = len(content)
+    for attribute, value in attributes.items():
+        setattr(member, attribute, value)
+    tar.addfile(member, io.BytesIO(content))
+
+
+def _digest(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def _descriptor(kind: str, data: bytes) -> dict[str, Any]:
+    return {"mediaType": kind, "digest": _digest(data), "size": len(data)}
