@@ -191,7 +191,7 @@ class CacheReader:
             part.cache.wrote(written)
 
     def removed(self, target: Target) -> None:
-        for part in self._whole(target.kind):
+        for part in self._parts.get(target.kind, ()):
             part.cache.removed(
                 name=target.name,
                 namespace=target.namespace,

@@ -130,7 +130,8 @@ def _terminated(pods: Iterable[Pod]) -> list[ContainerStateTerminated]:
 
 def _note(pods: Iterable[Pod]) -> str:
     """What Pods that have not started wait for."""
-    return log.tail("\n".join(note for pod in pods if pod.status.phase in ("", "Pending") for note in _waits(pod)))
+    notes = [note for pod in pods if pod.status.phase in ("", "Pending") for note in _waits(pod)]
+    return log.tail(f"waits: {'; '.join(notes)}") if notes else ""
 
 
 def _waits(pod: Pod) -> Iterator[str]:

@@ -67,7 +67,7 @@ def _phase(build: Build) -> tuple[Phase, Failed | None, str]:
                 return Phase.INTERRUPTED, None, log.tail(f"{status.reason}: {status.message}")
             return Phase.FAILED, _failed(build), ""
         case _:
-            return Phase.PENDING, None, log.tail(f"{status.reason}: {status.message}") if status.reason else ""
+            return Phase.PENDING, None, log.tail(f"waits: {status.reason}: {status.message}") if status.reason else ""
 
 
 def _failed(build: Build) -> Failed:

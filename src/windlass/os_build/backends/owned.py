@@ -214,7 +214,7 @@ class BuilderObjects(Generic[K]):
             digest=said.digest,
             failed=said.failed,
             started=said.started,
-            ended=said.ended,
+            ended=_ended(said, meta),
             note=said.note,
             ending=said.ending,
             handle=Handle(
@@ -259,6 +259,13 @@ class BuilderObjects(Generic[K]):
                 }
             ],
         }
+
+
+def _ended(said: Said, meta: ObjectMeta) -> datetime | None:
+    """When the build ended; not later than that if nothing says when."""
+    if said.phase in (Phase.PENDING, Phase.RUNNING):
+        return None
+    return said.ended or moment(meta.deletion_timestamp) or said.started or moment(meta.creation_timestamp)
 
 
 def _lost(meta: ObjectMeta, *, kind: type[KubernetesObject]) -> Said:

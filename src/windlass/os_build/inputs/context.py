@@ -126,11 +126,7 @@ def _by_ignition(request: Request, config: Rendered, wanted: Wanted, *, base: st
 def _check_contents(config: Rendered) -> None:
     """Ignition would find these faults too, but only after the base image has been pulled."""
     for where, node in located(config.config):
-        if not isinstance(node, File):
-            continue
-        named = [("contents", node.contents)] if node.contents else []
-        named += [(f"append[{index}]", each) for index, each in enumerate(node.append or ())]
-        for name, resource in named:
+        for name, resource in node.resources if isinstance(node, File) else ():
             if not is_remote(resource):
                 decoded(resource, where=f"{where}: {name}")
 

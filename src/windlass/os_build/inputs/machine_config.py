@@ -29,7 +29,8 @@ class Invalid(Exception):
     """The MachineConfig cannot be built. `where` is the path of the field, and the text ends with the remedy."""
 
     def __init__(self, where: str, what: str, remedy: str = _SOURCE) -> None:
-        super().__init__(f"{where}: {what}: {remedy}")
+        text = f"{where}: {what}: {remedy}"
+        super().__init__(text if text.isprintable() else text.encode("unicode_escape").decode())
 
 
 class Verification(Struct, frozen=True):
@@ -53,24 +54,35 @@ class Owner(Struct, frozen=True):
     name: str | None = None
 
 
-class Directory(Struct, frozen=True, kw_only=True):
+class Placed(Struct, frozen=True, kw_only=True):
+    """What files, directories and links have."""
+
     path: str
     mode: int | None = None
     user: Owner | None = None
     group: Owner | None = None
 
 
-class File(Directory, frozen=True, kw_only=True):
+class Directory(Placed, frozen=True):
+    pass
+
+
+class File(Placed, frozen=True, kw_only=True):
     contents: Resource | None = None
     append: list[Resource] | None = None
 
+    @property
+    def resources(self) -> Iterator[tuple[str, Resource]]:
+        """The parts of the content, each with its field."""
+        if self.contents is not None:
+            yield "contents", self.contents
+        for index, part in enumerate(self.append or ()):
+            yield f"append[{index}]", part
 
-class Link(Struct, frozen=True, kw_only=True):
-    path: str
+
+class Link(Placed, frozen=True, kw_only=True):
     target: str | None = None
     hard: bool | None = None
-    user: Owner | None = None
-    group: Owner | None = None
 
 
 class Storage(Struct, frozen=True):
@@ -96,19 +108,17 @@ class Systemd(Struct, frozen=True):
     units: list[Unit] | None = None
 
 
-class User(Struct, frozen=True, rename="camel"):
+class Account(Struct, frozen=True, rename="camel"):
+    """A user, or a group, which has only a name."""
+
     name: str
     ssh_authorized_keys: list[str] | None = None
     password_hash: str | None = None
 
 
-class Group(Struct, frozen=True):
-    name: str
-
-
 class Passwd(Struct, frozen=True):
-    users: list[User] | None = None
-    groups: list[Group] | None = None
+    users: list[Account] | None = None
+    groups: list[Account] | None = None
 
 
 class Other(Struct, frozen=True):
@@ -146,13 +156,13 @@ class Metadata(Struct, frozen=True):
     annotations: dict[str, str] | None = None
 
 
-class Document(Struct, frozen=True, rename="camel", omit_defaults=False):
+class Document(Struct, frozen=True, rename="camel", kw_only=True):
     """The whole object; `spec` stays as it is."""
 
-    spec: Raw
-    metadata: Metadata
     api_version: str = MachineConfig.RESOURCE.api_version
     kind: str = MachineConfig.RESOURCE.kind
+    metadata: Metadata
+    spec: Raw
 
 
 class Rendered(Struct, frozen=True):
@@ -197,16 +207,12 @@ def clean(path: str, *, where: str) -> str:
     return "/" + "/".join(named)
 
 
-def located(config: Ignition) -> Iterator[tuple[str, File | Directory | Link]]:
-    """Files, directories and links, each with the path of the field and its own, as messages name them."""
+def located(config: Ignition) -> Iterator[tuple[str, Placed]]:
+    """Files, directories, then links, each with the path of the field and its own, as messages name them."""
     storage = config.storage or Storage()
-    lists: dict[str, Sequence[File | Directory | Link]] = {
-        "files": storage.files or (),
-        "directories": storage.directories or (),
-        "links": storage.links or (),
-    }
-    for name, nodes in lists.items():
-        for index, node in enumerate(nodes):
+    lists: tuple[Sequence[Placed] | None, ...] = (storage.files, storage.directories, storage.links)
+    for name, nodes in zip(("files", "directories", "links"), lists, strict=True):
+        for index, node in enumerate(nodes or ()):
             yield f"spec.config.storage.{name}[{index}] {node.path}", node
 
 

@@ -23,21 +23,21 @@ import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from windlass.os_build.inputs.contents import decoded, is_remote
 from windlass.os_build.inputs.machine_config import (
-    Directory,
+    Account,
     File,
-    Group,
     Ignition,
     Invalid,
     Link,
     Other,
     Owner,
     Passwd,
+    Placed,
     Rendered,
-    Resource,
     Systemd,
-    User,
     above,
     clean,
     located,
@@ -50,19 +50,16 @@ ONLY_IGNITION: Final = "apply the configuration by ignition, or remove this"
 _IDS: Final = {"root": 0, "core": 1000}
 _HOMES: Final = {"root": "/root", "core": "/home/core"}
 _LARGEST_MODE: Final = 0o7777
+_LARGEST_ID: Final = (1 << 32) - 2
 
 
 def root_nodes(rendered: Rendered) -> dict[str, Node]:
     """What the root file system gets, by path. Raises Invalid."""
-    config = rendered.config
-    _refuse_other_configurations(config.ignition.config or Other())
-    nodes = {node.path: node for node in _storage_nodes(config)}
-    for node in unit_nodes((config.systemd or Systemd()).units or ()):
-        nodes[node.path] = node
-    for node in _key_nodes(config.passwd or Passwd()):
-        if node.is_directory:
-            nodes.setdefault(node.path, node)
-        else:
+    config, passwd = rendered.config, rendered.config.passwd or Passwd()
+    _refuse_what_needs_ignition(config.ignition.config or Other(), passwd)
+    nodes = _storage_nodes(config)
+    for node in (*unit_nodes((config.systemd or Systemd()).units or ()), *_key_nodes(passwd.users or ())):
+        if node.path not in nodes or not node.is_directory:
             nodes[node.path] = node
     nodes[CURRENT_CONFIG] = Node(CURRENT_CONFIG, data=rendered.document, mode=0o600)
     for path in nodes:
@@ -98,61 +95,51 @@ def _header(node: Node) -> tarfile.TarInfo:
     return header
 
 
-def _storage_nodes(config: Ignition) -> Iterator[Node]:
-    files: dict[str, Node] = {}
-    links: list[tuple[str, Link]] = []
-    for where, node in located(config):
-        if isinstance(node, Link):
-            links.append((where, node))
-            continue
-        data = _file_data(node, where=where) if isinstance(node, File) else None
-        made = Node(
-            clean(node.path, where=where),
-            data=data,
-            mode=_mode(node, where=where),
-            uid=_id(node.user, where=f"{where}: user"),
-            gid=_id(node.group, where=f"{where}: group"),
+def _storage_nodes(config: Ignition) -> dict[str, Node]:
+    found: dict[str, Node] = {}
+    for where, placed in located(config):
+        path = clean(placed.path, where=where)
+        node = Node(
+            path,
+            mode=_mode(placed, where=where),
+            uid=_id(placed.user, where=f"{where}: user"),
+            gid=_id(placed.group, where=f"{where}: group"),
         )
-        if data is not None:
-            files[made.path] = made
-        yield made
-    for where, link in links:
-        yield _link_node(link, files, where=where)
+        if isinstance(placed, File):
+            node = replace(node, data=_file_data(placed, where=where))
+        elif isinstance(placed, Link):
+            node = _linked(node, placed, found, where=where)
+        found[path] = node
+    return found
 
 
-def _link_node(link: Link, files: Mapping[str, Node], *, where: str) -> Node:
-    path = clean(link.path, where=where)
+def _linked(node: Node, link: Link, files: Mapping[str, Node], *, where: str) -> Node:
     if not link.target or "\0" in link.target:
         raise Invalid(where, "it has no target")
     if not link.hard:
-        uid, gid = _id(link.user, where=f"{where}: user"), _id(link.group, where=f"{where}: group")
-        return Node(path, target=link.target, mode=0o777, uid=uid, gid=gid)
+        return replace(node, target=link.target, mode=0o777)
     file = files.get(clean(link.target, where=f"{where}: target"))
-    if file is None:
+    if file is None or file.data is None:
         raise Invalid(where, f"{link.target} is no file of this configuration", ONLY_IGNITION)
-    # A builder gives the owner and mode in a link's header to the file that it links.
-    return Node(path, target=file.path, is_hard_link=True, mode=file.mode, uid=file.uid, gid=file.gid)
+    # A builder gives the owner and mode in the header of a link to the file that it links.
+    return replace(file, path=node.path, data=None, target=file.path, is_hard_link=True)
 
 
 def _file_data(file: File, *, where: str) -> bytes:
-    append = file.append or ()
-    if append and not (file.contents and file.contents.source is not None):
+    if file.append and not (file.contents and file.contents.source is not None):
         raise Invalid(f"{where}: append", "what it appends to is in the base image", ONLY_IGNITION)
-    parts = [_local(file.contents, where=f"{where}: contents")] if file.contents else []
-    parts += [_local(each, where=f"{where}: append[{index}]") for index, each in enumerate(append)]
-    return b"".join(parts)
+    found = b""
+    for name, resource in file.resources:
+        if is_remote(resource):
+            what = f"{(resource.source or '')[:80]!r} would have to be fetched"
+            raise Invalid(f"{where}: {name}.source", what, f"write the content as a data URL, or {ONLY_IGNITION}")
+        found += decoded(resource, where=f"{where}: {name}")
+    return found
 
 
-def _local(resource: Resource, *, where: str) -> bytes:
-    if is_remote(resource):
-        what = f"{(resource.source or '')[:80]!r} would have to be fetched"
-        raise Invalid(f"{where}.source", what, f"write the content as a data URL, or {ONLY_IGNITION}")
-    return decoded(resource, where=where)
-
-
-def _mode(node: Directory, *, where: str) -> int:
-    default = 0o644 if isinstance(node, File) else 0o755
-    mode = default if node.mode is None else node.mode
+def _mode(placed: Placed, *, where: str) -> int:
+    default = 0o644 if isinstance(placed, File) else 0o755
+    mode = default if placed.mode is None else placed.mode
     if not 0 <= mode <= _LARGEST_MODE:
         raise Invalid(f"{where}: mode", f"{mode} is no mode: it is a decimal number of at most {_LARGEST_MODE}")
     return mode
@@ -162,8 +149,8 @@ def _id(owner: Owner | None, *, where: str) -> int:
     if owner is None:
         return 0
     if owner.id is not None:
-        if owner.id < 0:
-            raise Invalid(f"{where}.id", f"{owner.id} is negative")
+        if not 0 <= owner.id <= _LARGEST_ID:
+            raise Invalid(f"{where}.id", f"{owner.id} is not between 0 and {_LARGEST_ID}")
         return owner.id
     if owner.name and owner.name not in _IDS:
         remedy = f"write its number, or {ONLY_IGNITION}"
@@ -171,9 +158,8 @@ def _id(owner: Owner | None, *, where: str) -> int:
     return _IDS[owner.name or "root"]
 
 
-def _key_nodes(passwd: Passwd) -> Iterator[Node]:
-    _refuse_accounts(passwd.groups or (), passwd.users or ())
-    for user in passwd.users or ():
+def _key_nodes(users: Iterable[Account]) -> Iterator[Node]:
+    for user in users:
         if not user.ssh_authorized_keys:
             continue
         number, home = _IDS[user.name], _HOMES[user.name]
@@ -184,17 +170,14 @@ def _key_nodes(passwd: Passwd) -> Iterator[Node]:
         yield Node(file, data=keys.encode(), mode=0o600, uid=number, gid=number)
 
 
-def _refuse_accounts(groups: Iterable[Group], users: Iterable[User]) -> None:
-    for index, group in enumerate(groups):
+def _refuse_what_needs_ignition(other: Other, passwd: Passwd) -> None:
+    if other.merge or (other.replace and other.replace.source):
+        raise Invalid("spec.config.ignition.config", "other configurations would have to be fetched", ONLY_IGNITION)
+    for index, group in enumerate(passwd.groups or ()):
         raise Invalid(f"spec.config.passwd.groups[{index}] {group.name}", "a group cannot be added", ONLY_IGNITION)
-    for index, user in enumerate(users):
+    for index, user in enumerate(passwd.users or ()):
         where = f"spec.config.passwd.users[{index}] {user.name}"
         if user.name not in _IDS:
             raise Invalid(where, "a user cannot be added", ONLY_IGNITION)
         if user.password_hash:
             raise Invalid(f"{where}: passwordHash", "a password cannot be set", ONLY_IGNITION)
-
-
-def _refuse_other_configurations(other: Other) -> None:
-    if other.merge or (other.replace and other.replace.source):
-        raise Invalid("spec.config.ignition.config", "other configurations would have to be fetched", ONLY_IGNITION)

@@ -24,7 +24,7 @@ _MASKED: Final = "/dev/null"
 _LINKED_IN: Final = {"WantedBy": "wants", "RequiredBy": "requires", "UpheldBy": "upholds"}
 _NAME: Final = re.compile(r"(?P<prefix>[^/@\0]+)(?:@(?P<instance>[^/\0]*))?\.(?P<kind>[a-z]+)")
 _SPECIFIER: Final = re.compile(r"%(.)")
-_CONTINUED: Final = re.compile(r"\\\n(?:[#;].*\n)*")
+_CONTINUED: Final = re.compile(r"\\\n(?:[ \t]*[#;].*\n)*")
 
 
 def unit_nodes(units: Sequence[Unit]) -> Iterator[Node]:

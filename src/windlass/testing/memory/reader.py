@@ -19,7 +19,7 @@ from windlass.kube.control.permissions import Declared, require
 from windlass.kube.control.plan import Target
 from windlass.kube.control.population import Population
 from windlass.kube.control.seen import Absent, NotServedKind, Seen, Unreadable, seen
-from windlass.kube.errors import DecodeError, NotFound, NotServed
+from windlass.kube.errors import DecodeError, NotFound, NotServed, Status
 from windlass.kube.object import Object
 from windlass.testing.memory import MemoryApi
 
@@ -84,13 +84,15 @@ class MemoryReader:
         self._indexes[kind.RESOURCE, name] = values
 
     def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """The objects for which `index` gives `value`. KeyError without that index."""
-        values = self._indexes[kind.RESOURCE, index]
-        return [found for found in self.listing(kind) if value in values(found)]
+        """The objects for which `index` gives `value`. KeyError without that index, NotServed without the kind."""
+        if kind.RESOURCE not in {served.RESOURCE for served in self.api.kinds}:
+            raise NotServed(Status("Failure", f"{kind.RESOURCE} is not served", "NotFound", 404))
+        return self.known(kind, index, value)
 
     def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """The same: what is not served is not there in the model."""
-        return self.indexed(kind, index, value)
+        """The same; none of a kind that is not served: what is not served is not there in the model."""
+        values = self._indexes[kind.RESOURCE, index]
+        return [found for found in self.listing(kind) if value in values(found)]
 
     def _require_declared(self, kind: type[K], name: str, namespace: str | None, *, asks: bool) -> None:
         if self._controller is None:

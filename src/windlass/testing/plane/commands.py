@@ -24,8 +24,10 @@ CONTROLLERS = (
     "validatingadmissionpolicy-status-controller",
     "clusterrole-aggregation-controller",
     "disruption-controller",
+    "job-controller",
 )
-"""The controllers that run: without them the API server would seem broken to a user. None runs workloads."""
+"""The controllers that run: without them the API server would seem broken to a user. Only that of Jobs makes Pods, and
+nothing runs those (`windlass.testing.builds.pods` plays it)."""
 
 _LESS_GARBAGE_COLLECTION = ("/usr/bin/env", "GOGC=300")
 """With Go's default of 100, a fifth of the API server's CPU is garbage collection, on a heap of 100 MB."""

@@ -163,6 +163,20 @@ async def test_what_became_of_writes_is_seen_at_once(world: World) -> None:
 
 
 @scenario
+async def test_what_we_deleted_is_gone_from_a_cache_of_metadata_too(world: World) -> None:
+    named: dict[str, Any] = {"name": lambda item: [item.name]}
+    reader = CacheReader(world.api)
+    reader.add(world.cache, Watch(Widget, lambda item: [item.key], metadata_only=True, indexes=named))
+    world.cache.add_index(("name", named["name"]), named["name"])
+    async with following(world):
+        world.server.mute()
+        gone = world.server.delete("a")
+        assert [item.name for item in reader.indexed(Widget, "name", "a")] == ["a"]
+        reader.removed(Target(Widget, "a", "default", gone.uid, "101"))
+        assert reader.indexed(Widget, "name", "a") == []
+
+
+@scenario
 async def test_content_of_another_shape_is_unreadable_and_says_why(world: World) -> None:
     world.server.put("a", {"size": "large"})
     async with following(world):

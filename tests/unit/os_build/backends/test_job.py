@@ -1,0 +1,177 @@
+"""Builds by Jobs, on the model. The job controller is played here; tests/api has the real one."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.os_build.backends.cluster import ClusterSide
+from tests.unit.os_build.backends.conformance import BackendConformance, order
+from windlass.api.batch import Job
+from windlass.api.core import ConfigMap, Pod
+from windlass.kube.clock import rfc3339
+from windlass.kube.control.permissions import rules
+from windlass.kube.verbs import PatchType
+from windlass.os_build.backends.job import JobBackend, JobSettings, script
+from windlass.os_build.backends.owned import Placement
+from windlass.os_build.builder import ATTEMPTS, Deadlines
+from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.failure import explain
+from windlass.testing.builds.openshift import contents
+from windlass.testing.builds.pods import Ended, PlayedPods
+
+
+class JobSide(ClusterSide):
+    """A played job controller with one Pod a Job, and a played kubelet."""
+
+    def __init__(self, settings: JobSettings | None = None) -> None:
+        super().__init__(Job, Pod, make=lambda reader: JobBackend(reader, settings=settings))
+        self.pods = PlayedPods(self.api, namespace=NAMESPACE, clock=self.clock)
+
+    async def run(self, name: str) -> None:
+        job = await self.api.get(Job, name, namespace=NAMESPACE)
+        template = job.tree()["spec"]["template"]
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job.uid, "controller": True}
+        assigned = {"batch.kubernetes.io/job-name": name, "batch.kubernetes.io/controller-uid": job.uid}
+        metadata = {
+            **template["metadata"],
+            "name": f"{name}-pod",
+            "labels": {**template["metadata"]["labels"], **assigned},
+            "ownerReferences": [owner],
+        }
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+        await self.pods.run(await self.api.create(Pod, body, namespace=NAMESPACE))
+        await self.report(name, active=1, startTime=rfc3339(self.clock()))
+
+    async def succeed(self, name: str, *, digest: str) -> None:
+        await self._end(name, Ended(message=digest))
+        await self.report(name, "Complete", succeeded=1, completionTime=rfc3339(self.clock()))
+
+    async def fail(self, name: str, *, log: str, pushing: bool = False) -> None:
+        transient = explain(log, exit_code=None, doing="push" if pushing else "build").transient
+        await self._end(name, Ended(exit_code=(75 if transient else 65) + pushing, message=log))
+        reason = "BackoffLimitExceeded" if transient else "PodFailurePolicy"
+        await self.report(name, "Failed", reason, failed=ATTEMPTS if transient else 1)
+
+    async def lose(self, name: str) -> None:
+        await self.api.delete(Job, name, namespace=NAMESPACE, propagation="Background")
+        await self.settle()
+
+    async def end_cancelled(self) -> None:
+        for job in self.api.listing(Job):
+            if job.decode().spec.suspend and not job.decode().status.conditions:
+                for pod in await self.pods.of(job.name):
+                    await self.api.delete(Pod, pod.name, namespace=NAMESPACE)
+                await self.report(job.name, "Suspended", "JobSuspended")
+
+    async def report(self, name: str, kind: str = "", reason: str = "", **counters: Any) -> None:
+        """Write the status of the Job: a condition, unless it has none, and its counters."""
+        now = rfc3339(self.clock())
+        conditions = [{"type": kind, "status": "True", "reason": reason, "lastTransitionTime": now}] if kind else []
+        status = {"active": 0, **counters, "conditions": conditions}
+        await self.api.patch(
+            Job, name, {"status": status}, type=PatchType.MERGE, namespace=NAMESPACE, subresource="status"
+        )
+
+    async def _end(self, name: str, ended: Ended) -> None:
+        [pod] = await self.pods.of(name)
+        await self.pods.end(pod, ended)
+
+    async def spec(self, **changes: Any) -> Any:
+        """The `spec` of the Job of a build."""
+        await self.apply(*self.backend.start(order(**changes)))
+        [job] = self.api.listing(Job)
+        return job.tree()["spec"]
+
+
+class TestJobs(BackendConformance):
+    @pytest.fixture
+    def other_side(self) -> JobSide:
+        return JobSide()
+
+
+async def test_a_job_repeats_what_may_pass_and_nothing_else() -> None:
+    spec = await JobSide().spec(deadlines=Deadlines(build=100.0, push=20.0))
+    assert (spec["completions"], spec["backoffLimit"], spec["activeDeadlineSeconds"]) == (1, 3, 120)
+    assert spec["template"]["spec"]["restartPolicy"] == "Never"
+    assert spec["podFailurePolicy"]["rules"] == [
+        {"action": "FailJob", "onExitCodes": {"containerName": "build", "operator": "In", "values": [65, 66]}},
+        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+    ]
+    assert "ttlSecondsAfterFinished" not in spec, "a failed build stays until it is cleaned"
+
+
+@pytest.mark.parametrize(("attempt", "more"), [(1, 3), (3, 1), (4, 0), (9, 0)])
+async def test_a_later_attempt_leaves_the_job_fewer_of_its_own(attempt: int, more: int) -> None:
+    assert (await JobSide().spec(attempt=attempt))["backoffLimit"] == more
+
+
+async def test_secrets_are_volumes_and_the_pod_has_no_token() -> None:
+    spec = (await JobSide().spec())["template"]["spec"]
+    volumes = {volume["name"]: volume for volume in spec["volumes"]}
+    assert volumes["pull"]["secret"] == {"secretName": "pull"}
+    assert volumes["push"]["secret"] == {"secretName": "push"}
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["serviceAccountName"] == "machine-os-builder"
+    assert spec["terminationGracePeriodSeconds"] <= 3, "a superseded build is gone within three seconds"
+
+
+async def test_the_settings_reach_the_pod() -> None:
+    settings = JobSettings(
+        image="registry.example.com/builder:1",
+        service_account="builder",
+        trusted_ca="trusted",
+        proxy={"HTTPS_PROXY": "http://proxy:3128"},
+        placement=Placement(node_selector={"build": "here"}, resources={"limits": {"memory": "4Gi"}}),
+    )
+    spec = (await JobSide(settings).spec())["template"]["spec"]
+    [container] = spec["containers"]
+    assert (container["image"], spec["serviceAccountName"]) == ("registry.example.com/builder:1", "builder")
+    assert {"name": "HTTPS_PROXY", "value": "http://proxy:3128"} in container["env"]
+    assert (spec["nodeSelector"], container["resources"]) == ({"build": "here"}, {"limits": {"memory": "4Gi"}})
+    [trust] = [volume["projected"]["sources"] for volume in spec["volumes"] if volume["name"] == "trust"]
+    assert [source["configMap"]["name"] for source in trust] == ["openshift-service-ca.crt", "trusted"]
+    assert all(source["configMap"]["optional"] for source in trust)
+
+
+async def test_the_config_map_has_the_context_and_the_script() -> None:
+    side = JobSide()
+    await side.spec()
+    [config_map] = side.api.listing(ConfigMap)
+    assert dict(contents(config_map.decode())) == {**order().context.files, "job_build.sh": script()}
+
+
+async def test_c4_a_deleted_pod_is_replaced_and_the_build_goes_on() -> None:
+    side = JobSide()
+    await side.spec()
+    name = order().name
+    await side.run(name)
+    [pod] = await side.pods.of(name)
+    await side.api.delete(Pod, pod.name, namespace=NAMESPACE)
+    await side.report(name, active=1)
+    assert [state.phase for state in side.backend.look("worker")] == ["Running"]
+
+
+async def test_a_pod_of_a_job_wakes_the_pool_and_is_found_by_the_uid_of_its_job() -> None:
+    side = JobSide()
+    await side.spec()
+    await side.run(order().name)
+    [pod], [job] = side.api.listing(Pod), side.api.listing(Job)
+    [watch] = [watch for watch in side.backend.watches if watch.kind is Pod]
+    assert list(watch.map(pod)) == ["worker"]
+    assert [value for index in watch.indexes.values() for value in index(pod)] == [job.uid]
+
+
+def test_the_permissions_are_those_that_jobs_need() -> None:
+    assert rules(JobSide().backend.permissions) == {
+        None: [
+            {
+                "apiGroups": ["machineconfiguration.openshift.io"],
+                "resources": ["machineconfigpools/finalizers"],
+                "verbs": ["update"],
+            }
+        ],
+        NAMESPACE: [
+            {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "delete"]},
+            {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create", "delete", "patch"]},
+        ],
+    }

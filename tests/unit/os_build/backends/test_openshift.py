@@ -1,0 +1,192 @@
+"""Builds by OpenShift, on the model."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from tests.unit.os_build.backends.cluster import ClusterSide
+from tests.unit.os_build.backends.conformance import BackendConformance, order
+from windlass.api.build import Build
+from windlass.api.core import ConfigMap
+from windlass.kube.control.permissions import Declared, rules
+from windlass.kube.control.plan import Merge
+from windlass.kube.errors import NotServed
+from windlass.os_build.backends.openshift import OpenShiftBackend
+from windlass.os_build.backends.owned import Placement
+from windlass.os_build.builder import Deadlines
+from windlass.os_build.constants import NAMESPACE
+from windlass.testing import crds
+from windlass.testing.builds.openshift import Built, PlayedBuilds
+from windlass.testing.memory.schema import rules_of_crd
+
+[CRD] = crds.documents(crds.BUILDS)
+
+
+class OpenShiftSide(ClusterSide):
+    """A played build controller."""
+
+    def __init__(self, placement: Placement | None = None) -> None:
+        super().__init__(rules_of_crd(Build, CRD), make=lambda reader: OpenShiftBackend(reader, placement=placement))
+        self.builds = PlayedBuilds(self.api, namespace=NAMESPACE, clock=self.clock)
+
+    async def run(self, name: str) -> None:
+        await self.builds.run(name)
+
+    async def succeed(self, name: str, *, digest: str) -> None:
+        await self.builds.end(name, Built(digest=digest))
+
+    async def fail(self, name: str, *, log: str, pushing: bool = False) -> None:
+        reason = "PushImageToRegistryFailed" if pushing else "DockerBuildFailed"
+        await self.builds.end(name, Built(reason=reason, message="played", log=log))
+
+    async def lose(self, name: str) -> None:
+        await self.builds.end(name, Built(phase="Error", reason="BuildPodDeleted", message="played"))
+
+    async def end_cancelled(self) -> None:
+        await self.builds.cancel_unwanted()
+
+    def build(self) -> dict[str, Any]:
+        [found] = self.api.listing(Build)
+        return found.tree()
+
+
+class TestOpenShiftBuilds(BackendConformance):
+    @pytest.fixture
+    def other_side(self) -> OpenShiftSide:
+        return OpenShiftSide()
+
+
+async def test_a2_the_build_has_all_that_openshift_needs() -> None:
+    side = OpenShiftSide()
+    wanted = order(deadlines=Deadlines(build=100.0, push=20.0))
+    await side.apply(*side.backend.start(wanted))
+    assert side.build()["spec"] == {
+        "source": {
+            "type": "Dockerfile",
+            "dockerfile": wanted.context.containerfile,
+            "configMaps": [{"configMap": {"name": wanted.name}, "destinationDir": "."}],
+        },
+        "strategy": {
+            "type": "Docker",
+            "dockerStrategy": {
+                "pullSecret": {"name": "pull"},
+                "noCache": True,
+                "forcePull": True,
+                "imageOptimizationPolicy": "SkipLayers",
+            },
+        },
+        "output": {
+            "to": {"kind": "DockerImage", "name": f"registry.example.com/org/os:{wanted.name}"},
+            "pushSecret": {"name": "push"},
+            "imageLabels": [{"name": "io.openshift.machineconfig.pool", "value": "worker"}],
+        },
+        "completionDeadlineSeconds": 120,
+        "mountTrustedCA": True,
+    }
+
+
+async def test_nodes_and_resources_are_set_only_if_they_are_given() -> None:
+    side = OpenShiftSide(Placement(node_selector={"build": "here"}, resources={"limits": {"memory": "4Gi"}}))
+    await side.apply(*side.backend.start(order()))
+    spec = side.build()["spec"]
+    assert (spec["nodeSelector"], spec["resources"]) == ({"build": "here"}, {"limits": {"memory": "4Gi"}})
+
+
+async def test_the_containerfile_is_the_inline_one_and_no_file_can_overwrite_it() -> None:
+    side = OpenShiftSide()
+    wanted = order()
+    await side.apply(*side.backend.start(wanted))
+    [build], [config_map] = side.api.listing(Build), side.api.listing(ConfigMap)
+    assert await side.builds.context(build) == {
+        "Dockerfile": wanted.context.files["Containerfile"],
+        "rootfs.tar.gz": wanted.context.files["rootfs.tar.gz"],
+    }
+    assert {name: base64.b64decode(text) for name, text in config_map.decode().binary_data.items()} == {
+        "rootfs.tar.gz": wanted.context.files["rootfs.tar.gz"]
+    }
+
+
+async def test_build_and_config_map_belong_to_the_pool_and_name_what_they_are_of() -> None:
+    side = OpenShiftSide()
+    await side.apply(*side.backend.start(order()))
+    config = order().request.config
+    for tree in side.api.dump():
+        meta = tree["metadata"]
+        assert meta["labels"] == {
+            "machineconfiguration.openshift.io/buildPod": "",
+            "machineconfiguration.openshift.io/targetMachineConfigPool": "worker",
+            "machineconfiguration.openshift.io/desiredConfig": config,
+        }
+        assert meta["ownerReferences"] == [
+            {
+                "apiVersion": "machineconfiguration.openshift.io/v1",
+                "kind": "MachineConfigPool",
+                "name": "worker",
+                "uid": "uid-of-worker",
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ]
+
+
+async def test_cancelling_writes_the_build_itself_since_it_has_no_status_subresource() -> None:
+    side = OpenShiftSide()
+    await side.apply(*side.backend.start(order()))
+    [state] = side.backend.look("worker")
+    [action] = side.backend.cancel(state, why="it takes too long")
+    assert isinstance(action, Merge)
+    assert (action.part, action.patch) == ("", {"status": {"cancelled": True}})
+    await side.apply(action)
+    [asked] = side.backend.look("worker")
+    assert asked.ending
+    assert side.backend.cancel(asked, why="again") == ()
+
+
+async def test_c3_of_a_build_that_somebody_deleted_the_files_are_left_and_it_is_interrupted() -> None:
+    side = OpenShiftSide()
+    await side.apply(*side.backend.start(order()))
+    await side.api.delete(Build, order().name, namespace=NAMESPACE)
+    [state] = side.backend.look("worker")
+    assert (state.phase, state.note) == ("Interrupted", f"Build {order().name} does not exist, only its ConfigMap")
+    first = side.api.listing(ConfigMap)[0].uid
+    await side.apply(*side.backend.clean(state, why="again"), *side.backend.start(order()))
+    [config_map] = side.api.listing(ConfigMap)
+    assert config_map.uid != first, "also in one plan, the new Build has its files"
+    assert [each.phase for each in side.backend.look("worker")] == ["Pending"]
+
+
+async def test_a_build_that_cannot_be_read_has_failed_and_says_why() -> None:
+    side = OpenShiftSide()
+    await side.apply(*side.backend.start(order()))
+    tree = side.build()
+    side.api.load({**tree, "status": {"phase": 7}})
+    [state] = side.backend.look("worker")
+    assert state.failed is not None
+    assert "$.status.phase" in state.failed.tail
+
+
+def test_builds_that_are_not_served_are_told_from_none() -> None:
+    side = OpenShiftSide()
+    side.api.uninstall(Build)
+    with pytest.raises(NotServed, match=r"build\.openshift\.io"):
+        side.backend.look("worker")
+
+
+def test_the_permissions_are_those_that_openshift_asks_for() -> None:
+    declared = OpenShiftSide().backend.permissions
+    assert rules(declared) == {
+        None: [
+            {
+                "apiGroups": ["machineconfiguration.openshift.io"],
+                "resources": ["machineconfigpools/finalizers"],
+                "verbs": ["update"],
+            }
+        ],
+        NAMESPACE: [
+            {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "delete"]},
+            {"apiGroups": ["build.openshift.io"], "resources": ["builds"], "verbs": ["create", "delete", "patch"]},
+            {"apiGroups": ["build.openshift.io"], "resources": ["builds/optimizeddocker"], "verbs": ["create"]},
+        ],
+    }
+    assert not Declared(declared)(Build, "patch", "status", namespace=NAMESPACE, name="a")

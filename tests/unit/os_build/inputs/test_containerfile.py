@@ -1,0 +1,271 @@
+"""The rendered Containerfile and its scripts, whole and in their rules.
+
+Deviations from the operator's: no object is named after the MachineConfig (`mc-`, `dockerfile-`, `build-`), since a
+build is named by its inputs; the extensions image is named only when something is installed from it; the MachineConfig
+is plain gzip.
+"""
+
+import gzip
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.unit.os_build.inputs.cases import BASE, EXTENSIONS, NAME, context, machine_config, problem, request
+from windlass.os_build.inputs.containerfile import APPLY
+from windlass.os_build.inputs.context import ApplyBy
+from windlass.os_build.inputs.extensions import KERNELS, Wanted, script
+from windlass.os_build.inputs.lint import lint
+
+IGNITION = ApplyBy.IGNITION
+USER = "FROM configs AS final\nRUN dnf -y install htop"
+
+
+def test_as_a_tree() -> None:
+    made = context(machine_config(), request(USER, release="4.19.1"))
+    assert list(made.files) == ["Containerfile", "rootfs.tar.gz"]
+    assert made.containerfile == (
+        f"FROM {BASE} AS configs\n"
+        "ADD rootfs.tar.gz /\n"
+        f'LABEL machineconfig="{NAME}"\n'
+        'LABEL machineconfigpool="worker"\n'
+        'LABEL releaseversion="4.19.1"\n'
+        f'LABEL baseOSContainerImage="{BASE}"\n'
+        f"\n{USER}\n"
+    )
+
+
+def test_a12_by_ignition() -> None:
+    document = machine_config(extensions=["usbguard"], baseOSExtensionsContainerImage=EXTENSIONS)
+    made = context(document, request("RUN true\n"), apply_by=IGNITION)
+    assert list(made.files) == ["Containerfile", "machineconfig.json.gz", "ignition.sh", "extensions.sh"]
+    assert made.containerfile == (
+        f"FROM {BASE} AS extract\n"
+        "COPY machineconfig.json.gz /tmp/machineconfig.json.gz\n"
+        "RUN mkdir -p /etc/machine-config-daemon && gunzip -c /tmp/machineconfig.json.gz > "
+        "/etc/machine-config-daemon/currentconfig && chmod 600 /etc/machine-config-daemon/currentconfig\n"
+        "\n"
+        f"FROM {BASE} AS configs\n"
+        "COPY extensions.sh /tmp/extensions.sh\n"
+        f"RUN --mount=type=bind,from={EXTENSIONS},source=/,target=/tmp/mco-extensions/os-extensions-content "
+        "sh /tmp/extensions.sh\n"
+        "COPY --from=extract /etc/machine-config-daemon/currentconfig /etc/machine-config-daemon/currentconfig\n"
+        "COPY ignition.sh /tmp/ignition.sh\n"
+        "RUN sh /tmp/ignition.sh\n"
+        f'LABEL machineconfig="{NAME}"\n'
+        'LABEL machineconfigpool="worker"\n'
+        f'LABEL baseOSContainerImage="{BASE}"\n'
+        "\nRUN true\n"
+    )
+    current = json.loads(gzip.decompress(made.files["machineconfig.json.gz"]))
+    assert current["spec"] == json.loads(document)["spec"]
+
+
+@pytest.mark.parametrize("images", [{}, {"extensions": EXTENSIONS}], ids=["A12 B16 no image", "nothing to install"])
+def test_nothing_is_mounted_if_nothing_is_installed(images: dict[str, str]) -> None:
+    made = context(machine_config(), request(**images), apply_by=IGNITION)
+    assert "--mount" not in made.containerfile
+    assert "extensions.sh" not in made.files
+
+
+@pytest.mark.parametrize("apply_by", ApplyBy)
+@pytest.mark.parametrize("user", ["", "\n# none\n", USER, "RUN true\n", "FROM other\n"])
+def test_every_rendered_containerfile_passes_the_lint(user: str, apply_by: ApplyBy) -> None:
+    assert lint(context(machine_config(), request(user), apply_by=apply_by).containerfile) == ()
+
+
+def test_images_of_the_release_stand_in_for_those_that_the_machine_config_does_not_name() -> None:
+    document = machine_config(osImageURL="", baseOSExtensionsContainerImage=None, extensions=["sysstat"])
+    text = context(document, request(base="a.io/os:1", extensions="a.io/ext:1"), apply_by=IGNITION).containerfile
+    assert "FROM a.io/os:1 AS configs\n" in text
+    assert ",from=a.io/ext:1," in text
+    named = machine_config(extensions=["sysstat"], baseOSExtensionsContainerImage=EXTENSIONS)
+    text = context(named, request(base="a.io/os:1", extensions="a.io/ext:1"), apply_by=IGNITION).containerfile
+    assert "a.io" not in text
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason", "said"),
+    [
+        (
+            {"osImageURL": ""},
+            "BaseImageMissing",
+            f"no base image is known: MachineConfig {NAME} has no spec.osImageURL, and ConfigMap "
+            "openshift-machine-config-operator/machine-config-osimageurl no baseOSContainerImage: set one of them",
+        ),
+        (
+            {"kernelType": "realtime", "extensions": ["ipsec"]},
+            "ExtensionsUnavailable",
+            f"no image is known that has ipsec realtime: MachineConfig {NAME} has no "
+            "spec.baseOSExtensionsContainerImage, and ConfigMap openshift-machine-config-operator/"
+            "machine-config-osimageurl no baseOSExtensionsContainerImage: set one of them",
+        ),
+        (
+            {"osImageURL": "a.io/b\nRUN evil"},
+            "MachineConfigInvalid",
+            f"spec.osImageURL of MachineConfig {NAME} is 'a.io/b\\nRUN evil', which is no pullspec: correct it",
+        ),
+        (
+            {"baseOSExtensionsContainerImage": "a,b", "extensions": ["ipsec"]},
+            "MachineConfigInvalid",
+            f"spec.baseOSExtensionsContainerImage of MachineConfig {NAME} is 'a,b', which is no pullspec: correct it",
+        ),
+    ],
+    ids=["no base image", "no extensions image", "base image", "extensions image"],
+)
+def test_images_that_are_missing_or_wrong_are_named(spec: dict[str, str], reason: str, said: str) -> None:
+    found = problem(machine_config(**spec), apply_by=IGNITION)
+    assert (found.reason, found.text) == (reason, said)
+
+
+@pytest.mark.parametrize(
+    ("spec", "arch", "said"),
+    [
+        (
+            {"extensions": ["usbguard", "b", "a"]},
+            "",
+            "spec.extensions: invalid extensions found: [a b]: use some of two-node-ha, ipsec,",
+        ),
+        ({"kernelType": "fast"}, "", "spec.kernelType: 'fast' is unknown: use one of default, realtime, 64k-pages"),
+        (
+            {"kernelType": "realtime", "extensions": ["kernel-devel"]},
+            "",
+            "installing kernel-devel extension is not supported with kernelType: realtime: remove one of them",
+        ),
+        (
+            {"kernelType": "64k-pages"},
+            "amd64",
+            "spec.kernelType: 64k-pages exists on arm64 only, and this builds on amd64: build on arm64",
+        ),
+    ],
+    ids=["B16 unknown extensions", "unknown kernel", "kernel-devel", "64k-pages off arm64"],
+)
+@pytest.mark.parametrize("apply_by", ApplyBy)
+def test_packages_that_do_not_exist_are_named(spec: dict[str, str], arch: str, said: str, apply_by: ApplyBy) -> None:
+    found = problem(machine_config(**spec), request(extensions=EXTENSIONS), apply_by=apply_by, arch=arch)
+    assert found.reason == "ExtensionsUnavailable"
+    assert found.text.startswith(f"MachineConfig {NAME}: {said}")
+
+
+@pytest.mark.parametrize("arch", ["", "arm64", "aarch64"])
+def test_large_pages_are_built_on_arm_and_where_the_architecture_is_unknown(arch: str) -> None:
+    context(machine_config(kernelType="64k-pages"), request(extensions=EXTENSIONS), apply_by=IGNITION, arch=arch)
+
+
+@pytest.mark.parametrize("spec", [{"extensions": ["sysstat"]}, {"kernelType": "realtime"}])
+def test_a_tree_has_no_packages(spec: dict[str, str]) -> None:
+    found = problem(machine_config(**spec), request(extensions=EXTENSIONS))
+    assert found.reason == "ExtensionsUnavailable"
+    assert "only ignition can install them" in found.text
+
+
+def test_b16_extensions_become_packages_each_once() -> None:
+    wanted = Wanted.of(["usbguard", "kerberos", "usbguard"], "")
+    assert wanted.packages == ("krb5-workstation", "libkadm5", "usbguard")
+    assert "\nrpm-ostree install krb5-workstation libkadm5 usbguard\n" in script(wanted)
+
+
+STUB = """\
+#!/bin/sh
+case "${0##*/} $*" in
+"rpm -q $INSTALLED") ;;
+"rpm "*) exit 1 ;;
+*) echo "${0##*/} $*" ;;
+esac
+case "${0##*/}" in
+dnf) cat ;;
+rpm-ostree) cat "$ROOT"/etc/yum.repos.d/*; exit "$STATUS" ;;
+jq) cat "$2" ;;
+ignition-apply) echo "container=$container $(cat "$2")" ;;
+esac
+"""
+
+
+def run(text: str, root: Path, *, installed: str = "kernel", status: int = 0) -> list[str]:
+    """What a script does below `root`, with commands that print how they were called."""
+    for name in ("bin", "etc/yum.repos.d", "usr/lib/tmpfiles.d", "etc/machine-config-daemon"):
+        (root / name).mkdir(parents=True)
+    ignition = root / "usr/lib/dracut/modules.d/30ignition/ignition"
+    ignition.parent.mkdir(parents=True)
+    for stub in (*(root / "bin" / name for name in ("rpm", "rpm-ostree", "dnf", "ostree", "jq")), ignition):
+        stub.write_text(STUB)
+        stub.chmod(0o755)
+    (root / "etc/machine-config-daemon/currentconfig").write_text("CONFIG")
+    file = root / "script.sh"
+    file.write_text(text.replace("/etc/", f"{root}/etc/").replace("/usr/lib/", f"{root}/usr/lib/"))
+    environment = {
+        "PATH": f"{root}/bin:{os.environ['PATH']}",
+        "ROOT": str(root),
+        "TMPDIR": str(root),
+        "INSTALLED": installed,
+        "STATUS": str(status),
+    }
+    ran = subprocess.run(["sh", file], env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (status, "")
+    assert file.exists() == bool(status)
+    return ran.stdout.replace(str(root), "").splitlines()
+
+
+REPOSITORY = [
+    "[coreos-extensions]",
+    "name=coreos-extensions",
+    "baseurl=file:///tmp/mco-extensions/os-extensions-content/usr/share/rpm-ostree/extensions/",
+    "enabled=1",
+    "gpgcheck=0",
+]
+COMMIT = "ostree container commit"
+
+
+def test_the_script_installs_packages_and_leaves_no_repository(tmp_path: Path) -> None:
+    assert run(script(Wanted.of(["sysstat"], "")), tmp_path) == ["rpm-ostree install sysstat", *REPOSITORY, COMMIT]
+    assert list((tmp_path / "etc/yum.repos.d").iterdir()) == []
+    assert list((tmp_path / "usr/lib/tmpfiles.d").iterdir()) == []
+
+
+def test_the_script_ends_with_the_status_of_what_failed(tmp_path: Path) -> None:
+    assert COMMIT not in run(script(Wanted.of(["sysstat"], "realtime")), tmp_path, status=77)
+
+
+@pytest.mark.parametrize("extension", ["usbguard", "ipsec"])
+def test_directories_of_usbguard_and_ipsec_are_made_at_boot(extension: str, tmp_path: Path) -> None:
+    run(script(Wanted.of([extension], "")), tmp_path)
+    (file,) = (tmp_path / "usr/lib/tmpfiles.d").iterdir()
+    assert file.name == "usbguard_ipsec.conf"
+    assert file.read_text() == (
+        "d /var/log/usbguard 0755 root root -\nd /var/lib/ipsec 0700 root root -\n"
+        "d /var/lib/ipsec/nss 0700 root root -\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "installed", "removed"),
+    [
+        ("realtime", "kernel", "default"),
+        ("realtime", "kernel-64k-core", "64k-pages"),
+        ("64k-pages", "kernel", "default"),
+        ("64k-pages", "kernel-rt-core", "realtime"),
+        ("realtime", "kernel-rt-core", None),
+        ("64k-pages", "kernel-64k-core", None),
+    ],
+)
+def test_another_kernel_replaces_the_one_that_is_there(
+    kernel: str, installed: str, removed: str | None, tmp_path: Path
+) -> None:
+    shell = []
+    if removed:
+        shell = ["dnf -y shell", f"remove {' '.join(KERNELS[removed])}", f"install {' '.join(KERNELS[kernel])}", "run"]
+    assert run(script(Wanted.of([], kernel)), tmp_path, installed=installed) == [*shell, COMMIT]
+
+
+def test_ignition_is_called_as_the_program_that_applies_to_a_live_system(tmp_path: Path) -> None:
+    said = run(APPLY, tmp_path)
+    work = said[0].split()[-1].rpartition("/")[0]
+    assert said == [
+        f"ignition-apply --ignore-unsupported {work}/config.ign",
+        "container=oci jq .spec.config /etc/machine-config-daemon/currentconfig",
+        "CONFIG",
+        COMMIT,
+    ]
+    assert not (tmp_path / work.lstrip("/")).exists()

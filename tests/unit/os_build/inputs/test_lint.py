@@ -1,0 +1,122 @@
+"""What is wrong with a Containerfile: the operator's rules, and the lines that they are broken in."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.explore import examples
+from windlass.os_build.inputs.lint import NO_STAGE, Finding, lint, lint_user_part
+
+ARGUMENTS = {
+    "a base image": ["FROM"],
+    "a command": ["CMD", "ENTRYPOINT", "RUN"],
+    "a command in JSON form": ["SHELL"],
+    "a directory path": ["VOLUME", "WORKDIR"],
+    "a key=value pair": ["ENV", "LABEL"],
+    "a name": ["ARG"],
+    "a port": ["EXPOSE"],
+    "a signal": ["STOPSIGNAL"],
+    "a user": ["USER"],
+    "an instruction": ["ONBUILD"],
+    "source and destination paths": ["ADD", "COPY"],
+}
+
+
+RIGHT = {
+    "B17 empty": "",
+    "B17 comments": "# only\n\n  # comments\n",
+    "B17 FROM": "FROM base",
+    "B17 any case, leading blanks": "  from base AS x\n\trun true\n",
+    "ARG before FROM": "ARG A=1\nFROM $A\n",
+    "B17 HEALTHCHECK NONE": "FROM base\nHEALTHCHECK NONE\n",
+    "HEALTHCHECK": "FROM base\nHEALTHCHECK --interval=5s CMD true\n",
+    "B17 blanks in values": 'FROM base\nENV a=b c="d e" f=g h\nLABEL a=b c\n',
+    "continued": "FROM base\nRUN a && \\\n  # why\n\n  b \\  \n && c\nUSER x",
+    "CRLF": "FROM base\r\nRUN a \\\r\n b\r\n",
+    "escape directive": "# escape=`\nFROM base\nRUN a `\n b\nCOPY a C:\\\nRUN c",
+    "JSON form": 'FROM base\nCOPY ["a b", "/c"]\nCMD []\n',
+    "others": 'FROM base\nMAINTAINER me\nONBUILD RUN x\nSHELL ["sh"]\nVOLUME /a',
+    "B17 heredoc": "FROM base\nRUN <<EOF\nnot an instruction\nEOF\nRUN b",
+    "quoted heredoc": "FROM base\nRUN cat <<-'EOF' > a\nx\n\tEOF\nRUN b",
+    "two heredocs": "FROM base\nCOPY <<a <<b /c\n1\na\n2\nb\nRUN b",
+    "open heredoc": "FROM base\nRUN cat <<EOF\nnever closed\n",
+    "indented heredoc": "FROM base\nRUN cat <<-EOF\nx\n\t\tEOF\nRUN b",
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    RIGHT.values(),
+    ids=RIGHT,
+)
+def test_a_right_text_has_no_findings(text: str) -> None:
+    assert lint(text) == ()
+
+
+WRONG = {
+    "B17 no FROM": ("\nRUN true\n", [(2, NO_STAGE)]),
+    "no FROM and unknown": ("RUN a\nBOGUS b\n", [(1, NO_STAGE), (2, "unknown Dockerfile instruction: BOGUS")]),
+    "B17 unknown": ("FROM base\n\n# x\nrunn make\n", [(4, "unknown Dockerfile instruction: RUNN")]),
+    "after a continuation": ("FROM base\nRUN a \\\n# x\n b\nBOGUS\n", [(5, "unknown Dockerfile instruction: BOGUS")]),
+    "line of the first part": (
+        "FROM base\nRUN a \\\n  BOGUS\nCOPY \\\n  a\n",
+        [(4, "COPY instruction requires source and destination paths")],
+    ),
+    "other escape": ("# escape=`\nFROM base\nRUN a \\\nBOGUS\n", [(4, "unknown Dockerfile instruction: BOGUS")]),
+    "directive too late": (
+        "# x\n# escape=`\nFROM base\nRUN a `\nBOGUS\n",
+        [(5, "unknown Dockerfile instruction: BOGUS")],
+    ),
+    "B17 ENV": ("FROM base\nENV key value\n", [(2, "ENV instruction must use key=value form")]),
+    "B17 LABEL": ("FROM base\nLABEL key\n", [(2, "LABEL instruction must use key=value form")]),
+    "only a flag": ("FROM base\nRUN --mount=type=cache\n", [(2, "RUN instruction requires a command")]),
+    "after a heredoc": ("FROM base\nRUN <<EOF\nx\nEOF\nBOGUS", [(5, "unknown Dockerfile instruction: BOGUS")]),
+    "a shift and a here-string are no heredocs": (
+        "FROM base\nRUN echo $((1 << 2)) <<<x\nBOGUS",
+        [(3, "unknown Dockerfile instruction: BOGUS")],
+    ),
+    "no heredoc in ENV": ("FROM base\nENV a=<<EOF\nBOGUS", [(3, "unknown Dockerfile instruction: BOGUS")]),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "findings"),
+    WRONG.values(),
+    ids=WRONG,
+)
+def test_findings_have_the_line_of_their_instruction(text: str, findings: list[tuple[int, str]]) -> None:
+    assert lint(text) == tuple(Finding(*each) for each in findings)
+
+
+@pytest.mark.parametrize(
+    ("word", "what"), [pytest.param(word, what, id=f"B17 {word}") for what in ARGUMENTS for word in ARGUMENTS[what]]
+)
+def test_an_instruction_without_arguments_is_said_to_need_them(word: str, what: str) -> None:
+    expected = (Finding(2, f"{word} instruction requires {what}"),)
+    assert lint(f"FROM base\n{word.lower()}\nRUN true\n") == expected
+    assert lint(f"FROM base\n{word}  \\\n \n") == expected
+
+
+def test_a_users_part_needs_no_stage() -> None:
+    """P19; it continues the last stage."""
+    assert lint_user_part("RUN true\n") == ()
+    assert lint_user_part("RUN true\n\nBOGUS\n") == (Finding(3, "unknown Dockerfile instruction: BOGUS"),)
+
+
+def test_a_users_part_cannot_choose_another_escape() -> None:
+    assert lint_user_part("# syntax=docker/dockerfile:1\n# escape=\\\nRUN a\\\nb") == ()
+    (found,) = lint_user_part("# syntax=docker/dockerfile:1\n# escape=`\nRUN true")
+    assert found.line == 2
+    assert found.text.endswith("this text does not begin the Containerfile: use \\")
+
+
+LINES = st.text("FROMRUNCOPY #\\`<-'\"=\n\t\rab", max_size=60)
+
+
+@examples(200)
+@given(LINES)
+def test_any_text_can_be_checked_and_findings_are_in_order_within_it(text: str) -> None:
+    for findings in (lint(text), lint_user_part(text)):
+        lines = [each.line for each in findings]
+        assert lines == sorted(lines)
+        assert all(1 <= line <= text.count("\n") + 1 for line in lines)
