@@ -24,6 +24,11 @@ def test_a_text_that_is_no_containerfile_is_not_quoted_whole() -> None:
     assert text.endswith("; line 5: unknown Dockerfile instruction: PROSE; and 95 more: correct it there")
 
 
+def test_control_characters_of_users_are_not_shown() -> None:
+    text = problem(with_files(), request("\x1b[2J\n")).text
+    assert "unknown Dockerfile instruction: \\x1b[2J: correct" in text
+
+
 def test_a_config_map_holds_a_mebibyte_names_counted() -> None:
     largest = CONFIG_MAP_LIMIT - len("Containerfile") - len("a") - 3
     assert fits_config_map(Context({"Containerfile": b"xxx", "a": bytes(largest)})) is None
