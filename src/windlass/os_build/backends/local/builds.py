@@ -149,6 +149,7 @@ class Builds:
             name=request.name,
             backend=BackendName.LOCAL,
             pool=request.pool,
+            owner=request.owner,
             inputs=request.inputs,
             phase=Phase.PENDING,
             config=request.config,
