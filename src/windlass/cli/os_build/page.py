@@ -54,7 +54,6 @@ async def describe(settings: Settings, pool: str, *, form: str) -> Exit:
 
 def problems(sight: Sight) -> list[Problem]:
     """Why the pool does not get the image that it asks for, with the remedies."""
-    materials = sight.snapshot.materials if sight.snapshot else None
     found: list[Problem] = []
     match sight.situation:
         case of.Claimed(by):
@@ -70,11 +69,8 @@ def problems(sight: Sight) -> list[Problem]:
             found = [Problem(str(build.failed.cause), text)]
         case of.HeldBack(condition, message):
             found = [Problem("PoolDegraded", f"no build starts while {condition} is True: {message or 'no message'}")]
-        case _ if materials is not None:
-            parts = (materials.secrets, materials.context)
-            found = [each for each in parts if isinstance(each, Problem)]
     if not found and sight.row.state is State.FAILED:
-        # The controller knows what is not seen from here, such as the answer of a registry.
+        # The controller knows what is not seen from here, such as Secrets and the answer of a registry.
         found = [Problem(sight.row.reason, sight.row.message)]
     return found
 
