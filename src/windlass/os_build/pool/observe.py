@@ -14,14 +14,18 @@ from windlass.api.core import ConfigMap, Secret
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen
+from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen, Unreadable, read
 from windlass.kube.errors import NotServed
+from windlass.kube.object import Object
 from windlass.os_build import constants
 from windlass.os_build.builder import Backend, BuildState, Deadlines
 from windlass.os_build.credentials import Auths, Login, Secrets, auths
 from windlass.os_build.identity import Inputs, inputs_of
 from windlass.os_build.inputs.context import ApplyBy, Context, fits_config_map, rendered
+from windlass.os_build.machine_os.claim import Claim, image_to_take
+from windlass.os_build.machine_os.request import requested as requested_by_config
 from windlass.os_build.pool import situation as of
+from windlass.os_build.pool.claims import ARCHITECTURE, Claims, inputs_of_claim
 from windlass.os_build.pool.situation import situation
 from windlass.os_build.pool.snapshot import Materials, Snapshot, Timing
 from windlass.os_build.pullspec import Target
@@ -39,8 +43,6 @@ from windlass.os_build.request import (
 
 BY_NAME: Final = "name"
 """Index of Secrets and ConfigMaps."""
-BY_POOL: Final = "pool"
-"""Index of MachineOSConfigs."""
 
 
 class Registries(Protocol):
@@ -54,10 +56,15 @@ class Registries(Protocol):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """How builds are made. `namespace`: of ConfigMaps and Secrets."""
+    """How builds are made.
+
+    namespace           of ConfigMaps and Secrets
+    machine_os_configs  serve MachineOSConfigs too, in the place of the Machine Config Operator's builder
+    """
 
     namespace: str = constants.NAMESPACE
     apply_by: ApplyBy = ApplyBy.IGNITION
+    machine_os_configs: bool = False
     timing: Timing = Timing()
     deadlines: Deadlines = Deadlines()
 
@@ -80,7 +87,8 @@ class PoolObserver:
         self._registries = registries
         self._settings = settings
         self._now = now
-        self._wanted: dict[str, tuple[Inputs, datetime]] = {}
+        self._claims = Claims(reader)
+        self._wanted: dict[str, tuple[str, datetime]] = {}
         self._unfit: dict[str, tuple[Inputs, Problem]] = {}
 
     async def __call__(self, key: str, last: Outcome) -> Snapshot:
@@ -89,22 +97,71 @@ class PoolObserver:
         if not isinstance(found, Present) or found.deleting:
             self._forget(key)
             return seen
-        seen = replace(seen, claimed=self._claimed(key))
-        if seen.claimed or not opted_in(found.object):
+        config = self._claims.on(key)
+        seen = replace(seen, claimed=config.name if config is not None else "")
+        if config is not None and self._settings.machine_os_configs:
+            seen = await self._claimed(key, seen, found, config)
+        elif config is None and opted_in(found.object):
+            seen = await self._opted_in(key, seen, found)
+        else:
             self._forget(key)
-            return seen
-        request = requested(found.object, await self._given())
-        seen = replace(seen, request=request)
+        return await self._for_situation(key, seen)
+
+    async def _opted_in(self, key: str, seen: Snapshot, pool: Present[MachineConfigPool]) -> Snapshot:
+        request = requested(pool.object, await self._given())
         if isinstance(request, Problem):
-            return seen
+            return replace(seen, request=request)
         inputs = inputs_of(request, applied_by=self._settings.apply_by)
-        seen = replace(
+        return self._with_request(seen, request, inputs, wanted=self._wanted_since(key, str(inputs)))
+
+    async def _claimed(
+        self, key: str, seen: Snapshot, pool: Present[MachineConfigPool], found: Object[MachineOSConfig]
+    ) -> Snapshot:
+        config = read(found)
+        if isinstance(config, Unreadable):
+            # The API server validates it: this one is of a version that is not known here.
+            return seen
+        request = requested_by_config(config.object, pool.object, architecture=ARCHITECTURE)
+        if isinstance(request, Problem):
+            return replace(seen, request=request, claim=Claim(config=config, name=request))
+        claim = await self._claims.claim(config, pool, request, versions=self._versions(request))
+        seen = self._with_request(
+            seen, request, inputs_of_claim(claim), wanted=self._wanted_since(key, str(claim.name))
+        )
+        return replace(seen, claim=replace(claim, registry=await self._registry_has(claim, seen, request)))
+
+    def _with_request(self, seen: Snapshot, request: Request, inputs: Inputs, *, wanted: datetime) -> Snapshot:
+        return replace(
             seen,
+            request=request,
             inputs=inputs,
-            wanted=self._wanted_since(key, inputs),
+            wanted=wanted,
             backend=self._backend(request),
             versions=self._versions(request),
         )
+
+    async def _registry_has(
+        self, claim: Claim, seen: Snapshot, request: Request
+    ) -> Found | Gone | Denied | NotAsked | None:
+        """Whether the image that is about to be taken is still there. One that was just pushed is."""
+        image = image_to_take(claim)
+        if not image:
+            return None
+        repository, _, digest = image.partition("@")
+        if any(build.digest == digest for build in seen.builds):
+            return Found(digest, "")
+        secrets = await self._secrets(request, seen.versions)
+        if isinstance(secrets, Problem):
+            return NotAsked(secrets.text)
+        target = Target.parse(repository)
+        login, origin = secrets.push.login(target.host, target.path), self._origin(request)
+        return await self._registries.manifest(target, digest, login, origin=origin)
+
+    async def _for_situation(self, key: str, seen: Snapshot) -> Snapshot:
+        """What only the situation needs that the pool is in."""
+        request, inputs = seen.request, seen.inputs
+        if not isinstance(request, Request) or inputs is None:
+            return seen
         due = situation(seen, now=self._now(), timing=self._settings.timing)
         if isinstance(due, of.Unconfirmed):
             return replace(seen, confirmed=await self._digest(request, due.build))
@@ -118,11 +175,6 @@ class PoolObserver:
             with suppress(NotServed):
                 found += backend.look(pool)
         return tuple(found)
-
-    def _claimed(self, pool: str) -> str:
-        with suppress(NotServed):
-            return next((each.name for each in self._reader.indexed(MachineOSConfig, BY_POOL, pool)), "")
-        return ""
 
     async def _given(self) -> Given:
         config, alias = self._data(constants.BUILDER_CONFIG), self._data(constants.BUILDER_CONFIG_ALIAS)
@@ -143,7 +195,7 @@ class PoolObserver:
         found = next(iter(self._reader.indexed(ConfigMap, BY_NAME, name)), None)
         return found.decode().data if found is not None else None
 
-    def _wanted_since(self, pool: str, inputs: Inputs) -> datetime:
+    def _wanted_since(self, pool: str, inputs: str) -> datetime:
         known = self._wanted.get(pool)
         if known is None or known[0] != inputs:
             known = self._wanted[pool] = inputs, self._now()
@@ -232,9 +284,12 @@ class PoolObserver:
         if isinstance(secrets, Problem):
             return secrets
         login = secrets.push.login(request.target.host, request.target.path)
-        tag, origin = build.image.rpartition(":")[2], f"Secret {self._settings.namespace}/{request.push_secret}"
-        found = await self._registries.manifest(request.target, tag, login, origin=origin)
+        tag = build.image.rpartition(":")[2]
+        found = await self._registries.manifest(request.target, tag, login, origin=self._origin(request))
         return found.digest if isinstance(found, Found) else Problem("DigestUnknown", found.text)
+
+    def _origin(self, request: Request) -> str:
+        return f"Secret {self._settings.namespace}/{request.push_secret}"
 
     def _forget(self, pool: str) -> None:
         self._wanted.pop(pool, None)
