@@ -105,9 +105,10 @@ def state(build: Present[MachineOSBuild]) -> State:
 
 
 def is_current(claim: Claim, build: Present[MachineOSBuild]) -> bool:
-    """The MachineOSConfig names the build and its image already."""
+    """The MachineOSConfig names the build and its image already. Operators up to 4.19 name the build only in the
+    annotation."""
     status = claim.config.object.status
-    named = status.machine_os_build.name if status.machine_os_build else ""
+    named = status.machine_os_build.name if status.machine_os_build else claim.config.metadata.annotations.get(CURRENT)
     image = build.object.status.digested_image_push_spec
     return bool(image) and (named, status.current_image_pull_spec) == (build.metadata.name, image)
 

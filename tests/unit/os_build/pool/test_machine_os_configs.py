@@ -124,6 +124,18 @@ async def test_a_build_reads_on_its_objects_from_the_first_moment_to_the_last(wo
     assert world.api.version == version
 
 
+async def test_b18_what_an_operator_up_to_4_19_has_built_is_current(world: World) -> None:
+    """Its status names no build; the registry is not asked, which may not even be reachable."""
+    build = await built(world)
+    await world.api.patch(
+        MachineOSConfig, "worker", {"status": {"machineOSBuild": None}}, type=PatchType.MERGE, subresource="status"
+    )
+    world.restart()
+    await world.settle()
+    assert len(world.builders.begun) == 1
+    assert current(world).uid == build.uid
+
+
 async def test_a_closed_door_serves_none(world: World) -> None:
     world.machine_os_configs = False
     world.restart()
