@@ -19,7 +19,7 @@ An image stands for what `rebuild` compares. So a change of files alone takes th
 """
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -27,12 +27,10 @@ from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.conditions import find
 from windlass.kube.control.seen import Present
 from windlass.os_build.constants import REBUILD, SECRETS_ANNOTATION
+from windlass.os_build.machine_os.build import CURRENT
 from windlass.os_build.machine_os.conditions import State, state_of
 from windlass.os_build.registry.answers import Denied, Found, Gone, NotAsked
 from windlass.os_build.request import Problem
-
-CURRENT: Final = "machineconfiguration.openshift.io/current-machine-os-build"
-"""On a MachineOSConfig: the name of its current MachineOSBuild."""
 
 
 class Claim(Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
 from windlass.os_build.builder import Cause
 from windlass.os_build.constants import NAMESPACE, REBUILD, RESULT
-from windlass.os_build.machine_os.claim import CURRENT
+from windlass.os_build.machine_os.build import CURRENT
 from windlass.os_build.pool.conditions import VECTOR
 from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, NotAsked
 
