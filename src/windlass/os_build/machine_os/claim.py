@@ -12,6 +12,7 @@
 | was interrupted by somebody else; or failed with Secrets that have changed since | `Again` |
 | failed | `Failed` |
 | is missing | `Missing`: it is created |
+| was begun by another builder, such as the operator's | `Again`: that build goes with it |
 | has not begun, and the current image serves this configuration too | `Reuse`, if the registry has it |
 | is not over | `Building`: its builder decides |
 
@@ -27,6 +28,7 @@ from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.conditions import find
 from windlass.kube.control.seen import Present
 from windlass.os_build.constants import REBUILD, SECRETS_ANNOTATION
+from windlass.os_build.identity import Inputs, build_name
 from windlass.os_build.machine_os.build import CURRENT
 from windlass.os_build.machine_os.conditions import State, state_of
 from windlass.os_build.registry.answers import Denied, Found, Gone, NotAsked
@@ -54,6 +56,11 @@ class Claim(Struct, frozen=True, kw_only=True):
     def build(self) -> Present[MachineOSBuild] | None:
         """The build of what is asked for."""
         return next((each for each in self.builds if each.metadata.name == self.name), None)
+
+    @property
+    def inputs(self) -> Inputs:
+        """The identity of the builder object: another MachineOSBuild of the same name is another build."""
+        return Inputs(self.name if isinstance(self.name, str) else "", self.build.metadata.uid if self.build else "")
 
     @property
     def superseded(self) -> Sequence[Present[MachineOSBuild]]:
@@ -142,6 +149,8 @@ def standing(claim: Claim) -> Standing:
                 return Again(build, "the Secrets have changed since it failed")
             failed = find(build.object.status.conditions, State.FAILED)
             return Failed(build, failed.message if failed else "")
+    if stranger := _stranger(claim, build):
+        return Again(build, f"{stranger} builds it, which is not of this builder")
     if claim.serves and _may_reuse(build):
         match claim.registry:
             case Found():
@@ -149,6 +158,14 @@ def standing(claim: Claim) -> Standing:
             case Denied(text) | NotAsked(text):
                 return Wait(f"the registry to tell whether it has {claim.serves}: {text}", asks=True)
     return Building(build)
+
+
+def _stranger(claim: Claim, build: Present[MachineOSBuild]) -> str:
+    """The Job of another builder; empty if there is none. Jobs of others go with the MachineOSBuild that owns them."""
+    builder = build.object.status.builder
+    job = builder.job.name if builder and builder.job else ""
+    ours = build_name(claim.config.object.spec.machine_config_pool.name, claim.inputs)
+    return f"Job {job}" if job and not job.startswith(ours) else ""
 
 
 def _may_reuse(build: Present[MachineOSBuild]) -> bool:

@@ -90,6 +90,14 @@ class Builders(Cluster):
         assert len(found) <= 1, found
         return found[0] if found else None
 
+    def configs(self, pool: str) -> dict[str, State | None]:
+        """How far the build of each rendered MachineConfig of the pool is."""
+        return {
+            one.spec.machine_config.name: state_of(one.status.conditions)
+            for one in self.all(MachineOSBuild)
+            if one.spec.machine_os_config.name == pool
+        }
+
     def until_state(self, pool: str, state: State) -> MachineOSBuild:
         def there() -> MachineOSBuild | None:
             build = self.build(pool)

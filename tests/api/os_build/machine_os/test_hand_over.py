@@ -7,10 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.api.os_build.machine_os.claimed import push
 from tests.api.os_build.machine_os.operator import Builders, auths
+from tests.explore import EXPLORING
 from tests.waiting import wait_until
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import GROUP, MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuild
 from windlass.os_build.machine_os.conditions import State
 from windlass.testing import crds
 from windlass.testing.plane.pool import PlanePool
@@ -92,3 +95,43 @@ def test_what_one_builder_has_built_the_other_does_not_build_again(builders: Bui
     assert set(builders.jobs()) - {job} == {last}
     assert degraded(builders, OURS) == ("False", "BuildSuccess")
     assert degraded(builders, BROKEN) == ("True", "BuildFailed")
+
+
+@pytest.mark.skipif(not EXPLORING, reason="takes two minutes: make explore")
+def test_a_hand_over_in_mid_build_leaves_one_builder_and_who_does_not_lead_builds_nothing(
+    builders: Builders, registry: Registry
+) -> None:
+    builders.real.start_builder()
+    builders.ask(THEIRS)
+    theirs = builders.until_their_job(THEIRS)
+    begun = builders.until_state(THEIRS, State.BUILDING)
+    builders.real.stop_builder()
+    builders.start_ours()
+    ours = builders.until_our_job(THEIRS)
+    wait_until("the operator's Job goes with its build", lambda: theirs not in builders.jobs())
+    first = push(registry, f"{THEIRS}/os", "first")
+    builders.succeed(ours, first, of="")
+    built = builders.until_current(THEIRS, first)
+    assert built.metadata.name == begun.metadata.name
+    assert built.metadata.uid != begun.metadata.uid
+
+    builders.real.start_builder()
+    before = builders.rendered[THEIRS]
+    builders.real.configure("60-motd", pool=THEIRS, files={"/etc/motd": "hello\n"})
+    motd = builders.real.wait_rendered(THEIRS, after=before)
+    wait_until("files alone take the image", lambda: builders.configs(THEIRS).get(motd) is State.SUCCEEDED)
+    assert builders.jobs() == {}
+    builders.real.configure("60-kernel", pool=THEIRS, kernelArguments=["quiet"])
+    kernel = builders.real.wait_rendered(THEIRS, after=motd)
+    second = builders.until_our_job(THEIRS)
+    assert set(builders.jobs()) == {second}
+    builders.succeed(second, SECOND, of="")
+    wait_until("a kernel argument is built", lambda: builders.configs(THEIRS).get(kernel) is State.SUCCEEDED)
+    wait_until("our Job goes", lambda: not builders.jobs())
+
+    built_by_us = {one.metadata.uid for one in builders.all(MachineOSBuild)}
+    builders.stop_ours()
+    builders.ask(LATER)
+    last = builders.until_their_job(LATER)
+    assert set(builders.jobs()) == {last}
+    assert built_by_us < {one.metadata.uid for one in builders.all(MachineOSBuild)}
