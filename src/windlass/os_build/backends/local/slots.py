@@ -4,7 +4,6 @@ A base image of an OS is gigabytes, so a store outlives builds and keeps the bas
 removed after each build: what was built, older bases, and working containers of builds that were killed.
 """
 
-import re
 import shutil
 from pathlib import Path
 from typing import Final
@@ -13,23 +12,16 @@ import msgspec
 from msgspec import Struct
 
 from windlass.kube.logger import Logger
-from windlass.os_build.backends.local.buildah import Buildah, environment
+from windlass.os_build.backends.local.buildah import Buildah, environment, images_of
 from windlass.os_build.backends.local.process import Ended, Place, run
 
 _SECONDS: Final = 120.0
 """For a command of its own: removing gigabytes may take a while."""
-_NAMED: Final = re.compile(r"(?:^\s*FROM\s+(?:--\S+\s+)*|\bfrom=)([^\s,]+)", re.IGNORECASE | re.MULTILINE)
 
 
 class _Image(Struct):
     id: str
     names: list[str] | None = None
-
-
-def bases(containerfile: str) -> frozenset[str]:
-    """The images that a Containerfile names, as a store names them; the names of its stages are among them."""
-    named = _NAMED.findall(containerfile)
-    return frozenset(named) | {f"{name}:latest" for name in named if ":" not in name.rpartition("/")[2]}
 
 
 class Slot:
@@ -54,7 +46,7 @@ class Slot:
         listed = await self._command(self._buildah.list_images(self.folder))
         if listed is None:
             return
-        keep = bases(containerfile)
+        keep = images_of(containerfile)
         images = msgspec.json.decode(listed.output[listed.output.find("[") :] or "[]", type=list[_Image] | None) or []
         if gone := [image.id for image in images if not keep.intersection(image.names or ())]:
             await self._command(self._buildah.remove_images(self.folder, gone))
