@@ -216,8 +216,9 @@ class Builds:
             else:
                 self._over[state.name] = state
                 build.folder.finish(state, log=log)
-        except OSError:
-            self._log.exception("the end of a build could not be stored: after a restart it is built again")
+        except OSError as error:
+            text = "the end of a build could not be stored: after a restart it is built again"
+            self._log.warning(text, build=build.request.name, error=str(error))
         self._changed(build.request.pool)
 
     async def _carry_out(self, build: _Build, slot: Slot) -> tuple[BuildState, str]:
@@ -266,7 +267,7 @@ class Builds:
         try:
             await slot.tidy(containerfile)
             await asyncio.to_thread(empty, self._path / "trash")
-        except OSError:
-            self._log.exception("a store of images could not be tidied")
+        except OSError as error:
+            self._log.warning("a store of images could not be tidied", store=str(slot.folder), error=str(error))
         finally:
             self._free.put_nowait(slot)
