@@ -72,8 +72,10 @@ def command(
 ) -> int:
     """Build the image of a pool with buildah, push it, and print its pullspec with digest.
 
-    The files are those of `windlass os-build render`. Standard error has what buildah prints. Commands of the
-    Containerfile run on this machine, as root of a container.
+    The files are those of `windlass os-build render`. Standard error has what buildah prints.
+
+    Commands of the Containerfile run on this machine with your rights, and nothing but a chroot keeps them apart from
+    it: build only what you trust.
     """
     from windlass.os_build.backends.local.buildah import Buildah
     from windlass.os_build.backends.local.builds import NoBuilder

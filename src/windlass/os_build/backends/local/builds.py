@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from msgspec import Struct, structs
+from msgspec import MsgspecError, Struct, structs
 
 from windlass.kube.logger import Logger, about
 from windlass.os_build import failure
@@ -267,7 +267,7 @@ class Builds:
         try:
             await slot.tidy(containerfile)
             await asyncio.to_thread(empty, self._path / "trash")
-        except OSError as error:
+        except (OSError, MsgspecError) as error:
             self._log.warning("a store of images could not be tidied", store=str(slot.folder), error=str(error))
         finally:
             self._free.put_nowait(slot)

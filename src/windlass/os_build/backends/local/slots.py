@@ -4,6 +4,7 @@ A base image of an OS is gigabytes, so a store outlives builds and keeps the bas
 removed after each build: what was built, older bases, and working containers of builds that were killed.
 """
 
+import re
 import shutil
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,7 @@ from windlass.kube.logger import Logger
 from windlass.os_build.backends.local.buildah import Buildah, environment, images_of
 from windlass.os_build.backends.local.process import Ended, Place, run
 
+_LIST: Final = re.compile(r"^\[", re.MULTILINE)
 _SECONDS: Final = 120.0
 """For a command of its own: removing gigabytes may take a while."""
 
@@ -47,8 +49,8 @@ class Slot:
         if listed is None:
             return
         keep = images_of(containerfile)
-        images = msgspec.json.decode(listed.output[listed.output.find("[") :] or "[]", type=list[_Image] | None) or []
-        if gone := [image.id for image in images if not keep.intersection(image.names or ())]:
+        gone = [image.id for image in _listed(listed.output) if not keep.intersection(image.names or ())]
+        if gone:
             await self._command(self._buildah.remove_images(self.folder, gone))
 
     def _make(self) -> None:
@@ -69,3 +71,9 @@ class Slot:
     def remove(self) -> None:
         """Remove the store."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _listed(output: str) -> list[_Image]:
+    """The images in the output of buildah, which may have warnings before the list."""
+    begin = _LIST.search(output)
+    return (msgspec.json.decode(output[begin.start() :], type=list[_Image] | None) or []) if begin else []
