@@ -31,6 +31,7 @@ class OpenShiftSide(ClusterSide):
         self.builds = PlayedBuilds(self.api, namespace=NAMESPACE, clock=self.clock)
 
     async def run(self, name: str) -> None:
+        await self.builds.context(await self.api.get(Build, name, namespace=NAMESPACE))
         await self.builds.run(name)
 
     async def succeed(self, name: str, *, digest: str) -> None:
