@@ -1,27 +1,12 @@
-"""`windlass os-build`: the builds of OS images.
+"""The commands of OS build: `windlass os-build VERB`, and its options for commands of all capabilities.
 
 | module | verb, or what it holds |
 |---|---|
+| `group` | the group |
 | `list`, `describe`, `rebuild` | the pools of a cluster |
-| `look` | reads a cluster as the controller does |
-| `names` | completes names of pools |
+| `look`, `names` | reads a cluster as the controller does; completes names of pools |
+| `show`, `page`, `rebuilding` | rows; the page of one pool; asks for builds and waits for them |
+| `render`, `build` | without a cluster |
+| `given` | reads files |
 | `room` | the options of `windlass run os-build` and `windlass plan os-build` |
 """
-
-from windlass.cli.conventions.verbs import Verb, Verbs
-
-VERBS = {
-    "list": Verb("Show how the images of pools are doing."),
-    "describe": Verb("Show everything about the image of one pool."),
-    "rebuild": Verb("Build the images of pools again, from the same inputs."),
-}
-"""The verbs; the module of the verb's name in this package has a click command named `command`."""
-
-command = Verbs(
-    "os-build",
-    VERBS,
-    package=__name__,
-    help="""Show and start builds of OS images.
-
-    `windlass run os-build` is the controller that builds them.""",
-)
