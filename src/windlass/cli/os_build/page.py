@@ -61,7 +61,7 @@ def problems(sight: Sight) -> list[Problem]:
     match sight.situation:
         case of.Claimed(by):
             text = (
-                f"MachineOSConfig {by} names the pool, so its images are MachineOSBuilds: kubectl get machineosbuilds"
+                f"MachineOSConfig {by} names the pool, so look there: kubectl get machineosbuilds"
             )
             found = [Problem("Claimed", text)]
         case of.OptedOut():
