@@ -39,7 +39,7 @@ NAME: Final = "os-build-pool"
 BY_OWN_NAME: Final = "own-name"
 """Index of MachineOSConfigs."""
 OPTED_IN: Final = "opted-in"
-"""Index of pools: those that a change of ConfigMaps or Secrets concerns."""
+"""Index of pools: those that a change of ConfigMaps or Secrets concerns; all, if MachineOSConfigs are served."""
 READ_CONFIG_MAPS: Final = frozenset({BUILDER_CONFIG, BUILDER_CONFIG_ALIAS, CONTAINERFILES, OS_IMAGES})
 
 
@@ -71,7 +71,7 @@ def pool_controller(
     return Controller(
         name=NAME,
         watches=(
-            Watch(MachineConfigPool, lambda pool: [pool.name], indexes={OPTED_IN: _opted_in}),
+            Watch(MachineConfigPool, lambda pool: [pool.name], indexes={OPTED_IN: _every if door else _opted_in}),
             Watch(
                 ConfigMap,
                 of_config_map,
@@ -116,6 +116,10 @@ def _of_machine_os_configs() -> tuple[Permission, ...]:
         writes(MachineOSBuild, "patch", subresource="status"),
         blocks_deletion_of(MachineOSConfig),
     )
+
+
+def _every(_: Object[Any]) -> tuple[str, ...]:
+    return ("",)
 
 
 def _opted_in(pool: Object[Any]) -> tuple[str, ...]:

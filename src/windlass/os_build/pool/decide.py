@@ -215,7 +215,10 @@ class _Decision:
                 return Plan.of(*self._backends[due.backend].start(order))
             case Problem() as problem:
                 event = self._event("BuildFailed", problem.text, occasion=due.name, warning=True)
-                return Plan.of(*self._tell(_of_problem(problem), event))
+                plan = Plan.of(*self._tell(_of_problem(problem), event))
+                if problem.reason == "MachineConfigMissing":  # they are not watched
+                    return plan.then(RequeueAfter(self._timing.lost, f"look for {self._request.config} again"))
+                return plan
         return Plan.nothing("the context of the build has not been rendered")
 
     def _probe(self, materials: Materials) -> Call:

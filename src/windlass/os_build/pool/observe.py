@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -89,7 +90,7 @@ class PoolObserver:
         self._now = now
         self._claims = Claims(reader)
         self._wanted: dict[str, tuple[str, datetime]] = {}
-        self._unfit: dict[str, tuple[Inputs, Problem]] = {}
+        self._unfit: dict[str, tuple[tuple[Request, BackendName], Problem]] = {}
 
     async def __call__(self, key: str, last: Outcome) -> Snapshot:
         found = await self._reader.see(MachineConfigPool, key)
@@ -166,7 +167,7 @@ class PoolObserver:
         if isinstance(due, of.Unconfirmed):
             return replace(seen, confirmed=await self._digest(request, due.build))
         if isinstance(due, of.Ready):
-            return replace(seen, materials=await self._materials(key, seen, request, inputs, due.backend))
+            return replace(seen, materials=await self._materials(key, seen, request, due.backend))
         return seen
 
     def _builds(self, pool: str) -> tuple[BuildState, ...]:
@@ -230,53 +231,52 @@ class PoolObserver:
             for each in self._reader.indexed(Secret, BY_NAME, name)
         )
 
-    async def _materials(
-        self, key: str, seen: Snapshot, request: Request, inputs: Inputs, backend: BackendName
-    ) -> Materials:
+    async def _materials(self, key: str, seen: Snapshot, request: Request, backend: BackendName) -> Materials:
         secrets = await self._secrets(request, seen.versions)
         if isinstance(secrets, Problem):
             return Materials(secrets)
         answer = self._registries.answered(target=str(request.target), versions=seen.versions)
         if answer is None or answer.kind in (Kind.DENIED, Kind.UNKNOWN):
             return Materials(secrets, answer)
-        return Materials(secrets, answer, await self._context(key, request, inputs, backend))
+        return Materials(secrets, answer, await self._context(key, request, backend))
 
     async def _secrets(self, request: Request, versions: str) -> Secrets | Problem:
         read: list[Auths] = []
         for name, key in ((request.pull_secret, PULL_SECRET), (request.push_secret, PUSH_SECRET)):
             found = await self._reader.see(Secret, name, namespace=self._settings.namespace, live=True)
-            credentials = self._auths(found, name, key)
+            credentials = self._auths(found, name, request.named_in or f"{key} of the builder's ConfigMap", key)
             if isinstance(credentials, Problem):
                 return credentials
             read.append(credentials)
         return Secrets(read[0], read[1], versions)
 
-    def _auths(self, found: Seen[Secret], name: str, key: str) -> Auths | Problem:
+    def _auths(self, found: Seen[Secret], name: str, named_in: str, key: str) -> Auths | Problem:
         where = f"{self._settings.namespace}/{name}"
         if isinstance(found, Present):
             return auths(found.object, key=key)
         if isinstance(found, Absent):
-            text = f"Secret {where} does not exist, which {key} of the builder's ConfigMap names"
+            text = f"Secret {where} does not exist, which {named_in} names"
             return Problem("SecretMissing", f"{text}: create it, or name another")
         return Problem("SecretInvalid", f"Secret {where} cannot be read: {found.why}")
 
-    async def _context(self, key: str, request: Request, inputs: Inputs, backend: BackendName) -> Context | Problem:
-        unfit = self._unfit.get(key)
-        if unfit is not None and unfit[0] == inputs:
-            return unfit[1]
+    async def _context(self, key: str, request: Request, backend: BackendName) -> Context | Problem:
+        known, problem = self._unfit.get(key, (None, None))
+        if problem is not None and known == (request, backend):
+            return problem
         found = await self._reader.see(MachineConfig, request.config, live=True)
         if not isinstance(found, Present):
             why = "does not exist" if isinstance(found, Absent) else f"cannot be read: {found.why}"
             return Problem("MachineConfigMissing", f"MachineConfig {request.config} {why}: pool {key} names it")
         # A megabyte of JSON takes longer than the loop may stand still.
-        context = await asyncio.to_thread(rendered, request, bytes(found.raw), apply_by=self._settings.apply_by)
+        how = partial(rendered, apply_by=self._settings.apply_by, arch=ARCHITECTURE)
+        context = await asyncio.to_thread(how, request, bytes(found.raw))
         problem = context if isinstance(context, Problem) else None
         if problem is None and backend != BackendName.LOCAL:
             assert isinstance(context, Context)
             problem = fits_config_map(context)
         if problem is None:
             return context
-        self._unfit[key] = inputs, problem
+        self._unfit[key] = (request, backend), problem
         return problem
 
     async def _digest(self, request: Request, build: BuildState) -> str | Problem:
