@@ -13,6 +13,7 @@ from windlass.cli.conventions.settings import Settings, settings_of
 _DEMOS: Final = {
     "machine-sync": "windlass.demo.machine_sync",
     "openstack": "windlass.demo.openstack",
+    "os-build": "windlass.demo.os_build",
     "update-status": "windlass.demo.update_status",
 }
 """The package of each capability's demo. The first is shown if none is named."""
@@ -34,10 +35,10 @@ _DEMOS: Final = {
 def command(settings: Settings, *, name: str, keep: bool, svg: Path | None, stay: int | None) -> int:
     """Show what Windlass does on a real control plane, which the demo starts.
 
-    NAME is the capability that is shown: machine-sync (the default), openstack or update-status. Takes a minute, or a
-    minute and a half for openstack, and 6 more the first time, when etcd, kube-apiserver and Cluster API are built;
-    openstack then installs a cloud, too. Nothing is left running without --keep. Exit code 0 means that every step
-    succeeded.
+    NAME is the capability that is shown: machine-sync (the default), openstack, os-build or update-status. Takes a
+    minute, or a minute and a half for openstack and os-build, and 6 more the first time, when etcd, kube-apiserver and
+    Cluster API are built; openstack then installs a cloud, too, and os-build builds the Machine Config Operator's
+    controllers and a registry. Nothing is left running without --keep. Exit code 0 means that every step succeeded.
     """
     for option, value in (("--kubeconfig", settings.kubeconfig), ("--context", settings.context)):
         if value is not None:

@@ -38,6 +38,7 @@ COMMANDS = {
     "plan": Entry("plan", "Show what controllers would do, on a cluster or from files, without doing it."),
     "migrate": Entry("machine_sync.migrate", "Move authority over machines from one API to the other."),
     "run": Entry("run", "Run controllers."),
+    "os-build": Entry("os_build.group", "Look at OS images of MachineConfigPools, and build them by hand."),
     "release": Entry("machine_sync.release", "Release machines and MachineSets before an uninstall."),
     "manifests": Entry("manifests", "Print manifests that are generated from the code, such as RBAC.", offline=True),
     "demo": Entry("demo", "Show what Windlass does on a real control plane, which the demo starts.", offline=True),

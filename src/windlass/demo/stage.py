@@ -70,7 +70,7 @@ class Stage(ABC, Generic[S]):
         self._watches: Watches | None = None
         self._version = ""
         self._errand = ""
-        self._probes: list[Rest] = []
+        self._probes: dict[str, Rest] = {}
 
     @abstractmethod
     async def look(self) -> S:
@@ -133,8 +133,9 @@ class Stage(ABC, Generic[S]):
             account.namespace, account.name, seconds=_TOKEN_SECONDS
         )
         (port,) = free_ports(1)
+        name = f"windlass-{capability}"
         await self.start(
-            f"windlass-{capability}",
+            name,
             "windlass",
             "run",
             capability,
@@ -143,7 +144,14 @@ class Stage(ABC, Generic[S]):
             f"--health-probe-bind-address=127.0.0.1:{port}",
             "--metrics-bind-address=0",
         )
-        self._probes.append(Rest(f"http://127.0.0.1:{port}"))
+        self._probes[name] = Rest(f"http://127.0.0.1:{port}")
+
+    async def kill_windlass(self, capability: str) -> None:
+        """SIGKILL to `windlass run`; it can be run again."""
+        name = f"windlass-{capability}"
+        self._companions.remove(name)
+        del self._probes[name]
+        await asyncio.to_thread(self._processes.kill, name)
 
     async def begin(self, name: str, *arguments: str) -> None:
         """Run `windlass` with the `arguments`, as the user; `ended` reports its exit code."""
@@ -180,8 +188,10 @@ class Stage(ABC, Generic[S]):
         """`kubectl delete --wait=false`."""
         await self._user.delete(kind, name, namespace=namespace)
 
-    async def merge(self, kind: type[KubernetesObject], name: str, body: Mapping[str, Any], *, namespace: str) -> None:
-        """`kubectl patch --type=merge`."""
+    async def merge(
+        self, kind: type[KubernetesObject], name: str, body: Mapping[str, Any], *, namespace: str | None = None
+    ) -> None:
+        """`kubectl patch --type=merge`; `namespace` None: the kind is cluster-scoped."""
         await self._user.patch(kind, name, body, type=PatchType.MERGE, namespace=namespace)
 
     @property
@@ -201,7 +211,7 @@ class Stage(ABC, Generic[S]):
     async def ready(self) -> bool:
         """The answer of Windlass at /readyz; False before it runs."""
         try:
-            for probes in self._probes:
+            for probes in self._probes.values():
                 await asyncio.to_thread(probes.text, "GET", "/readyz", seconds=5.0)
         except PlaneError:
             return False

@@ -118,6 +118,7 @@ class BuildState(Struct, frozen=True, kw_only=True):
     digest   `sha256:...` of the image that was pushed; empty if the backend does not tell
     note     for people: what a pending build waits for
     ending   it was cancelled or deleted, and is not gone yet
+    owner    the uid of the pool that it was started for, if the backend needs it to stop a build of a pool that is gone
     handle   the backend's own
     """
 
@@ -136,6 +137,7 @@ class BuildState(Struct, frozen=True, kw_only=True):
     ended: datetime | None = None
     note: str = ""
     ending: bool = False
+    owner: str = ""
     handle: Any = None
 
     @property

@@ -1,9 +1,9 @@
 """Explains why a build failed, from what buildah printed, and tells users so. Pure.
 
-The last line that begins with `Error:` decides. Buildah prints it itself, after everything that a build's own commands
-print; the builder of OpenShift writes it in lower case.
+The last line that begins with `Error:` decides, with the lines after it. Buildah prints it itself, after everything
+that the commands of a build print; the builder of OpenShift writes it in lower case.
 
-| in that line | cause |
+| what it says | cause |
 |---|---|
 | a step with the exit status of its command | StepFailed |
 | no space left | DiskFull |
@@ -111,9 +111,10 @@ def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:
     """Why buildah ended with this log; the end of the log is enough."""
     tail = logs.tail(log)
     error = _error(log)
-    if found := _COMMAND.search(error):
+    line = error.partition("\n")[0]
+    if found := _COMMAND.search(line):
         return Failed(cause=Cause.STEP, step=_step(found), exit_code=int(found["code"]), tail=tail)
-    if found := _STEP.search(error):
+    if found := _STEP.search(line):
         cause = _cause(found["why"], doing) or Cause.CONTAINERFILE
         return Failed(cause=cause, step=_step(found), exit_code=exit_code, tail=tail)
     return Failed(cause=_cause(error, doing) or Cause.UNKNOWN, exit_code=exit_code, tail=tail)
@@ -148,9 +149,10 @@ def what(failed: Failed) -> str:
 
 
 def _error(log: str) -> str:
+    """From the line of the error to the end: a registry's answer may have several lines."""
     lines = [line for line in logs.clean(log).split("\n") if line.strip()]
-    said = next((line for line in reversed(lines) if _ERROR.match(line)), "")
-    return said or " ".join(lines[-_LAST_LINES:])
+    begins = [number for number, line in enumerate(lines) if _ERROR.match(line)]
+    return "\n".join(lines[begins[-1] if begins else -_LAST_LINES :])
 
 
 def _step(found: re.Match[str]) -> str:

@@ -34,6 +34,13 @@ PUSHING = f'Error: pushing image "{BASE}:t" to "docker://{BASE}:t": trying to re
             Cause.PUSH_DENIED,
             id="push-403",
         ),
+        pytest.param(
+            f"Error: writing manifest: uploading manifest t to {BASE}: errors:\ndenied: requested access to the "
+            "resource is denied\nunauthorized",
+            "push",
+            Cause.PUSH_DENIED,
+            id="an-answer-of-several-lines",
+        ),
         pytest.param(READING + "manifest unknown: manifest unknown", "build", Cause.IMAGE_NOT_FOUND, id="no-manifest"),
         pytest.param(READING + "name unknown", "build", Cause.IMAGE_NOT_FOUND, id="no-repository"),
         pytest.param(

@@ -12,6 +12,7 @@ from it; `releaseversion` is still a label. Scripts are files, because buildah 1
 """
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from windlass.os_build.constants import NAMESPACE, OS_IMAGES
@@ -43,30 +44,24 @@ ostree container commit
 
 def base_image(rendered: Rendered, request: Request) -> str | Problem:
     """The image to build on: the MachineConfig's, otherwise that of the release."""
-    image = rendered.spec.os_image or request.images.base
-    if not image:
-        return Problem(
-            "BaseImageMissing",
-            f"no base image is known: MachineConfig {request.config} has no spec.osImageURL, and ConfigMap "
-            f"{NAMESPACE}/{OS_IMAGES} no baseOSContainerImage: set one of them",
-        )
-    return _checked(image, f"spec.osImageURL of MachineConfig {request.config}")
+    places = {
+        f"spec.osImageURL of MachineConfig {request.config}": rendered.spec.os_image,
+        f"baseOSContainerImage in ConfigMap {NAMESPACE}/{OS_IMAGES}": request.images.base,
+    }
+    return _first(places) or Problem("BaseImageMissing", f"no base image is known: set {' or '.join(places)}")
 
 
 def extensions_image(rendered: Rendered, request: Request, wanted: Wanted) -> str | Problem:
     """The image that has the packages; empty if nothing is wanted from it."""
     if not wanted:
         return ""
-    image = rendered.spec.extensions_image or request.images.extensions
-    if not image:
-        names = " ".join((*wanted.extensions, *([wanted.kernel] if wanted.kernel != DEFAULT else [])))
-        return Problem(
-            "ExtensionsUnavailable",
-            f"no image is known that has {names}: MachineConfig {request.config} has no "
-            f"spec.baseOSExtensionsContainerImage, and ConfigMap {NAMESPACE}/{OS_IMAGES} no "
-            "baseOSExtensionsContainerImage: set one of them",
-        )
-    return _checked(image, f"spec.baseOSExtensionsContainerImage of MachineConfig {request.config}")
+    places = {
+        f"spec.baseOSExtensionsContainerImage of MachineConfig {request.config}": rendered.spec.extensions_image,
+        f"baseOSExtensionsContainerImage in ConfigMap {NAMESPACE}/{OS_IMAGES}": request.images.extensions,
+    }
+    names = " ".join((*wanted.extensions, *([wanted.kernel] if wanted.kernel != DEFAULT else [])))
+    text = f"no image with packages for {names} is known: set {' or '.join(places)}"
+    return _first(places) or Problem("ExtensionsUnavailable", text)
 
 
 def by_ignition(rendered: Rendered, request: Request, *, base: str, extensions: str) -> str:
@@ -124,8 +119,11 @@ def _quoted(value: str) -> str:
     return '"' + re.sub(r'(["$\\])', r"\\\1", " ".join(value.splitlines())) + '"'
 
 
-def _checked(image: str, where: str) -> str | Problem:
-    """A line break in it would be another instruction."""
-    if _PULLSPEC.fullmatch(image):
-        return image
-    return Problem("MachineConfigInvalid", f"{where} is {image[:80]!r}, which is no pullspec: correct it")
+def _first(places: Mapping[str, str | None]) -> str | Problem | None:
+    """The first image that is named. A line break in it would be another instruction."""
+    for where, image in places.items():
+        if image and not _PULLSPEC.fullmatch(image):
+            return Problem("ConfigurationInvalid", f"{where} is {image[:80]!r}, which is no pullspec: correct it")
+        if image:
+            return image
+    return None

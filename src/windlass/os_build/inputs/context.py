@@ -20,7 +20,7 @@ from windlass.os_build.inputs.containerfile import (
 from windlass.os_build.inputs.contents import decoded, is_remote
 from windlass.os_build.inputs.extensions import Wanted
 from windlass.os_build.inputs.lint import lint_user_part
-from windlass.os_build.inputs.machine_config import File, Invalid, Rendered, located, read
+from windlass.os_build.inputs.machine_config import File, Invalid, Rendered, located, printable, read
 from windlass.os_build.inputs.tree import archive, root_nodes
 from windlass.os_build.request import Problem, Request
 
@@ -135,9 +135,7 @@ def _user_part_problem(request: Request) -> Problem | None:
     found = lint_user_part(request.containerfile)
     if not found:
         return None
-    shown = "; ".join(f"line {each.line}: {each.text}" for each in found[:_SHOWN])
+    shown = "; ".join(f"line {each.line}: {printable(each.text)}" for each in found[:_SHOWN])
     more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return Problem(
-        "ContainerfileInvalid",
-        f"ConfigMap {NAMESPACE}/{CONTAINERFILES}, key {request.pool}, {shown}{more}: correct it there",
-    )
+    where = request.written_in or f"ConfigMap {NAMESPACE}/{CONTAINERFILES}, key {request.pool}"
+    return Problem("ContainerfileInvalid", f"{where}, {shown}{more}: correct it there")

@@ -26,12 +26,7 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
 KERNELS: Final[Mapping[str, tuple[str, ...]]] = {
     DEFAULT: ("kernel", "kernel-core", "kernel-modules", "kernel-modules-core", "kernel-modules-extra"),
     "realtime": ("kernel-rt-core", "kernel-rt-modules", "kernel-rt-modules-extra", "kernel-rt-kvm"),
-    LARGE_PAGES: (
-        "kernel-64k-core",
-        "kernel-64k-modules",
-        "kernel-64k-modules-core",
-        "kernel-64k-modules-extra",
-    ),
+    LARGE_PAGES: ("kernel-64k-core", "kernel-64k-modules", "kernel-64k-modules-core", "kernel-64k-modules-extra"),
 }
 _USBGUARD_AND_IPSEC: Final = """\
 rm -f /usr/lib/tmpfiles.d/usbguard.conf

@@ -93,7 +93,8 @@ def _instructions(text: str, *, escape: str) -> Iterator[tuple[int, str, str]]:
             # Comments and empty lines do not end an instruction.
             parts.append(next((line for _, line in lines if not _is_comment(line)), ""))
         word, _, rest = "".join(parts).strip().replace("\t", " ").partition(" ")
-        yield number, word.upper(), rest.strip()
+        if word:
+            yield number, word.upper(), rest.strip()
         if word.upper() in ("RUN", "COPY", "ADD"):
             for dash, _, end in _HEREDOC.findall(rest):
                 for _, line in lines:

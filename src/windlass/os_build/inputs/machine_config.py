@@ -29,8 +29,12 @@ class Invalid(Exception):
     """The MachineConfig cannot be built. `where` is the path of the field, and the text ends with the remedy."""
 
     def __init__(self, where: str, what: str, remedy: str = _SOURCE) -> None:
-        text = f"{where}: {what}: {remedy}"
-        super().__init__(text if text.isprintable() else text.encode("unicode_escape").decode())
+        super().__init__(printable(f"{where}: {what}: {remedy}"))
+
+
+def printable(text: str) -> str:
+    """The text, or with escapes if it has control characters: users write it, and terminals show it."""
+    return text if text.isprintable() else text.encode("unicode_escape").decode()
 
 
 class Verification(Struct, frozen=True):

@@ -9,6 +9,7 @@ Nothing is updated: the real objects say what they would say if something were.
 | `cvo` | the Cluster Version Operator: ClusterVersion, ClusterOperators |
 | `mco` | the Machine Config Operator: pools and their MachineConfigs |
 | `machine_config` | nothing: it runs that operator's own controller in the place of `mco` |
+| `os_builder` | nothing, either: it also runs that operator's own builder of OS images |
 | `nodes` | one Node on its way to another MachineConfig, its kubelet and its MachineConfigNode |
 | `drain` | the drain of a Node, by the real Eviction API |
 | `thanos` | the service that has the alerts, over TLS |

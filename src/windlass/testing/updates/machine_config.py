@@ -12,6 +12,8 @@ github.com/openshift/machine-config-operator. It is built on first use (`windlas
 
 The plane needs the CRDs `windlass.testing.crds.UPDATES` and a ClusterVersion, which `cvo` plays. Nobody plays the
 daemons: Nodes are the test's, and each must have an annotation, or the controller panics.
+
+`os_builder` adds what OS images are built from.
 """
 
 import base64
@@ -54,11 +56,23 @@ _PLATFORM: Final = {
 
 
 class MachineConfigController:
-    """The process, and the objects that the operator would make for it. `folder` gets the log."""
+    """The process, and the objects that the operator would make for it. `folder` gets the log.
 
-    def __init__(self, plane: BlockingAccess, *, pools: Sequence[Pool], folder: Path) -> None:
+    `os_image` and `extensions_image` are those of all releases; by default each release has images of its own.
+    """
+
+    def __init__(
+        self,
+        plane: BlockingAccess,
+        *,
+        pools: Sequence[Pool],
+        folder: Path,
+        os_image: str = "",
+        extensions_image: str = "",
+    ) -> None:
         self._plane = plane
         self._pools = pools
+        self._os_image, self._extensions_image = os_image, extensions_image
         self._program = obtain([MACHINE_CONFIG]).program(NAME)
         self._templates = folder / "templates"
         self._templates.mkdir()
@@ -75,7 +89,7 @@ class MachineConfigController:
     def start(self, version: str) -> None:
         """Run the controller of this release, with which pools want its configuration; another one ends first."""
         self._processes.stop(NAME)
-        self._put(*_cluster(version))
+        self.put(*_cluster(version))
         self._plane.apply(self._controller_config(version))
         (metrics,) = free_ports(1)
         argv: list[str | Path] = [
@@ -95,7 +109,15 @@ class MachineConfigController:
         self._processes.stop(NAME)
         self._processes.close()
 
-    def _put(self, *objects: dict[str, Any]) -> None:
+    def os_image(self, version: str) -> str:
+        """The pull spec of the OS of that release."""
+        return self._os_image or image("rhel-coreos", version)
+
+    def extensions_image(self, version: str) -> str:
+        """The pull spec of the extensions of that release."""
+        return self._extensions_image or image("rhel-coreos-extensions", version)
+
+    def put(self, *objects: dict[str, Any]) -> None:
         """Apply objects with their status."""
         for tree in objects:
             self._plane.apply({key: value for key, value in tree.items() if key != "status"})
@@ -121,8 +143,8 @@ class MachineConfigController:
             "internalRegistryPullSecret": None,
             "pullSecret": {"kind": "Secret", "namespace": "openshift-config", "name": "pull-secret"},
             "images": {"infraImage": image("pod", version)},
-            "baseOSContainerImage": image("rhel-coreos", version),
-            "baseOSExtensionsContainerImage": image("rhel-coreos-extensions", version),
+            "baseOSContainerImage": self.os_image(version),
+            "baseOSExtensionsContainerImage": self.extensions_image(version),
             "osImageURL": "",
             "releaseImage": release_image(version),
             "proxy": None,

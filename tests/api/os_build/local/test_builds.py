@@ -1,11 +1,17 @@
 """Builds with the real buildah, pushed to a real registry."""
 
+import asyncio
+import os
+import signal
+import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.api.os_build.local.workshop import POOL, Workshop
@@ -127,7 +133,7 @@ async def test_a_cancelled_build_is_gone_within_three_seconds_and_stays_as_a_fai
             await builds.cancel(queued.name)
             await builds.cancel(running.name)
         assert time.monotonic() - begin < 3.0 + stalls.seconds
-        assert workshop.processes(workshop.sleep.replace(" ", "\0")) == []
+        assert workshop.sleeping() == []
         states = builds.states(POOL)
         assert [state.name for state in states] == [queued.name, running.name]
         assert {state.failed.cause for state in states if state.failed} == {Cause.CANCELLED}
@@ -150,7 +156,7 @@ async def test_a_process_that_a_step_puts_into_the_background_does_not_outlive_t
     async with workshop.open() as builds:
         state = await workshop.build(builds, workshop.request(f"RUN setsid {workshop.sleep} >/dev/null 2>&1 & true"))
         assert state.phase is Phase.SUCCEEDED
-        assert workshop.processes(workshop.sleep.replace(" ", "\0")) == []
+        assert workshop.sleeping() == []
 
 
 async def test_a_store_keeps_the_base_of_its_last_build_and_nothing_else(workshop: Workshop) -> None:
@@ -195,6 +201,36 @@ async def test_a_build_that_was_interrupted_can_be_started_again_at_once(worksho
         builds.interrupt()
         assert (await workshop.build(builds, workshop.request("ENV a=b", name="build-worker-again"))).digest
         assert len(builds.states(POOL)) == 1
+
+
+async def test_p12_a_build_whose_buildah_was_killed_was_interrupted_which_is_no_failure(workshop: Workshop) -> None:
+    async with workshop.open() as builds:
+        request = workshop.request(f"RUN {workshop.sleep}")
+        await workshop.running(builds, request)
+        os.kill(workshop.buildah(), signal.SIGKILL)
+        state = await workshop.over(builds, request.name)
+        assert (state.phase, state.failed, state.note) == (Phase.INTERRUPTED, None, "signal 9 ended buildah")
+        assert workshop.sleeping() == []
+        await until(lambda: workshop.containers() == [])
+
+
+async def test_p12_sigkill_of_the_process_leaves_no_process_mount_or_file_and_the_next_one_builds(
+    workshop: Workshop,
+) -> None:
+    request = workshop.request(f"RUN setsid {workshop.sleep} & {workshop.sleep}")
+    argv = [sys.executable, "-m", "tests.api.os_build.local.owner", str(workshop.folder)]
+    owner = await asyncio.create_subprocess_exec(*argv, stdin=subprocess.PIPE)
+    assert owner.stdin is not None
+    owner.stdin.write(msgspec.msgpack.encode(request))
+    owner.stdin.close()
+    await until(lambda: len(workshop.sleeping()) == 2)
+    owner.kill()
+    await owner.wait()
+    await until(lambda: workshop.left() == [])
+    async with workshop.open() as builds:
+        assert workshop.containers() == []
+        assert builds.states(POOL) == ()
+        assert (await workshop.build(builds, workshop.request("ENV a=b", name=request.name))).digest
 
 
 async def test_a_second_process_is_refused(workshop: Workshop) -> None:

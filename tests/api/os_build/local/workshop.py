@@ -81,24 +81,25 @@ class Workshop:
 
     async def running(self, builds: Builds, request: StartBuild) -> None:
         """Start it, and wait until its step runs."""
+        before = len(self.sleeping())
         await builds.start(request)
-        await until(lambda: self.processes(self.sleep.replace(" ", "\0")))
+        await until(lambda: len(self.sleeping()) > before)
         state = builds.state(request.name)
         assert state is not None
         assert state.phase is Phase.RUNNING
 
-    def processes(self, about: str = "") -> list[str]:
-        """The command lines of processes that have `about` in theirs, or the folder or the sleep of this workshop."""
-        wanted = [about] if about else [str(self.folder), self.sleep.replace(" ", "\0")]
-        found = []
-        for file in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                line = file.read_bytes().decode(errors="replace")
-            except OSError:
-                continue
-            if any(word in line for word in wanted) and file.parent.name != str(os.getpid()):
-                found.append(line.replace("\0", " "))
-        return found
+    def processes(self) -> list[str]:
+        """The command lines of its processes."""
+        return [line for line in _command_lines().values() if str(self.folder) in line or line == self.sleep]
+
+    def sleeping(self) -> list[str]:
+        """Those of builds whose step runs."""
+        return [line for line in _command_lines().values() if line == self.sleep]
+
+    def buildah(self) -> int:
+        """The process id of the oldest buildah."""
+        begin = f"buildah --root {self.folder}"
+        return min(pid for pid, line in _command_lines().items() if line.startswith(begin))
 
     def left(self) -> list[str]:
         """What is left of builds: processes, mounts, files."""
@@ -117,3 +118,14 @@ class Workshop:
         """The working containers of all slots."""
         files = self.folder.glob("slots/*/root/vfs-containers/containers.json")
         return [container["id"] for file in files for container in json.loads(file.read_text())]
+
+
+def _command_lines() -> dict[int, str]:
+    lines = {}
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = file.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        lines[int(file.parent.name)] = line.strip("\0").replace("\0", " ")
+    return {pid: line for pid, line in lines.items() if pid != os.getpid()}

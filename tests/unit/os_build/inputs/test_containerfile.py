@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from windlass.os_build.inputs.extensions import KERNELS, Wanted, script
 from windlass.os_build.inputs.lint import lint
 
 IGNITION = ApplyBy.IGNITION
+OS_IMAGES = "ConfigMap openshift-machine-config-operator/machine-config-osimageurl"
 USER = "FROM configs AS final\nRUN dnf -y install htop"
 
 
@@ -35,6 +37,11 @@ def test_as_a_tree() -> None:
         f'LABEL baseOSContainerImage="{BASE}"\n'
         f"\n{USER}\n"
     )
+
+
+def test_nothing_in_a_label_is_replaced_or_ends_it() -> None:
+    text = context(machine_config(), request(release='4 "$HOME" \\\nRUN x')).containerfile
+    assert 'LABEL releaseversion="4 \\"\\$HOME\\" \\\\ RUN x"\n' in text
 
 
 def test_a12_by_ignition() -> None:
@@ -87,64 +94,52 @@ def test_images_of_the_release_stand_in_for_those_that_the_machine_config_does_n
 
 
 @pytest.mark.parametrize(
-    ("spec", "reason", "said"),
+    ("spec", "images", "said"),
     [
-        (
-            {"osImageURL": ""},
-            "BaseImageMissing",
-            f"no base image is known: MachineConfig {NAME} has no spec.osImageURL, and ConfigMap "
-            "openshift-machine-config-operator/machine-config-osimageurl no baseOSContainerImage: set one of them",
-        ),
-        (
-            {"kernelType": "realtime", "extensions": ["ipsec"]},
-            "ExtensionsUnavailable",
-            f"no image is known that has ipsec realtime: MachineConfig {NAME} has no "
-            "spec.baseOSExtensionsContainerImage, and ConfigMap openshift-machine-config-operator/"
-            "machine-config-osimageurl no baseOSExtensionsContainerImage: set one of them",
-        ),
-        (
-            {"osImageURL": "a.io/b\nRUN evil"},
-            "MachineConfigInvalid",
-            f"spec.osImageURL of MachineConfig {NAME} is 'a.io/b\\nRUN evil', which is no pullspec: correct it",
-        ),
-        (
-            {"baseOSExtensionsContainerImage": "a,b", "extensions": ["ipsec"]},
-            "MachineConfigInvalid",
-            f"spec.baseOSExtensionsContainerImage of MachineConfig {NAME} is 'a,b', which is no pullspec: correct it",
-        ),
+        ({"osImageURL": "a.io/b\nRUN evil"}, {}, f"spec.osImageURL of MachineConfig {NAME} is 'a.io/b\\nRUN evil'"),
+        ({"osImageURL": ""}, {"base": "a b"}, f"baseOSContainerImage in {OS_IMAGES} is 'a b'"),
+        ({"extensions": ["ipsec"]}, {"extensions": "a,b"}, f"baseOSExtensionsContainerImage in {OS_IMAGES} is 'a,b'"),
     ],
-    ids=["no base image", "no extensions image", "base image", "extensions image"],
+    ids=["MachineConfig", "release", "extensions"],
 )
-def test_images_that_are_missing_or_wrong_are_named(spec: dict[str, str], reason: str, said: str) -> None:
-    found = problem(machine_config(**spec), apply_by=IGNITION)
-    assert (found.reason, found.text) == (reason, said)
+def test_an_image_that_is_no_pullspec_is_named(spec: Any, images: dict[str, str], said: str) -> None:
+    found = problem(machine_config(**spec), request(**images), apply_by=IGNITION)
+    assert (found.reason, found.text) == ("ConfigurationInvalid", f"{said}, which is no pullspec: correct it")
 
 
-@pytest.mark.parametrize(
-    ("spec", "arch", "said"),
-    [
-        (
-            {"extensions": ["usbguard", "b", "a"]},
-            "",
-            "spec.extensions: invalid extensions found: [a b]: use some of two-node-ha, ipsec,",
-        ),
-        ({"kernelType": "fast"}, "", "spec.kernelType: 'fast' is unknown: use one of default, realtime, 64k-pages"),
-        (
-            {"kernelType": "realtime", "extensions": ["kernel-devel"]},
-            "",
-            "installing kernel-devel extension is not supported with kernelType: realtime: remove one of them",
-        ),
-        (
-            {"kernelType": "64k-pages"},
-            "amd64",
-            "spec.kernelType: 64k-pages exists on arm64 only, and this builds on amd64: build on arm64",
-        ),
-    ],
-    ids=["B16 unknown extensions", "unknown kernel", "kernel-devel", "64k-pages off arm64"],
-)
+def test_an_image_that_nobody_names_has_two_places_to_be_set() -> None:
+    found = problem(machine_config(osImageURL=""))
+    place = f"spec.osImageURL of MachineConfig {NAME} or baseOSContainerImage in {OS_IMAGES}"
+    assert (found.reason, found.text) == ("BaseImageMissing", f"no base image is known: set {place}")
+    found = problem(machine_config(kernelType="realtime", extensions=["ipsec"]), apply_by=IGNITION)
+    place = (
+        f"spec.baseOSExtensionsContainerImage of MachineConfig {NAME} or baseOSExtensionsContainerImage in {OS_IMAGES}"
+    )
+    assert found.reason == "ExtensionsUnavailable"
+    assert found.text == f"no image with packages for ipsec realtime is known: set {place}"
+
+
+UNKNOWN = {
+    "B16 unknown extensions": (
+        {"extensions": ["usbguard", "b", "a"]},
+        "spec.extensions: invalid extensions found: [a b]: use some of two-node-ha, ipsec,",
+    ),
+    "unknown kernel": ({"kernelType": "fast"}, "spec.kernelType: 'fast' is unknown: use one of default, realtime,"),
+    "kernel-devel": (
+        {"kernelType": "realtime", "extensions": ["kernel-devel"]},
+        "installing kernel-devel extension is not supported with kernelType: realtime: remove one of them",
+    ),
+    "64k-pages off arm64": (
+        {"kernelType": "64k-pages"},
+        "spec.kernelType: 64k-pages exists on arm64 only, and this builds on amd64: build on arm64",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "said"), UNKNOWN.values(), ids=UNKNOWN)
 @pytest.mark.parametrize("apply_by", ApplyBy)
-def test_packages_that_do_not_exist_are_named(spec: dict[str, str], arch: str, said: str, apply_by: ApplyBy) -> None:
-    found = problem(machine_config(**spec), request(extensions=EXTENSIONS), apply_by=apply_by, arch=arch)
+def test_packages_that_do_not_exist_are_named(spec: Any, said: str, apply_by: ApplyBy) -> None:
+    found = problem(machine_config(**spec), request(extensions=EXTENSIONS), apply_by=apply_by, arch="amd64")
     assert found.reason == "ExtensionsUnavailable"
     assert found.text.startswith(f"MachineConfig {NAME}: {said}")
 

@@ -4,6 +4,7 @@ import random
 import time
 
 import pytest
+from msgspec.structs import replace
 
 from tests.unit.os_build.inputs.cases import context, data_url, problem, request, with_files
 from windlass.os_build.inputs.context import CONFIG_MAP_LIMIT, ApplyBy, Context, fits_config_map
@@ -19,9 +20,23 @@ def test_p19_a_wrong_users_part_is_refused_with_config_map_key_and_line(apply_by
     )
 
 
+def test_a_users_part_from_elsewhere_is_refused_with_its_own_place() -> None:
+    of = replace(request("BOGUS"), written_in="MachineOSConfig worker: spec.containerFile")
+    text = problem(with_files(), of).text
+    assert (
+        text
+        == "MachineOSConfig worker: spec.containerFile, line 1: unknown Dockerfile instruction: BOGUS: correct it there"
+    )
+
+
 def test_a_text_that_is_no_containerfile_is_not_quoted_whole() -> None:
     text = problem(with_files(), request("prose\n" * 100)).text
     assert text.endswith("; line 5: unknown Dockerfile instruction: PROSE; and 95 more: correct it there")
+
+
+def test_control_characters_of_users_are_not_shown() -> None:
+    text = problem(with_files(), request("\x1b[2J\n")).text
+    assert "unknown Dockerfile instruction: \\x1b[2J: correct" in text
 
 
 def test_a_config_map_holds_a_mebibyte_names_counted() -> None:

@@ -31,6 +31,7 @@ RIGHT = {
     "B17 HEALTHCHECK NONE": "FROM base\nHEALTHCHECK NONE\n",
     "HEALTHCHECK": "FROM base\nHEALTHCHECK --interval=5s CMD true\n",
     "B17 blanks in values": 'FROM base\nENV a=b c="d e" f=g h\nLABEL a=b c\n',
+    "continued nothing": "FROM base\n\\",
     "continued": "FROM base\nRUN a && \\\n  # why\n\n  b \\  \n && c\nUSER x",
     "CRLF": "FROM base\r\nRUN a \\\r\n b\r\n",
     "escape directive": "# escape=`\nFROM base\nRUN a `\n b\nCOPY a C:\\\nRUN c",
@@ -71,19 +72,19 @@ WRONG = {
     "B17 LABEL": ("FROM base\nLABEL key\n", [(2, "LABEL instruction must use key=value form")]),
     "only a flag": ("FROM base\nRUN --mount=type=cache\n", [(2, "RUN instruction requires a command")]),
     "after a heredoc": ("FROM base\nRUN <<EOF\nx\nEOF\nBOGUS", [(5, "unknown Dockerfile instruction: BOGUS")]),
+    "after an indented one": (
+        "FROM base\nRUN <<-EOF\n\tx\n\tEOF\nBOGUS",
+        [(5, "unknown Dockerfile instruction: BOGUS")],
+    ),
     "a shift and a here-string are no heredocs": (
         "FROM base\nRUN echo $((1 << 2)) <<<x\nBOGUS",
         [(3, "unknown Dockerfile instruction: BOGUS")],
     ),
-    "no heredoc in ENV": ("FROM base\nENV a=<<EOF\nBOGUS", [(3, "unknown Dockerfile instruction: BOGUS")]),
+    "no heredoc in ENV": ("FROM base\nENV a=b <<EOF\nBOGUS", [(3, "unknown Dockerfile instruction: BOGUS")]),
 }
 
 
-@pytest.mark.parametrize(
-    ("text", "findings"),
-    WRONG.values(),
-    ids=WRONG,
-)
+@pytest.mark.parametrize(("text", "findings"), WRONG.values(), ids=WRONG)
 def test_findings_have_the_line_of_their_instruction(text: str, findings: list[tuple[int, str]]) -> None:
     assert lint(text) == tuple(Finding(*each) for each in findings)
 

@@ -115,3 +115,5 @@ def test_equal_machine_configs_give_equal_bytes() -> None:
     for apply_by in ApplyBy:
         first = context(with_files(FILE), apply_by=apply_by)
         assert context(json.dumps(document).encode(), apply_by=apply_by).files == first.files
+        (packed,) = (data for name, data in first.files.items() if name.endswith(".gz"))
+        assert packed[4:8] == bytes(4), "the time of gzip"

@@ -56,6 +56,7 @@ class LocalBackend:
         request = StartBuild(
             name=order.name,
             pool=order.request.pool,
+            owner=order.pool.uid,
             inputs=order.inputs,
             config=order.request.config,
             attempt=order.attempt,
@@ -78,4 +79,4 @@ class LocalBackend:
 
 
 def _pool(state: BuildState) -> Target:
-    return Target(MachineConfigPool, state.pool)
+    return Target(MachineConfigPool, state.pool, uid=state.owner)

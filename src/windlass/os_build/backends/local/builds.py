@@ -14,6 +14,7 @@ import errno
 import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -46,7 +47,7 @@ class _Build(Struct):
     request: StartBuild
     state: BuildState
     folder: Folder
-    task: "asyncio.Task[None] | None" = None
+    task: "asyncio.Task[tuple[BuildState, str]] | None" = None
     cancelled: bool = False
 
     def stop(self) -> None:
@@ -143,21 +144,24 @@ class Builds:
             await there.gone()
         if (state := self.state(request.name)) is not None:
             return state
+        full = len(self._builds) >= self._count
         state = BuildState(
             name=request.name,
             backend=BackendName.LOCAL,
             pool=request.pool,
+            owner=request.owner,
             inputs=request.inputs,
             phase=Phase.PENDING,
             config=request.config,
             attempt=request.attempt,
             secrets=request.secrets,
             image=request.image,
-            note="" if self._free.qsize() else f"waits for the end of one of {self._count} builds on this machine",
+            note=f"waits for the end of one of {self._count} builds on this machine" if full else "",
         )
         folder = Folder(self._path / "builds" / request.name, trash=self._path / "trash")
         self._builds[request.name] = build = _Build(request, state, folder)
         build.task = asyncio.create_task(self._live(build))
+        build.task.add_done_callback(partial(self._end, build))
         self._changed(request.pool)
         return state
 
@@ -182,27 +186,41 @@ class Builds:
         for build in self._builds.values():
             build.stop()
 
-    async def _live(self, build: _Build) -> None:
-        request, slot = build.request, None
-        state, log = None, ""
-        with about(build=request.name, pool=request.pool):
+    async def _live(self, build: _Build) -> tuple[BuildState, str]:
+        """The state at the end, and the log of a failure."""
+        with about(build=build.request.name, pool=build.request.pool):
+            slot = await self._free.get()
             try:
-                slot = await self._free.get()
-                state, log = await self._carry_out(build, slot)
-            except asyncio.CancelledError:
-                if build.cancelled:
-                    state = self._failed(build, Failed(cause=Cause.CANCELLED))
+                return await self._carry_out(build, slot)
             except OSError as error:
                 cause = Cause.DISK if error.errno in _FULL else Cause.UNKNOWN
-                state = self._failed(build, Failed(cause=cause, tail=logs.tail(str(error))))
-            self._end(build, state, log)
-            if slot is not None:
-                task = asyncio.create_task(self._tidy(slot, request.context.containerfile))
+                return self._failed(build, Failed(cause=cause, tail=logs.tail(str(error)))), ""
+            finally:
+                task = asyncio.create_task(self._tidy(slot, build.request.context.containerfile))
                 self._tidying.add(task)
                 task.add_done_callback(self._tidying.discard)
 
+    def _end(self, build: _Build, task: "asyncio.Task[tuple[BuildState, str]]") -> None:
+        """Called when the task is done, also if it was cancelled before it began."""
+        del self._builds[build.request.name]
+        if task.cancelled():
+            state, log = self._failed(build, Failed(cause=Cause.CANCELLED)) if build.cancelled else None, ""
+        elif (error := task.exception()) is not None:
+            self._log.error("a build ended by a defect of Windlass", build=build.request.name, exc_info=error)
+            state, log = self._failed(build, Failed(cause=Cause.UNKNOWN, tail=logs.tail(str(error)))), ""
+        else:
+            state, log = task.result()
+        try:
+            if state is None:
+                build.folder.remove()
+            else:
+                self._over[state.name] = state
+                build.folder.finish(state, log=log)
+        except OSError:
+            self._log.exception("the end of a build could not be stored: after a restart it is built again")
+        self._changed(build.request.pool)
+
     async def _carry_out(self, build: _Build, slot: Slot) -> tuple[BuildState, str]:
-        """The state at the end, and the log of a failure. Raises OSError."""
         request, folder = build.request, build.folder
         folder.prepare(request)
         build.state = structs.replace(build.state, phase=Phase.RUNNING, started=self._now(), note="")
@@ -243,18 +261,6 @@ class Builds:
     def _interrupted(self, build: _Build, ended: Ended) -> BuildState:
         note = f"signal {-ended.code} ended buildah"
         return structs.replace(build.state, phase=Phase.INTERRUPTED, ended=self._now(), note=note, ending=False)
-
-    def _end(self, build: _Build, state: BuildState | None, log: str) -> None:
-        del self._builds[build.request.name]
-        try:
-            if state is None:
-                build.folder.remove()
-            else:
-                self._over[state.name] = state
-                build.folder.finish(state, log=log)
-        except OSError:
-            self._log.exception("the end of a build could not be stored: after a restart it is built again")
-        self._changed(build.request.pool)
 
     async def _tidy(self, slot: Slot, containerfile: str) -> None:
         try:

@@ -6,6 +6,7 @@ Nothing of the command is left when `run` returns or is cancelled, or when this 
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -73,8 +74,7 @@ async def run(
         # At once, unless a process escaped the keeper and holds the other end.
         await asyncio.wait([reading], timeout=_STUCK)
         reading.cancel()
-    assert keeper.returncode is not None
-    return Ended(keeper.returncode, end.text, overdue)
+    return Ended(-signal.SIGKILL if keeper.returncode is None else keeper.returncode, end.text, overdue)
 
 
 class _End:
@@ -115,4 +115,6 @@ async def _stop(keeper: asyncio.subprocess.Process, *, grace: float) -> None:
             await keeper.wait()
     except TimeoutError:
         keeper.kill()
-        await keeper.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_STUCK):
+                await keeper.wait()

@@ -40,6 +40,7 @@ class StartBuild(BuilderRequest, frozen=True, kw_only=True):
     secrets: str
     pull: Auths | None
     push: Auths | None
+    owner: str = ""
     deadlines: Deadlines = Deadlines()
 
     def diff(self) -> tuple[FieldChange, ...]:

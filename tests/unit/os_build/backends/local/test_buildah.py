@@ -1,0 +1,53 @@
+"""The command lines of buildah, and which images of a Containerfile are its bases."""
+
+from pathlib import Path
+
+import pytest
+
+from windlass.os_build.backends.local.buildah import Buildah, environment
+from windlass.os_build.backends.local.slots import bases
+
+STORE, CONTEXT, AUTH = Path("/store"), Path("/context"), Path("/auth.json")
+IN_STORE = "buildah --root /store/root --runroot /store/run --storage-driver vfs"
+
+
+def test_a_build_is_repeatable_isolated_and_asks_the_registry() -> None:
+    assert " ".join(Buildah().build(STORE, context=CONTEXT, image="r.example.com/os:1", auth=AUTH)) == (
+        f"{IN_STORE} build --isolation chroot --timestamp 0 --identity-label=false --layers=false --pull-always "
+        "--tls-verify=true --retry 3 --retry-delay 2000ms --authfile /auth.json --tag r.example.com/os:1 "
+        "--file /context/Containerfile /context"
+    )
+
+
+def test_a_push_writes_the_digest() -> None:
+    buildah = Buildah(tls_verify=False, certificates=Path("/certificates"), retries=1, delay=0.2, driver="overlay")
+    assert " ".join(buildah.push(STORE, image="r.example.com/os:1", auth=None, digest=Path("/digest"))) == (
+        "buildah --root /store/root --runroot /store/run --storage-driver overlay push --tls-verify=false --retry 1 "
+        "--retry-delay 200ms --cert-dir /certificates --digestfile /digest r.example.com/os:1"
+    )
+
+
+def test_nothing_of_our_environment_reaches_a_build_but_what_it_needs() -> None:
+    ours = {"PATH": "/bin", "HOME": "/root", "HTTPS_PROXY": "http://proxy", "KUBECONFIG": "/secret", "TMPDIR": "/tmp"}
+    assert environment(ours, temporary=Path("/build/tmp")) == {
+        "PATH": "/bin",
+        "HOME": "/root",
+        "HTTPS_PROXY": "http://proxy",
+        "TMPDIR": "/build/tmp",
+    }
+
+
+@pytest.mark.parametrize(
+    ("containerfile", "named"),
+    [
+        pytest.param("FROM r/os@sha256:ab", {"r/os@sha256:ab"}, id="digest"),
+        pytest.param("FROM r:5000/os", {"r:5000/os", "r:5000/os:latest"}, id="no-tag"),
+        pytest.param("FROM r/os:1 AS configs\nRUN true\nfrom configs as final", {"r/os:1"}, id="stages"),
+        pytest.param("FROM --platform=linux/amd64 r/os:1", {"r/os:1"}, id="platform"),
+        pytest.param("FROM r/os:1\nCOPY --chown=0:0 --from=r/tools:2 /a /b", {"r/os:1", "r/tools:2"}, id="copy"),
+        pytest.param("FROM r/os:1\nRUN --mount=type=bind,from=r/x:3,target=/x y", {"r/os:1", "r/x:3"}, id="mount"),
+        pytest.param("RUN echo FROM nothing", set(), id="no-instruction"),
+    ],
+)
+def test_the_images_that_a_containerfile_names_are_its_bases(containerfile: str, named: set[str]) -> None:
+    assert bases(containerfile) - {"configs", "configs:latest"} == named
