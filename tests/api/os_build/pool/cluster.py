@@ -76,7 +76,9 @@ class Cluster:
         await self.render(config, base=base)
         sources = [{"apiVersion": MachineConfig.RESOURCE.api_version, "kind": "MachineConfig", "name": f"00-{name}"}]
         body = {"spec": {"configuration": {"name": config, "source": sources}}}
-        await self.put(MachineConfigPool, name, {"metadata": {"annotations": {LAYERING: ""} if opted_in else {}}, **body})
+        await self.put(
+            MachineConfigPool, name, {"metadata": {"annotations": {LAYERING: ""} if opted_in else {}}, **body}
+        )
 
     async def render(self, config: str, *, base: str = "") -> None:
         motd = {"path": "/etc/motd", "contents": {"source": f"data:,{config}"}, "mode": 0o644}
@@ -112,7 +114,9 @@ class Cluster:
         try:
             await self.client.patch(kind, name, body, type=PatchType.MERGE, namespace=place)
         except NotFound:
-            await self.client.create(kind, {**body, "metadata": {**body.get("metadata", {}), "name": name}}, namespace=place)
+            await self.client.create(
+                kind, {**body, "metadata": {**body.get("metadata", {}), "name": name}}, namespace=place
+            )
 
     async def pool(self, name: str) -> Any:
         return (await self.client.get(MachineConfigPool, name)).tree()
@@ -151,7 +155,9 @@ class Cluster:
 
     async def left(self) -> list[str]:
         """Everything that exists of builds in the cluster."""
-        return sorted(f"{each.kind.RESOURCE.kind} {each.name}" for each in await self._labelled(*BUILDERS, ConfigMap, Pod))
+        return sorted(
+            f"{each.kind.RESOURCE.kind} {each.name}" for each in await self._labelled(*BUILDERS, ConfigMap, Pod)
+        )
 
     async def until_left(self, *names: str) -> None:
         await eventually(self.left, lambda left: left == sorted(names), what=f"left of builds: {names}")

@@ -4,7 +4,6 @@ Builds and Jobs are played step by step, Jobs by the real job controller; on thi
 """
 
 import asyncio
-import base64
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,7 @@ from tests.api.os_build.pool.stage import HANDS, STEP, Hands, Stage, at_work
 from tests.waiting import eventually
 from windlass.api.build import Build
 from windlass.api.core import ConfigMap, Secret
-from windlass.kube.verbs import PatchType
-from windlass.os_build.constants import BUILD_LABEL, CONTAINERFILES, IMAGE, OS_IMAGES, RESULT
+from windlass.os_build.constants import BUILD_LABEL, CONTAINERFILES, OS_IMAGES, RESULT
 from windlass.os_build.pool.conditions import VECTOR
 from windlass.os_build.request import BackendName
 from windlass.testing.builds.openshift import contents
@@ -63,7 +61,9 @@ async def test_a1_a6_what_does_not_concern_the_image_builds_and_writes_nothing(s
         await cluster.patch(pool, {"metadata": {"labels": {"colour": "blue"}, "annotations": {"colour": "blue"}}})
     await cluster.add_pool("later")
     await stage.begun("later")
-    assert [each for each in stage.ours.sent[before:] if each.endswith((" master", " worker", " worker (status)"))] == []
+    assert [
+        each for each in stage.ours.sent[before:] if each.endswith((" master", " worker", " worker (status)"))
+    ] == []
     assert await cluster.conditions("worker") == said
     assert not {*RESULT} & {*await cluster.annotations("master")}
     assert await cluster.conditions("master") == {}
@@ -146,7 +146,7 @@ async def test_a7_each_of_many_configurations_in_a_row_is_built(stage: Stage, ha
     cluster = stage.cluster
     await cluster.add_pool("worker")
     names = [await build(stage, hands)]
-    for number in range(2, 4 if cluster.backend == LOCAL else 10):
+    for number in range(2, {OPENSHIFT: 10, JOB: 5, LOCAL: 4}[cluster.backend]):
         await cluster.change("worker", f"rendered-worker-{number}")
         names.append(await build(stage, hands, config=f"rendered-worker-{number}", after=names[-1]))
     assert len({*names}) == len(names)
@@ -189,6 +189,7 @@ async def test_a9_a_new_process_builds_what_is_due_and_nothing_else(cluster: Clu
             await cluster.until_built(pool)
         await hands.fail(names["failed"])
         await cluster.until("failed", "StepFailed")
+        await cluster.until("pending", "BuildPending" if backend == OPENSHIFT else "BuildRunning")
         await cluster.until("degraded", "PoolDegraded")
         await cluster.until("pending", "BuildPending", text=names["pending"])
     kept = {each.name: each.uid for each in await cluster.builders()}
