@@ -5,6 +5,7 @@ RUN := .venv/bin/
 RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
 UPDATE_STATUS := deploy/update-status/base
+OS_BUILD := deploy/os-build/base
 OPENSTACK := deploy/openstack/base
 OPENSTACK_POLICIES := deploy/openstack/components/policies/policies.yaml
 OPENSTACK_CRDS := deploy/openstack/crds/crds.yaml
@@ -46,6 +47,7 @@ generate: .venv/ready ## write the files that are made from code
 	$(RUN)windlass manifests policies machine-sync > $(POLICIES)
 	$(RUN)windlass manifests rbac update-status > $(UPDATE_STATUS)/rbac.yaml
 	$(RUN)windlass manifests crds update-status > $(UPDATE_STATUS)/crds.yaml
+	$(RUN)windlass manifests rbac os-build > $(OS_BUILD)/rbac.yaml
 	$(RUN)windlass manifests rbac openstack > $(OPENSTACK)/rbac.yaml
 	$(RUN)windlass manifests crds openstack > $(OPENSTACK_CRDS)
 	$(RUN)windlass manifests policies openstack > $(OPENSTACK_POLICIES)
@@ -55,6 +57,7 @@ check-generated: .venv/ready
 	$(RUN)windlass manifests policies machine-sync | diff -u $(POLICIES) -
 	$(RUN)windlass manifests rbac update-status | diff -u $(UPDATE_STATUS)/rbac.yaml -
 	$(RUN)windlass manifests crds update-status | diff -u $(UPDATE_STATUS)/crds.yaml -
+	$(RUN)windlass manifests rbac os-build | diff -u $(OS_BUILD)/rbac.yaml -
 	$(RUN)windlass manifests rbac openstack | diff -u $(OPENSTACK)/rbac.yaml -
 	$(RUN)windlass manifests crds openstack | diff -u $(OPENSTACK_CRDS) -
 	$(RUN)windlass manifests policies openstack | diff -u $(OPENSTACK_POLICIES) -

@@ -37,6 +37,7 @@ COMMANDS = {
     ),
     "plan": Entry("plan", "Show what controllers would do, on a cluster or from files, without doing it."),
     "migrate": Entry("machine_sync.migrate", "Move authority over machines from one API to the other."),
+    "os-build": Entry("os_build", "Show and start builds of OS images, in a cluster or without one."),
     "run": Entry("run", "Run controllers."),
     "release": Entry("machine_sync.release", "Release machines and MachineSets before an uninstall."),
     "manifests": Entry("manifests", "Print manifests that are generated from the code, such as RBAC.", offline=True),

@@ -23,10 +23,11 @@ def capability(*, home: str = HOME, settings: OsBuildSettings | None = None) -> 
 
     def permissions() -> tuple[Declaration, ...]:
         from windlass.os_build.planning import Unasked
-        from windlass.os_build.service import OWN_LEASE, maker
+        from windlass.os_build.service import lease, maker
 
         made = maker(chosen, Unasked())(Unread())
-        return permissions_of((made,), lease=OWN_LEASE, namespace=home)
+        name, namespace = lease(chosen, home=home)
+        return permissions_of((made,), lease=name, namespace=namespace)
 
     def frame() -> "Frame":
         from windlass.os_build.service import frame

@@ -65,6 +65,8 @@ class Request(Struct, frozen=True, kw_only=True):
 
     config         name of the rendered MachineConfig
     containerfile  the user's part, may be empty
+    written_in     where the user's part stands, for messages; empty: in the ConfigMap of Containerfiles
+    named_in       where the Secrets are named, for messages; empty: in the ConfigMap of the builder
     rebuild        the value of the annotation `rebuild`, empty if there is none
     images         for a MachineConfig that names no image itself
     backend        None: whichever is the default on this cluster
@@ -76,6 +78,8 @@ class Request(Struct, frozen=True, kw_only=True):
     pull_secret: str
     push_secret: str
     containerfile: str = ""
+    written_in: str = ""
+    named_in: str = ""
     rebuild: str = ""
     images: OsImages = OsImages()
     backend: BackendName | None = None

@@ -4,8 +4,9 @@
     Builds ─────────── on this machine, if the process was started with a folder for them
     pool controller ── over the builders of the cluster, and those
 
-It has a Lease of its own, for which only its replicas compete. Builds of the cluster go on without a leader; those on
-this machine end with the term of leadership.
+It has a Lease of its own, for which only its replicas compete. If it serves MachineOSConfigs, it competes for the Lease
+of the Machine Config Operator's builder instead: never do both build. Builds of the cluster go on without a leader;
+those on this machine end with the term of leadership.
 """
 
 from collections.abc import AsyncIterator
@@ -38,6 +39,8 @@ from windlass.os_build.request import BackendName
 from windlass.os_build.settings import LocalSettings, OsBuildSettings
 
 OWN_LEASE: Final = "windlass-os-build"
+THEIR_LEASE: Final = "machine-os-builder"
+"""The Lease of the operator's builder, in the operator's namespace."""
 
 
 class Local(Struct, frozen=True):
@@ -70,8 +73,13 @@ def maker(settings: OsBuildSettings, registries: Registries, *, local: Local | N
     return make
 
 
+def lease(settings: OsBuildSettings, *, home: str) -> tuple[str, str]:
+    """Name and namespace of the Lease."""
+    return (THEIR_LEASE, settings.pools.namespace) if settings.pools.machine_os_configs else (OWN_LEASE, home)
+
+
 def frame(settings: OsBuildSettings, *, home: str) -> Frame:
-    """The Lease is in `home`."""
+    """Its own Lease is in `home`."""
     registries = RegistryCarrier(Registry(authorities=settings.authorities, insecure=settings.insecure))
     local = Local.of(settings.local, insecure=bool(settings.insecure)) if settings.local else None
     make = maker(settings, registries, local=local)
@@ -80,8 +88,8 @@ def frame(settings: OsBuildSettings, *, home: str) -> Frame:
         systems[BUILDAH] = LocalCarrier(local.builds)
 
     def elect(client: Client, times: LeaseTimes) -> Election:
-        identity = f"windlass_{own_identity()}"
-        return Election(client, OWN_LEASE, namespace=home, identity=identity, times=times)
+        name, namespace = lease(settings, home=home)
+        return Election(client, name, namespace=namespace, identity=f"windlass_{own_identity()}", times=times)
 
     def work(manager: Manager, _: Any, process: ProcessSettings) -> Steady:
         if manager.metrics:

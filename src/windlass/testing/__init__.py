@@ -19,6 +19,7 @@ Installing `windlass[testing]` gives pytest the fixtures `windlass_plane`, `wind
 | `windlass.testing.pytest_plugin` | the fixtures |
 | `windlass.testing.memory` | an in-memory model of the API server for plans |
 | `windlass.testing.crds` | the CRDs of Cluster API, its providers and OpenShift, by API group |
+| `windlass.testing.builds` | what concerns builds of images: who builds for Jobs and for OpenShift's Builds, played |
 | `windlass.testing.updates` | what concerns cluster updates: simulators of the operators that do them |
 | `windlass.testing.machines` | what concerns machines: simulators, the real controllers of both APIs |
 

@@ -185,7 +185,8 @@ def test_the_most_specific_entry_wins(host: str, path: str, user: str | None) ->
     ],
 )
 def test_hosts_are_found_however_they_are_written(key: str, host: str) -> None:
-    assert read({"auths": {key: ENTRY}}).login(host, "org/os") == ROBOT
+    found = read({"auths": {key: ENTRY}})
+    assert found.login(host, "org/os") == found.login(host, "other") == ROBOT
 
 
 @pytest.mark.parametrize("order", [1, -1])

@@ -8,7 +8,7 @@ from typing import Any
 from tests.unit.os_build.fake import SYSTEM, FakeBackend, FakeBuilders
 from windlass.api.core import ConfigMap, Event, Secret
 from windlass.api.machineconfiguration import GROUP, MachineConfig, MachineConfigPool
-from windlass.api.machineosconfig import MachineOSConfig
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.plan import Request as CallRequest
@@ -21,7 +21,7 @@ from windlass.os_build.pool.controller import pool_controller
 from windlass.os_build.pool.observe import Settings
 from windlass.os_build.pool.snapshot import Timing
 from windlass.os_build.pullspec import Target
-from windlass.os_build.registry.answers import Answer, Found, Kind, NotAsked
+from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, NotAsked
 from windlass.os_build.request import BackendName
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
@@ -35,14 +35,16 @@ class FakeRegistries:
 
     def __init__(self) -> None:
         self.answer = Answer(Kind.GRANTED, "")
-        self.found: Found | NotAsked = NotAsked("registry.example.com does not answer")
+        self.found: Found | Gone | NotAsked = NotAsked("registry.example.com does not answer")
         self.probes: list[Any] = []
         self._answered: dict[tuple[str, str], Answer] = {}
 
     def answered(self, *, target: str, versions: str) -> Answer | None:
         return self._answered.get((target, versions))
 
-    async def manifest(self, target: Target, reference: str, login: Login | None, *, origin: str) -> Found | NotAsked:
+    async def manifest(
+        self, target: Target, reference: str, login: Login | None, *, origin: str
+    ) -> Found | Gone | NotAsked:
         return self.found
 
     async def send(self, request: Any, /) -> Answer:
@@ -57,12 +59,12 @@ class FakeRegistries:
 class World:
     """The cluster. `settle` is what the process does until it rests; `pass_time` moves the clock."""
 
-    def __init__(self, *, debounce: float = 0.0) -> None:
-        self.api = MemoryApi(
-            MachineConfigPool, MachineConfig, MachineOSConfig, ConfigMap, Secret, Event, clock=self.now
-        )
+    def __init__(self, *, debounce: float = 0.0, machine_os_configs: bool = False) -> None:
+        kinds = (MachineConfigPool, MachineConfig, MachineOSConfig, MachineOSBuild, ConfigMap, Secret, Event)
+        self.api = MemoryApi(*kinds, clock=self.now)
         self.builders = FakeBuilders()
         self.debounce = debounce
+        self.machine_os_configs = machine_os_configs
         self.process = Process(self)
         self.api.load(
             secret("pull", {"auths": {}}),
@@ -139,7 +141,11 @@ class Process:
             self._reader,
             backends,
             self.registries,
-            settings=Settings(apply_by=ApplyBy.TREE, timing=Timing(debounce=world.debounce)),
+            settings=Settings(
+                apply_by=ApplyBy.TREE,
+                timing=Timing(debounce=world.debounce),
+                machine_os_configs=world.machine_os_configs,
+            ),
             now=world.now,
         )
         self._reader.only(self.controller)
@@ -181,15 +187,18 @@ def pool(name: str, config: str, **metadata: Any) -> dict[str, Any]:
     }
 
 
-def machine_config(name: str) -> dict[str, Any]:
+def machine_config(name: str, **spec: Any) -> dict[str, Any]:
+    """A rendered one, with a file of its own; `spec` are more of its fields."""
     files = [{"path": "/etc/motd", "contents": {"source": f"data:,{name}"}}]
+    annotations = {f"{GROUP}/release-image-version": "4.20.0", f"{GROUP}/generated-by-controller-version": "abc"}
     return {
         "apiVersion": API,
         "kind": "MachineConfig",
-        "metadata": {"name": name},
+        "metadata": {"name": name, "annotations": annotations},
         "spec": {
             "osImageURL": "registry.example.com/base/os@sha256:" + "0" * 64,
             "config": {"ignition": {"version": "3.4.0"}, "storage": {"files": files}},
+            **spec,
         },
     }
 

@@ -66,6 +66,12 @@ def _options(function: Any) -> Any:
             help="Builds on this machine at the same time.",
         ),
         click.option(
+            "--machine-os-configs",
+            is_flag=True,
+            help="Serve MachineOSConfigs too, in the place of the Machine Config Operator's builder: work only while "
+            "holding its Lease. [default: leave their pools to it]",
+        ),
+        click.option(
             "--push-timeout", type=SECONDS, default="10m", show_default=True, help="How long pushing may take."
         ),
         click.option(
@@ -91,6 +97,7 @@ def _make(
     insecure_registries: tuple[str, ...] = (),
     local_builds: Path | None = None,
     local_slots: int = 2,
+    machine_os_configs: bool = False,
     registry_ca: Path | None = None,
 ) -> "Capability":
     from windlass.os_build.backends.job import JobSettings
@@ -111,6 +118,7 @@ def _make(
     settings = OsBuildSettings(
         pools=Settings(
             apply_by=ApplyBy(apply_by),
+            machine_os_configs=machine_os_configs,
             timing=Timing(debounce=debounce),
             deadlines=Deadlines(build=build_timeout, push=push_timeout),
         ),

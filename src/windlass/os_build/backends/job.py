@@ -38,6 +38,10 @@ _CONTROLLER_UID: Final = "batch.kubernetes.io/controller-uid"
 _SCRIPT: Final = "job_build.sh"
 _BUILD_USER: Final = 1000
 """The user `build` of the image, which has subordinate user IDs."""
+_HOME: Final = "/home/build"
+_MESSAGE: Final = "/dev/termination-log"
+_PATHS: Final = {"CONTEXT": "context", "PULL_SECRET": "pull", "PUSH_SECRET": "push", "TRUST": "trust", "WORK": "work"}
+"""The volumes whose paths the script asks for, by the variable."""
 _GRACE_SECONDS: Final = 2
 """A build that is not wanted any more has nothing to save."""
 
@@ -148,10 +152,13 @@ def _pod_spec(order: Order, settings: JobSettings) -> dict[str, Any]:
         "imagePullPolicy": "Always",
         "command": ["/bin/sh", f"/context/{_SCRIPT}"],
         "env": [
-            {"name": "HOME", "value": "/home/build"},
+            {"name": "HOME", "value": _HOME},
             {"name": "IMAGE", "value": order.image},
+            {"name": "MESSAGE", "value": _MESSAGE},
+            *({"name": name, "value": volumes[volume][0]} for name, volume in _PATHS.items()),
             *({"name": name, "value": value} for name, value in sorted(settings.proxy.items())),
         ],
+        "terminationMessagePath": _MESSAGE,
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{"name": name, "mountPath": path} for name, (path, _) in volumes.items()],
         **({"resources": dict(placement.resources)} if placement.resources else {}),
@@ -184,5 +191,5 @@ def _volumes(order: Order, settings: JobSettings) -> dict[str, tuple[str, dict[s
         "push": ("/secrets/push", {"secret": {"secretName": request.push_secret}}),
         "trust": ("/trust", {"projected": {"sources": trust}}),
         "work": ("/work", {"emptyDir": {}}),
-        "images": ("/home/build/.local/share/containers", {"emptyDir": {}}),
+        "images": (f"{_HOME}/.local/share/containers", {"emptyDir": {}}),
     }

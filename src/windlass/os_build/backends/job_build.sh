@@ -2,15 +2,13 @@
 # Builds the image of one build and pushes it, in the Pod of a Job.
 #
 # The end of the log, or the digest of the pushed image, goes to the termination message. The exit code tells the Job
-# whether another attempt may help (windlass.os_build.backends.job_state):
+# whether another attempt may help (windlass.os_build.backends.job_state). Its paths are in the environment.
 #
 #   65 building failed, 66 pushing failed: it would fail again
 #   75 building failed, 76 pushing failed: a registry or a disk was in the way
 set -u
 
-: "${IMAGE:?is not set: the pullspec to push to}"
-: "${CONTEXT:=/context}" "${PULL_SECRET:=/secrets/pull}" "${PUSH_SECRET:=/secrets/push}" "${TRUST:=/trust}"
-: "${WORK:=/work}" "${MESSAGE:=/dev/termination-log}"
+: "${IMAGE:?}" "${MESSAGE:?}" "${CONTEXT:?}" "${PULL_SECRET:?}" "${PUSH_SECRET:?}" "${TRUST:?}" "${WORK:?}"
 log=$WORK/log
 
 TRANSIENT='connection re(fused|set)|broken pipe|i/o timeout|no such host|server misbehaving'

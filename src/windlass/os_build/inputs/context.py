@@ -137,7 +137,5 @@ def _user_part_problem(request: Request) -> Problem | None:
         return None
     shown = "; ".join(f"line {each.line}: {printable(each.text)}" for each in found[:_SHOWN])
     more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return Problem(
-        "ContainerfileInvalid",
-        f"ConfigMap {NAMESPACE}/{CONTAINERFILES}, key {request.pool}, {shown}{more}: correct it there",
-    )
+    where = request.written_in or f"ConfigMap {NAMESPACE}/{CONTAINERFILES}, key {request.pool}"
+    return Problem("ContainerfileInvalid", f"{where}, {shown}{more}: correct it there")

@@ -4,6 +4,7 @@
 |---|---|
 | `request` | what a MachineOSConfig asks for |
 | `name` | the name of its MachineOSBuild, which is the one that the Machine Config Operator gives it |
+| `build` | that MachineOSBuild, and how its image becomes the current one |
 | `rebuild` | whether another configuration needs another image |
 | `conditions` | how a build reads on its MachineOSBuild and on the pool |
 | `go_yaml` | YAML as the operator writes it before it hashes it |

@@ -14,7 +14,7 @@ The API refuses every change of conditions after an end, a second value for eith
 than the start. `moved` never writes any of them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -48,10 +48,6 @@ class State(StrEnum):
     SUCCEEDED = "Succeeded"
 
     @property
-    def is_transient(self) -> bool:
-        return self in (State.PREPARED, State.BUILDING)
-
-    @property
     def is_over(self) -> bool:
         return self in (State.SUCCEEDED, State.FAILED, State.INTERRUPTED)
 
@@ -63,13 +59,8 @@ _TEXTS: Final = (
     (State.INTERRUPTED, "Interrupted", "Build Interrupted"),
     (State.SUCCEEDED, "Ready", "Build Ready"),
 )
-_OF_PHASES: Final[Mapping[Phase, State]] = {
-    Phase.PENDING: State.PREPARED,
-    Phase.RUNNING: State.BUILDING,
-    Phase.SUCCEEDED: State.SUCCEEDED,
-    Phase.FAILED: State.FAILED,
-    Phase.INTERRUPTED: State.INTERRUPTED,
-}
+_BEFORE_AN_END: Final = (State.INITIAL, State.PREPARED, State.BUILDING)
+_UNDER_WAY: Final = {Phase.PENDING: State.PREPARED, Phase.RUNNING: State.BUILDING}
 
 
 def state_of(conditions: Iterable[Condition]) -> State | None:
@@ -83,17 +74,9 @@ def state_of(conditions: Iterable[Condition]) -> State | None:
 
 def may_move(before: State | None, after: State) -> bool:
     """Whether a MachineOSBuild may go from one state to the other; None: it has no conditions yet."""
-    match before:
-        case None:
-            return True
-        case State.INITIAL:
-            return after is not State.INITIAL
-        case State.PREPARED:
-            return after is State.BUILDING or after.is_over
-        case State.BUILDING:
-            return after.is_over
-        case _:
-            return False
+    if before is None or before.is_over:
+        return before is None
+    return after.is_over or _BEFORE_AN_END.index(after) > _BEFORE_AN_END.index(before)
 
 
 def vector(state: State, seen: Iterable[Condition] = (), *, now: datetime, why: str = "") -> list[Condition]:
@@ -111,7 +94,7 @@ def state_of_build(build: BuildState, *, again: bool = False) -> State:
         return State.BUILDING
     if again and build.phase in (Phase.FAILED, Phase.INTERRUPTED):
         return State.BUILDING
-    return _OF_PHASES[build.phase]
+    return _UNDER_WAY.get(build.phase) or State(build.phase)
 
 
 def moved(
@@ -139,12 +122,23 @@ def moved(
     )
 
 
+def reused(build: MachineOSBuild, *, now: datetime) -> MachineOSBuildStatus:
+    """The status of a new MachineOSBuild that takes the image of `build`: it succeeded at once, without a builder."""
+    start = rfc3339(now)
+    return MachineOSBuildStatus(
+        conditions=vector(State.SUCCEEDED, now=now),
+        build_start=start,
+        build_end=_end(start, now),
+        digested_image_push_spec=build.status.digested_image_push_spec,
+    )
+
+
 def image_build_degraded(pool: str, build: MachineOSBuild | None) -> Condition | None:
     """The condition of the pool, from its current build; None: it stays as it is."""
     state = state_of(build.status.conditions) if build else State.SUCCEEDED
     if build and state is State.FAILED:
         failed = find(build.status.conditions, State.FAILED)
-        told = f"{failed.reason}: {failed.message}" if failed and failed.message else "build failed for unknown reason"
+        told = f"{failed.reason}: {failed.message}" if failed else "build failed for unknown reason"
         text = f"Failed to build OS image for pool {pool} (MachineOSBuild: {build.metadata.name}): {told}"
         return condition(IMAGE_BUILD_DEGRADED, True, "BuildFailed", text)
     if state in (State.PREPARED, State.BUILDING):

@@ -57,6 +57,8 @@ def requested(config: MachineOSConfig, pool: MachineConfigPool | None, *, archit
         push_secret=push_secret,
         containerfile=containerfile,
         backend=BUILDER_TYPES[builder],
+        written_in=f"MachineOSConfig {name}: spec.containerFile",
+        named_in=f"MachineOSConfig {name}",
     )
 
 

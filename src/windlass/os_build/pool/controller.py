@@ -5,13 +5,18 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from msgspec import Struct, field
-
 from windlass.api.core import ConfigMap, Secret
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
-from windlass.api.machineosconfig import MachineOSConfig
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import calls, emits_events, permission, writes
+from windlass.kube.control.permissions import (
+    Permission,
+    blocks_deletion_of,
+    calls,
+    emits_events,
+    permission,
+    writes,
+)
 from windlass.kube.control.seen import IndexedReader
 from windlass.kube.object import Object
 from windlass.os_build.builder import Backend
@@ -23,15 +28,18 @@ from windlass.os_build.constants import (
     EPHEMERAL_LABEL,
     OS_IMAGES,
 )
+from windlass.os_build.pool.claims import BY_CONFIG, BY_POOL, config_of, pool_of
 from windlass.os_build.pool.decide import decide
-from windlass.os_build.pool.observe import BY_NAME, BY_POOL, PoolObserver, Registries, Settings
+from windlass.os_build.pool.observe import BY_NAME, PoolObserver, Registries, Settings
 from windlass.os_build.pool.snapshot import Snapshot
 from windlass.os_build.registry.carrier import ProbeUpload
 from windlass.os_build.request import BackendName, opted_in
 
 NAME: Final = "os-build-pool"
+BY_OWN_NAME: Final = "own-name"
+"""Index of MachineOSConfigs."""
 OPTED_IN: Final = "opted-in"
-"""Index of pools: those that a change of ConfigMaps or Secrets concerns."""
+"""Index of pools: those that a change of ConfigMaps or Secrets concerns; all, if MachineOSConfigs are served."""
 READ_CONFIG_MAPS: Final = frozenset({BUILDER_CONFIG, BUILDER_CONFIG_ALIAS, CONTAINERFILES, OS_IMAGES})
 
 
@@ -51,11 +59,19 @@ def pool_controller(
     def of_config_map(found: Object[Any]) -> Iterable[str]:
         return all_pools(found) if found.name in READ_CONFIG_MAPS else ()
 
-    namespace = settings.namespace
+    def of_build(build: Object[Any]) -> Iterable[str]:
+        return [
+            pool
+            for name in config_of(build)
+            for config in reader.known(MachineOSConfig, BY_OWN_NAME, name)
+            for pool in pool_of(config)
+        ]
+
+    namespace, door = settings.namespace, settings.machine_os_configs
     return Controller(
         name=NAME,
         watches=(
-            Watch(MachineConfigPool, lambda pool: [pool.name], indexes={OPTED_IN: _opted_in}),
+            Watch(MachineConfigPool, lambda pool: [pool.name], indexes={OPTED_IN: _every if door else _opted_in}),
             Watch(
                 ConfigMap,
                 of_config_map,
@@ -65,7 +81,14 @@ def pool_controller(
                 indexes={BY_NAME: _own_name},
             ),
             Watch(Secret, all_pools, namespace=namespace, indexes={BY_NAME: _own_name}, metadata_only=True),
-            Watch(MachineOSConfig, _named_pool, indexes={BY_POOL: _named_pool}, cache_only=True, optional=True),
+            Watch(
+                MachineOSConfig,
+                pool_of,
+                indexes={BY_POOL: pool_of, BY_OWN_NAME: _own_name},
+                cache_only=True,
+                optional=True,
+            ),
+            *((Watch(MachineOSBuild, of_build, indexes={BY_CONFIG: config_of}),) if door else ()),
             *(watch for backend in backends.values() for watch in backend.watches),
         ),
         sources=tuple(source for backend in backends.values() for source in backend.sources),
@@ -75,6 +98,7 @@ def pool_controller(
             permission(MachineConfig, "get"),
             calls(ProbeUpload),
             emits_events(namespace="default"),
+            *(_of_machine_os_configs() if door else ()),
             *(declared for backend in backends.values() for declared in backend.permissions),
         ),
         observe=PoolObserver(reader, backends, registries, settings=settings, now=now),
@@ -84,6 +108,20 @@ def pool_controller(
     )
 
 
+def _of_machine_os_configs() -> tuple[Permission, ...]:
+    return (
+        writes(MachineOSConfig, "patch"),
+        writes(MachineOSConfig, "patch", subresource="status"),
+        writes(MachineOSBuild, "create", "delete"),
+        writes(MachineOSBuild, "patch", subresource="status"),
+        blocks_deletion_of(MachineOSConfig),
+    )
+
+
+def _every(_: Object[Any]) -> tuple[str, ...]:
+    return ("",)
+
+
 def _opted_in(pool: Object[Any]) -> tuple[str, ...]:
     shown = pool.glimpse(MachineConfigPool)
     return ("",) if shown is not None and opted_in(shown) else ()
@@ -91,22 +129,3 @@ def _opted_in(pool: Object[Any]) -> tuple[str, ...]:
 
 def _own_name(found: Object[Any]) -> tuple[str, ...]:
     return (found.name,)
-
-
-class _Reference(Struct, gc=False):
-    name: str = ""
-
-
-class _Spec(Struct, rename="camel", gc=False):
-    machine_config_pool: _Reference = field(default_factory=_Reference)
-
-
-class _Referring(Struct, gc=False):
-    """The field that an index needs, even if others are malformed."""
-
-    spec: _Spec = field(default_factory=_Spec)
-
-
-def _named_pool(found: Object[Any]) -> tuple[str, ...]:
-    shown = found.glimpse(_Referring)
-    return (shown.spec.machine_config_pool.name,) if shown is not None and shown.spec.machine_config_pool.name else ()

@@ -3,7 +3,8 @@
 | situation | builders | the pool says | next |
 |---|---|---|---|
 | `Gone` | removed | | |
-| `Claimed` | removed | its MachineOSConfig is another controller's | |
+| `Claimed` | removed | nothing: its MachineOSConfig is served elsewhere | |
+| `ByConfig` | | what `machine_os` says of its MachineOSBuild | |
 | `OptedOut` | removed | nothing: result and conditions are removed | |
 | `Unclear` | stay | `BuildFailed`, or nothing True if it only has to wait | |
 | `Built` | removed | `BuildSuccess` | |
@@ -33,9 +34,13 @@ from windlass.os_build.builder import ATTEMPTS, Backend, BuildState, Cause, Fail
 from windlass.os_build.constants import EVENT_SOURCE
 from windlass.os_build.failure import told as told_of_failure
 from windlass.os_build.inputs.context import Context
+from windlass.os_build.machine_os import report as machine_os
+from windlass.os_build.machine_os.claim import Again, Claim, Current, Missing, Reuse, Wait
+from windlass.os_build.machine_os.claim import Failed as FailedBuild
 from windlass.os_build.pool import conditions
 from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.conditions import BUILDING, FAILED, PENDING, SUCCESS, Told
+from windlass.os_build.pool.report import OnMachineOsBuild, OnPool, Report
 from windlass.os_build.pool.situation import Situation, situation, unwanted
 from windlass.os_build.pool.snapshot import Materials, Snapshot, Timing
 from windlass.os_build.registry.answers import Kind
@@ -62,6 +67,16 @@ class _Decision:
         self._backends = backends
         self._now = now
         self._timing = timing
+        self._report = self._reporter()
+
+    def _reporter(self) -> Report | None:
+        """None: there is no pool."""
+        seen, pool = self._seen, self._seen.pool
+        if not isinstance(pool, Present):
+            return None
+        if seen.claim is not None:
+            return OnMachineOsBuild(seen.claim, pool, seen.request, now=self._now)
+        return OnPool(pool, seen.request, seen.inputs, now=self._now)
 
     def plan(self, found: Situation) -> Plan:
         """The plan for a situation."""
@@ -74,25 +89,46 @@ class _Decision:
             case of.OptedOut():
                 return Plan.of(*self._removed(self._seen.builds, "the pool is not opted in"), *self._quiet())
             case of.Unclear(problem):
-                return Plan.of(*self._tell(_of_problem(problem)))
+                event = self._event(problem.reason, problem.text, occasion=problem.text, warning=True)
+                return Plan.of(*self._tell(_of_problem(problem), event))
         superseded = [build for build in self._seen.builds if unwanted(self._seen, build)]
-        cleared = self._removed(superseded, "the pool asks for another image")
-        rest = self._with_request(found)
+        cleared = [*self._removed(superseded, "the pool asks for another image")]
+        if self._seen.claim is not None:
+            cleared += [machine_os.removed(each, "it is superseded") for each in self._seen.claim.superseded]
+        rest = self._by_config(found, self._seen.claim) if self._seen.claim else self._with_request(found)
         return Plan((*cleared, *rest.actions), rest.next)
+
+    def _by_config(self, found: Situation, claim: Claim) -> Plan:
+        if not isinstance(found, of.ByConfig):
+            return self._with_request(found)
+        match found.standing:
+            case Wait(what, asks):
+                return Plan.nothing().then(RequeueAfter(self._timing.lost, what) if asks else WaitFor(what))
+            case Missing(name):
+                return Plan.of(*machine_os.created(claim, name, self._request))
+            case Again(build, why):
+                return Plan.of(machine_os.removed(build, why), *self._removed(self._wanted, why))
+            case Reuse(build, image):
+                return Plan.of(*machine_os.reused(build, self._pool, image=image, now=self._now))
+            case Current(build):
+                told = machine_os.degraded(self._pool, build.object, now=self._now)
+                done = self._removed(self._wanted, "its result is recorded")
+                return Plan.of(*machine_os.current(claim, build), *told, *done)
+            case FailedBuild(build):
+                return Plan.of(*machine_os.degraded(self._pool, build.object, now=self._now))
 
     def _with_request(self, found: Situation) -> Plan:
         match found:
             case of.Built(image, config):
                 told = Told(SUCCESS, "BuildSucceeded", f"{image} is built from {config}")
-                done = [each for each in self._seen.builds if not unwanted(self._seen, each)]
-                return Plan.of(*self._tell(told), *self._removed(done, "its result is recorded"))
+                return Plan.of(*self._tell(told), *self._removed(self._wanted, "its result is recorded"))
             case of.Finished(build, digest):
                 return self._finished(build, digest)
             case of.Underway(build) | of.Overdue(build):
                 return self._underway(build, overdue=isinstance(found, of.Overdue))
             case of.Unconfirmed(build, why):
                 text = f"{build.image} is pushed, and its digest is not known yet" + (f": {why}" if why else "")
-                return Plan.of(*self._tell(Told(BUILDING, "DigestUnknown", text))).then(
+                return Plan.of(*self._tell(Told(BUILDING, "DigestUnknown", text), build=build)).then(
                     RequeueAfter(self._timing.lost, "ask the registry for the digest")
                 )
             case of.Lost(build, when):
@@ -100,11 +136,13 @@ class _Decision:
             case of.Retrying(build, when):
                 failure = self._failure(build)
                 text = f"Attempt {build.attempt + 1} of {ATTEMPTS} begins at {rfc3339(when)}. {failure}"
-                return Plan.of(*self._tell(Told(PENDING, "Retrying", text))).then(self._at(when, "the next attempt"))
+                return Plan.of(*self._tell(Told(PENDING, "Retrying", text), build=build)).then(
+                    self._at(when, "the next attempt")
+                )
             case of.Broken(build):
                 cause = (build.failed or _UNKNOWN).cause
                 event = self._event("BuildFailed", self._failure(build), occasion=build.name, warning=True)
-                return Plan.of(*self._tell(Told(FAILED, str(cause), self._failure(build)), event))
+                return Plan.of(*self._tell(Told(FAILED, str(cause), self._failure(build)), event, build=build))
             case of.HeldBack(condition, message):
                 text = f"No build starts while {condition} is True" + (f": {message}" if message else "")
                 return Plan.of(*self._tell(Told("", "PoolDegraded", text)))
@@ -116,15 +154,12 @@ class _Decision:
         raise TypeError(f"no plan for {found}")
 
     def _finished(self, build: BuildState, digest: str) -> Plan:
+        assert self._report is not None
         image = self._request.target.digested(digest)
-        told = Told(SUCCESS, "BuildSucceeded", f"{image} is built from {self._request.config}")
-        recorded = conditions.record(
-            self._pool, image=image, config=self._request.config, inputs=str(self._seen.inputs)
-        )
         event = self._event(
             "BuildCompleted", f"Image {image} is built from {self._request.config}", occasion=build.name
         )
-        return Plan.of(recorded, *self._tell(told, event), *self._removed([build], "its result is recorded"))
+        return Plan.of(*self._report.succeeded(build, digest), event)
 
     def _underway(self, build: BuildState, *, overdue: bool) -> Plan:
         cancelled: tuple[Action, ...] = ()
@@ -139,14 +174,16 @@ class _Decision:
             told = Told(BUILDING, "BuildRunning", f"Build {what} is running{attempt}")
         event = self._event("BuildStarted", f"Started build {what}", occasion=build.name)
         limit = self._seen.deadlines.build + self._seen.deadlines.push + self._timing.grace
-        return Plan.of(*cancelled, *self._tell(told, event)).then(WaitFor(f"build {build.name} to end", limit))
+        return Plan.of(*cancelled, *self._tell(told, event, build=build)).then(
+            WaitFor(f"build {build.name} to end", limit)
+        )
 
     def _lost(self, build: BuildState, when: datetime) -> Plan:
         if self._now >= when:
             return Plan.of(*self._removed([build], "it begins again"))
         why = self._failure(build) if build.failed else f"Build {build.name} was interrupted"
         told = Told(PENDING, "BuildInterrupted", f"{why}. It begins again at {rfc3339(when)}")
-        return Plan.of(*self._tell(told)).then(self._at(when, "begin the build again"))
+        return Plan.of(*self._tell(told, build=build)).then(self._at(when, "begin the build again"))
 
     def _ready(self, due: of.Ready) -> Plan:
         materials = self._seen.materials
@@ -173,11 +210,15 @@ class _Decision:
                     context=context,
                     secrets=materials.secrets,
                     deadlines=self._seen.deadlines,
+                    tag=self._report.tag if self._report else "",
                 )
                 return Plan.of(*self._backends[due.backend].start(order))
             case Problem() as problem:
                 event = self._event("BuildFailed", problem.text, occasion=due.name, warning=True)
-                return Plan.of(*self._tell(_of_problem(problem), event))
+                plan = Plan.of(*self._tell(_of_problem(problem), event))
+                if problem.reason == "MachineConfigMissing":  # they are not watched
+                    return plan.then(RequeueAfter(self._timing.lost, f"look for {self._request.config} again"))
+                return plan
         return Plan.nothing("the context of the build has not been rendered")
 
     def _probe(self, materials: Materials) -> Call:
@@ -203,14 +244,16 @@ class _Decision:
         """Nothing of ours stays on the pool."""
         return conditions.unrecord(self._pool), conditions.untell(self._pool)
 
-    def _tell(self, told: Told, event: Emit | None = None) -> tuple[Action, ...]:
-        """The conditions, and the Event if they change."""
-        merge = conditions.tell(self._pool, told, now=self._now)
-        return (merge, event) if event is not None and merge.needed else (merge,)
+    def _tell(self, told: Told, event: Emit | None = None, *, build: BuildState | None = None) -> tuple[Action, ...]:
+        """What the report says, and the Event if that changes, or if it can say nothing."""
+        assert self._report is not None
+        actions = self._report.says(told, build)
+        news = not actions or any(action.needed for action in actions)
+        return (*actions, event) if event is not None and news else actions
 
     def _event(self, reason: str, note: str, *, occasion: str, warning: bool = False) -> Emit:
         return Emit(
-            target=target(self._pool),
+            target=self._report.about if self._report else target(self._pool),
             type="Warning" if warning else "Normal",
             reason=reason,
             note=note,
@@ -223,6 +266,10 @@ class _Decision:
 
     def _at(self, when: datetime, why: str) -> Next:
         return RequeueAfter(max((when - self._now).total_seconds(), 0.05), why)
+
+    @property
+    def _wanted(self) -> list[BuildState]:
+        return [build for build in self._seen.builds if not unwanted(self._seen, build)]
 
     @property
     def _pool(self) -> Present[MachineConfigPool]:

@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -14,14 +15,18 @@ from windlass.api.core import ConfigMap, Secret
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen
+from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen, Unreadable, read
 from windlass.kube.errors import NotServed
+from windlass.kube.object import Object
 from windlass.os_build import constants
 from windlass.os_build.builder import Backend, BuildState, Deadlines
 from windlass.os_build.credentials import Auths, Login, Secrets, auths
 from windlass.os_build.identity import Inputs, inputs_of
 from windlass.os_build.inputs.context import ApplyBy, Context, fits_config_map, rendered
+from windlass.os_build.machine_os.claim import Claim, image_to_take
+from windlass.os_build.machine_os.request import requested as requested_by_config
 from windlass.os_build.pool import situation as of
+from windlass.os_build.pool.claims import ARCHITECTURE, Claims, inputs_of_claim
 from windlass.os_build.pool.situation import situation
 from windlass.os_build.pool.snapshot import Materials, Snapshot, Timing
 from windlass.os_build.pullspec import Target
@@ -39,8 +44,6 @@ from windlass.os_build.request import (
 
 BY_NAME: Final = "name"
 """Index of Secrets and ConfigMaps."""
-BY_POOL: Final = "pool"
-"""Index of MachineOSConfigs."""
 
 
 class Registries(Protocol):
@@ -54,10 +57,15 @@ class Registries(Protocol):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """How builds are made. `namespace`: of ConfigMaps and Secrets."""
+    """How builds are made.
+
+    namespace           of ConfigMaps and Secrets
+    machine_os_configs  serve MachineOSConfigs too, in the place of the Machine Config Operator's builder
+    """
 
     namespace: str = constants.NAMESPACE
     apply_by: ApplyBy = ApplyBy.IGNITION
+    machine_os_configs: bool = False
     timing: Timing = Timing()
     deadlines: Deadlines = Deadlines()
 
@@ -80,8 +88,9 @@ class PoolObserver:
         self._registries = registries
         self._settings = settings
         self._now = now
-        self._wanted: dict[str, tuple[Inputs, datetime]] = {}
-        self._unfit: dict[str, tuple[Inputs, Problem]] = {}
+        self._claims = Claims(reader)
+        self._wanted: dict[str, tuple[str, datetime]] = {}
+        self._unfit: dict[str, tuple[tuple[Request, BackendName], Problem]] = {}
 
     async def __call__(self, key: str, last: Outcome) -> Snapshot:
         found = await self._reader.see(MachineConfigPool, key)
@@ -89,27 +98,76 @@ class PoolObserver:
         if not isinstance(found, Present) or found.deleting:
             self._forget(key)
             return seen
-        seen = replace(seen, claimed=self._claimed(key))
-        if seen.claimed or not opted_in(found.object):
+        config = self._claims.on(key)
+        seen = replace(seen, claimed=config.name if config is not None else "")
+        if config is not None and self._settings.machine_os_configs:
+            seen = await self._claimed(key, seen, found, config)
+        elif config is None and opted_in(found.object):
+            seen = await self._opted_in(key, seen, found)
+        else:
             self._forget(key)
-            return seen
-        request = requested(found.object, await self._given())
-        seen = replace(seen, request=request)
+        return await self._for_situation(key, seen)
+
+    async def _opted_in(self, key: str, seen: Snapshot, pool: Present[MachineConfigPool]) -> Snapshot:
+        request = requested(pool.object, await self._given())
         if isinstance(request, Problem):
-            return seen
+            return replace(seen, request=request)
         inputs = inputs_of(request, applied_by=self._settings.apply_by)
-        seen = replace(
+        return self._with_request(seen, request, inputs, wanted=self._wanted_since(key, str(inputs)))
+
+    async def _claimed(
+        self, key: str, seen: Snapshot, pool: Present[MachineConfigPool], found: Object[MachineOSConfig]
+    ) -> Snapshot:
+        config = read(found)
+        if isinstance(config, Unreadable):
+            # The API server validates it: this one is of a version that is not known here.
+            return seen
+        request = requested_by_config(config.object, pool.object, architecture=ARCHITECTURE)
+        if isinstance(request, Problem):
+            return replace(seen, request=request, claim=Claim(config=config, name=request))
+        claim = await self._claims.claim(config, pool, request, versions=self._versions(request))
+        seen = self._with_request(
+            seen, request, inputs_of_claim(claim), wanted=self._wanted_since(key, str(claim.name))
+        )
+        return replace(seen, claim=replace(claim, registry=await self._registry_has(claim, seen, request)))
+
+    def _with_request(self, seen: Snapshot, request: Request, inputs: Inputs, *, wanted: datetime) -> Snapshot:
+        return replace(
             seen,
+            request=request,
             inputs=inputs,
-            wanted=self._wanted_since(key, inputs),
+            wanted=wanted,
             backend=self._backend(request),
             versions=self._versions(request),
         )
+
+    async def _registry_has(
+        self, claim: Claim, seen: Snapshot, request: Request
+    ) -> Found | Gone | Denied | NotAsked | None:
+        """Whether the image that is about to be taken is still there. One that was just pushed is."""
+        image = image_to_take(claim)
+        if not image:
+            return None
+        repository, _, digest = image.partition("@")
+        if any(build.digest == digest for build in seen.builds):
+            return Found(digest, "")
+        secrets = await self._secrets(request, seen.versions)
+        if isinstance(secrets, Problem):
+            return NotAsked(secrets.text)
+        target = Target.parse(repository)
+        login, origin = secrets.push.login(target.host, target.path), self._origin(request)
+        return await self._registries.manifest(target, digest, login, origin=origin)
+
+    async def _for_situation(self, key: str, seen: Snapshot) -> Snapshot:
+        """What only the situation needs that the pool is in."""
+        request, inputs = seen.request, seen.inputs
+        if not isinstance(request, Request) or inputs is None:
+            return seen
         due = situation(seen, now=self._now(), timing=self._settings.timing)
         if isinstance(due, of.Unconfirmed):
             return replace(seen, confirmed=await self._digest(request, due.build))
         if isinstance(due, of.Ready):
-            return replace(seen, materials=await self._materials(key, seen, request, inputs, due.backend))
+            return replace(seen, materials=await self._materials(key, seen, request, due.backend))
         return seen
 
     def _builds(self, pool: str) -> tuple[BuildState, ...]:
@@ -118,11 +176,6 @@ class PoolObserver:
             with suppress(NotServed):
                 found += backend.look(pool)
         return tuple(found)
-
-    def _claimed(self, pool: str) -> str:
-        with suppress(NotServed):
-            return next((each.name for each in self._reader.indexed(MachineOSConfig, BY_POOL, pool)), "")
-        return ""
 
     async def _given(self) -> Given:
         config, alias = self._data(constants.BUILDER_CONFIG), self._data(constants.BUILDER_CONFIG_ALIAS)
@@ -143,7 +196,7 @@ class PoolObserver:
         found = next(iter(self._reader.indexed(ConfigMap, BY_NAME, name)), None)
         return found.decode().data if found is not None else None
 
-    def _wanted_since(self, pool: str, inputs: Inputs) -> datetime:
+    def _wanted_since(self, pool: str, inputs: str) -> datetime:
         known = self._wanted.get(pool)
         if known is None or known[0] != inputs:
             known = self._wanted[pool] = inputs, self._now()
@@ -178,53 +231,52 @@ class PoolObserver:
             for each in self._reader.indexed(Secret, BY_NAME, name)
         )
 
-    async def _materials(
-        self, key: str, seen: Snapshot, request: Request, inputs: Inputs, backend: BackendName
-    ) -> Materials:
+    async def _materials(self, key: str, seen: Snapshot, request: Request, backend: BackendName) -> Materials:
         secrets = await self._secrets(request, seen.versions)
         if isinstance(secrets, Problem):
             return Materials(secrets)
         answer = self._registries.answered(target=str(request.target), versions=seen.versions)
         if answer is None or answer.kind in (Kind.DENIED, Kind.UNKNOWN):
             return Materials(secrets, answer)
-        return Materials(secrets, answer, await self._context(key, request, inputs, backend))
+        return Materials(secrets, answer, await self._context(key, request, backend))
 
     async def _secrets(self, request: Request, versions: str) -> Secrets | Problem:
         read: list[Auths] = []
         for name, key in ((request.pull_secret, PULL_SECRET), (request.push_secret, PUSH_SECRET)):
             found = await self._reader.see(Secret, name, namespace=self._settings.namespace, live=True)
-            credentials = self._auths(found, name, key)
+            credentials = self._auths(found, name, request.named_in or f"{key} of the builder's ConfigMap", key)
             if isinstance(credentials, Problem):
                 return credentials
             read.append(credentials)
         return Secrets(read[0], read[1], versions)
 
-    def _auths(self, found: Seen[Secret], name: str, key: str) -> Auths | Problem:
+    def _auths(self, found: Seen[Secret], name: str, named_in: str, key: str) -> Auths | Problem:
         where = f"{self._settings.namespace}/{name}"
         if isinstance(found, Present):
             return auths(found.object, key=key)
         if isinstance(found, Absent):
-            text = f"Secret {where} does not exist, which {key} of the builder's ConfigMap names"
+            text = f"Secret {where} does not exist, which {named_in} names"
             return Problem("SecretMissing", f"{text}: create it, or name another")
         return Problem("SecretInvalid", f"Secret {where} cannot be read: {found.why}")
 
-    async def _context(self, key: str, request: Request, inputs: Inputs, backend: BackendName) -> Context | Problem:
-        unfit = self._unfit.get(key)
-        if unfit is not None and unfit[0] == inputs:
-            return unfit[1]
+    async def _context(self, key: str, request: Request, backend: BackendName) -> Context | Problem:
+        known, problem = self._unfit.get(key, (None, None))
+        if problem is not None and known == (request, backend):
+            return problem
         found = await self._reader.see(MachineConfig, request.config, live=True)
         if not isinstance(found, Present):
             why = "does not exist" if isinstance(found, Absent) else f"cannot be read: {found.why}"
             return Problem("MachineConfigMissing", f"MachineConfig {request.config} {why}: pool {key} names it")
         # A megabyte of JSON takes longer than the loop may stand still.
-        context = await asyncio.to_thread(rendered, request, bytes(found.raw), apply_by=self._settings.apply_by)
+        how = partial(rendered, apply_by=self._settings.apply_by, arch=ARCHITECTURE)
+        context = await asyncio.to_thread(how, request, bytes(found.raw))
         problem = context if isinstance(context, Problem) else None
         if problem is None and backend != BackendName.LOCAL:
             assert isinstance(context, Context)
             problem = fits_config_map(context)
         if problem is None:
             return context
-        self._unfit[key] = inputs, problem
+        self._unfit[key] = (request, backend), problem
         return problem
 
     async def _digest(self, request: Request, build: BuildState) -> str | Problem:
@@ -232,9 +284,12 @@ class PoolObserver:
         if isinstance(secrets, Problem):
             return secrets
         login = secrets.push.login(request.target.host, request.target.path)
-        tag, origin = build.image.rpartition(":")[2], f"Secret {self._settings.namespace}/{request.push_secret}"
-        found = await self._registries.manifest(request.target, tag, login, origin=origin)
+        tag = build.image.rpartition(":")[2]
+        found = await self._registries.manifest(request.target, tag, login, origin=self._origin(request))
         return found.digest if isinstance(found, Found) else Problem("DigestUnknown", found.text)
+
+    def _origin(self, request: Request) -> str:
+        return f"Secret {self._settings.namespace}/{request.push_secret}"
 
     def _forget(self, pool: str) -> None:
         self._wanted.pop(pool, None)

@@ -3,7 +3,8 @@
 | the pool | its situation |
 |---|---|
 | is gone, or is being deleted | `Gone` |
-| is named by a MachineOSConfig | `Claimed` |
+| is named by a MachineOSConfig, which another process serves | `Claimed` |
+| is named by a MachineOSConfig | `ByConfig`; the rows from `Underway` on while its MachineOSBuild is not over |
 | is not opted in | `OptedOut` |
 | asks for what cannot be told | `Unclear` |
 | has the image that it asks for | `Built` |
@@ -30,6 +31,7 @@ from windlass.kube.control.seen import Present
 from windlass.os_build.builder import ATTEMPTS, BuildState, Cause, Phase
 from windlass.os_build.constants import IMAGE, IMAGE_CONFIG, IMAGE_INPUTS
 from windlass.os_build.identity import Inputs, build_name
+from windlass.os_build.machine_os.claim import Again, Building, Claim, Current, Failed, Missing, Reuse, Wait, standing
 from windlass.os_build.pool.snapshot import Snapshot, Timing
 from windlass.os_build.request import BackendName, Problem, Request, opted_in
 
@@ -45,6 +47,10 @@ class Gone(Struct, frozen=True):
 
 class Claimed(Struct, frozen=True):
     by: str
+
+
+class ByConfig(Struct, frozen=True):
+    standing: Wait | Again | Current | Failed | Reuse | Missing
 
 
 class OptedOut(Struct, frozen=True):
@@ -118,6 +124,7 @@ class Ready(Struct, frozen=True):
 Situation: TypeAlias = (
     Gone
     | Claimed
+    | ByConfig
     | OptedOut
     | Unclear
     | Built
@@ -139,22 +146,43 @@ def situation(seen: Snapshot, *, now: datetime, timing: Timing) -> Situation:
     pool = seen.pool
     if not isinstance(pool, Present) or pool.deleting:
         return Gone()
-    if seen.claimed:
+    if seen.claimed and seen.claim is None:
         return Claimed(seen.claimed)
-    if not opted_in(pool.object):
+    if not seen.claimed and not opted_in(pool.object):
         return OptedOut()
     if not isinstance(seen.request, Request):
         return Unclear(seen.request or Problem("NotRead", "its ConfigMaps have not been read"))
     assert seen.inputs is not None
+    if seen.claim is not None:
+        return _claimed(seen, seen.claim, pool.object, seen.inputs, now=now, timing=timing)
     if recorded := _recorded(pool.object, seen.inputs):
         return recorded
+    return _progress(seen, pool.object, seen.inputs, now=now, timing=timing)
+
+
+def _claimed(
+    seen: Snapshot, claim: Claim, pool: MachineConfigPool, inputs: Inputs, *, now: datetime, timing: Timing
+) -> Situation:
+    match standing(claim):
+        case Problem() as problem:
+            return Unclear(problem)
+        case Building():
+            return _progress(seen, pool, inputs, now=now, timing=timing)
+        case Missing() as missing:
+            before = _before_a_build(seen, pool, inputs, 1, now=now, timing=timing)
+            return ByConfig(missing) if isinstance(before, Ready) else before
+        case found:
+            return ByConfig(found)
+
+
+def _progress(seen: Snapshot, pool: MachineConfigPool, inputs: Inputs, *, now: datetime, timing: Timing) -> Situation:
     attempt = 1
     if build := wanted_build(seen):
         found = _of_build(seen, build, now=now, timing=timing)
         if found is not None:
             return found
         attempt = build.attempt + 1
-    return _before_a_build(seen, pool.object, seen.inputs, attempt, now=now, timing=timing)
+    return _before_a_build(seen, pool, inputs, attempt, now=now, timing=timing)
 
 
 def wanted_build(seen: Snapshot) -> BuildState | None:
@@ -192,7 +220,7 @@ def _of_build(seen: Snapshot, build: BuildState, *, now: datetime, timing: Timin
                 return Unconfirmed(build, seen.confirmed.text)
             return Finished(build, seen.confirmed) if seen.confirmed else Unconfirmed(build)
         case Phase.INTERRUPTED:
-            return Lost(build, (build.ended or now) + timedelta(seconds=timing.lost))
+            return Lost(build, build.ended + timedelta(seconds=timing.lost) if build.ended else now)
     return _of_failed_build(seen, build, now=now, timing=timing)
 
 
@@ -203,7 +231,7 @@ def _of_failed_build(seen: Snapshot, build: BuildState, *, now: datetime, timing
     if failed is None or not failed.transient or build.attempt >= ATTEMPTS:
         return Broken(build)
     pause = timing.retries[min(build.attempt, len(timing.retries)) - 1] if timing.retries else 0.0
-    when = (build.ended or now) + timedelta(seconds=pause)
+    when = build.ended + timedelta(seconds=pause) if build.ended else now
     return Retrying(build, when) if now < when else None
 
 

@@ -12,6 +12,7 @@ from windlass.os_build.builder import BuildState, Deadlines
 from windlass.os_build.credentials import Secrets
 from windlass.os_build.identity import Inputs
 from windlass.os_build.inputs.context import Context
+from windlass.os_build.machine_os.claim import Claim
 from windlass.os_build.registry.answers import Answer
 from windlass.os_build.request import BackendName, Problem, Request
 
@@ -52,7 +53,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     """A pool and its builds.
 
     name       the key: the pool's name, also when there is no pool
-    claimed    the MachineOSConfig that names the pool, if one does: then this controller leaves it alone
+    claimed    the MachineOSConfig that names the pool, if one does: then it asks, and not the pool
+    claim      what it asks for; None: that is for another process to serve
     request    None: the pool is not opted in
     inputs     the identity of what is asked for; None without a Request
     wanted     when this process saw these inputs first
@@ -65,6 +67,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     name: str
     pool: Seen[MachineConfigPool] = Absent()
     claimed: str = ""
+    claim: Claim | None = None
     request: Request | Problem | None = None
     inputs: Inputs | None = None
     wanted: datetime | None = None

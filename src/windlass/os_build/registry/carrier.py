@@ -3,12 +3,11 @@
     Plan.of(Call(target=pool, request=ProbeUpload(pool=..., target=..., secret=..., versions=..., auths=...)))
     carrier.answered(target=..., versions=...)      # the Answer, in the next round and in those of other pools
 
-An answer counts until the Secrets change (`versions`), it is forgotten, or its time is over (`COUNTS`), since rights
+An answer counts until `versions` changes, as it does with the Secrets, or its time is over (`COUNTS`), since rights
 change on the registry too. Pools with the same target and Secrets share a probe.
 """
 
 import asyncio
-from collections import OrderedDict
 from types import TracebackType
 from typing import ClassVar, Final, Self
 from weakref import WeakValueDictionary
@@ -31,7 +30,7 @@ class ProbeUpload(Request, frozen=True, kw_only=True):
 
     target    the repository, as text
     secret    names the Secret with the credentials, for people
-    versions  which state of the Secrets it is (`Secrets.versions`)
+    versions  which state of the Secrets it is (`Secrets.versions`), and whatever else is a reason to ask again
     """
 
     SYSTEM: ClassVar[str] = SYSTEM
@@ -54,7 +53,7 @@ class RegistryCarrier:
     def __init__(self, registry: Registry, *, clock: Clock | None = None) -> None:
         self._registry = registry
         self._clock = clock or SystemClock()
-        self._answers: OrderedDict[tuple[str, str], tuple[float, Answer]] = OrderedDict()
+        self._answers: dict[tuple[str, str], tuple[float, Answer]] = {}
         self._asking: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def __aenter__(self) -> Self:
@@ -83,9 +82,8 @@ class RegistryCarrier:
             login = request.auths.login(target.host, target.path)
             answer = await self._registry.may_push(target, login, origin=f"Secret {request.secret}")
             self._answers[key] = self._clock.monotonic(), answer
-            self._answers.move_to_end(key)
-            while len(self._answers) > _REMEMBERED:
-                self._answers.popitem(last=False)
+            if len(self._answers) > _REMEMBERED:
+                del self._answers[next(iter(self._answers))]
             return answer
 
     async def manifest(
@@ -96,8 +94,4 @@ class RegistryCarrier:
 
     def doubt(self, request: ProbeUpload, /) -> None:
         """Ask again next time."""
-        self.forget(target=request.target, versions=request.versions)
-
-    def forget(self, *, target: str, versions: str) -> None:
-        """Ask again next time, as when somebody says that the registry has changed."""
-        self._answers.pop((target, versions), None)
+        self._answers.pop((request.target, request.versions), None)

@@ -40,7 +40,7 @@ class Conversation:
         Raises NoAnswer.
         """
         reply = await self._follow(method, url, accept=accept, most=most)
-        if reply.status != 401 or self._authorization:
+        if reply.status != 401 or reply.url.origin() != self.root.origin():
             return reply
         challenges = _challenges(", ".join(reply.headers.getall("WWW-Authenticate", [])))
         if "bearer" in challenges:
@@ -85,7 +85,7 @@ class Conversation:
         if reply.status in (401, 403):
             return reply
         token = reply.document.get("token") or reply.document.get("access_token")
-        if reply.status != 200 or not isinstance(token, str) or not token.isascii() or not token.isprintable():
+        if reply.status != 200 or not isinstance(token, str):
             raise NoAnswer(f"its token service {realm.host} answers {reply} without a token")
         return token
 

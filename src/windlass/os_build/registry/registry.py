@@ -33,7 +33,8 @@ from windlass.os_build.registry.answers import (
 from windlass.os_build.registry.conversation import Conversation, location
 from windlass.os_build.registry.wire import NoAnswer, Wire
 
-SECONDS: Final = 10.0
+SECONDS: Final = 9.0
+"""For a question: less than a Call may take, so that its carrier can say what has happened."""
 _CANCEL_SECONDS: Final = 2.0
 _MANIFEST: Final = 4 * 1024 * 1024
 """Bytes: larger manifests are refused by registries."""

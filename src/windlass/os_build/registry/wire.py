@@ -18,7 +18,8 @@ from windlass.os_build.registry.answers import Reply, shown
 BODY: Final = 64 * 1024
 """Bytes of an answer that are read: enough for errors and tokens."""
 _CONNECTIONS: Final = 16
-_KEEP: Final = 15.0
+_KEEP: Final = 5.0
+"""Seconds: for the requests of one question. A registry may close an older connection just when it is used."""
 
 
 class NoAnswer(Exception):
@@ -78,11 +79,9 @@ class Wire:
             async with self._session.request(
                 method, url, headers=headers, data=form, ssl=self._tls, proxy=_proxy(url), allow_redirects=False
             ) as response:
-                body = await response.content.read(most + 1) if method != "HEAD" else b""
-                while body and len(body) <= most and (more := await response.content.read(most + 1 - len(body))):
+                body = b""
+                while more := await response.content.read(most + 1 - len(body)):
                     body += more
-                if len(body) > most:
-                    response.close()
                 return Reply(url, response.status, response.headers, body[:most], len(body) <= most)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise NoAnswer(_said(error)) from error

@@ -43,6 +43,8 @@ UPDATES = ("config.openshift.io", "machineconfiguration.openshift.io", "route.op
 """The API groups of what an update of a cluster is seen in."""
 BUILDS = "build.openshift.io"
 """The API group of OpenShift's Builds. Its CRD has no status subresource, as the kind has none."""
+OS_BUILDS = ("machineconfiguration.openshift.io", BUILDS)
+"""The API groups of pools whose OS images are built, and of Builds."""
 
 
 @dataclass(frozen=True)

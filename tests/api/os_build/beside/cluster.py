@@ -32,6 +32,13 @@ class Cluster:
         tree: Tree = self.plane.rest.request("GET", kind.RESOURCE.path(name))
         return tree
 
+    def create(self, kind: type[KubernetesObject], tree: Tree) -> None:
+        identity = {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind}
+        self.plane.rest.request("POST", kind.RESOURCE.path(), {**identity, **tree})
+
+    def report(self, kind: type[KubernetesObject], name: str, status: Any) -> None:
+        self.patch(kind, name, {"status": msgspec.to_builtins(status)}, status=True)
+
     def patch(self, kind: type[KubernetesObject], name: str, body: Tree, *, status: bool = False) -> None:
         path = kind.RESOURCE.path(name, subresource="status" if status else "")
         self.plane.rest.request("PATCH", path, body, content_type=MERGE_PATCH)

@@ -4,6 +4,7 @@ They wait five seconds before each of their steps, so all that they are to do is
 """
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,10 +13,14 @@ from tests.api.os_build.beside.cluster import Cluster, Tree
 from tests.waiting import wait_until
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfigPool, RenderedMachineConfig
-from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSBuildStatus, MachineOSConfig
+from windlass.os_build.builder import BuildState, Phase
+from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.machine_os.build import CURRENT, current_status, machine_os_build
+from windlass.os_build.machine_os.conditions import State, moved, state_of
 from windlass.os_build.machine_os.name import build_name
 from windlass.os_build.machine_os.request import requested
-from windlass.os_build.request import Request
+from windlass.os_build.request import BackendName, Request
 from windlass.testing import crds
 from windlass.testing.plane.pool import PlanePool
 from windlass.testing.updates import Pool
@@ -24,7 +29,11 @@ from windlass.testing.updates.os_builder import OsBuilder
 pytestmark = pytest.mark.plane
 
 NAME = "beside"
-POOLS = [Pool(name=name, nodes=0) for name in ("master", "worker", "infra", "edge", "1e3")]
+BUILT = "gpu"
+"""The pool whose image is built by us before the operator's builder starts."""
+TARGET = "registry.example.com/org/gpu:latest"
+DIGEST = f"sha256:{'ab' * 32}"
+POOLS = [Pool(name=name, nodes=0) for name in ("master", "worker", "infra", "edge", "1e3", BUILT)]
 NODE = "worker-0"
 ASKED: dict[str, dict[str, Any]] = {
     "infra": {"target": "registry.example.com:5000/org/os:latest"},
@@ -49,8 +58,10 @@ def cluster(windlass_planes: PlanePool, tmp_path_factory: pytest.TempPathFactory
     try:
         real.install()
         real.start()
-        real.start_builder()
         cluster = Cluster(plane, real, {pool.name: real.wait_rendered(pool.name) for pool in POOLS})
+        real.ask(BUILT, target=TARGET)
+        build_ourselves(cluster)
+        real.start_builder()
         for pool, asked in ASKED.items():
             real.ask(pool, **asked)
         cluster.annotate(MachineConfigPool, "master", layering_enabled="")
@@ -60,6 +71,21 @@ def cluster(windlass_planes: PlanePool, tmp_path_factory: pytest.TempPathFactory
     finally:
         real.close()
         windlass_planes.stop(NAME)
+
+
+def build_ourselves(cluster: Cluster) -> None:
+    """What is written of a build that is first seen when it has succeeded."""
+    config, pool = cluster.get(MachineOSConfig, BUILT), cluster.get(MachineConfigPool, BUILT)
+    request = requested(config, pool, architecture="amd64")
+    assert isinstance(request, Request)
+    name = build_name(config, pool, cluster.get(RenderedMachineConfig, request.config))
+    assert isinstance(name, str)
+    cluster.create(MachineOSBuild, machine_os_build(name, config, request))
+    seen = BuildState(name="b", backend=BackendName.LOCAL, pool=BUILT, inputs="i", phase=Phase.SUCCEEDED, digest=DIGEST)
+    status = moved(MachineOSBuildStatus(), seen, target=request.target, now=datetime.now(UTC))
+    cluster.report(MachineOSBuild, name, status)
+    cluster.report(MachineOSConfig, BUILT, current_status(config, cluster.get(MachineOSBuild, name)))
+    cluster.annotate(MachineOSConfig, BUILT, current_machine_os_build=name)
 
 
 def make_node(cluster: Cluster) -> None:
@@ -73,16 +99,19 @@ def make_node(cluster: Cluster) -> None:
     cluster.patch(Node, NODE, {"status": {"conditions": [ready]}}, status=True)
 
 
+def builds_of(cluster: Cluster, pool: str) -> list[MachineOSBuild]:
+    return [one for one in cluster.all(MachineOSBuild) if one.spec.machine_os_config.name == pool]
+
+
+def jobs(cluster: Cluster) -> set[str]:
+    path = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
+    return {one["metadata"]["name"] for one in cluster.plane.rest.request("GET", path)["items"]}
+
+
 @pytest.mark.parametrize("pool", ASKED)
 def test_c17_a_build_has_the_name_that_the_operators_builder_gives_it(cluster: Cluster, pool: str) -> None:
     """B18, on the real one: of no Containerfile, of one, and of texts that YAML writes in several ways."""
-
-    def made() -> MachineOSBuild | None:
-        builds = [one for one in cluster.all(MachineOSBuild) if one.spec.machine_os_config.name == pool]
-        return builds[0] if builds else None
-
-    build = wait_until(f"a MachineOSBuild of {pool}, see {cluster.real.log}", made)
-    assert build is not None
+    [build] = wait_until(f"a MachineOSBuild of {pool}, see {cluster.real.log}", lambda: builds_of(cluster, pool))
     config, of = cluster.get(MachineOSConfig, pool), cluster.get(MachineConfigPool, pool)
     rendered = cluster.get(RenderedMachineConfig, build.spec.machine_config.name)
     request = requested(config, of, architecture="amd64")
@@ -161,7 +190,18 @@ def test_conditions_of_builds_outlive_the_operators_status_writes_and_the_annota
     assert cluster.get(Node, NODE).metadata.annotations == node
 
 
+def test_of_an_image_that_we_built_the_operators_builder_builds_nothing(cluster: Cluster) -> None:
+    """It begins Jobs for others, which were asked for later."""
+    begun = wait_until(f"a Job of another, see {cluster.real.log}", lambda: jobs(cluster))
+    [build] = builds_of(cluster, BUILT)
+    assert state_of(build.status.conditions) is State.SUCCEEDED
+    assert begun <= {f"build-{one.metadata.name}" for pool in ASKED for one in builds_of(cluster, pool)}
+    config = cluster.get(MachineOSConfig, BUILT)
+    assert config.status.current_image_pull_spec == f"registry.example.com/org/gpu@{DIGEST}"
+    assert config.metadata.annotations[CURRENT] == build.metadata.name
+
+
 def test_b1_pools_without_a_machine_os_config_have_no_machine_os_build(cluster: Cluster) -> None:
     """Also not those that are annotated."""
-    wait_until("builds of all", lambda: len(cluster.all(MachineOSBuild)) >= len(ASKED))
-    assert {one.spec.machine_os_config.name for one in cluster.all(MachineOSBuild)} == {*ASKED}
+    wait_until("builds of all", lambda: len(cluster.all(MachineOSBuild)) > len(ASKED))
+    assert {one.spec.machine_os_config.name for one in cluster.all(MachineOSBuild)} == {*ASKED, BUILT}

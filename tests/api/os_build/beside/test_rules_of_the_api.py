@@ -10,7 +10,7 @@ from windlass.api.machineconfiguration import GROUP, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSBuildStatus, MachineOSConfig
 from windlass.api.meta import KubernetesObject
 from windlass.os_build.builder import BuildState, Phase
-from windlass.os_build.machine_os.conditions import State, moved, state_of, vector
+from windlass.os_build.machine_os.conditions import State, moved, reused, state_of, vector
 from windlass.os_build.machine_os.request import requested
 from windlass.os_build.pullspec import Target
 from windlass.os_build.request import BackendName, Request
@@ -140,6 +140,12 @@ def test_the_api_takes_a_build_that_is_first_seen_when_it_is_over(api: Api, end:
     status = moved(MachineOSBuildStatus(), end, target=TARGET, now=NOW)
     api.report(MachineOSBuild, "worker-1", status)
     assert state_of(status.conditions) is state
+
+
+def test_b11_the_api_takes_a_build_with_the_image_of_another(api: Api) -> None:
+    api.build()
+    done = moved(MachineOSBuildStatus(), look(Phase.SUCCEEDED, digest=DIGEST), target=TARGET, now=NOW)
+    api.report(MachineOSBuild, "worker-1", reused(MachineOSBuild(status=done), now=NOW))
 
 
 def test_b14_the_api_refuses_an_end_at_the_instant_of_the_start(api: Api) -> None:

@@ -21,12 +21,14 @@ from windlass.api import (
     coordination,
     core,
     machineconfiguration,
+    machineosconfig,
     mapi,
     route,
 )
 from windlass.api.meta import KubernetesObject
 from windlass.machine_sync.planning.deciders import DEFAULTS
 from windlass.testing import crds
+from windlass.testing.binaries import MACHINE_CONFIG_API
 from windlass.testing.crds.drift import differences
 from windlass.testing.plane.facade import PlaneAccess
 
@@ -43,9 +45,13 @@ CUSTOM: list[type[KubernetesObject]] = [
     config.ClusterVersion,
     config.FeatureGate,
     config.Infrastructure,
+    machineconfiguration.ControllerConfig,
     machineconfiguration.MachineConfig,
     machineconfiguration.MachineConfigNode,
     machineconfiguration.MachineConfigPool,
+    machineconfiguration.RenderedMachineConfig,
+    machineosconfig.MachineOSBuild,
+    machineosconfig.MachineOSConfig,
     mapi.Machine,
     mapi.MachineSet,
     route.Route,
@@ -85,7 +91,7 @@ BUILT_IN: list[type[KubernetesObject]] = [
 @pytest.fixture(scope="module")
 def published() -> dict[str, Mapping[str, Any]]:
     """CRDs by name, as the projects publish them in their Go modules."""
-    return {crd["metadata"]["name"]: crd for crd in crds.documents()}
+    return {crd["metadata"]["name"]: crd for crd in (*crds.of(MACHINE_CONFIG_API), *crds.documents())}
 
 
 @pytest.mark.parametrize("kind", CUSTOM, ids=lambda kind: kind.RESOURCE.name)

@@ -4,6 +4,7 @@ import random
 import time
 
 import pytest
+from msgspec.structs import replace
 
 from tests.unit.os_build.inputs.cases import context, data_url, problem, request, with_files
 from windlass.os_build.inputs.context import CONFIG_MAP_LIMIT, ApplyBy, Context, fits_config_map
@@ -16,6 +17,15 @@ def test_p19_a_wrong_users_part_is_refused_with_config_map_key_and_line(apply_by
     assert found.text == (
         "ConfigMap openshift-machine-config-operator/on-cluster-build-custom-dockerfile, key worker, line 2: unknown "
         "Dockerfile instruction: RUNN; line 3: ENV instruction must use key=value form: correct it there"
+    )
+
+
+def test_a_users_part_from_elsewhere_is_refused_with_its_own_place() -> None:
+    of = replace(request("BOGUS"), written_in="MachineOSConfig worker: spec.containerFile")
+    text = problem(with_files(), of).text
+    assert (
+        text
+        == "MachineOSConfig worker: spec.containerFile, line 1: unknown Dockerfile instruction: BOGUS: correct it there"
     )
 
 

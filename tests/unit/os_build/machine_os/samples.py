@@ -24,7 +24,9 @@ def pool(
     return msgspec.convert(tree, MachineConfigPool)
 
 
-def machine_os_config(name: str = "worker", *, status: dict[str, Any] | None = None, **spec: Any) -> MachineOSConfig:
+def machine_os_config(
+    name: str = "worker", *, status: dict[str, Any] | None = None, uid: str = "", **spec: Any
+) -> MachineOSConfig:
     """`spec` by the names of the API; a field None is left out."""
     whole = {
         "machineConfigPool": {"name": name},
@@ -34,7 +36,7 @@ def machine_os_config(name: str = "worker", *, status: dict[str, Any] | None = N
         **spec,
     }
     kept = {key: value for key, value in whole.items() if value is not None}
-    tree = {"metadata": {"name": name, "generation": 2}, "spec": kept, "status": status or {}}
+    tree = {"metadata": {"name": name, "generation": 2, "uid": uid}, "spec": kept, "status": status or {}}
     return msgspec.convert(tree, MachineOSConfig)
 
 

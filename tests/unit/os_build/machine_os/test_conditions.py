@@ -18,6 +18,7 @@ from windlass.os_build.machine_os.conditions import (
     image_build_degraded,
     may_move,
     moved,
+    reused,
     state_of,
     state_of_build,
     vector,
@@ -77,7 +78,7 @@ def expected(before: State | None, after: State) -> bool:
         return True
     if before is State.INITIAL:
         return after is not State.INITIAL
-    if before.is_transient:
+    if before in (State.PREPARED, State.BUILDING):
         return after in ENDS or (before, after) == (State.PREPARED, State.BUILDING)
     return False
 
@@ -154,6 +155,17 @@ def test_a_build_that_is_first_seen_over_ends_later_than_it_began(
     assert (status.build_start, status.build_end) == tuple(map(rfc3339, times))
 
 
+def test_b11_a_build_that_takes_the_image_of_another_succeeds_without_a_builder() -> None:
+    """C13, C14."""
+    status = reused(machine_os_build(), now=NOW)
+    assert msgspec.to_builtins(status) == {
+        "conditions": msgspec.to_builtins(vector(State.SUCCEEDED, now=NOW)),
+        "buildStart": rfc3339(NOW),
+        "buildEnd": rfc3339(NOW + timedelta(seconds=1)),
+        "digestedImagePushSpec": f"{REPOSITORY}@{DIGEST}",
+    }
+
+
 LOOKS = st.builds(
     build,
     st.sampled_from(Phase),
@@ -211,12 +223,3 @@ def test_a_pool_without_builds_is_not_degraded_by_one() -> None:
     found = image_build_degraded("worker", None)
     assert found is not None
     assert (found.type, found.status, found.reason) == ("ImageBuildDegraded", "False", "BuildSuccess")
-
-
-def test_a_failure_without_a_text_has_the_operators() -> None:
-    failed = machine_os_build(state=State.FAILED)
-    conditions = [msgspec.structs.replace(one, message="") for one in failed.status.conditions]
-    silent = msgspec.structs.replace(failed, status=msgspec.structs.replace(failed.status, conditions=conditions))
-    found = image_build_degraded("worker", silent)
-    assert found is not None
-    assert found.message == f"{FAILURE}build failed for unknown reason"

@@ -22,6 +22,8 @@ ASKED = Request(
     pull_secret="global-pull-secret-copy",
     push_secret="push",
     backend=BackendName.JOB,
+    written_in="MachineOSConfig worker: spec.containerFile",
+    named_in="MachineOSConfig worker",
 )
 GOOD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "C20-the-clusters-pull-secret": ({}, {}),

@@ -21,6 +21,7 @@ from windlass.os_build.constants import (
     IMAGE_INPUTS,
     LAYERING,
     NAMESPACE,
+    OS_IMAGES,
     REBUILD,
     RESULT,
 )
@@ -524,3 +525,22 @@ async def test_a_removed_result_is_built_again(world: World) -> None:
     await world.patch_pool({"metadata": {"annotations": {IMAGE: None}}})
     await built(world)
     assert world.image() == IMAGE_OF
+
+
+async def test_a_config_that_comes_later_is_looked_for_again(world: World) -> None:
+    world.add_pool()
+    await world.api.delete(MachineConfig, "rendered-worker-1")
+    ending = await world.settle()
+    assert world.says()[:2] == ("BuildFailed", "MachineConfigMissing")
+    assert ending.next == RequeueAfter(10.0, "look for rendered-worker-1 again")
+    world.api.load(machine_config("rendered-worker-1"))
+    await built(world)
+
+
+async def test_a_base_image_that_is_named_later_suffices(world: World) -> None:
+    world.add_pool()
+    await world.api.patch(MachineConfig, "rendered-worker-1", {"spec": {"osImageURL": ""}}, type=PatchType.MERGE)
+    await world.settle()
+    assert world.says()[:2] == ("BuildFailed", "BaseImageMissing")
+    world.api.load(config_map(OS_IMAGES, baseOSContainerImage="registry.example.com/base/os:1"))
+    await built(world)

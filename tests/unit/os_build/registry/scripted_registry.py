@@ -20,6 +20,7 @@ class Says:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str | bytes = ""
     chunked: bool = False
+    endless: bool = False
 
 
 class ScriptedRegistry:
@@ -61,12 +62,14 @@ class ScriptedRegistry:
         body = says.body.encode() if isinstance(says.body, str) else says.body
         headers = {name: value.replace("{url}", self.url) for name, value in says.headers.items()}
         response = web.StreamResponse(status=says.status, headers=headers)
-        if says.chunked:
+        if says.chunked or says.endless:
             response.enable_chunked_encoding()
         else:
             response.content_length = len(body)
         await response.prepare(request)
         for start in range(0, len(body), 1 << 16):
             await response.write(body[start : start + (1 << 16)])
+        while says.endless:
+            await response.write(b"x" * (1 << 16))
         await response.write_eof()
         return response

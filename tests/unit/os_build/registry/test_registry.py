@@ -112,7 +112,7 @@ async def test_a_challenge_is_found_however_it_is_written(header: str, scheme: s
         pytest.param(
             [Says(404, body='{"errors":[{"code":"NAME_UNKNOWN"}]}', chunked=True)], Kind.UNKNOWN, 1, id="chunked"
         ),
-        pytest.param([Says(403, body=b"x" * 10_000_000)], Kind.DENIED, 1, id="body without end"),
+        pytest.param([Says(403, endless=True)], Kind.DENIED, 1, id="body without end"),
         pytest.param([Says(403, body=b"\x80" * 100)], Kind.DENIED, 1, id="binary"),
         pytest.param([Says(200, body="<html>Log in</html>")], Kind.NOT_ASKED, 1, id="a page for people"),
     ],
@@ -157,6 +157,15 @@ async def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
     assert "Authorization" not in store.headers[0]
 
 
+async def test_a_host_that_the_registry_redirects_to_cannot_ask_for_credentials() -> None:
+    async with (
+        ScriptedRegistry(WANTS_TOKEN, TOKEN) as elsewhere,
+        ScriptedRegistry(Says(307, {"Location": elsewhere.url})) as server,
+    ):
+        assert (await probe(server)).kind is Kind.DENIED
+    assert elsewhere.asked == ["POST /"]
+
+
 async def test_a_question_has_one_deadline() -> None:
     async with ScriptedRegistry(WANTS_BASIC, Says(-1)) as server:
         answer = await probe(server, seconds=0.2)
@@ -193,6 +202,13 @@ async def test_what_a_proxy_refuses_is_no_answer_of_the_registry(monkeypatch: py
         answer = await registry.may_push(Target("registry.invalid", "org/os"), ROBOT, origin="Secret mco/push")
     assert answer.kind is Kind.NOT_ASKED
     assert "the proxy refuses the connection" in answer.text
+
+
+async def test_plain_http_goes_past_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with ScriptedRegistry(Says(403)) as proxy, ScriptedRegistry(BEGUN, ENDED) as server:
+        monkeypatch.setenv("https_proxy", proxy.url)
+        monkeypatch.setenv("http_proxy", proxy.url)
+        assert (await probe(server)).kind is Kind.GRANTED
 
 
 def test_certificates_that_cannot_be_read_are_an_error_at_the_start(tmp_path: Path) -> None:
@@ -233,7 +249,7 @@ def test_certificates_that_cannot_be_read_are_an_error_at_the_start(tmp_path: Pa
         pytest.param([Says(503)], NotAsked, ["HEAD"], id="503"),
         pytest.param([Says(429)], NotAsked, ["HEAD"], id="429"),
         pytest.param([Says(200), Says(200, body="<html>")], NotAsked, ["HEAD", "GET"], id="a page for people"),
-        pytest.param([Says(200), Says(200, body="[1]" * 2_000_000)], NotAsked, ["HEAD", "GET"], id="too long"),
+        pytest.param([Says(200), Says(200, body=MANIFEST + " " * 5_000_000)], NotAsked, ["HEAD", "GET"], id="too long"),
         pytest.param([WANTS_BASIC, WANTS_BASIC], Denied, ["HEAD", "HEAD"], id="wrong password"),
         pytest.param([Says(0)], NotAsked, ["HEAD"], id="cut, and not repeated"),
     ],

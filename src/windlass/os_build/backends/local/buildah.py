@@ -75,7 +75,7 @@ class Buildah(Struct, frozen=True, kw_only=True):
         return [
             f"--tls-verify={str(self.tls_verify).lower()}",
             *("--retry", str(self.retries), "--retry-delay", f"{round(self.delay * 1000)}ms"),
-            *(("--cert-dir", str(self.certificates)) if self.certificates else ()),
+            *(("--cert-dir", str(self.certificates.absolute())) if self.certificates else ()),
             *(("--authfile", str(auth)) if auth else ()),
         ]
 

@@ -1,0 +1,52 @@
+"""`windlass os-build render`: shows what would be built, without building it."""
+
+from pathlib import Path
+
+import click
+
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.os_build import given
+
+
+@click.command("render")
+@given.options
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write all files of the build into this folder, and print nothing.",
+)
+def command(
+    sources: tuple[str, ...],
+    *,
+    pool: str,
+    base: str,
+    containerfile: Path | None,
+    apply_by: str,
+    into: Path | None,
+) -> int:
+    """Print the Containerfile of a pool, from files.
+
+    The files hold the MachineConfigPool and its rendered MachineConfig, and may hold the ConfigMaps
+    on-cluster-build-custom-dockerfile and machine-config-osimageurl. Without the pool, the one MachineConfig that is
+    named rendered-NAME-... is taken.
+
+    The files of --into are a whole build context: buildah build DIR.
+    """
+    inputs = given.inputs(
+        given.Choices(
+            sources=sources,
+            pool=pool,
+            base=base,
+            containerfile=containerfile,
+            apply_by=apply_by,
+            push=given.NO_TARGET,
+        )
+    )
+    if into is None:
+        click.echo(inputs.context.containerfile, nl=False)
+        return Exit.OK
+    into.mkdir(parents=True, exist_ok=True)
+    for name, content in inputs.context.files.items():
+        (into / name).write_bytes(content)
+    return Exit.OK

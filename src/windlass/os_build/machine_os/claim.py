@@ -1,0 +1,170 @@
+"""The claim of a MachineOSConfig on a pool, and in which situation it is. Pure; the first row that fits wins:
+
+| the MachineOSBuild of what is asked for | the situation |
+|---|---|
+| cannot be named | `Problem` |
+| is being deleted | `Wait` |
+| is there although the annotation `rebuild` asks for another | `Again`: it is deleted |
+| succeeded, and is the current one | `Current` |
+| succeeded earlier, and the registry still has its image | `Current` |
+| succeeded earlier, and its image is gone | `Again` |
+| succeeded earlier, and the registry does not tell | `Wait` |
+| was interrupted by somebody else; or failed with Secrets that have changed since | `Again` |
+| failed | `Failed` |
+| is missing | `Missing`: it is created |
+| has not begun, and the current image serves this configuration too | `Reuse`, if the registry has it |
+| is not over | `Building`: its builder decides |
+
+An image stands for what `rebuild` compares. So a change of files alone takes the image that there is.
+"""
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
+from windlass.kube.conditions import find
+from windlass.kube.control.seen import Present
+from windlass.os_build.constants import REBUILD, SECRETS_ANNOTATION
+from windlass.os_build.machine_os.conditions import State, state_of
+from windlass.os_build.registry.answers import Denied, Found, Gone, NotAsked
+from windlass.os_build.request import Problem
+
+CURRENT: Final = "machineconfiguration.openshift.io/current-machine-os-build"
+"""On a MachineOSConfig: the name of its current MachineOSBuild."""
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """A MachineOSConfig, and its MachineOSBuilds.
+
+    name       of the build of what is asked for now
+    builds     all builds of the MachineOSConfig
+    serves     the current image, if it serves the configuration too that is asked for now; else empty
+    registry   whether the registry has the image that is about to be taken; None: it was not asked
+    versions   of the Secrets now
+    """
+
+    config: Present[MachineOSConfig]
+    name: str | Problem
+    builds: tuple[Present[MachineOSBuild], ...] = ()
+    serves: str = ""
+    registry: Found | Gone | Denied | NotAsked | None = None
+    versions: str = ""
+
+    @property
+    def build(self) -> Present[MachineOSBuild] | None:
+        """The build of what is asked for."""
+        return next((each for each in self.builds if each.metadata.name == self.name), None)
+
+    @property
+    def superseded(self) -> Sequence[Present[MachineOSBuild]]:
+        """Builds of something else, less those whose image may serve again."""
+        return [each for each in self.builds if each.metadata.name != self.name and state(each) is not State.SUCCEEDED]
+
+
+class Wait(Struct, frozen=True):
+    """`what` is awaited; `asks`: nothing tells when it comes."""
+
+    what: str
+    asks: bool = False
+
+
+class Again(Struct, frozen=True):
+    build: Present[MachineOSBuild]
+    why: str
+
+
+class Current(Struct, frozen=True):
+    build: Present[MachineOSBuild]
+
+
+class Failed(Struct, frozen=True):
+    build: Present[MachineOSBuild]
+    why: str
+
+
+class Building(Struct, frozen=True):
+    build: Present[MachineOSBuild]
+
+
+class Reuse(Struct, frozen=True):
+    build: Present[MachineOSBuild]
+    image: str
+
+
+class Missing(Struct, frozen=True):
+    name: str
+
+
+Standing: TypeAlias = Problem | Wait | Again | Current | Failed | Building | Reuse | Missing
+
+
+def state(build: Present[MachineOSBuild]) -> State:
+    return state_of(build.object.status.conditions) or State.INITIAL
+
+
+def is_current(claim: Claim, build: Present[MachineOSBuild]) -> bool:
+    """The MachineOSConfig names the build and its image already."""
+    status = claim.config.object.status
+    named = status.machine_os_build.name if status.machine_os_build else ""
+    image = build.object.status.digested_image_push_spec
+    return bool(image) and (named, status.current_image_pull_spec) == (build.metadata.name, image)
+
+
+def image_to_take(claim: Claim) -> str:
+    """The image of which the registry has to be asked whether it is still there; empty if of none."""
+    build = claim.build
+    if build is None or is_current(claim, build):
+        return ""
+    if state(build) is State.SUCCEEDED:
+        return build.object.status.digested_image_push_spec
+    return claim.serves if _may_reuse(build) else ""
+
+
+def standing(claim: Claim) -> Standing:
+    """The table of the module."""
+    if isinstance(claim.name, Problem):
+        return claim.name
+    build = claim.build
+    if build is None:
+        return Missing(claim.name)
+    if build.deleting:
+        return Wait(f"MachineOSBuild {build.metadata.name} to be deleted")
+    if REBUILD in claim.config.metadata.annotations:
+        return Again(build, f"annotation {REBUILD} of MachineOSConfig {claim.config.metadata.name} asks for it")
+    match state(build):
+        case State.SUCCEEDED:
+            return _succeeded(claim, build)
+        case State.INTERRUPTED:
+            return Again(build, "it was interrupted")
+        case State.FAILED:
+            if build.metadata.annotations.get(SECRETS_ANNOTATION) not in (None, claim.versions):
+                return Again(build, "the Secrets have changed since it failed")
+            failed = find(build.object.status.conditions, State.FAILED)
+            return Failed(build, failed.message if failed else "")
+    if claim.serves and _may_reuse(build):
+        match claim.registry:
+            case Found():
+                return Reuse(build, claim.serves)
+            case Denied(text) | NotAsked(text):
+                return Wait(f"the registry to tell whether it has {claim.serves}: {text}", asks=True)
+    return Building(build)
+
+
+def _may_reuse(build: Present[MachineOSBuild]) -> bool:
+    """It has not begun, and nobody asked for another image of the same."""
+    return state(build) is State.INITIAL and REBUILD not in build.metadata.annotations
+
+
+def _succeeded(claim: Claim, build: Present[MachineOSBuild]) -> Standing:
+    if is_current(claim, build):
+        return Current(build)
+    match claim.registry:
+        case Found():
+            return Current(build)
+        case Gone(text):
+            return Again(build, text)
+        case Denied(text) | NotAsked(text):
+            return Wait(f"the registry to tell whether it has the image: {text}", asks=True)
+    return Wait("the registry to be asked", asks=True)

@@ -1,0 +1,179 @@
+"""Writes what became of a build: on its MachineOSBuild, then on the MachineOSConfig, then on the pool.
+
+The result is on the MachineOSBuild before anything is removed. MachineOSConfig and pool follow from it.
+"""
+
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec import structs
+
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineosconfig import (
+    MachineOSBuild,
+    MachineOSBuildSpec,
+    MachineOSBuildStatus,
+    MachineOSConfig,
+    NamedReference,
+)
+from windlass.api.meta import tree
+from windlass.kube.conditions import put
+from windlass.kube.control.plan import Action, Create, Delete, Merge, Target, target
+from windlass.kube.control.seen import Present
+from windlass.os_build.builder import BuildState
+from windlass.os_build.constants import REBUILD, SECRETS_ANNOTATION
+from windlass.os_build.machine_os.claim import CURRENT, Claim
+from windlass.os_build.machine_os.conditions import State, image_build_degraded, may_move, moved, state_of, vector
+from windlass.os_build.pullspec import Target as Repository
+from windlass.os_build.request import Request
+
+_GROUP: Final = MachineOSBuild.RESOURCE.group
+_LABELS: Final = {
+    "pool": "target-machine-config-pool",
+    "config": "rendered-machine-config",
+    "mosc": "machine-os-config",
+}
+
+
+def created(claim: Claim, name: str, request: Request) -> tuple[Action, ...]:
+    """Create the MachineOSBuild, and carry out the request for a rebuild by that."""
+    config = claim.config
+    labels = {"pool": request.pool, "config": request.config, "mosc": config.metadata.name}
+    owner = MachineOSConfig.RESOURCE
+    spec = MachineOSBuildSpec(
+        machine_config=NamedReference(name=request.config),
+        machine_os_config=NamedReference(name=config.metadata.name),
+        rendered_image_push_spec=request.target.tagged(name),
+    )
+    body = {
+        "metadata": {
+            "labels": {f"{_GROUP}/{_LABELS[key]}": value for key, value in labels.items()},
+            "annotations": {
+                f"{_GROUP}/rendered-image-push-secret": request.push_secret,
+                SECRETS_ANNOTATION: claim.versions,
+                **({REBUILD: asked} if (asked := config.metadata.annotations.get(REBUILD)) is not None else {}),
+            },
+            "ownerReferences": [
+                {
+                    "apiVersion": owner.api_version,
+                    "kind": owner.kind,
+                    "name": config.metadata.name,
+                    "uid": config.metadata.uid,
+                    "controller": True,
+                    "blockOwnerDeletion": True,
+                }
+            ],
+        },
+        "spec": tree(spec),
+    }
+    why = f"MachineOSConfig {config.metadata.name} asks for it"
+    return Create(target=Target(MachineOSBuild, name), body=body, why=why), _pointed(config, name)
+
+
+def removed(build: Present[MachineOSBuild], why: str) -> Delete:
+    return Delete(target=target(build), deleting=build.deleting, propagation="Background", why=why)
+
+
+def progressed(
+    build: Present[MachineOSBuild],
+    state: BuildState,
+    pool: Present[MachineConfigPool],
+    *,
+    repository: Repository,
+    now: datetime,
+    why: str = "",
+    again: bool = False,
+) -> tuple[Action, ...]:
+    """The status of the MachineOSBuild follows its builder, and the pool follows that."""
+    status = moved(build.object.status, state, target=repository, now=now, why=why, again=again)
+    return (*_status(build, status), *degraded(pool, structs.replace(build.object, status=status), now=now))
+
+
+def failed(
+    build: Present[MachineOSBuild], pool: Present[MachineConfigPool], *, why: str, now: datetime
+) -> tuple[Action, ...]:
+    """It failed before a builder began."""
+    old = build.object.status
+    if not may_move(state_of(old.conditions), State.FAILED):
+        return ()
+    status = structs.replace(old, conditions=vector(State.FAILED, old.conditions, now=now, why=why))
+    return (*_status(build, status), *degraded(pool, structs.replace(build.object, status=status), now=now))
+
+
+def reused(
+    build: Present[MachineOSBuild], pool: Present[MachineConfigPool], *, image: str, now: datetime
+) -> tuple[Action, ...]:
+    """It succeeded without a builder: an earlier image serves."""
+    old = build.object.status
+    status = structs.replace(
+        old,
+        conditions=vector(State.SUCCEEDED, old.conditions, now=now),
+        build_start=old.build_start,
+        digested_image_push_spec=image,
+    )
+    return (*_status(build, status), *degraded(pool, structs.replace(build.object, status=status), now=now))
+
+
+def current(claim: Claim, build: Present[MachineOSBuild]) -> tuple[Action, ...]:
+    """The MachineOSConfig names the build and its image: nodes get it."""
+    config, image = claim.config, build.object.status.digested_image_push_spec
+    resource = MachineOSBuild.RESOURCE
+    reference = {"group": resource.group, "resource": resource.plural, "name": build.metadata.name}
+    told = {
+        "currentImagePullSpec": image,
+        "observedGeneration": config.metadata.generation,
+        "machineOSBuild": reference,
+    }
+    old = config.tree.get("status") or {}
+    observed = {key: old[key] for key in told if key in old}
+    write = Merge(
+        target=target(config),
+        part="status",
+        observed={"status": observed},
+        desired={"status": told},
+        why="nodes get the image that stands there",
+    )
+    return (_pointed(config, build.metadata.name), write)
+
+
+def degraded(pool: Present[MachineConfigPool], build: MachineOSBuild | None, *, now: datetime) -> tuple[Action, ...]:
+    """`ImageBuildDegraded` of the pool, as it follows from its current build."""
+    says = image_build_degraded(pool.metadata.name, build)
+    if says is None:
+        return ()
+    conditions: list[Any] = list((pool.tree.get("status") or {}).get("conditions") or [])
+    return (
+        Merge(
+            target=target(pool),
+            part="status",
+            observed={"status": {"conditions": conditions}},
+            desired={"status": {"conditions": put(conditions, tree(says), now=now)}},
+            why="the Machine Config Operator's node controller reads it",
+        ),
+    )
+
+
+def _pointed(config: Present[MachineOSConfig], name: str) -> Merge:
+    here = config.metadata.annotations
+    observed = {key: here[key] for key in (CURRENT, REBUILD) if key in here}
+    return Merge(
+        target=target(config),
+        observed={"metadata": {"annotations": observed}},
+        desired={"metadata": {"annotations": {CURRENT: name}}},
+        why=f"{name} is its current build",
+    )
+
+
+def _status(build: Present[MachineOSBuild], status: MachineOSBuildStatus) -> tuple[Action, ...]:
+    if status == build.object.status:
+        return ()
+    observed: Any = build.tree.get("status") or {}
+    return (
+        Merge(
+            target=target(build),
+            part="status",
+            observed={"status": observed},
+            desired={"status": {**observed, **tree(status)}},
+            why="it follows its builder",
+        ),
+    )

@@ -1,0 +1,104 @@
+"""Says what became of a build to whoever asked for it: on the pool itself, or on objects of its MachineOSConfig."""
+
+from datetime import datetime
+from typing import Any, Protocol
+
+from msgspec import structs
+
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuild
+from windlass.kube.control.plan import Action, Target, target
+from windlass.kube.control.seen import Present
+from windlass.os_build.builder import BuildState
+from windlass.os_build.identity import Inputs
+from windlass.os_build.machine_os import report as machine_os
+from windlass.os_build.machine_os.claim import Claim
+from windlass.os_build.pool import conditions
+from windlass.os_build.pool.conditions import FAILED, SUCCESS, Told
+from windlass.os_build.request import Request
+
+
+class Report(Protocol):
+    """`about`: what Events are about. `tag`: of the image; empty: the name of the build."""
+
+    @property
+    def about(self) -> Target: ...
+    @property
+    def tag(self) -> str: ...
+
+    def says(self, told: Told, build: BuildState | None = None) -> tuple[Action, ...]:
+        """The state; `build` is the builder object that it is about."""
+        ...
+
+    def succeeded(self, build: BuildState, digest: str) -> tuple[Action, ...]:
+        """The result. The builder object goes when it has been seen there."""
+        ...
+
+
+class OnPool:
+    """On the pool: four conditions, and annotations with the result."""
+
+    tag = ""
+
+    def __init__(self, pool: Present[MachineConfigPool], request: Any, inputs: Inputs | None, *, now: datetime) -> None:
+        self._pool = pool
+        self._request = request
+        self._inputs = inputs
+        self._now = now
+
+    @property
+    def about(self) -> Target:
+        return target(self._pool)
+
+    def says(self, told: Told, build: BuildState | None = None) -> tuple[Action, ...]:
+        return (conditions.tell(self._pool, told, now=self._now),)
+
+    def succeeded(self, build: BuildState, digest: str) -> tuple[Action, ...]:
+        assert isinstance(self._request, Request)
+        image, config = self._request.target.digested(digest), self._request.config
+        told = Told(SUCCESS, "BuildSucceeded", f"{image} is built from {config}")
+        recorded = conditions.record(self._pool, image=image, config=config, inputs=str(self._inputs))
+        return recorded, *self.says(told)
+
+
+class OnMachineOsBuild:
+    """On the MachineOSBuild, and the pool's `ImageBuildDegraded`."""
+
+    def __init__(self, claim: Claim, pool: Present[MachineConfigPool], request: Any, *, now: datetime) -> None:
+        self._claim = claim
+        self._pool = pool
+        self._request = request
+        self._now = now
+
+    @property
+    def about(self) -> Target:
+        return target(self._build) if self._build else target(self._claim.config)
+
+    @property
+    def tag(self) -> str:
+        return self._claim.name if isinstance(self._claim.name, str) else ""
+
+    @property
+    def _build(self) -> Present[MachineOSBuild] | None:
+        return self._claim.build
+
+    def says(self, told: Told, build: BuildState | None = None) -> tuple[Action, ...]:
+        if self._build is None:
+            return ()
+        if build is None:
+            if told.true != FAILED:
+                return ()
+            return machine_os.failed(self._build, self._pool, why=told.message, now=self._now)
+        return machine_os.progressed(
+            self._build,
+            build,
+            self._pool,
+            repository=self._request.target,
+            now=self._now,
+            why=told.message,
+            again=told.true != FAILED,
+        )
+
+    def succeeded(self, build: BuildState, digest: str) -> tuple[Action, ...]:
+        known = structs.replace(build, digest=digest)
+        return self.says(Told(SUCCESS, "BuildSucceeded", ""), known)

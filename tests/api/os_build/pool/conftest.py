@@ -1,0 +1,35 @@
+"""A control plane with the kinds of pools and Builds, the real job controller, and a registry with a base image."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.api.os_build.pool.cluster import Cluster
+from tests.builder import require_builder
+from windlass.kube import config
+from windlass.kube.client import Client
+from windlass.testing import ControlPlane, crds
+from windlass.testing.builder import push_base
+from windlass.testing.plane.pool import PlanePool
+from windlass.testing.registry import Registry
+
+
+@pytest.fixture(scope="session")
+def base(windlass_registry: Registry) -> str:
+    """The pullspec of a base image in the registry of this worker."""
+    require_builder()
+    return push_base(windlass_registry)
+
+
+@pytest.fixture
+def build_plane(windlass_planes: PlanePool) -> ControlPlane:
+    """A plane without pools: they are cluster-scoped, and a controller looks at all of them."""
+    return windlass_planes.plane("module", crds=crds.documents(*crds.OS_BUILDS))
+
+
+@pytest.fixture
+async def cluster(build_plane: ControlPlane, registry: Registry, base: str) -> AsyncIterator[Cluster]:
+    """A cluster with a namespace of the test's own."""
+    namespace = await build_plane.create_namespace()
+    async with Client(config.load(kubeconfig=build_plane.kubeconfig())) as client:
+        yield Cluster(client, registry, base=base, namespace=namespace)

@@ -1,0 +1,157 @@
+"""The controller of pools in this process, with all its backends, and builders that a test plays step by step."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from tests.api.os_build.pool.cluster import Cluster
+from tests.waiting import eventually
+from windlass.api.core import Pod
+from windlass.kube.client import Client
+from windlass.kube.control.effects import Carrier
+from windlass.kube.control.source import Mailbox
+from windlass.kube.object import Object
+from windlass.kube.process.manager import Manager
+from windlass.kube.verbs import ApiRequest
+from windlass.os_build.backends.local.buildah import Buildah
+from windlass.os_build.backends.local.builds import Builds
+from windlass.os_build.backends.local.carrier import LocalCarrier
+from windlass.os_build.backends.local.requests import BUILDAH
+from windlass.os_build.builder import Deadlines
+from windlass.os_build.inputs.context import ApplyBy
+from windlass.os_build.pool.observe import Settings
+from windlass.os_build.pool.snapshot import Timing
+from windlass.os_build.registry import SYSTEM as REGISTRY
+from windlass.os_build.registry import Registry, RegistryCarrier
+from windlass.os_build.request import BackendName
+from windlass.os_build.service import Local, maker
+from windlass.os_build.settings import OsBuildSettings
+from windlass.testing.builds.openshift import Built, PlayedBuilds
+from windlass.testing.builds.pods import Ended, PlayedPods
+
+QUICK: Final = Timing(debounce=0.0, retries=(0.2, 0.2, 0.2), lost=0.2, ask_again=0.5)
+"""What takes minutes, in fractions of a second."""
+STEP: Final = "RUN exit 7"
+FAILURE: Final = f'STEP 2/2: {STEP}\nno match for argument\nError: building at STEP "{STEP}": exit status 7'
+
+
+class Writes(Client):
+    """Counts what is written, with Events."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.sent: list[str] = []
+
+    async def send(self, request: ApiRequest[Any], /) -> Any:
+        if request.WRITES:
+            self.sent.append(str(request))
+        return await super().send(request)
+
+
+def digest(name: str) -> str:
+    """The digest that a played builder gives to the image of this build."""
+    return f"sha256:{hashlib.sha256(name.encode()).hexdigest()}"
+
+
+class Hands(Protocol):
+    """Plays the builder of each build, by its name."""
+
+    async def run(self, name: str) -> None: ...
+    async def succeed(self, name: str) -> None: ...
+    async def fail(self, name: str) -> None: ...
+
+
+class OpenShiftHands:
+    def __init__(self, cluster: Cluster) -> None:
+        self.builds = PlayedBuilds(cluster.client, namespace=cluster.namespace)
+
+    async def run(self, name: str) -> None:
+        await self.builds.run(name)
+
+    async def succeed(self, name: str) -> None:
+        await self.builds.end(name, Built(digest=digest(name)))
+
+    async def fail(self, name: str) -> None:
+        await self.builds.end(name, Built(reason="DockerBuildFailed", log=FAILURE))
+
+
+class JobHands:
+    """The Jobs themselves are the business of the real job controller."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.pods = PlayedPods(cluster.client, namespace=cluster.namespace)
+
+    async def run(self, name: str) -> None:
+        await self.pods.run(await self._pod(name))
+
+    async def succeed(self, name: str) -> None:
+        await self.pods.end(await self._pod(name), Ended(message=digest(name)))
+
+    async def fail(self, name: str) -> None:
+        await self.pods.end(await self._pod(name), Ended(exit_code=65, message=FAILURE))
+
+    async def _pod(self, name: str) -> Object[Pod]:
+        return (await eventually(lambda: self.pods.of(name), what=f"a Pod of {name}"))[-1]
+
+
+HANDS: Final = {BackendName.OPENSHIFT: OpenShiftHands, BackendName.JOB: JobHands}
+
+
+class Stage:
+    """A cluster, the controller's client `ours`, and the builds on this machine, if there are any."""
+
+    def __init__(self, cluster: Cluster, ours: Writes, builds: Builds | None) -> None:
+        self.cluster = cluster
+        self.ours = ours
+        self.builds = builds
+
+    async def begun(self, pool: str, *, other_than: str = "") -> str:
+        """The name of the one build of the pool, once there is one (another one)."""
+
+        async def names() -> list[str]:
+            if self.builds is not None:
+                return [state.name for state in self.builds.states(pool)]
+            return [each.name for each in await self.cluster.builders(pool)]
+
+        found = await eventually(
+            names, lambda found: len(found) == 1 and found != [other_than], what=f"one build of {pool}"
+        )
+        return found[0]
+
+
+@asynccontextmanager
+async def at_work(
+    cluster: Cluster,
+    *,
+    folder: Path | None = None,
+    slots: int = 2,
+    timing: Timing = QUICK,
+    deadlines: Deadlines = Deadlines(),  # noqa: B008 - frozen
+) -> AsyncIterator[Stage]:
+    """The controller at work, as a new process that leads; with a `folder`, also with builds on this machine."""
+    settings = OsBuildSettings(
+        pools=Settings(namespace=cluster.namespace, apply_by=ApplyBy.TREE, timing=timing, deadlines=deadlines)
+    )
+    registries = RegistryCarrier(Registry(insecure=(cluster.registry.host,)))
+    systems: dict[str, Carrier[Any]] = {REGISTRY: registries}
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(registries)
+        local = None
+        if folder is not None:
+            mailbox: Mailbox[str] = Mailbox()
+            buildah = Buildah(tls_verify=False, retries=0, delay=0.1)
+            builds = Builds(folder, slots=slots, buildah=buildah, changed=mailbox.post)
+            local = Local(await stack.enter_async_context(builds), mailbox)
+            systems[BUILDAH] = LocalCarrier(builds)
+        ours = await stack.enter_async_context(Writes(cluster.client.config))
+        manager = await stack.enter_async_context(Manager(ours, systems=systems))
+        await manager.start(maker(settings, registries, local=local))
+        running = asyncio.create_task(manager.run())
+        try:
+            yield Stage(cluster, ours, local.builds if local else None)
+        finally:
+            manager.shut_down()
+            await running
