@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import errno
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from windlass.kube.logger import Logger, about
 from windlass.os_build import failure
 from windlass.os_build import log as logs
 from windlass.os_build.backends.local.buildah import PACKAGES, Buildah, environment
-from windlass.os_build.backends.local.process import Ended, Place, run
+from windlass.os_build.backends.local.process import Place, run
 from windlass.os_build.backends.local.records import Folder, empty, locked, swept
 from windlass.os_build.backends.local.requests import StartBuild
 from windlass.os_build.backends.local.slots import Slot
@@ -225,42 +225,37 @@ class Builds:
         folder.prepare(request)
         build.state = structs.replace(build.state, phase=Phase.RUNNING, started=self._now(), note="")
         self._changed(request.pool)
-        place = Place(folder.path, environment(temporary=folder.temporary), self._lock)
-        ended = await run(
-            self._buildah.build(
-                slot.folder, context=folder.context, image=request.image, auth=folder.pull if request.pull else None
-            ),
-            place=place,
-            seconds=request.deadlines.build,
-            output=self._output,
-        )
-        if failed := _failure(ended, "build"):
-            return self._failed(build, failed), ended.output
-        if ended.code < 0:
-            return self._interrupted(build, ended), ended.output
-        ended = await run(
-            self._buildah.push(
-                slot.folder, image=request.image, auth=folder.push if request.push else None, digest=folder.digest
-            ),
-            place=place,
-            seconds=request.deadlines.push,
-            output=self._output,
-        )
-        if failed := _failure(ended, "push"):
-            return self._failed(build, failed), ended.output
-        if ended.code < 0:
-            return self._interrupted(build, ended), ended.output
+        pull, push = folder.pull if request.pull else None, folder.push if request.push else None
+        building = self._buildah.build(slot.folder, context=folder.context, image=request.image, auth=pull)
+        if over := await self._step(build, building, doing="build", seconds=request.deadlines.build):
+            return over
+        pushing = self._buildah.push(slot.folder, image=request.image, auth=push, digest=folder.digest)
+        if over := await self._step(build, pushing, doing="push", seconds=request.deadlines.push):
+            return over
         digest = folder.digest.read_text().strip()
         if not DIGEST.fullmatch(digest):
-            return self._failed(build, Failed(cause=Cause.UNKNOWN, tail="buildah wrote no digest")), ended.output
+            return self._failed(build, Failed(cause=Cause.UNKNOWN, tail="buildah wrote no digest")), ""
         return structs.replace(build.state, phase=Phase.SUCCEEDED, ended=self._now(), digest=digest), ""
+
+    async def _step(
+        self, build: _Build, argv: Sequence[str], *, doing: failure.Doing, seconds: float
+    ) -> tuple[BuildState, str] | None:
+        """The end of the build and its log; None if the command succeeded."""
+        place = Place(build.folder.path, environment(temporary=build.folder.temporary), self._lock)
+        ended = await run(argv, place=place, seconds=seconds, output=self._output)
+        if ended.overdue:
+            return self._failed(build, failure.overdue(ended.output)), ended.output
+        if ended.code < 0:
+            note = f"signal {-ended.code} ended buildah"
+            state = structs.replace(build.state, phase=Phase.INTERRUPTED, ended=self._now(), note=note, ending=False)
+            return state, ended.output
+        if ended.code > 0:
+            failed = failure.explain(ended.output, exit_code=ended.code, doing=doing)
+            return self._failed(build, failed), ended.output
+        return None
 
     def _failed(self, build: _Build, failed: Failed) -> BuildState:
         return structs.replace(build.state, phase=Phase.FAILED, ended=self._now(), failed=failed, note="", ending=False)
-
-    def _interrupted(self, build: _Build, ended: Ended) -> BuildState:
-        note = f"signal {-ended.code} ended buildah"
-        return structs.replace(build.state, phase=Phase.INTERRUPTED, ended=self._now(), note=note, ending=False)
 
     async def _tidy(self, slot: Slot, containerfile: str) -> None:
         try:
@@ -270,10 +265,3 @@ class Builds:
             self._log.exception("a store of images could not be tidied")
         finally:
             self._free.put_nowait(slot)
-
-
-def _failure(ended: Ended, doing: failure.Doing) -> Failed | None:
-    """None if it succeeded, or was killed by somebody else."""
-    if ended.overdue:
-        return failure.overdue(ended.output)
-    return failure.explain(ended.output, exit_code=ended.code, doing=doing) if ended.code > 0 else None
