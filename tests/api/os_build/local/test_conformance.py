@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.os_build.backends.conformance import BackendConformance, OtherSide
+from tests.unit.os_build.backends.conformance import BackendConformance, OtherSide, order
 from tests.waiting import until
 from windlass.kube.control.plan import Action, Call
 from windlass.kube.control.source import Mailbox
@@ -78,6 +78,10 @@ class LocalSide(OtherSide):
     async def lose(self, name: str) -> None:
         os.kill(int((self._programs / f"{name}.pid").read_text()), signal.SIGKILL)
         await until(lambda: self._state(name).is_over)
+        self.forget(name)
+
+    def forget(self, name: str) -> None:
+        """Remove what the played buildah left when it was killed."""
         self._pipe(name, "build").unlink()
 
     async def settle(self) -> None:
@@ -112,3 +116,16 @@ class TestLocalBuilds(BackendConformance):
         played.chmod(played.stat().st_mode | stat.S_IXUSR)
         async with Builds(tmp_path / "builds", slots=4, buildah=Buildah(program=str(played))) as builds:
             yield LocalSide(builds, tmp_path / "builds", programs)
+
+    async def test_the_builds_of_a_term_of_leadership_end_with_it(self, other_side: LocalSide) -> None:
+        wanted, backend = order(), other_side.backend
+        (source,) = backend.sources
+        detach = source.attach(lambda key, **_: None)
+        await other_side.apply(*backend.start(wanted))
+        await other_side.run(wanted.name)
+        detach()
+        assert [state.ending for state in backend.look("worker")] == [True]
+        await until(lambda: other_side.left() == [])
+        other_side.forget(wanted.name)
+        await other_side.apply(*backend.start(wanted))
+        await other_side.run(wanted.name)
