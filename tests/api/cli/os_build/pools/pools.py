@@ -76,7 +76,7 @@ class Pools:
         return asked
 
     def let_view(self, roles: list[Tree]) -> None:
-        """The user `viewer` has the first of these two roles in the cluster, the other in the namespace of builds."""
+        """The user `pool-viewer` has the first of these two roles in the cluster, the other in the namespace of builds."""
         self._plane.apply(*roles)
         for role, place in zip(roles, (None, NAMESPACE), strict=True):
             kind = "RoleBinding" if place else "ClusterRoleBinding"
@@ -84,13 +84,13 @@ class Pools:
                 {
                     "apiVersion": "rbac.authorization.k8s.io/v1",
                     "kind": kind,
-                    "metadata": {"name": "viewer", **({"namespace": place} if place else {})},
+                    "metadata": {"name": "pool-viewer", **({"namespace": place} if place else {})},
                     "roleRef": {
                         "apiGroup": "rbac.authorization.k8s.io",
                         "kind": "ClusterRole",
                         "name": role["metadata"]["name"],
                     },
-                    "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "viewer"}],
+                    "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "pool-viewer"}],
                 }
             )
 

@@ -69,8 +69,8 @@ def test_who_may_view_needs_no_right_to_secrets(pools: Pools, windlass: Windlass
     pools.make("worker")
     pools.let_view(list(yaml.safe_load_all(VIEW.read_text(encoding="utf-8"))))
 
-    rows = windlass("os-build", "list", "-o", "wide", "--as", "viewer")
-    page = windlass("os-build", "describe", "worker", "--as", "viewer")
+    rows = windlass("os-build", "list", "-o", "wide", "--as", "pool-viewer")
+    page = windlass("os-build", "describe", "worker", "--as", "pool-viewer")
 
     assert (rows.returncode, rows.stderr) == (0, "")
     assert (page.returncode, page.stderr) == (0, "")
