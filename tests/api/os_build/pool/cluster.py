@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from tests.patience import PATIENCE
@@ -59,10 +60,8 @@ class Cluster:
 
     async def secret(self, name: str, document: Any, *, type: str = "dockerconfigjson") -> None:  # noqa: A002
         """A new Secret of this name: its type cannot be changed."""
-        try:
+        with suppress(NotFound):
             await self.client.delete(Secret, name, namespace=self.namespace)
-        except NotFound:
-            pass
         packed = base64.b64encode(json.dumps(document).encode()).decode()
         await self.put(Secret, name, {"type": f"kubernetes.io/{type}", "data": {f".{type}": packed}})
 
@@ -89,10 +88,6 @@ class Cluster:
         """The Machine Config Operator renders another configuration for the pool."""
         await self.render(config)
         await self.patch(pool, {"spec": {"configuration": {"name": config}}})
-
-    async def annotate(self, pool: str, **annotations: str | None) -> None:
-        """Opt out by `LAYERING=None`, and the like."""
-        await self.patch(pool, {"metadata": {"annotations": annotations}})
 
     async def opt(self, pool: str, *, into: bool) -> None:
         await self.patch(pool, {"metadata": {"annotations": {LAYERING: "" if into else None}}})
