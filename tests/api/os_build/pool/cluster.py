@@ -1,6 +1,7 @@
 """Pools on a real API server: what their images are made from, what they say, and what there is of builders."""
 
 import base64
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +24,7 @@ from windlass.os_build.pool.conditions import VECTOR
 from windlass.os_build.request import BackendName
 from windlass.testing.registry import Registry
 
-REPOSITORY: Final = "pools/os"
+_numbers = itertools.count(1)
 TYPES: Final = {BackendName.OPENSHIFT: "openshift-image-builder", BackendName.JOB: "Job", BackendName.LOCAL: "local"}
 BUILDERS: Final = (Build, Job)
 """Kinds whose objects build."""
@@ -39,10 +40,12 @@ class Cluster:
         self.base = base or f"{registry.host}/os/base@sha256:{'0' * 64}"
         self.namespace = namespace
         self.backend = BackendName.OPENSHIFT
+        # Equal pools have equal tags, and the registry is that of all tests of the worker.
+        self.repository = f"pools/os-{next(_numbers)}"
 
     @property
     def target(self) -> str:
-        return f"{self.registry.host}/{REPOSITORY}"
+        return f"{self.registry.host}/{self.repository}"
 
     async def configure(self, backend: BackendName, **more: str) -> None:
         """The builder's ConfigMap, the Secrets that it names, and the ServiceAccount of Jobs."""
