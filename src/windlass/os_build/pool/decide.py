@@ -195,7 +195,7 @@ class _Decision:
         if materials.answer is None:
             return Plan.of(self._probe(materials))
         if materials.answer.kind in (Kind.DENIED, Kind.UNKNOWN):
-            told = Told(FAILED, _REFUSED[materials.answer.kind], materials.answer.text)
+            told = Told(FAILED, REFUSED[materials.answer.kind], materials.answer.text)
             event = self._event("PushRefused", materials.answer.text, occasion=self._seen.versions, warning=True)
             return Plan.of(*self._tell(told, event)).then(
                 RequeueAfter(self._timing.ask_again, "ask the registry again")
@@ -283,7 +283,7 @@ class _Decision:
         return self._seen.request
 
 
-_REFUSED: Final = {Kind.DENIED: "PushDenied", Kind.UNKNOWN: "RepositoryUnknown"}
+REFUSED: Final = {Kind.DENIED: "PushDenied", Kind.UNKNOWN: "RepositoryUnknown"}
 
 
 def _of_problem(problem: Problem) -> Told:

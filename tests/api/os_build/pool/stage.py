@@ -12,8 +12,10 @@ from tests.api.os_build.pool.cluster import Cluster
 from tests.waiting import eventually, until
 from windlass.api.core import Pod
 from windlass.kube.client import Client
+from windlass.kube.config import ClusterConfig
 from windlass.kube.control.effects import Carrier
 from windlass.kube.control.source import Mailbox
+from windlass.kube.errors import Forbidden, Invalid
 from windlass.kube.object import Object
 from windlass.kube.process.manager import Manager
 from windlass.kube.verbs import ApiRequest
@@ -40,16 +42,21 @@ FAILURE: Final = f'STEP 2/2: {STEP}\nno match for argument\nError: building at S
 
 
 class Writes(Client):
-    """Counts what is written, with Events."""
+    """Counts what is written, with Events, and what the server refuses other than for a conflict."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.sent: list[str] = []
+        self.refused: list[str] = []
 
     async def send(self, request: ApiRequest[Any], /) -> Any:
         if request.WRITES:
             self.sent.append(str(request))
-        return await super().send(request)
+        try:
+            return await super().send(request)
+        except (Forbidden, Invalid) as error:
+            self.refused.append(f"{request}: {error}")
+            raise
 
 
 def digest(name: str) -> str:
@@ -98,7 +105,11 @@ class JobHands:
         await self.pods.run(await self._pod(name))
 
     async def succeed(self, name: str) -> None:
-        await self.pods.end(await self._pod(name), Ended(message=digest(name)))
+        await self.push(name, digest(name))
+
+    async def push(self, name: str, digest: str) -> None:
+        """It succeeds with this image."""
+        await self.pods.end(await self._pod(name), Ended(message=digest))
 
     async def fail(self, name: str) -> None:
         await self.pods.end(await self._pod(name), Ended(exit_code=65, message=FAILURE))
@@ -171,11 +182,21 @@ async def at_work(
     slots: int = 2,
     timing: Timing = QUICK,
     deadlines: Deadlines = Deadlines(),  # noqa: B008 - frozen
+    machine_os_configs: bool = False,
+    account: ClusterConfig | None = None,
 ) -> AsyncIterator[Stage]:
-    """The controller at work, as a new process that leads; with a `folder`, also with builds on this machine."""
-    settings = OsBuildSettings(
-        pools=Settings(namespace=cluster.namespace, apply_by=ApplyBy.TREE, timing=timing, deadlines=deadlines)
+    """The controller at work, as a new process that leads; with a `folder`, also with builds on this machine.
+
+    `account`: whose rights it has; None: all.
+    """
+    pools = Settings(
+        namespace=cluster.namespace,
+        apply_by=ApplyBy.TREE,
+        machine_os_configs=machine_os_configs,
+        timing=timing,
+        deadlines=deadlines,
     )
+    settings = OsBuildSettings(pools=pools)
     registries = RegistryCarrier(Registry(insecure=(cluster.registry.host,)))
     systems: dict[str, Carrier[Any]] = {REGISTRY: registries}
     async with AsyncExitStack() as stack:
@@ -187,7 +208,7 @@ async def at_work(
             builds = Builds(folder, slots=slots, buildah=buildah, changed=mailbox.post)
             local = Local(await stack.enter_async_context(builds), mailbox)
             systems[BUILDAH] = LocalCarrier(builds)
-        ours = await stack.enter_async_context(Writes(cluster.client.config))
+        ours = await stack.enter_async_context(Writes(account or cluster.client.config))
         manager = await stack.enter_async_context(Manager(ours, systems=systems))
         await manager.start(maker(settings, registries, local=local))
         running = asyncio.create_task(manager.run())
