@@ -55,7 +55,9 @@ async def test_a_registry_that_fails_while_an_image_is_pushed(stage: Stage) -> N
         await cluster.until_built(pool)
         # Buildah itself waits after 429.
         attempt = "" if pool == "busy" else "-2"
-        assert [tag[-2:] == attempt for tag in registry.images.tags(cluster.repository) if pool in tag] == [bool(attempt)]
+        assert [tag[-2:] == attempt for tag in registry.images.tags(cluster.repository) if pool in tag] == [
+            bool(attempt)
+        ]
     await cluster.secret("push", registry.auths("pusher"))
     for pool in lasting:
         await cluster.until_built(pool)
