@@ -50,10 +50,10 @@ class Local(Struct, frozen=True):
     mailbox: Mailbox[str]
 
     @classmethod
-    def of(cls, settings: LocalSettings, *, insecure: bool) -> "Local":
-        """Those of the settings; `insecure`: some registry is asked by plain HTTP."""
+    def of(cls, settings: LocalSettings, *, insecure: tuple[str, ...]) -> "Local":
+        """Those of the settings; `insecure`: hosts of registries that are asked by plain HTTP."""
         mailbox: Mailbox[str] = Mailbox()
-        buildah = Buildah(tls_verify=not insecure, certificates=settings.certificates)
+        buildah = Buildah(insecure=insecure, certificates=settings.certificates)
         return cls(Builds(settings.folder, slots=settings.slots, buildah=buildah, changed=mailbox.post), mailbox)
 
 
@@ -81,7 +81,7 @@ def lease(settings: OsBuildSettings, *, home: str) -> tuple[str, str]:
 def frame(settings: OsBuildSettings, *, home: str) -> Frame:
     """Its own Lease is in `home`."""
     registries = RegistryCarrier(Registry(authorities=settings.authorities, insecure=settings.insecure))
-    local = Local.of(settings.local, insecure=bool(settings.insecure)) if settings.local else None
+    local = Local.of(settings.local, insecure=settings.insecure) if settings.local else None
     make = maker(settings, registries, local=local)
     systems: dict[str, Carrier[Any]] = {REGISTRY: registries}
     if local is not None:
