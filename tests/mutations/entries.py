@@ -722,7 +722,7 @@ _BUILDING_IMAGES = (
         ("return Retrying(build, when) if now < when else None", "return None"),
         ("attempt = build.attempt + 1", "attempt = 1"),
         ("return build.started is not None and (now - build.started).total_seconds() > longest", "return False"),
-        ("    if now < rested and attempt == 1:", "    if False:"),
+        ("    if timing.debounce and now < rested and attempt == 1:", "    if False:"),
         ("Lost(build, build.ended + timedelta(seconds=timing.lost) if build.ended else now)", "Lost(build, now)"),
         ('"PinnedImageSetsDegraded", ', ""),
         ('BLOCKING: Final = ("RenderDegraded"', 'BLOCKING: Final = ("Degraded", "RenderDegraded"'),
