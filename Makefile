@@ -5,6 +5,7 @@ RUN := .venv/bin/
 RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
 UPDATE_STATUS := deploy/update-status/base
+OS_BUILD := deploy/os-build/base
 OPENSTACK := deploy/openstack/base
 OPENSTACK_POLICIES := deploy/openstack/components/policies/policies.yaml
 OPENSTACK_CRDS := deploy/openstack/crds/crds.yaml
@@ -14,13 +15,16 @@ export PYTHONUNBUFFERED := 1
 # Where it is set, each process compiles every module again, and tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test explore mutate lint types bench generate check-generated install-builder install-openstack cross-compile clean help
+.PHONY: demo demo-os-build test explore mutate lint types bench generate check-generated install-builder install-openstack cross-compile clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 demo: .venv/ready ## run the main job on real parts and show it (KEEP=1 leaves everything running)
 	@$(RUN)windlass demo $(if $(KEEP),--keep)
+
+demo-os-build: .venv/ready ## build OS images on real parts and show it; needs buildah (make install-builder)
+	@$(RUN)windlass demo os-build $(if $(KEEP),--keep)
 
 test: .venv/ready ## the test suite (ONLY=machine_sync: one capability and what it stands on; CI=true: three second tries)
 	@$(RUN)python -m $(if $(CI),tests.again,pytest) $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)
@@ -43,6 +47,7 @@ generate: .venv/ready ## write the files that are made from code
 	$(RUN)windlass manifests policies machine-sync > $(POLICIES)
 	$(RUN)windlass manifests rbac update-status > $(UPDATE_STATUS)/rbac.yaml
 	$(RUN)windlass manifests crds update-status > $(UPDATE_STATUS)/crds.yaml
+	$(RUN)windlass manifests rbac os-build > $(OS_BUILD)/rbac.yaml
 	$(RUN)windlass manifests rbac openstack > $(OPENSTACK)/rbac.yaml
 	$(RUN)windlass manifests crds openstack > $(OPENSTACK_CRDS)
 	$(RUN)windlass manifests policies openstack > $(OPENSTACK_POLICIES)
@@ -52,6 +57,7 @@ check-generated: .venv/ready
 	$(RUN)windlass manifests policies machine-sync | diff -u $(POLICIES) -
 	$(RUN)windlass manifests rbac update-status | diff -u $(UPDATE_STATUS)/rbac.yaml -
 	$(RUN)windlass manifests crds update-status | diff -u $(UPDATE_STATUS)/crds.yaml -
+	$(RUN)windlass manifests rbac os-build | diff -u $(OS_BUILD)/rbac.yaml -
 	$(RUN)windlass manifests rbac openstack | diff -u $(OPENSTACK)/rbac.yaml -
 	$(RUN)windlass manifests crds openstack | diff -u $(OPENSTACK_CRDS) -
 	$(RUN)windlass manifests policies openstack | diff -u $(OPENSTACK_POLICIES) -

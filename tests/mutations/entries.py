@@ -1279,6 +1279,39 @@ _IN_THE_CLOUD = (
     ),
 )
 
+_BUILDING_IN_CLUSTERS = (
+    *_in(
+        "os_build/backends/owned.py",
+        "os_build/backends/test_job.py",
+        ("return (*cleared, config_map, build)", "return (*cleared, build, config_map)"),
+        ("return (*cleared, config_map, build)", "return (config_map, build)"),
+        ("            return ()\n        metadata", "            pass\n        metadata"),
+        ("said.ended or moment(meta.deletion_timestamp) or", "said.ended if True else"),
+        ('_number(known.get(ATTEMPT_ANNOTATION, "")) + said.attempt', '_number(known.get(ATTEMPT_ANNOTATION, ""))'),
+        ("        if handle.config_map is not None:\n", "        if False:\n"),
+    ),
+    *_in(
+        "os_build/backends/job_state.py",
+        "os_build/backends/test_job_state.py",
+        ('if (end := _condition(job, "Failed")) is not None:', "if False:"),
+        ("max(failures, key=lambda each: each.finished_at", "min(failures, key=lambda each: each.finished_at"),
+        ("if DIGEST.fullmatch(message)", ""),
+        ("    if job.spec.suspend:\n", "    if False:\n"),
+    ),
+    *_in(
+        "os_build/backends/job.py",
+        "os_build/backends/test_job.py",
+        ('"podFailurePolicy": {"rules": failing},', ""),
+        ("max(ATTEMPTS - order.attempt, 0)", "ATTEMPTS - 1"),
+    ),
+    *_in(
+        "os_build/backends/openshift.py",
+        "os_build/backends/test_openshift.py",
+        ("if name != CONTAINERFILE}", "}"),
+        ('observed={"status": {}}, desired=desired', 'observed={"status": {}}, desired=desired, part="status"'),
+    ),
+)
+
 MUTATIONS: tuple[Mutation, ...] = (
     *_WRITING,
     *_CALLING,
@@ -1294,4 +1327,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_BUILDING_IMAGES,
     *_ASKING_AND_RENDERING,
     *_IN_THE_CLOUD,
+    *_BUILDING_IN_CLUSTERS,
 )

@@ -40,7 +40,12 @@ class Inputs(Struct, frozen=True):
 def inputs_of(request: Request, *, applied_by: str) -> Inputs:
     """The identity; `applied_by` is how the configuration is applied (`inputs.ApplyBy`)."""
     parts = [RENDERER, applied_by, request.config, request.containerfile, str(request.target)]
-    return Inputs(_hash(parts)[:_DIGITS], _hash([request.rebuild])[:8] if request.rebuild else "")
+    return Inputs(_hash(parts)[:_DIGITS], rebuild_of(request.rebuild))
+
+
+def rebuild_of(asked: str) -> str:
+    """The part of an identity that stands for this value of the annotation `rebuild`; empty without one."""
+    return _hash([asked])[:8] if asked else ""
 
 
 def build_name(pool: str, inputs: Inputs, attempt: int = 1) -> str:

@@ -13,12 +13,16 @@ from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME
 from windlass.openstack import metrics as openstack_metrics
 from windlass.openstack.capability import HOME as OPENSTACK_HOME
 from windlass.openstack.service import OWN_LEASE
+from windlass.os_build import metrics as build_metrics
+from windlass.os_build.capability import HOME as OS_BUILD_HOME
+from windlass.os_build.service import OWN_LEASE as OS_BUILD_LEASE
 from windlass.update_status import metrics as update_metrics
 from windlass.update_status.reading.kept import HOME, LEASE
 
 ROOT = Path(__file__).parents[3]
 RULES = sorted((ROOT / "deploy").glob("*/components/alerts/prometheus-rule.yaml"))
-KNOWN = f"{runtime_metrics.__doc__}{sync_metrics.__doc__}{openstack_metrics.__doc__}{update_metrics.__doc__}"
+DOCUMENTED = (runtime_metrics, sync_metrics, openstack_metrics, build_metrics, update_metrics)
+KNOWN = "".join(str(module.__doc__) for module in DOCUMENTED)
 
 Tree = dict[str, Any]
 
@@ -86,6 +90,7 @@ def test_the_alerts_on_leadership_ask_for_our_leases() -> None:
     for rule, namespace, lease in (
         (the_alert("machine-sync", "WindlassMachineSyncNotLeading"), CLUSTER_API_NAMESPACE, LEASE_NAME),
         (the_alert("openstack", "WindlassOpenStackNotLeading"), OPENSTACK_HOME, OWN_LEASE),
+        (the_alert("os-build", "WindlassOSBuildNotLeading"), OS_BUILD_HOME, OS_BUILD_LEASE),
         (the_alert("update-status", "WindlassUpdateStatusNotLeading"), HOME, LEASE),
     ):
         assert f'name="{lease}"' in rule["expr"]

@@ -13,6 +13,7 @@ GENERATED = ("kustomization.yaml", "rbac.yaml", "crds.yaml", "policies.yaml", "i
 ENTRANCES = {
     "machine-sync": ("", "openshift", "components/policies"),
     "openstack": ("", "components/alerts", "components/metrics", "components/policies"),
+    "os-build": ("", "components/alerts", "components/metrics"),
     "update-status": ("", "openshift"),
 }
 """The folders that a user names: nothing of ours mentions them."""

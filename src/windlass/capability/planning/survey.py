@@ -30,13 +30,13 @@ class Survey:
         self._asked: dict[tuple[type[KubernetesObject], NamespacedName], Seen[Any]] = {}
         self._indexes: dict[tuple[type[KubernetesObject], str], Index] = {}
         self._found: dict[tuple[type[KubernetesObject], str], dict[str, list[Object[Any]]]] = {}
-        self._not_served: dict[type[KubernetesObject], str] = {}
+        self._not_served: dict[type[KubernetesObject], NotServed] = {}
         self._forbidden: dict[type[KubernetesObject], str] = {}
 
     @property
     def not_served(self) -> list[str]:
         """A sentence for each kind that the API server does not serve."""
-        return list(self._not_served.values())
+        return [_not_served(kind, error) for kind, error in self._not_served.items()]
 
     async def take(self, deciders: Iterable[Decider]) -> None:
         """List all kinds that the controllers watch. Raises KubeErrors, but accepts a kind that is not served."""
@@ -50,7 +50,7 @@ class Survey:
     ) -> Seen[K]:
         """The object of this name: from the list if that is enough, else by one GET that is kept."""
         if kind in self._not_served:
-            return NotServedKind(self._not_served[kind])
+            return NotServedKind(_not_served(kind, self._not_served[kind]))
         listed = self._listed.get((kind, namespace), self._listed.get((kind, None)))
         key = (namespace, name)
         if listed is not None and not live and (key in listed or not confirm):
@@ -65,7 +65,7 @@ class Survey:
     ) -> Population[K] | NotServedKind | ForbiddenKind:
         """All listed objects of a kind; `metadata_only` shows their content too."""
         if kind in self._not_served:
-            return NotServedKind(self._not_served[kind])
+            return NotServedKind(_not_served(kind, self._not_served[kind]))
         if kind in self._forbidden:
             return ForbiddenKind(self._forbidden[kind])
         return Population(self.listing(kind, namespace))
@@ -84,7 +84,13 @@ class Survey:
         self._indexes[kind, name] = values
 
     def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """The listed objects for which `index` gives `value`. KeyError without that index."""
+        """The listed objects for which `index` gives `value`. KeyError without it, NotServed without the kind."""
+        if kind in self._not_served:
+            raise self._not_served[kind]
+        return self.known(kind, index, value)
+
+    def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
+        """The same; none of a kind that is not served."""
         if (kind, index) not in self._found:
             values, found = self._indexes[kind, index], self._found.setdefault((kind, index), {})
             for each in self.listing(kind):
@@ -92,13 +98,11 @@ class Survey:
                     found.setdefault(one, []).append(each)
         return self._found[kind, index].get(value, [])
 
-    known = indexed
-
     async def _list(self, kind: type[KubernetesObject], namespace: str | None, *, optional: bool) -> None:
         try:
             answer = await self._api.list(kind, namespace=namespace)
         except NotServed as error:
-            self._not_served[kind] = f"{kind.RESOURCE} is not served: {error}"
+            self._not_served[kind] = error
             return
         except Forbidden as error:
             if not optional:
@@ -106,3 +110,7 @@ class Survey:
             self._forbidden[kind] = str(error)
             return
         self._listed[kind, namespace] = {found.key: found for found in answer.items}
+
+
+def _not_served(kind: type[KubernetesObject], error: NotServed) -> str:
+    return f"{kind.RESOURCE} is not served: {error}"

@@ -8,10 +8,13 @@
 
 If the first word is a verb, the module of that name in `package` is imported, and its click command `command` runs.
 Everything else goes to the command itself. After `--` a word is an object's name, also if a verb has the same name.
+
+`Verbs` is a command that is nothing without a verb: `windlass os-build VERB`.
 """
 
 import importlib
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import click
 
@@ -75,3 +78,33 @@ class WithVerbs(click.Group):
             return False
         before = args[: len(args) - len(rest)]
         return bool(rest) and rest[0] in self.verbs and before[-1:] != ["--"]
+
+
+class Verb(NamedTuple):
+    """A verb: its line in the help. `offline`: it uses no cluster, so it has no options that select one."""
+
+    help: str
+    offline: bool = False
+
+
+class Verbs(click.Group):
+    """Only the `verbs` of `package`, which are imported when they are called."""
+
+    def __init__(self, name: str, verbs: Mapping[str, Verb], *, package: str, **attributes: Any) -> None:
+        super().__init__(name=name, **attributes)
+        self._verbs = verbs
+        self._package = package
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._verbs)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if (verb := self._verbs.get(cmd_name)) is None:
+            return None
+        command = importlib.import_module(f"{self._package}.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return adopt(command, asks_cluster=not verb.offline)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, verb.help) for name, verb in self._verbs.items()])

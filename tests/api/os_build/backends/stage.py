@@ -156,7 +156,7 @@ async def at_work(
     made.clear()
     granted = declared(full)
     # The names of cluster-scoped roles are those of the account: one per namespace, or tests would share their rights.
-    documents = [_renamed(each, namespace) for each in rights.documents(granted, service_account=account)]
+    documents = [renamed(each, namespace) for each in rights.documents(granted, service_account=account)]
     await plane.apply(*(each for each in documents if each["kind"] != "Namespace"))
     ours = await plane.service_account_kubeconfig(namespace, ACCOUNT)
     await allowed(plane.blocking.rest, account.user, "create", "configmaps", namespace=namespace)
@@ -177,7 +177,8 @@ async def at_work(
             await end(running)
 
 
-def _renamed(document: Any, namespace: str) -> Any:
+def renamed(document: Any, namespace: str) -> Any:
+    """The manifest of a role, with a name that no other namespace has."""
     if not document["kind"].startswith("ClusterRole"):
         return document
     renamed = {**document, "metadata": {**document["metadata"], "name": f"{namespace}-{document['metadata']['name']}"}}

@@ -2,17 +2,20 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from tests.api.os_build.pool.cluster import Cluster
-from tests.waiting import eventually
+from tests.api.os_build.pool.cluster import REPOSITORY, Cluster
+from tests.waiting import eventually, until
 from windlass.api.core import Pod
 from windlass.kube.client import Client
+from windlass.kube.config import ClusterConfig
 from windlass.kube.control.effects import Carrier
 from windlass.kube.control.source import Mailbox
+from windlass.kube.errors import Forbidden, Invalid
 from windlass.kube.object import Object
 from windlass.kube.process.manager import Manager
 from windlass.kube.verbs import ApiRequest
@@ -39,16 +42,21 @@ FAILURE: Final = f'STEP 2/2: {STEP}\nno match for argument\nError: building at S
 
 
 class Writes(Client):
-    """Counts what is written, with Events."""
+    """Counts what is written, with Events, and what the server refuses other than for a conflict."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.sent: list[str] = []
+        self.refused: list[str] = []
 
     async def send(self, request: ApiRequest[Any], /) -> Any:
         if request.WRITES:
             self.sent.append(str(request))
-        return await super().send(request)
+        try:
+            return await super().send(request)
+        except (Forbidden, Invalid) as error:
+            self.refused.append(f"{request}: {error}")
+            raise
 
 
 def digest(name: str) -> str:
@@ -61,10 +69,17 @@ class Hands(Protocol):
 
     async def run(self, name: str) -> None: ...
     async def succeed(self, name: str) -> None: ...
-    async def fail(self, name: str) -> None: ...
+    async def fail(self, name: str) -> None:
+        """As `STEP` fails, which the test has in its Containerfile."""
+
+    def digest(self, name: str) -> str:
+        """Of the image that was built."""
+        ...
 
 
 class OpenShiftHands:
+    digest = staticmethod(digest)
+
     def __init__(self, cluster: Cluster) -> None:
         self.builds = PlayedBuilds(cluster.client, namespace=cluster.namespace)
 
@@ -81,6 +96,8 @@ class OpenShiftHands:
 class JobHands:
     """The Jobs themselves are the business of the real job controller."""
 
+    digest = staticmethod(digest)
+
     def __init__(self, cluster: Cluster) -> None:
         self.pods = PlayedPods(cluster.client, namespace=cluster.namespace)
 
@@ -88,7 +105,11 @@ class JobHands:
         await self.pods.run(await self._pod(name))
 
     async def succeed(self, name: str) -> None:
-        await self.pods.end(await self._pod(name), Ended(message=digest(name)))
+        await self.push(name, digest(name))
+
+    async def push(self, name: str, digest: str) -> None:
+        """It succeeds with this image."""
+        await self.pods.end(await self._pod(name), Ended(message=digest))
 
     async def fail(self, name: str) -> None:
         await self.pods.end(await self._pod(name), Ended(exit_code=65, message=FAILURE))
@@ -97,7 +118,37 @@ class JobHands:
         return (await eventually(lambda: self.pods.of(name), what=f"a Pod of {name}"))[-1]
 
 
-HANDS: Final = {BackendName.OPENSHIFT: OpenShiftHands, BackendName.JOB: JobHands}
+class LocalHands:
+    """Real builds, each of which waits for its base image until it may go on."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._registry = cluster.registry
+        self._hold()
+
+    async def run(self, name: str) -> None:
+        """It runs by itself."""
+
+    async def succeed(self, name: str) -> None:
+        self._registry.clear_faults()
+        asked = partial(self._registry.requests, method="PUT", path=f"/manifests/{name}")
+        await until(lambda: [each.status for each in asked()] == [201])
+        self._hold()
+
+    async def fail(self, name: str) -> None:
+        self._registry.clear_faults()
+
+    def digest(self, name: str) -> str:
+        return self._registry.images.digest(REPOSITORY, name)
+
+    def _hold(self) -> None:
+        self._registry.fault(path="os/base/manifests", hang=True)
+
+
+HANDS: Final[Mapping[BackendName, Callable[[Cluster], Hands]]] = {
+    BackendName.OPENSHIFT: OpenShiftHands,
+    BackendName.JOB: JobHands,
+    BackendName.LOCAL: LocalHands,
+}
 
 
 class Stage:
@@ -130,11 +181,21 @@ async def at_work(
     slots: int = 2,
     timing: Timing = QUICK,
     deadlines: Deadlines = Deadlines(),  # noqa: B008 - frozen
+    machine_os_configs: bool = False,
+    account: ClusterConfig | None = None,
 ) -> AsyncIterator[Stage]:
-    """The controller at work, as a new process that leads; with a `folder`, also with builds on this machine."""
-    settings = OsBuildSettings(
-        pools=Settings(namespace=cluster.namespace, apply_by=ApplyBy.TREE, timing=timing, deadlines=deadlines)
+    """The controller at work, as a new process that leads; with a `folder`, also with builds on this machine.
+
+    `account`: whose rights it has; None: all.
+    """
+    pools = Settings(
+        namespace=cluster.namespace,
+        apply_by=ApplyBy.TREE,
+        machine_os_configs=machine_os_configs,
+        timing=timing,
+        deadlines=deadlines,
     )
+    settings = OsBuildSettings(pools=pools)
     registries = RegistryCarrier(Registry(insecure=(cluster.registry.host,)))
     systems: dict[str, Carrier[Any]] = {REGISTRY: registries}
     async with AsyncExitStack() as stack:
@@ -146,7 +207,7 @@ async def at_work(
             builds = Builds(folder, slots=slots, buildah=buildah, changed=mailbox.post)
             local = Local(await stack.enter_async_context(builds), mailbox)
             systems[BUILDAH] = LocalCarrier(builds)
-        ours = await stack.enter_async_context(Writes(cluster.client.config))
+        ours = await stack.enter_async_context(Writes(account or cluster.client.config))
         manager = await stack.enter_async_context(Manager(ours, systems=systems))
         await manager.start(maker(settings, registries, local=local))
         running = asyncio.create_task(manager.run())

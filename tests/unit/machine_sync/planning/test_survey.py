@@ -6,7 +6,7 @@ from windlass.api import config, mapi
 from windlass.capability.planning import Survey
 from windlass.kube.control.plan import Plan
 from windlass.kube.control.seen import Absent, NotServedKind, Present
-from windlass.kube.errors import Forbidden, Status
+from windlass.kube.errors import Forbidden, NotServed, Status
 
 from .world import HERE, NO_ANSWER, deciding, machine, world
 
@@ -52,6 +52,18 @@ async def test_a_kind_that_is_not_served_is_an_answer() -> None:
     assert survey.not_served == [found.why]
     # One that was never listed, too.
     assert isinstance(await survey.see(config.Infrastructure, "cluster"), NotServedKind)
+
+
+async def test_what_is_not_served_is_unknown_to_decisions_that_look_it_up() -> None:
+    api = world()
+    api.uninstall(mapi.Machine)
+    survey = Survey(api)
+    survey.add_index(mapi.Machine, "name", lambda found: [found.name])
+    await survey.take([deciding(lambda _: Plan(), survey)])
+
+    assert survey.known(mapi.Machine, "name", "a") == []
+    with pytest.raises(NotServed):
+        survey.indexed(mapi.Machine, "name", "a")
 
 
 async def test_a_list_that_is_refused_ends_the_survey() -> None:

@@ -1,0 +1,178 @@
+"""Reads the pools of a cluster and their builds: with the controller's own `observe`, but no registry is asked."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from windlass.api.core import Event, Secret
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineosconfig import MachineOSConfig
+from windlass.capability.planning import Survey
+from windlass.capability.planning.decider import about_first_watch, add_indexes
+from windlass.cli.conventions import complaints
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import Declaration
+from windlass.kube.control.plan import Action, Outcome
+from windlass.kube.control.seen import Present, seen
+from windlass.kube.control.source import Source
+from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
+from windlass.kube.object import Object
+from windlass.kube.verbs import ReadApi
+from windlass.os_build.backends.job import JobBackend
+from windlass.os_build.backends.openshift import OpenShiftBackend
+from windlass.os_build.builder import Backend, BuildState, Order
+from windlass.os_build.constants import IMAGE_INPUTS, NAMESPACE
+from windlass.os_build.identity import inputs_of
+from windlass.os_build.inputs.context import ApplyBy
+from windlass.os_build.overview import PoolRow, row_of
+from windlass.os_build.planning import Unasked
+from windlass.os_build.pool.controller import pool_controller
+from windlass.os_build.pool.observe import Settings
+from windlass.os_build.pool.situation import Situation, situation
+from windlass.os_build.pool.snapshot import Snapshot
+from windlass.os_build.request import BackendName, Request
+
+EVENTS: Final = 10
+"""How many Events are shown at most."""
+
+
+class Elsewhere:
+    """Builds on the machine of a controller: they are not seen from here."""
+
+    name: Final = BackendName.LOCAL
+    watches: tuple[Watch[str], ...] = ()
+    sources: tuple[Source[str], ...] = ()
+    permissions: tuple[Declaration, ...] = ()
+
+    def look(self, pool: str) -> Sequence[BuildState]:
+        return ()
+
+    def start(self, order: Order) -> tuple[Action, ...]:
+        return ()
+
+    def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
+        return ()
+
+    def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
+        return ()
+
+
+class Sight(Struct):
+    """A pool. `snapshot` and `situation` are None, and `builds` empty, as far as `troubles` says that it cannot be
+    read."""
+
+    row: PoolRow
+    pool: MachineConfigPool
+    builds: Sequence[BuildState] = ()
+    snapshot: Snapshot | None = None
+    situation: Situation | None = None
+    events: Sequence[Event] = ()
+    troubles: tuple[tuple[str, KubeError], ...] = ()
+
+
+class Builders:
+    """The builder objects of a cluster, and the controller's view of a pool."""
+
+    def __init__(self, survey: Survey) -> None:
+        self._survey = survey
+        self.backends: Mapping[BackendName, Backend] = {
+            BackendName.OPENSHIFT: OpenShiftBackend(survey, namespace=NAMESPACE),
+            BackendName.JOB: JobBackend(survey, namespace=NAMESPACE),
+            BackendName.LOCAL: Elsewhere(),
+        }
+
+    @classmethod
+    async def read(cls, api: Any) -> "Builders":
+        """Lists what the controller watches. Raises Forbidden, but not for Secrets: without them it is only unknown
+        whether they have changed since a build."""
+        read = cls(Survey(api))
+        controller = read.controller(ApplyBy.IGNITION)
+        watches = tuple(replace(each, optional=each.optional or each.kind is Secret) for each in controller.watches)
+        decider = about_first_watch(replace(controller, watches=watches))
+        await read._survey.take([decider])
+        add_indexes([decider], read._survey)
+        return read
+
+    def controller(self, apply_by: ApplyBy) -> Controller[str, Snapshot]:
+        return pool_controller(self._survey, self.backends, Unasked(), settings=Settings(apply_by=apply_by))
+
+    def of(self, pool: str) -> list[BuildState]:
+        """The builds of the pool in the cluster, oldest first within a backend."""
+        found: list[BuildState] = []
+        for backend in self.backends.values():
+            try:
+                found += backend.look(pool)
+            except NotServed:
+                continue
+        return found
+
+    async def snapshot(self, pool: str) -> Snapshot:
+        """What the controller would observe. How configurations are applied is an option of the running controller: it
+        shows in what that has built."""
+        snapshot = await self.controller(ApplyBy.IGNITION).observe(pool, Outcome())
+        if isinstance(snapshot.request, Request) and isinstance(snapshot.pool, Present):
+            as_tree = inputs_of(snapshot.request, applied_by=ApplyBy.TREE)
+            recorded = snapshot.pool.metadata.annotations.get(IMAGE_INPUTS, "")
+            if as_tree.satisfied_by(recorded) or any(each.inputs == str(as_tree) for each in snapshot.builds):
+                return await self.controller(ApplyBy.TREE).observe(pool, Outcome())
+        return snapshot
+
+
+async def pools(api: ReadApi) -> list[Present[MachineConfigPool]]:
+    """All pools by name; a warning for each that cannot be read. Raises KubeErrors."""
+    listed = (seen(item) for item in (await api.list(MachineConfigPool)).items)
+    found: list[Present[MachineConfigPool]] = []
+    for each in listed:
+        if isinstance(each, Present):
+            found.append(each)
+        elif metadata := getattr(each, "metadata", None):
+            complaints.warn(f"MachineConfigPool {metadata.name} cannot be read: {getattr(each, 'why', '')}")
+    return sorted(found, key=lambda each: each.metadata.name)
+
+
+async def claims(api: ReadApi) -> dict[str, str]:
+    """The MachineOSConfig of each pool that one names. Without the kind, or the right to list it, none is known."""
+    try:
+        listed = await api.list(MachineOSConfig)
+    except (NotServed, Forbidden):
+        return {}
+    found = [each for each in map(seen, listed.items) if isinstance(each, Present)]
+    return {each.object.spec.machine_config_pool.name: each.metadata.name for each in found}
+
+
+async def look(api: Any, name: str) -> Sight | None:
+    """Everything about one pool; None if there is none. Raises KubeErrors of the pool itself."""
+    try:
+        pool = (await api.get(MachineConfigPool, name)).decode()
+    except NotFound:
+        return None
+    sight = Sight(row_of(pool, claimed=(await claims(api)).get(name, "")), pool)
+    try:
+        builders = await Builders.read(api)
+        sight.builds = builders.of(name)
+        sight.snapshot = await builders.snapshot(name)
+        settings = Settings()
+        sight.situation = situation(sight.snapshot, now=datetime.now(UTC), timing=settings.timing)
+    except KubeError as error:
+        sight.troubles += (("what it asks for", error),)
+    try:
+        sight.events = await _events(api, name)
+    except Forbidden as error:
+        sight.troubles += (("its Events", error),)
+    return sight
+
+
+async def _events(api: ReadApi, name: str) -> list[Event]:
+    """The last Events of the pool, newest last."""
+    about = f"involvedObject.kind={MachineConfigPool.RESOURCE.kind},involvedObject.name={name}"
+    listed: Sequence[Object[Event]] = (await api.list(Event, namespace="default", field_selector=about)).items
+    found = [each.object for each in map(seen, listed) if isinstance(each, Present)]
+    return sorted(found, key=last_seen)[-EVENTS:]
+
+
+def last_seen(event: Event) -> str:
+    """When it happened last, RFC 3339."""
+    return event.last_timestamp or event.event_time or event.metadata.creation_timestamp or ""

@@ -1,0 +1,120 @@
+"""Writes the annotation `rebuild` to pools, and waits until their images are built."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import click
+
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.capability.together import together
+from windlass.cli.conventions import complaints
+from windlass.cli.conventions.connection import connect
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.settings import Settings
+from windlass.cli.os_build.look import claims
+from windlass.kube.clock import rfc3339
+from windlass.kube.errors import Failure, KubeError, NotFound
+from windlass.kube.verbs import Api, PatchType
+from windlass.os_build.builder import Cause
+from windlass.os_build.constants import IMAGE_INPUTS, LAYERING, REBUILD
+from windlass.os_build.identity import rebuild_of
+from windlass.os_build.overview import State, row_of
+
+PERIOD: Final = 2.0
+"""Seconds between two looks at a pool that is waited for."""
+_CAUSES: Final = frozenset(map(str, Cause))
+
+
+async def rebuild(settings: Settings, names: Sequence[str], *, wait: bool, within: float | None) -> Exit:
+    """`windlass os-build rebuild`. `within`: seconds, None without a limit."""
+    async with connect(settings) as client:
+        claimed = await claims(client)
+        asked_at = datetime.now(UTC)
+        asked = [name for name in dict.fromkeys(names) if await _ask(client, name, claimed, now=asked_at)]
+        code = Exit.OK if len(asked) == len(dict.fromkeys(names)) else Exit.FAILED
+        if not wait or not asked:
+            return code
+        try:
+            async with asyncio.timeout(within):
+                built = await together(_built(client, name, asked_at=asked_at) for name in asked)
+        except TimeoutError:
+            complaints.say(
+                "error",
+                f"not all images were built after {within:g} s: builds go on if `windlass run os-build` runs; "
+                "`windlass os-build list` shows them",
+            )
+            return Exit.TIMED_OUT
+    return code if all(built) else Exit.FAILED
+
+
+async def _ask(api: Api, name: str, claimed: dict[str, str], *, now: datetime) -> bool:
+    """Writes the annotation, and prints what was done; False if it was not."""
+    try:
+        pool = (await api.get(MachineConfigPool, name)).decode()
+        if refusal := _refusal(pool, claimed.get(name, "")):
+            complaints.say("error", refusal)
+            return False
+        patch = {"metadata": {"annotations": {REBUILD: rfc3339(now)}}}
+        await api.patch(MachineConfigPool, name, patch, type=PatchType.MERGE)
+    except NotFound:
+        complaints.say("error", f"no MachineConfigPool {name!r}")
+        return False
+    except KubeError as error:
+        complaints.say("error", f"MachineConfigPool {name}: {complaints.explain(error)}")
+        return False
+    click.echo(f"machineconfigpool/{name}: asked for another build of {pool.spec.configuration.name}")
+    return True
+
+
+def _refusal(pool: MachineConfigPool, claimed: str) -> str:
+    """Why a request would have no effect, with the remedy; empty if it has one."""
+    name, state = pool.metadata.name, row_of(pool, claimed=claimed).state
+    if state is State.CLAIMED:
+        remedy = f"kubectl annotate machineosconfig {claimed} {REBUILD}="
+        return f"MachineConfigPool {name}: MachineOSConfig {claimed} names it, so its builder rebuilds it: {remedy}"
+    if state is State.OUT:
+        remedy = f"kubectl annotate machineconfigpool {name} {LAYERING}="
+        return f"MachineConfigPool {name} is not opted in, so nothing is built for it: {remedy}"
+    return ""
+
+
+async def _built(api: Api, name: str, *, asked_at: datetime) -> bool:
+    """Waits for the end of the build, and prints it."""
+    while True:
+        try:
+            pool = (await api.get(MachineConfigPool, name)).decode()
+        except NotFound:
+            complaints.say("error", f"MachineConfigPool {name} is gone")
+            return False
+        except Failure as error:
+            if not error.transient:
+                raise
+        else:
+            if (ended := verdict(pool, asked=rfc3339(asked_at))) is not None:
+                text, good = ended
+                if good:
+                    click.echo(f"machineconfigpool/{name}: {text}")
+                else:
+                    complaints.say("error", f"MachineConfigPool {name}: {text}")
+                return good
+        await asyncio.sleep(PERIOD)
+
+
+def verdict(pool: MachineConfigPool, *, asked: str) -> tuple[str, bool] | None:
+    """How the build that was asked for with this value of the annotation ended, and whether well; None: not yet."""
+    now_asked = pool.metadata.annotations.get(REBUILD, "")
+    if now_asked != asked:
+        return f"the annotation rebuild is now {now_asked!r}: somebody else has changed it, so nobody waits here", False
+    row = row_of(pool)
+    if row.state is State.OUT:
+        return "the pool was opted out", False
+    recorded = pool.metadata.annotations.get(IMAGE_INPUTS, "").partition(".")[2]
+    if recorded == rebuild_of(asked):
+        return f"built {row.image}", True
+    # Times of conditions are whole seconds, as the value of the annotation is. A failure that no build can change is
+    # said only once, before or after the request.
+    if row.state is State.FAILED and ((row.since or "") >= asked or row.reason not in _CAUSES):
+        return row.message, False
+    return None
