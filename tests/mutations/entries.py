@@ -1289,6 +1289,7 @@ _BUILDING_IN_CLUSTERS = (
         ("said.ended or moment(meta.deletion_timestamp) or", "said.ended if True else"),
         ('_number(known.get(ATTEMPT_ANNOTATION, "")) + said.attempt', '_number(known.get(ATTEMPT_ANNOTATION, ""))'),
         ("        if handle.config_map is not None:\n", "        if False:\n"),
+        ("observed=observed, desired=desired, why=why)", 'observed=observed, desired=desired, part="status", why=why)'),
     ),
     *_in(
         "os_build/backends/job_state.py",
@@ -1308,7 +1309,6 @@ _BUILDING_IN_CLUSTERS = (
         "os_build/backends/openshift.py",
         "os_build/backends/test_openshift.py",
         ("if name != CONTAINERFILE}", "}"),
-        ('observed={"status": {}}, desired=desired', 'observed={"status": {}}, desired=desired, part="status"'),
     ),
 )
 

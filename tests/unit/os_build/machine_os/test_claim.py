@@ -33,8 +33,8 @@ NAMED = {"currentImagePullSpec": IMAGE, "machineOSBuild": {"name": "worker-1"}}
 
 
 def present(found: K, **metadata: Any) -> Present[K]:
-    changed = msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, **metadata))  # type: ignore[attr-defined, type-var]
-    return Present(changed, b"{}")
+    replaced = msgspec.structs.replace(found.metadata, **metadata)
+    return Present(msgspec.structs.replace(found, metadata=replaced), b"{}")  # type: ignore[type-var]
 
 
 def build(state: State = State.SUCCEEDED, *, name: str = "worker-1", **metadata: Any) -> Present[MachineOSBuild]:

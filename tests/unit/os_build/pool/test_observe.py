@@ -3,26 +3,23 @@
 import base64
 import random
 from collections.abc import Sequence
-from typing import Any
 
 from tests.unit.os_build.fake import FakeBackend
-from tests.unit.os_build.world import World, config_map, machine_config
+from tests.unit.os_build.machine_os.samples import machine_os_config
+from tests.unit.os_build.world import World, config_map, machine_config, pool
 from windlass.api.core import ConfigMap
-from windlass.api.machineconfiguration import MachineConfig
+from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Present
 from windlass.kube.errors import NotServed, Status
 from windlass.os_build.builder import BuildState
 from windlass.os_build.constants import BUILDER_CONFIG, BUILDER_CONFIG_ALIAS, IMAGE, IMAGE_ALIAS, NAMESPACE
+from windlass.os_build.machine_os.request import requested
+from windlass.os_build.pool.claims import Claims
 from windlass.os_build.pool.observe import PoolObserver, Settings
-from windlass.os_build.pool.snapshot import Snapshot
 from windlass.os_build.request import BackendName, Problem, Request
 
 DATA = {"baseImagePullSecretName": "pull", "finalImagePushSecretName": "push"}
-
-
-async def observed(world: World, **fields: Any) -> Snapshot:
-    """What a process sees of the pool; `fields` are those of its observer that are others than usually."""
-    return await world.process.controller.observe("worker", Outcome())
 
 
 class Unserved(FakeBackend):
@@ -39,7 +36,7 @@ async def test_the_older_config_map_does_not_count_because_a_cache_lags() -> Non
     await world.api.delete(ConfigMap, BUILDER_CONFIG, namespace=NAMESPACE)
     world.process.reader.freeze(ConfigMap)
     world.api.load(newer.tree())
-    request = (await observed(world)).request
+    request = (await world.process.controller.observe("worker", Outcome())).request
     assert isinstance(request, Request)
     assert request.target.host == "registry.example.com"
 
@@ -82,3 +79,25 @@ async def test_the_operators_own_alias_stays_when_a_pool_opts_out() -> None:
     world.add_pool(annotations={**theirs, IMAGE_ALIAS: theirs[IMAGE]})
     await world.settle()
     assert world.annotations() == {}
+
+
+async def test_what_configurations_mean_is_remembered_for_the_last_two_hundred() -> None:
+    world = World(machine_os_configs=True)
+    world.add_pool()
+    claims = Claims(world.process.reader)
+    names = [f"rendered-worker-{number}" for number in range(2, 203)]
+    world.api.load(*map(machine_config, names))
+
+    async def name_of_the_build(rendered: str) -> str | Problem:
+        world.api.load(pool("worker", rendered))
+        config, found = machine_os_config(), world.api.peek(MachineConfigPool, "worker")
+        assert found is not None
+        request = requested(config, found.decode(), architecture="amd64")
+        assert isinstance(request, Request)
+        return (await claims.claim(Present(config, b""), Present(found.decode(), b""), request, versions="")).name
+
+    before = [await name_of_the_build(name) for name in names]
+    for name in names:
+        await world.api.delete(MachineConfig, name)
+    assert isinstance(await name_of_the_build(names[0]), Problem)
+    assert [await name_of_the_build(name) for name in names[1:]] == before[1:]
