@@ -752,7 +752,6 @@ _BUILDING_IMAGES = (
         ("news = not actions or any(action.needed for action in actions)", "news = True"),
         ('frozenset({"NotRendered", "NotRead"})', "frozenset()"),
         ('[machine_os.removed(each, "it is superseded") for each in self._seen.claim.superseded]', "[]"),
-        ("*self._removed(self._wanted, why))\n            case Reuse", "*())\n            case Reuse"),
     ),
     *_in(
         "os_build/pool/conditions.py",
@@ -951,11 +950,6 @@ _ASKING_AND_RENDERING = (
         ("            self.interrupt()\n            await", "            await"),
         ("        if not DIGEST.fullmatch(digest):", "        if False:"),
         ('for state in swept(self._path / "builds", trash=self._path / "trash")}', "for state in ()}"),
-    ),
-    *_in(
-        "os_build/backends/local/requests.py",
-        "os_build/backends/local/test_requests.py",
-        ('frozenset({"pull", "push"})', "frozenset()"),
     ),
 )
 
