@@ -15,13 +15,16 @@ export PYTHONUNBUFFERED := 1
 # Where it is set, each process compiles every module again, and tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test explore mutate lint types bench generate check-generated install-builder install-openstack cross-compile clean help
+.PHONY: demo demo-os-build test explore mutate lint types bench generate check-generated install-builder install-openstack cross-compile clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 demo: .venv/ready ## run the main job on real parts and show it (KEEP=1 leaves everything running)
 	@$(RUN)windlass demo $(if $(KEEP),--keep)
+
+demo-os-build: .venv/ready ## build OS images on real parts and show it; needs buildah (make install-builder)
+	@$(RUN)windlass demo os-build $(if $(KEEP),--keep)
 
 test: .venv/ready ## the test suite (ONLY=machine_sync: one capability and what it stands on; CI=true: three second tries)
 	@$(RUN)python -m $(if $(CI),tests.again,pytest) $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)

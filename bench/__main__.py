@@ -17,6 +17,7 @@ from bench import (
     fleet,
     migrate,
     mirror,
+    os_builds,
     policies,
     server_fleet,
     servers,
@@ -48,6 +49,7 @@ BENCHMARKS = {
     "updates": Benchmark(updates.measure),
     "servers": Benchmark(servers.measure, 50),
     "server-fleet": Benchmark(server_fleet.measure, 1000),
+    "os-build": Benchmark(os_builds.measure, 20),
     "startup": Benchmark(startup.measure),
 }
 NAMES = [*BENCHMARKS, "convert"]

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from tests.builder import require_builder
 from tests.explore import EXPLORING
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.demo.machine_sync.expectations import REFUSAL
 from windlass.demo.machine_sync.story import STORY
 from windlass.demo.openstack import story as openstack
+from windlass.demo.os_build import story as os_build
 from windlass.demo.story import Step
 from windlass.demo.update_status import story as update_status
 from windlass.testing.plane.waiting import wait_for
@@ -121,6 +123,15 @@ def test_the_demo_of_openstack_comes_true_and_takes_its_cloud_with_it(environmen
     assert_whole_story(demo.stdout, openstack.STORY)
     assert re.search(r"Progressing=True TransientError: .*503.* Next attempt at 2", demo.stdout)
     assert "does not exist any more; in the Machine API its state is DELETED" in demo.stdout
+
+
+def test_the_demo_of_os_build_comes_true_and_nothing_of_its_builds_is_left(environment: Mapping[str, str]) -> None:
+    require_builder()
+    demo = windlass("demo", "os-build", environment=environment)
+    assert demo.returncode == Exit.OK, demo.stdout + demo.stderr
+    assert_whole_story(demo.stdout, os_build.STORY)
+    assert "BuildFailed=True StepFailed: The build failed in step 'RUN cp /opt/agent/setup" in demo.stdout
+    assert "the next process built 1 image for each pool" in demo.stdout
 
 
 @pytest.mark.skipif(not EXPLORING, reason="the story takes as long as all other tests of the demo: make explore")

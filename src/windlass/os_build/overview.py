@@ -71,6 +71,7 @@ def row_of(pool: MachineConfigPool, *, claimed: str = "") -> PoolRow:
     shown = next((type_ for type_ in _STATES if is_true(conditions, type_)), PENDING)
     found = find(conditions, shown)
     if found is None:
-        return replace(row, state=State.UNSEEN, message="no controller has said anything about its image yet")
+        text = "no controller has said anything about its image: is `windlass run os-build` running?"
+        return replace(row, state=State.UNSEEN, message=text)
     state = _STATES[shown] if is_true(conditions, shown) else State.HELD_BACK
     return replace(row, state=state, since=found.last_transition_time, reason=found.reason, message=found.message)

@@ -138,8 +138,8 @@ def requested(pool: MachineConfigPool, given: Given) -> Request | Problem:
         )
     for key in (PULL_SECRET, PUSH_SECRET, PULLSPEC):
         if not data.get(key, "").strip():
-            text = f"missing required key {_quoted(key)} in configmap {where}"
-            return Problem("ConfigurationInvalid", f"{text}: add it in namespace {NAMESPACE}")
+            text = f'missing required key "{key}" in configmap {where}: add it in namespace {NAMESPACE}'
+            return Problem("ConfigurationInvalid", text)
     try:
         target = Target.parse(data[PULLSPEC].strip())
     except ValueError as error:
@@ -169,7 +169,3 @@ def requested(pool: MachineConfigPool, given: Given) -> Request | Problem:
         ),
         backend=backend,
     )
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"'

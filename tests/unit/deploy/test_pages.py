@@ -27,6 +27,11 @@ from windlass.openstack import metrics as openstack_metrics
 from windlass.openstack.cloud import metrics as cloud_metrics
 from windlass.openstack.status import CLUSTER, INSTANCE
 from windlass.openstack.status import Reason as OpenStackReason
+from windlass.os_build import metrics as build_metrics
+from windlass.os_build.builder import Cause
+from windlass.os_build.constants import RESULT
+from windlass.os_build.pool.conditions import VECTOR
+from windlass.os_build.pool.decide import REFUSED
 from windlass.update_status import history
 from windlass.update_status import metrics as update_metrics
 from windlass.update_status.controller import events
@@ -82,6 +87,31 @@ def test_the_page_of_openstack_has_every_condition_and_metric() -> None:
     assert set(re.findall(r"`(\w+)`", " ".join(rows(page, "## Conditions")))) == {*INSTANCE, *CLUSTER}
     metrics = f"{openstack_metrics.__doc__}{cloud_metrics.__doc__}"
     assert rows(page, "## Metrics") == re.findall(r"^\| (`\w+`) \|", metrics, re.MULTILINE)
+
+
+def os_build_reasons() -> Iterator[str]:
+    """Reasons of conditions: causes of failures, what is passed to `Problem(...)` and `Told(...)`, answers of
+    registries."""
+    yield from Cause
+    yield from REFUSED.values()
+    for file in (ROOT / "src" / "windlass" / "os_build").rglob("*.py"):
+        for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("Problem", "Told"):
+                reason = call.args[1 if call.func.id == "Told" else 0]
+                if isinstance(reason, ast.Constant) and isinstance(reason.value, str):
+                    yield reason.value
+
+
+def test_the_runbook_has_a_remedy_for_every_reason_of_image_builds() -> None:
+    cells = rows(DOCS / "runbook.md", "### Reasons of image builds")
+    assert sorted(re.findall(r"`(\w+)`", " ".join(cells))) == sorted({*map(str, os_build_reasons())})
+
+
+def test_the_page_of_os_builds_has_every_condition_metric_and_annotation() -> None:
+    page = DOCS / "os-build.md"
+    assert set(re.findall(r"`(\w+)`", " ".join(rows(page, "## Conditions")))) == {*VECTOR}
+    assert rows(page, "## Metrics") == re.findall(r"^\| (`\w+`) \|", str(build_metrics.__doc__), re.MULTILINE)
+    assert rows(page, "### The result") == [f"`{name}`" for name in RESULT]
 
 
 def test_the_page_has_every_reason() -> None:

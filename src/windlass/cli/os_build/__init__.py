@@ -5,8 +5,8 @@
 | `list`, `describe`, `rebuild` | the pools of a cluster |
 | `render`, `build` | images from files, without a cluster |
 | `given` | reads those files |
-| `look` | reads a cluster as the controller does |
-| `names` | completes names of pools |
+| `look`, `names` | reads a cluster as the controller does; completes names of pools |
+| `show`, `page`, `rebuilding` | rows; the page of one pool; asks for builds and waits for them |
 | `room` | the options of `windlass run os-build` and `windlass plan os-build` |
 """
 

@@ -58,12 +58,8 @@ if TYPE_CHECKING:
 @click.option("--push-timeout", type=Duration(), default="10m", show_default=True, help="How long pushing may take.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to print the result.")
 def command(
-    sources: tuple[str, ...],
+    choices: given.Choices,
     *,
-    pool: str,
-    base: str,
-    containerfile: Path | None,
-    apply_by: str,
     push: str,
     authfile: Path | None,
     tls_verify: bool,
@@ -76,18 +72,20 @@ def command(
 ) -> int:
     """Build the image of a pool with buildah, push it, and print its pullspec with digest.
 
-    The files are those of `windlass os-build render`. Standard error has what buildah prints. Commands of the
-    Containerfile run on this machine, as root of a container.
+    The files are those of `windlass os-build render`. Standard error has what buildah prints.
+
+    Commands of the Containerfile run on this machine with your rights, and nothing but a chroot keeps them apart from
+    it: build only what you trust.
     """
     from windlass.os_build.backends.local.buildah import Buildah
     from windlass.os_build.backends.local.builds import NoBuilder
     from windlass.os_build.backends.local.records import InUse
     from windlass.os_build.builder import Deadlines
+    from windlass.os_build.credentials import Auths
 
-    inputs = given.inputs(
-        given.Choices(sources=sources, pool=pool, base=base, containerfile=containerfile, apply_by=apply_by, push=push)
-    )
-    request = _start(inputs, apply_by, auths=_auths(authfile), deadlines=Deadlines(build_timeout, push_timeout))
+    inputs = given.inputs(choices, push=push)
+    auths = Auths({}, authfile.read_bytes()) if authfile else None
+    request = _start(inputs, choices.apply_by, auths=auths, deadlines=Deadlines(build_timeout, push_timeout))
     buildah = Buildah(driver=storage_driver, tls_verify=tls_verify, certificates=cert_dir)
     try:
         state = asyncio.run(_build(request, buildah, folder=store or _default_store()))
@@ -167,12 +165,6 @@ def _start(inputs: given.Inputs, apply_by: str, *, auths: "Auths | None", deadli
         push=auths,
         deadlines=deadlines,
     )
-
-
-def _auths(file: Path | None) -> "Auths | None":
-    from windlass.os_build.credentials import Auths
-
-    return Auths({}, file.read_bytes()) if file else None
 
 
 def _default_store() -> Path:

@@ -1,5 +1,6 @@
 """What a build is made from where there is no cluster: objects in files, and options that take their place."""
 
+import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from windlass.os_build.inputs.context import Context
     from windlass.os_build.request import Given, Request
 
-F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 NO_TARGET = "localhost/os"
@@ -39,10 +39,9 @@ class Choices(Struct, frozen=True, kw_only=True):
 
     sources: tuple[str, ...]
     pool: str
-    base: str = ""
-    containerfile: Path | None = None
-    apply_by: str = "tree"
-    push: str = ""
+    base: str
+    containerfile: Path | None
+    apply_by: str
 
 
 class Inputs(Struct, frozen=True):
@@ -52,8 +51,17 @@ class Inputs(Struct, frozen=True):
     context: "Context"
 
 
-def options(function: F) -> F:
-    """The options that `Choices` has, but for `--push`."""
+def options(function: Callable[..., int]) -> Callable[..., int]:
+    """Gives a command these options; it gets them as its first argument, a `Choices`."""
+
+    @functools.wraps(function)
+    def command(
+        *, sources: tuple[str, ...], pool: str, base: str, containerfile: Path | None, apply_by: str, **others: Any
+    ) -> int:
+        choices = Choices(sources=sources, pool=pool, base=base, containerfile=containerfile, apply_by=apply_by)
+        return function(choices, **others)
+
+    taken: Callable[..., int] = command
     for option in (
         click.option(
             "--containerfile",
@@ -80,19 +88,19 @@ def options(function: F) -> F:
             help="File, directory (with those below it), must-gather or - for standard input; may be repeated.",
         ),
     ):
-        function = option(function)
-    return function
+        taken = option(taken)
+    return taken
 
 
-def inputs(choices: Choices) -> Inputs:
-    """Read the files. Raises Wrong."""
+def inputs(choices: Choices, *, push: str) -> Inputs:
+    """Read the files; `push` is empty if a ConfigMap says where to push. Raises Wrong."""
     import platform
 
     from windlass.os_build.inputs.context import ApplyBy, rendered
     from windlass.os_build.request import Problem
 
     documents = _read(choices.sources)
-    request = _request(choices, documents)
+    request = _request(choices, documents, push=push)
     machine_config = _find(documents, "MachineConfig", request.config)
     if machine_config is None:
         raise Wrong(
@@ -130,7 +138,7 @@ def _read(sources: tuple[str, ...]) -> "list[Document]":
     return documents
 
 
-def _request(choices: Choices, documents: "Sequence[Document]") -> "Request":
+def _request(choices: Choices, documents: "Sequence[Document]", *, push: str) -> "Request":
     from windlass.api.machineconfiguration import MachineConfigPool, PoolConfiguration
     from windlass.os_build.request import Problem, requested
 
@@ -140,7 +148,7 @@ def _request(choices: Choices, documents: "Sequence[Document]") -> "Request":
     if document is None:
         config = PoolConfiguration(name=_only_rendered(choices, documents))
         pool = structs.replace(pool, spec=structs.replace(pool.spec, configuration=config))
-    request = requested(pool, _given(choices, documents))
+    request = requested(pool, _given(documents, push=push))
     if isinstance(request, Problem):
         raise Wrong(request.text)
     if choices.containerfile is not None:
@@ -174,7 +182,7 @@ def _only_rendered(choices: Choices, documents: "Sequence[Document]") -> str:
     )
 
 
-def _given(choices: Choices, documents: "Sequence[Document]") -> "Given":
+def _given(documents: "Sequence[Document]", *, push: str) -> "Given":
     """The data of the ConfigMaps. Secrets have no part in this: what they are named does not matter."""
     from windlass.os_build import constants
     from windlass.os_build.request import PULL_SECRET, PULLSPEC, PUSH_SECRET, Given
@@ -186,7 +194,7 @@ def _given(choices: Choices, documents: "Sequence[Document]") -> "Given":
         return _decoded(found, ConfigMap).data if found else None
 
     config = data(constants.BUILDER_CONFIG) or data(constants.BUILDER_CONFIG_ALIAS) or {}
-    pullspec = choices.push or config.get(PULLSPEC, "")
+    pullspec = push or config.get(PULLSPEC, "")
     if not pullspec:
         raise click.UsageError("it is not known where to push the image: give --push HOST/ORG/REPO")
     return Given(

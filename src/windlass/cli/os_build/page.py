@@ -22,6 +22,7 @@ from windlass.cli.os_build.look import Sight, last_seen, look
 from windlass.cli.os_build.show import NOTHING, build_tree
 from windlass.kube.clock import rfc3339
 from windlass.kube.process.colour import colourful
+from windlass.kube.shorten import shortened
 from windlass.os_build.builder import ATTEMPTS, BuildState
 from windlass.os_build.constants import LAYERING
 from windlass.os_build.failure import told, what
@@ -33,6 +34,8 @@ from windlass.os_build.request import BackendName, Problem, Request
 INDENT: Final = "  "
 _SHOWN_LINES: Final = 5
 """Of the user's Containerfile."""
+_LONGEST_MESSAGE: Final = 100
+"""In tables; the problems have the whole text."""
 _COLOURS: Final = {"True": "green", "Warning": "yellow"}
 
 
@@ -57,7 +60,7 @@ def problems(sight: Sight) -> list[Problem]:
     found: list[Problem] = []
     match sight.situation:
         case of.Claimed(by):
-            text = f"MachineOSConfig {by} names the pool, so its images are built as that says: delete it to build here"
+            text = f"MachineOSConfig {by} names the pool, so look there: kubectl get machineosbuilds"
             found = [Problem("Claimed", text)]
         case of.OptedOut():
             text = f"the pool is not opted in: kubectl annotate machineconfigpool {sight.row.pool} {LAYERING}="
@@ -69,6 +72,8 @@ def problems(sight: Sight) -> list[Problem]:
             found = [Problem(str(build.failed.cause), text)]
         case of.HeldBack(condition, message):
             found = [Problem("PoolDegraded", f"no build starts while {condition} is True: {message or 'no message'}")]
+    if not found and sight.row.state is State.UNSEEN:
+        found = [Problem("Unseen", sight.row.message)]
     if not found and sight.row.state is State.FAILED:
         # The controller knows what is not seen from here, such as Secrets and the answer of a registry.
         found = [Problem(sight.row.reason, sight.row.message)]
@@ -182,7 +187,7 @@ class _Page:
             Column("STATUS", lambda one: Cell(one.status, _COLOURS.get(one.status))),
             Column("REASON", lambda one: Cell(one.reason or NOTHING)),
             Column("SINCE", lambda one: Cell(age(one.last_transition_time, self._now))),
-            Column("MESSAGE", lambda one: Cell(next(iter(one.message.splitlines()), NOTHING))),
+            Column("MESSAGE", lambda one: Cell(_first_line(one.message))),
         ]
         yield from _indented(Table(columns, colour=self._colour).lines(found, headings=bool(found)))
 
@@ -192,7 +197,7 @@ class _Page:
             Column("LAST SEEN", lambda one: Cell(age(last_seen(one), self._now))),
             Column("TYPE", lambda one: Cell(one.type or NOTHING, _COLOURS.get(one.type))),
             Column("REASON", lambda one: Cell(one.reason or NOTHING)),
-            Column("MESSAGE", lambda one: Cell(next(iter(one.message.splitlines()), NOTHING))),
+            Column("MESSAGE", lambda one: Cell(_first_line(one.message))),
         ]
         yield from _indented(Table(columns, colour=self._colour).lines(found, headings=bool(found)))
 
@@ -214,6 +219,10 @@ def _ours(sight: Sight) -> list[OperatorCondition]:
     """The conditions about the image, and those of others that keep a build back."""
     found = sight.pool.status.conditions
     return [each for each in found if each.type in VECTOR or (each.type in of.BLOCKING and each.status == "True")]
+
+
+def _first_line(message: str) -> str:
+    return shortened(next(iter(message.splitlines()), NOTHING), _LONGEST_MESSAGE)
 
 
 def _request_tree(request: Request) -> dict[str, Any]:

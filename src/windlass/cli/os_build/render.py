@@ -16,15 +16,7 @@ from windlass.cli.os_build import given
     metavar="DIR",
     help="Write all files of the build into this folder, and print nothing.",
 )
-def command(
-    sources: tuple[str, ...],
-    *,
-    pool: str,
-    base: str,
-    containerfile: Path | None,
-    apply_by: str,
-    into: Path | None,
-) -> int:
+def command(choices: given.Choices, *, into: Path | None) -> int:
     """Print the Containerfile of a pool, from files.
 
     The files hold the MachineConfigPool and its rendered MachineConfig, and may hold the ConfigMaps
@@ -33,16 +25,7 @@ def command(
 
     The files of --into are a whole build context: buildah build DIR.
     """
-    inputs = given.inputs(
-        given.Choices(
-            sources=sources,
-            pool=pool,
-            base=base,
-            containerfile=containerfile,
-            apply_by=apply_by,
-            push=given.NO_TARGET,
-        )
-    )
+    inputs = given.inputs(choices, push=given.NO_TARGET)
     if into is None:
         click.echo(inputs.context.containerfile, nl=False)
         return Exit.OK

@@ -16,9 +16,9 @@ class Process(Struct, frozen=True, order=True):
     since: int
 
 
-def processes(folder: Path) -> frozenset[Process]:
-    """The processes of the builds in `folder`: their keepers, and all that these have started."""
-    found: dict[int, tuple[int, Process]] = {}
+def processes(folder: Path) -> dict[Process, str]:
+    """The processes of the builds in `folder` with their commands: their keepers, and all that these have started."""
+    found: dict[int, tuple[int, Process, str]] = {}
     keepers: list[int] = []
     for place in _PROC.glob("[0-9]*"):
         try:
@@ -28,13 +28,13 @@ def processes(folder: Path) -> frozenset[Process]:
         except (OSError, ValueError):
             continue
         pid = int(place.name)
-        found[pid] = int(stat[1]), Process(pid, int(stat[19]))
+        found[pid] = int(stat[1]), Process(pid, int(stat[19])), command.decode(errors="replace").replace("\0", " ")
         if _KEEPER in command and str(folder).encode() in command:
             keepers.append(pid)
     ours = {*keepers}
-    while more := {pid for pid, (parent, _) in found.items() if parent in ours} - ours:
+    while more := {pid for pid, (parent, _, _) in found.items() if parent in ours} - ours:
         ours |= more
-    return frozenset(found[pid][1] for pid in ours)
+    return dict(found[pid][1:] for pid in ours)
 
 
 def leftovers(folder: Path) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Pools as rows: the name, the rendered MachineConfig, what the conditions say, the image and what it was built from."""
+"""Pools as rows: the name, the rendered MachineConfig, what the conditions say, the image and its origin."""
 
 from typing import Final
 

@@ -29,8 +29,8 @@ class Scene(Struct, frozen=True):
 
     `version` is the API server's, empty until it answered. `unwatched` are the resources whose first list has not
     arrived, None before they are watched. `base` is the pullspec of the base image, `images` all others. `builders` are
-    the processes of builds, `killed` those that ran when Windlass was killed, and `left` the files and mounts of builds.
-    `ready` is the answer of Windlass at /readyz, `leader` the holder of its Lease.
+    the processes of builds with their commands, `killed` those that ran when Windlass was killed, and `left` the files
+    and mounts of builds. `ready` is the answer of Windlass at /readyz, `leader` the holder of its Lease.
     """
 
     version: str = ""
@@ -38,7 +38,7 @@ class Scene(Struct, frozen=True):
     base: str = ""
     pools: Mapping[str, Present[MachineConfigPool]] = field(default_factory=dict)
     images: tuple[Pushed, ...] = ()
-    builders: frozenset[Process] = frozenset()
+    builders: Mapping[Process, str] = field(default_factory=dict)
     killed: frozenset[Process] = frozenset()
     left: tuple[str, ...] = ()
     ready: bool = False
@@ -67,7 +67,7 @@ class Scene(Struct, frozen=True):
         """What the four conditions say; None if the pool has none of them."""
         found = self.pools.get(pool)
         conditions = found.object.status.conditions if found else []
-        vector = [each for each in map(lambda kind: find(conditions, kind), VECTOR) if each is not None]
+        vector = [each for kind in VECTOR if (each := find(conditions, kind)) is not None]
         if not vector:
             return None
         true = next((each for each in vector if each.status == "True"), None)

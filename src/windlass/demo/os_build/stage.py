@@ -143,7 +143,7 @@ class Stage(stage.Stage[Scene]):
 
     async def kill_and_run_again(self) -> None:
         """SIGKILL to Windlass while it builds; then it is run again."""
-        self._killed = await asyncio.to_thread(processes, self._builds)
+        self._killed = frozenset(await asyncio.to_thread(processes, self._builds))
         await self.kill_windlass(NAME)
         await self.run_again()
 

@@ -5,4 +5,7 @@
 | `openshift` | a Build of OpenShift, without BuildConfig and ImageStream | in the cluster |
 | `job` | a Job whose Pod runs buildah | in the cluster |
 | `local` | a child process that runs buildah | on this machine |
+
+`owned` is what the backends in the cluster share: an object and a ConfigMap that belong to the pool. `openshift_state`
+and `job_state` read how a build is going; `job_build.sh` is what a Job's Pod runs.
 """

@@ -19,12 +19,12 @@ from windlass.api.batch import Job
 from windlass.api.core import Pod
 from windlass.kube.control.controller import Watch
 from windlass.kube.control.permissions import Declaration
-from windlass.kube.control.plan import Action, Merge
+from windlass.kube.control.plan import Action
 from windlass.kube.control.seen import IndexedReader, Present, read
 from windlass.kube.control.source import Source
 from windlass.kube.object import Object
 from windlass.os_build.backends.job_state import CONTAINER, PERMANENT, says
-from windlass.os_build.backends.owned import BuilderObjects, Handle, Placement, Said, labels
+from windlass.os_build.backends.owned import BuilderObjects, Placement, Said, labels
 from windlass.os_build.builder import ATTEMPTS, BuildState, Order
 from windlass.os_build.constants import NAMESPACE, POOL_LABEL
 from windlass.os_build.request import BackendName
@@ -67,6 +67,7 @@ class JobBackend:
     """Jobs in `namespace`."""
 
     name: Final = BackendName.JOB
+    sources: tuple[Source[str], ...] = ()
 
     def __init__(
         self, reader: IndexedReader, *, namespace: str = NAMESPACE, settings: JobSettings | None = None
@@ -78,10 +79,6 @@ class JobBackend:
     @property
     def watches(self) -> tuple[Watch[str], ...]:
         return (*self._objects.watches, self._objects.watch(Pod, indexes={BY_JOB: job_of}))
-
-    @property
-    def sources(self) -> tuple[Source[str], ...]:
-        return ()
 
     @property
     def permissions(self) -> tuple[Declaration, ...]:
@@ -96,10 +93,7 @@ class JobBackend:
 
     def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
         """Suspend the Job: its Pod is deleted and the Job stays, as the record of the build."""
-        handle: Handle = state.handle
-        if state.is_over or state.ending or handle.builder is None:
-            return ()
-        return (Merge(target=handle.builder, observed={"spec": {}}, desired={"spec": {"suspend": True}}, why=why),)
+        return self._objects.cancel(state, {"spec": {"suspend": True}}, why=why)
 
     def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
         return self._objects.delete(state, why=why)

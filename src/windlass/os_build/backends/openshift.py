@@ -3,7 +3,8 @@
 The rendered Containerfile is the Build's inline Dockerfile, and not a file of the ConfigMap. OpenShift's documentation
 says that the inline one overwrites any other file named Dockerfile; its Machine Config Operator relied on a mounted
 ConfigMap that overwrites the inline one. With one Containerfile in one place both are right, `oc describe` shows it,
-and the labels that OpenShift adds to the inline Dockerfile (`imageLabels`) reach the image.
+and the labels that OpenShift adds to the inline Dockerfile (`imageLabels`) reach the image. OpenShift refuses one of
+more than 60,000 bytes.
 
 The user's Secrets are referred to, not copied, so OpenShift reads them when the build runs.
 """
@@ -14,11 +15,11 @@ from typing import Any, Final
 from windlass.api.build import GROUP, Build
 from windlass.kube.control.controller import Watch
 from windlass.kube.control.permissions import Declaration, Permission
-from windlass.kube.control.plan import Action, Merge
+from windlass.kube.control.plan import Action
 from windlass.kube.control.seen import IndexedReader
 from windlass.kube.control.source import Source
 from windlass.os_build.backends.openshift_state import says
-from windlass.os_build.backends.owned import BuilderObjects, Handle, Placement
+from windlass.os_build.backends.owned import BuilderObjects, Placement
 from windlass.os_build.builder import BuildState, Order
 from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.request import BackendName
@@ -31,6 +32,7 @@ class OpenShiftBackend:
     """Builds of OpenShift in `namespace`."""
 
     name: Final = BackendName.OPENSHIFT
+    sources: tuple[Source[str], ...] = ()
 
     def __init__(
         self, reader: IndexedReader, *, namespace: str = NAMESPACE, placement: Placement | None = None
@@ -41,10 +43,6 @@ class OpenShiftBackend:
     @property
     def watches(self) -> tuple[Watch[str], ...]:
         return self._objects.watches
-
-    @property
-    def sources(self) -> tuple[Source[str], ...]:
-        return ()
 
     @property
     def permissions(self) -> tuple[Declaration, ...]:
@@ -60,11 +58,7 @@ class OpenShiftBackend:
 
     def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
         """Ask OpenShift to cancel it: the Build stays, with the phase Cancelled."""
-        handle: Handle = state.handle
-        if state.is_over or state.ending or handle.builder is None:
-            return ()
-        desired = {"status": {"cancelled": True}}
-        return (Merge(target=handle.builder, observed={"status": {}}, desired=desired, why=why),)
+        return self._objects.cancel(state, {"status": {"cancelled": True}}, why=why)
 
     def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
         """Delete it. The garbage collector deletes the Pod of a Build that runs; cancelling first adds nothing."""

@@ -24,7 +24,7 @@ from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.meta import K, KubernetesObject, ObjectMeta
 from windlass.kube.control.controller import Index, Watch
 from windlass.kube.control.permissions import Permission, blocks_deletion_of, writes
-from windlass.kube.control.plan import Action, Create, Delete, Target, target_of
+from windlass.kube.control.plan import Action, Create, Delete, Merge, Target, target_of
 from windlass.kube.control.seen import IndexedReader, Unreadable, read
 from windlass.kube.object import Object
 from windlass.os_build.builder import BuildState, Cause, Failed, Order, Phase
@@ -179,6 +179,14 @@ class BuilderObjects(Generic[K]):
             why=f"builds {order.request.config} for pool {pool}",
         )
         return (*cleared, config_map, build)
+
+    def cancel(self, state: BuildState, desired: Mapping[str, Any], *, why: str) -> tuple[Action, ...]:
+        """Make the builder object the `desired` one, which ends its build; nothing if that is over, or ends already."""
+        handle: Handle = state.handle
+        if state.is_over or state.ending or handle.builder is None:
+            return ()
+        observed: dict[str, Any] = {key: {} for key in desired}
+        return (Merge(target=handle.builder, observed=observed, desired=desired, why=why),)
 
     def delete(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
         """Delete what there is. A builder object takes its Pods with it."""

@@ -1,9 +1,9 @@
-"""Finds what is wrong with a Containerfile before anything is built, with line numbers.
+"""Finds what is wrong with the user's part of a Containerfile before anything is built, with line numbers.
 
-    lint("FROM base\\nRUNN make\\n")     # (Finding(line=2, text="unknown Dockerfile instruction: RUNN"),)
+    lint_user_part("USER core\\nRUNN make\\n")     # (Finding(2, "unknown Dockerfile instruction: RUNN"),)
 
 The rules and texts are the operator's; line numbers are ours. It is not a parser: what a builder could accept is never
-wrong. So heredocs are skipped, and a text of comments only is right.
+wrong. So heredocs are skipped, a text of comments only is right, and one without FROM continues the last stage.
 """
 
 import re
@@ -12,7 +12,6 @@ from typing import Final
 
 from msgspec import Struct
 
-NO_STAGE: Final = "Containerfile must contain at least one FROM instruction"
 _PATHS: Final = "source and destination paths"
 _REQUIRED: Final[Mapping[str, str]] = {
     "ADD": _PATHS,
@@ -36,6 +35,7 @@ _REQUIRED: Final[Mapping[str, str]] = {
 }
 """What each instruction needs."""
 _DIRECTIVE: Final = re.compile(r"\s*#\s*([a-zA-Z]+)\s*=\s*(\S+)\s*")
+_CONTINUED: Final = re.compile(r"\\[ \t]*$")
 _FLAGS: Final = re.compile(r"(--\S+\s*)*")
 _HEREDOC: Final = re.compile(r"(?:^|\s)\d*<<(-?)(['\"]?)([^\s<'\"]+)\2(?=\s|$)")
 
@@ -47,26 +47,18 @@ class Finding(Struct, frozen=True):
     text: str
 
 
-def lint(text: str) -> tuple[Finding, ...]:
-    """What is wrong with a whole Containerfile."""
-    instructions = list(_instructions(text, escape=_escape(text)))
-    found = list(_wrong(instructions))
-    if instructions and not any(word == "FROM" for _, word, _ in instructions):
-        found.insert(0, Finding(instructions[0][0], NO_STAGE))
-    return tuple(found)
-
-
 def lint_user_part(text: str) -> tuple[Finding, ...]:
-    """What is wrong with a text that another Containerfile ends with. Without FROM it continues the last stage."""
-    found = list(_wrong(_instructions(text, escape="\\")))
-    if _escape(text) != "\\":
+    """What is wrong with a text that another Containerfile ends with."""
+    found = list(_wrong(text))
+    line, escape = _directives(text).get("escape", (0, "\\"))
+    if escape != "\\":
         what = "the directive `escape` has no effect, because this text does not begin the Containerfile: use \\"
-        found.insert(0, Finding(_directives(text)["escape"][0], what))
+        found.insert(0, Finding(line, what))
     return tuple(found)
 
 
-def _wrong(instructions: Iterator[tuple[int, str, str]] | list[tuple[int, str, str]]) -> Iterator[Finding]:
-    for line, word, rest in instructions:
+def _wrong(text: str) -> Iterator[Finding]:
+    for line, word, rest in _instructions(text):
         arguments = _FLAGS.sub("", rest, count=1).strip()
         if word not in _REQUIRED:
             yield Finding(line, f"unknown Dockerfile instruction: {word[:40]}")
@@ -80,16 +72,15 @@ def _has_paths(arguments: str) -> bool:
     return arguments.startswith("[") or len(arguments.split()) > 1
 
 
-def _instructions(text: str, *, escape: str) -> Iterator[tuple[int, str, str]]:
+def _instructions(text: str) -> Iterator[tuple[int, str, str]]:
     """Line, instruction in capitals and arguments, with continuation lines joined. An open heredoc ends the text."""
-    continued = re.compile(rf"{re.escape(escape)}[ \t]*$")
     lines = enumerate(text.replace("\r\n", "\n").split("\n"), 1)
     for number, line in lines:
         if _is_comment(line):
             continue
         parts = [line]
-        while continued.search(parts[-1]):
-            parts[-1] = continued.sub("", parts[-1])
+        while _CONTINUED.search(parts[-1]):
+            parts[-1] = _CONTINUED.sub("", parts[-1])
             # Comments and empty lines do not end an instruction.
             parts.append(next((line for _, line in lines if not _is_comment(line)), ""))
         word, _, rest = "".join(parts).strip().replace("\t", " ").partition(" ")
@@ -104,10 +95,6 @@ def _instructions(text: str, *, escape: str) -> Iterator[tuple[int, str, str]]:
 
 def _is_comment(line: str) -> bool:
     return line.lstrip()[:1] in ("", "#")
-
-
-def _escape(text: str) -> str:
-    return _directives(text).get("escape", (0, "\\"))[1]
 
 
 def _directives(text: str) -> dict[str, tuple[int, str]]:

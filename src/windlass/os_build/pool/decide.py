@@ -170,11 +170,12 @@ class _Decision:
             cancelled = self._backends[build.backend].cancel(build, why="it is over its deadline")
         what = f"{build.name} of {self._request.config}"
         attempt = f", attempt {build.attempt} of {ATTEMPTS}" if build.attempt > 1 else ""
+        waits = f": it {build.note}" if build.note else ""
         if build.phase == Phase.PENDING:
-            waits = f": it {build.note}" if build.note else ""
             told = Told(PENDING, "BuildPending", f"Build {what} is about to begin{attempt}{waits}")
         else:
-            told = Told(BUILDING, "BuildRunning", f"Build {what} is running{attempt}")
+            # A Job runs as soon as it has a Pod, and that may wait for its image for ever.
+            told = Told(BUILDING, "BuildRunning", f"Build {what} is running{attempt}{waits}")
         event = self._event("BuildStarted", f"Started build {what}", occasion=build.name)
         limit = self._seen.deadlines.build + self._seen.deadlines.push + self._timing.grace
         return Plan.of(*cancelled, *self._tell(told, event, build=build)).then(
@@ -197,7 +198,7 @@ class _Decision:
         if materials.answer is None:
             return Plan.of(self._probe(materials))
         if materials.answer.kind in (Kind.DENIED, Kind.UNKNOWN):
-            told = Told(FAILED, _REFUSED[materials.answer.kind], materials.answer.text)
+            told = Told(FAILED, REFUSED[materials.answer.kind], materials.answer.text)
             event = self._event("PushRefused", materials.answer.text, occasion=self._seen.versions, warning=True)
             return Plan.of(*self._tell(told, event)).then(
                 RequeueAfter(self._timing.ask_again, "ask the registry again")
@@ -285,7 +286,7 @@ class _Decision:
         return self._seen.request
 
 
-_REFUSED: Final = {Kind.DENIED: "PushDenied", Kind.UNKNOWN: "RepositoryUnknown"}
+REFUSED: Final = {Kind.DENIED: "PushDenied", Kind.UNKNOWN: "RepositoryUnknown"}
 
 
 def _of_problem(problem: Problem) -> Told:

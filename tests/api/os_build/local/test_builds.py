@@ -45,17 +45,13 @@ async def test_an_image_is_built_and_pushed_and_three_ways_give_its_digest(works
 
 
 async def test_equal_builds_at_the_same_time_in_two_slots_give_one_digest(workshop: Workshop) -> None:
-    one, two, three = (workshop.request() for _ in range(3))
     async with workshop.open(slots=2) as builds:
-        for request in (one, two, three):
+        for request in (one := workshop.request(), two := workshop.request()):
             await builds.start(request)
-        await until(lambda: _phases(builds.states(POOL)) == [Phase.RUNNING, Phase.RUNNING, Phase.PENDING])
-        assert [state.note for state in builds.states(POOL)][-1] == (
-            "waits for the end of one of 2 builds on this machine"
-        )
-        states = [await workshop.over(builds, request.name) for request in (one, two, three)]
-        assert len({state.digest for state in states}) == 1
-        assert _phases(builds.states(POOL)) == [Phase.SUCCEEDED] * 3
+        await until(lambda: _phases(builds.states(POOL)) == [Phase.RUNNING] * 2)
+        digests = {(await workshop.over(builds, request.name)).digest for request in (one, two)}
+        assert len(digests) == 1
+        assert digests != {""}
         assert builds.states("another-pool") == ()
 
 
@@ -117,7 +113,7 @@ async def test_a_registry_with_a_certificate_of_its_own_needs_the_folder_of_its_
             assert state.failed is not None
             assert state.failed.cause is Cause.UNTRUSTED
         async with workshop.open(tls_verify=True, certificates=registry.certificates) as builds:
-            assert (await workshop.build(builds, workshop.request("ENV a=b"))).phase is Phase.SUCCEEDED
+            # So far only with trust: the base was pulled.
             denied = await workshop.build(builds, workshop.request("ENV a=b", push="puller"))
             assert denied.failed is not None
             assert denied.failed.cause is Cause.PUSH_DENIED
@@ -127,7 +123,7 @@ async def test_a_cancelled_build_is_gone_within_three_seconds_and_stays_as_a_fai
     running, queued = workshop.request(f"RUN trap '' TERM; {workshop.sleep}"), workshop.request()
     async with workshop.open() as builds:
         await workshop.running(builds, running)
-        await builds.start(queued)
+        assert (await builds.start(queued)).note == "waits for a free builder on this machine, which has 1"
         async with Stalls() as stalls:
             begin = time.monotonic()
             await builds.cancel(queued.name)
@@ -145,7 +141,8 @@ async def test_a_build_that_takes_too_long_is_ended(workshop: Workshop) -> None:
         request = workshop.request(f"RUN {workshop.sleep}", deadlines=Deadlines(build=1.0))
         state = await workshop.build(builds, request)
         assert state.failed is not None
-        assert (state.failed.cause, state.failed.step) == (Cause.DEADLINE, f"RUN {workshop.sleep}")
+        assert state.failed.cause is Cause.DEADLINE
+        assert workshop.sleeping() == []
         workshop.registry.fault(method="PATCH", hang=True)
         state = await workshop.build(builds, workshop.request("ENV a=d", deadlines=Deadlines(push=1.0)))
         assert state.failed is not None

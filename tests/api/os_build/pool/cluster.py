@@ -1,8 +1,10 @@
 """Pools on a real API server: what their images are made from, what they say, and what there is of builders."""
 
 import base64
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from tests.patience import PATIENCE
@@ -22,7 +24,7 @@ from windlass.os_build.pool.conditions import VECTOR
 from windlass.os_build.request import BackendName
 from windlass.testing.registry import Registry
 
-REPOSITORY: Final = "pools/os"
+_numbers = itertools.count(1)
 TYPES: Final = {BackendName.OPENSHIFT: "openshift-image-builder", BackendName.JOB: "Job", BackendName.LOCAL: "local"}
 BUILDERS: Final = (Build, Job)
 """Kinds whose objects build."""
@@ -37,13 +39,17 @@ class Cluster:
         self.registry = registry
         self.base = base or f"{registry.host}/os/base@sha256:{'0' * 64}"
         self.namespace = namespace
+        self.backend = BackendName.OPENSHIFT
+        # Equal pools have equal tags, and the registry is that of all tests of the worker.
+        self.repository = f"pools/os-{next(_numbers)}"
 
     @property
     def target(self) -> str:
-        return f"{self.registry.host}/{REPOSITORY}"
+        return f"{self.registry.host}/{self.repository}"
 
     async def configure(self, backend: BackendName, **more: str) -> None:
         """The builder's ConfigMap, the Secrets that it names, and the ServiceAccount of Jobs."""
+        self.backend = backend
         await self.secret("pull", self.registry.auths("puller"))
         await self.secret("push", self.registry.auths("pusher"))
         await self.put(ServiceAccount, SERVICE_ACCOUNT, {})
@@ -57,10 +63,8 @@ class Cluster:
 
     async def secret(self, name: str, document: Any, *, type: str = "dockerconfigjson") -> None:  # noqa: A002
         """A new Secret of this name: its type cannot be changed."""
-        try:
+        with suppress(NotFound):
             await self.client.delete(Secret, name, namespace=self.namespace)
-        except NotFound:
-            pass
         packed = base64.b64encode(json.dumps(document).encode()).decode()
         await self.put(Secret, name, {"type": f"kubernetes.io/{type}", "data": {f".{type}": packed}})
 
@@ -74,7 +78,9 @@ class Cluster:
         await self.render(config, base=base)
         sources = [{"apiVersion": MachineConfig.RESOURCE.api_version, "kind": "MachineConfig", "name": f"00-{name}"}]
         body = {"spec": {"configuration": {"name": config, "source": sources}}}
-        await self.put(MachineConfigPool, name, {"metadata": {"annotations": {LAYERING: ""} if opted_in else {}}, **body})
+        await self.put(
+            MachineConfigPool, name, {"metadata": {"annotations": {LAYERING: ""} if opted_in else {}}, **body}
+        )
 
     async def render(self, config: str, *, base: str = "") -> None:
         motd = {"path": "/etc/motd", "contents": {"source": f"data:,{config}"}, "mode": 0o644}
@@ -86,10 +92,6 @@ class Cluster:
         await self.render(config)
         await self.patch(pool, {"spec": {"configuration": {"name": config}}})
 
-    async def annotate(self, pool: str, **annotations: str | None) -> None:
-        """Opt out by `LAYERING=None`, and the like."""
-        await self.patch(pool, {"metadata": {"annotations": annotations}})
-
     async def opt(self, pool: str, *, into: bool) -> None:
         await self.patch(pool, {"metadata": {"annotations": {LAYERING: "" if into else None}}})
 
@@ -98,7 +100,7 @@ class Cluster:
 
     async def condition(self, pool: str, kind: str, status: str, message: str = "") -> None:
         """Write a condition as another controller does: the whole list, by what it just read."""
-        found = (await self.client.get(MachineConfigPool, pool)).tree()
+        found = await self.pool(pool)
         others = [each for each in (found.get("status") or {}).get("conditions") or [] if each["type"] != kind]
         mine = {"type": kind, "status": status, "reason": "", "message": message, "lastTransitionTime": None}
         body = {"metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}}
@@ -110,14 +112,19 @@ class Cluster:
         try:
             await self.client.patch(kind, name, body, type=PatchType.MERGE, namespace=place)
         except NotFound:
-            await self.client.create(kind, {**body, "metadata": {**body.get("metadata", {}), "name": name}}, namespace=place)
+            await self.client.create(
+                kind, {**body, "metadata": {**body.get("metadata", {}), "name": name}}, namespace=place
+            )
+
+    async def pool(self, name: str) -> Any:
+        return (await self.client.get(MachineConfigPool, name)).tree()
 
     async def annotations(self, pool: str) -> dict[str, str]:
-        return (await self.client.get(MachineConfigPool, pool)).metadata.annotations
+        return (await self.pool(pool))["metadata"].get("annotations") or {}
 
     async def conditions(self, pool: str) -> dict[str, dict[str, Any]]:
-        found = (await self.client.get(MachineConfigPool, pool)).tree()
-        return {each["type"]: each for each in (found.get("status") or {}).get("conditions") or []}
+        found = (await self.pool(pool)).get("status") or {}
+        return {each["type"]: each for each in found.get("conditions") or []}
 
     async def says(self, pool: str) -> Said:
         """The condition of ours that is True (empty: none), its reason, its message; all empty without conditions."""
@@ -146,7 +153,9 @@ class Cluster:
 
     async def left(self) -> list[str]:
         """Everything that exists of builds in the cluster."""
-        return sorted(f"{each.kind.RESOURCE.kind} {each.name}" for each in await self._labelled(*BUILDERS, ConfigMap, Pod))
+        return sorted(
+            f"{each.kind.RESOURCE.kind} {each.name}" for each in await self._labelled(*BUILDERS, ConfigMap, Pod)
+        )
 
     async def until_left(self, *names: str) -> None:
         await eventually(self.left, lambda left: left == sorted(names), what=f"left of builds: {names}")

@@ -2,13 +2,14 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from tests.api.os_build.pool.cluster import Cluster
-from tests.waiting import eventually
+from tests.waiting import eventually, until
 from windlass.api.core import Pod
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
@@ -68,10 +69,17 @@ class Hands(Protocol):
 
     async def run(self, name: str) -> None: ...
     async def succeed(self, name: str) -> None: ...
-    async def fail(self, name: str) -> None: ...
+    async def fail(self, name: str) -> None:
+        """As `STEP` fails, which the test has in its Containerfile."""
+
+    def digest(self, name: str) -> str:
+        """Of the image that was built."""
+        ...
 
 
 class OpenShiftHands:
+    digest = staticmethod(digest)
+
     def __init__(self, cluster: Cluster) -> None:
         self.builds = PlayedBuilds(cluster.client, namespace=cluster.namespace)
 
@@ -87,6 +95,8 @@ class OpenShiftHands:
 
 class JobHands:
     """The Jobs themselves are the business of the real job controller."""
+
+    digest = staticmethod(digest)
 
     def __init__(self, cluster: Cluster) -> None:
         self.pods = PlayedPods(cluster.client, namespace=cluster.namespace)
@@ -108,7 +118,38 @@ class JobHands:
         return (await eventually(lambda: self.pods.of(name), what=f"a Pod of {name}"))[-1]
 
 
-HANDS: Final = {BackendName.OPENSHIFT: OpenShiftHands, BackendName.JOB: JobHands}
+class LocalHands:
+    """Real builds, each of which waits for its base image until it may go on."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._registry = cluster.registry
+        self._repository = cluster.repository
+        self._hold()
+
+    async def run(self, name: str) -> None:
+        """It runs by itself."""
+
+    async def succeed(self, name: str) -> None:
+        self._registry.clear_faults()
+        asked = partial(self._registry.requests, method="PUT", path=f"/manifests/{name}")
+        await until(lambda: [each.status for each in asked()] == [201])
+        self._hold()
+
+    async def fail(self, name: str) -> None:
+        self._registry.clear_faults()
+
+    def digest(self, name: str) -> str:
+        return self._registry.images.digest(self._repository, name)
+
+    def _hold(self) -> None:
+        self._registry.fault(path="os/base/manifests", hang=True)
+
+
+HANDS: Final[Mapping[BackendName, Callable[[Cluster], Hands]]] = {
+    BackendName.OPENSHIFT: OpenShiftHands,
+    BackendName.JOB: JobHands,
+    BackendName.LOCAL: LocalHands,
+}
 
 
 class Stage:

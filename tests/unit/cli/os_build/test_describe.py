@@ -92,7 +92,7 @@ async def test_what_keeps_a_pool_from_its_image_is_a_problem_with_its_remedy() -
 async def test_a_secret_that_is_missing_is_a_problem_once_the_controller_has_said_so() -> None:
     cluster = Cluster()
     await cluster.api.delete(Secret, "push", namespace=NAMESPACE)
-    assert await reasons(cluster) == []
+    assert await reasons(cluster) == ["Unseen"]
     await cluster.reconcile()
     assert await reasons(cluster) == ["SecretMissing"]
 
@@ -150,6 +150,7 @@ async def test_without_openshifts_builds_jobs_are_the_default() -> None:
 
 async def test_builds_on_the_machine_of_a_controller_are_not_called_a_problem() -> None:
     cluster = Cluster()
+    await cluster.reconcile()
     patch = {"data": {"imageBuilderType": "local"}}
     await cluster.api.patch(ConfigMap, BUILDER_CONFIG, patch, type=PatchType.MERGE, namespace=NAMESPACE)
     assert await reasons(cluster) == []

@@ -29,6 +29,7 @@ class JobSide(ClusterSide):
 
     async def run(self, name: str) -> None:
         job = await self.api.get(Job, name, namespace=NAMESPACE)
+        await self.api.get(ConfigMap, name, namespace=NAMESPACE)  # a kubelet could not mount it otherwise
         template = job.tree()["spec"]["template"]
         owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job.uid, "controller": True}
         assigned = {"batch.kubernetes.io/job-name": name, "batch.kubernetes.io/controller-uid": job.uid}
@@ -147,8 +148,17 @@ async def test_c4_a_deleted_pod_is_replaced_and_the_build_goes_on() -> None:
     await side.run(name)
     [pod] = await side.pods.of(name)
     await side.api.delete(Pod, pod.name, namespace=NAMESPACE)
-    await side.report(name, active=1)
-    assert [state.phase for state in side.backend.look("worker")] == ["Running"]
+    await side.report(name, active=1, failed=1)
+    assert [(state.phase, state.attempt) for state in side.backend.look("worker")] == [("Running", 2)]
+
+
+async def test_c3_files_that_are_left_over_are_replaced_since_they_may_be_gone_by_now() -> None:
+    side = JobSide()
+    await side.spec()
+    await side.api.delete(Job, order().name, namespace=NAMESPACE)
+    [state] = side.backend.look("worker")
+    await side.apply(*side.backend.clean(state, why="again"), *side.backend.start(order()))
+    assert [kind for kind in (Job, ConfigMap) if len(side.api.listing(kind)) == 1] == [Job, ConfigMap]
 
 
 async def test_a_pod_of_a_job_wakes_the_pool_and_is_found_by_the_uid_of_its_job() -> None:

@@ -7,17 +7,20 @@ import pytest
 
 from tests.unit.os_build.backends.cluster import ClusterSide
 from tests.unit.os_build.backends.conformance import BackendConformance, order
+from windlass.api.batch import Job
 from windlass.api.build import Build
-from windlass.api.core import ConfigMap
+from windlass.api.core import ConfigMap, Pod
 from windlass.kube.control.permissions import Declared, rules
 from windlass.kube.control.plan import Merge
 from windlass.kube.errors import NotServed
+from windlass.os_build.backends.job import JobBackend
 from windlass.os_build.backends.openshift import OpenShiftBackend
 from windlass.os_build.backends.owned import Placement
 from windlass.os_build.builder import Deadlines
 from windlass.os_build.constants import NAMESPACE
 from windlass.testing import crds
 from windlass.testing.builds.openshift import Built, PlayedBuilds
+from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.memory.schema import rules_of_crd
 
 [CRD] = crds.documents(crds.BUILDS)
@@ -31,6 +34,7 @@ class OpenShiftSide(ClusterSide):
         self.builds = PlayedBuilds(self.api, namespace=NAMESPACE, clock=self.clock)
 
     async def run(self, name: str) -> None:
+        await self.builds.context(await self.api.get(Build, name, namespace=NAMESPACE))
         await self.builds.run(name)
 
     async def succeed(self, name: str, *, digest: str) -> None:
@@ -164,6 +168,19 @@ async def test_a_build_that_cannot_be_read_has_failed_and_says_why() -> None:
     [state] = side.backend.look("worker")
     assert state.failed is not None
     assert "$.status.phase" in state.failed.tail
+
+
+async def test_the_objects_of_another_backend_are_not_its_own() -> None:
+    side = OpenShiftSide()
+    side.api.install(Job)
+    side.api.install(Pod)
+    await side.apply(*side.backend.start(order()))
+    reader = MemoryReader(side.api)
+    jobs = JobBackend(reader)
+    for watch in jobs.watches:
+        for name, values in watch.indexes.items():
+            reader.add_index(watch.kind, name, values)
+    assert list(jobs.look("worker")) == [], "the ConfigMap is no lost Job"
 
 
 def test_builds_that_are_not_served_are_told_from_none() -> None:

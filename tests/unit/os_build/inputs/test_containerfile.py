@@ -18,7 +18,7 @@ from tests.unit.os_build.inputs.cases import BASE, EXTENSIONS, NAME, context, ma
 from windlass.os_build.inputs.containerfile import APPLY
 from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.inputs.extensions import KERNELS, Wanted, script
-from windlass.os_build.inputs.lint import lint
+from windlass.os_build.inputs.lint import lint_user_part
 
 IGNITION = ApplyBy.IGNITION
 OS_IMAGES = "ConfigMap openshift-machine-config-operator/machine-config-osimageurl"
@@ -80,7 +80,7 @@ def test_nothing_is_mounted_if_nothing_is_installed(images: dict[str, str]) -> N
 @pytest.mark.parametrize("apply_by", ApplyBy)
 @pytest.mark.parametrize("user", ["", "\n# none\n", USER, "RUN true\n", "FROM other\n"])
 def test_every_rendered_containerfile_passes_the_lint(user: str, apply_by: ApplyBy) -> None:
-    assert lint(context(machine_config(), request(user), apply_by=apply_by).containerfile) == ()
+    assert lint_user_part(context(machine_config(), request(user), apply_by=apply_by).containerfile) == ()
 
 
 def test_images_of_the_release_stand_in_for_those_that_the_machine_config_does_not_name() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.explore import examples
-from windlass.os_build.inputs.lint import NO_STAGE, Finding, lint, lint_user_part
+from windlass.os_build.inputs.lint import Finding, lint_user_part
 
 ARGUMENTS = {
     "a base image": ["FROM"],
@@ -26,6 +26,7 @@ RIGHT = {
     "B17 empty": "",
     "B17 comments": "# only\n\n  # comments\n",
     "B17 FROM": "FROM base",
+    "P19 no FROM continues the last stage": "RUN true\n",
     "B17 any case, leading blanks": "  from base AS x\n\trun true\n",
     "ARG before FROM": "ARG A=1\nFROM $A\n",
     "B17 HEALTHCHECK NONE": "FROM base\nHEALTHCHECK NONE\n",
@@ -34,7 +35,6 @@ RIGHT = {
     "continued nothing": "FROM base\n\\",
     "continued": "FROM base\nRUN a && \\\n  # why\n\n  b \\  \n && c\nUSER x",
     "CRLF": "FROM base\r\nRUN a \\\r\n b\r\n",
-    "escape directive": "# escape=`\nFROM base\nRUN a `\n b\nCOPY a C:\\\nRUN c",
     "JSON form": 'FROM base\nCOPY ["a b", "/c"]\nCMD []\n',
     "others": 'FROM base\nMAINTAINER me\nONBUILD RUN x\nSHELL ["sh"]\nVOLUME /a',
     "B17 heredoc": "FROM base\nRUN <<EOF\nnot an instruction\nEOF\nRUN b",
@@ -51,19 +51,17 @@ RIGHT = {
     ids=RIGHT,
 )
 def test_a_right_text_has_no_findings(text: str) -> None:
-    assert lint(text) == ()
+    assert lint_user_part(text) == ()
 
 
 WRONG = {
-    "B17 no FROM": ("\nRUN true\n", [(2, NO_STAGE)]),
-    "no FROM and unknown": ("RUN a\nBOGUS b\n", [(1, NO_STAGE), (2, "unknown Dockerfile instruction: BOGUS")]),
+    "no FROM": ("RUN a\n\nBOGUS b\n", [(3, "unknown Dockerfile instruction: BOGUS")]),
     "B17 unknown": ("FROM base\n\n# x\nrunn make\n", [(4, "unknown Dockerfile instruction: RUNN")]),
     "after a continuation": ("FROM base\nRUN a \\\n# x\n b\nBOGUS\n", [(5, "unknown Dockerfile instruction: BOGUS")]),
     "line of the first part": (
         "FROM base\nRUN a \\\n  BOGUS\nCOPY \\\n  a\n",
         [(4, "COPY instruction requires source and destination paths")],
     ),
-    "other escape": ("# escape=`\nFROM base\nRUN a \\\nBOGUS\n", [(4, "unknown Dockerfile instruction: BOGUS")]),
     "directive too late": (
         "# x\n# escape=`\nFROM base\nRUN a `\nBOGUS\n",
         [(5, "unknown Dockerfile instruction: BOGUS")],
@@ -86,7 +84,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("text", "findings"), WRONG.values(), ids=WRONG)
 def test_findings_have_the_line_of_their_instruction(text: str, findings: list[tuple[int, str]]) -> None:
-    assert lint(text) == tuple(Finding(*each) for each in findings)
+    assert lint_user_part(text) == tuple(Finding(*each) for each in findings)
 
 
 @pytest.mark.parametrize(
@@ -94,14 +92,8 @@ def test_findings_have_the_line_of_their_instruction(text: str, findings: list[t
 )
 def test_an_instruction_without_arguments_is_said_to_need_them(word: str, what: str) -> None:
     expected = (Finding(2, f"{word} instruction requires {what}"),)
-    assert lint(f"FROM base\n{word.lower()}\nRUN true\n") == expected
-    assert lint(f"FROM base\n{word}  \\\n \n") == expected
-
-
-def test_a_users_part_needs_no_stage() -> None:
-    """P19; it continues the last stage."""
-    assert lint_user_part("RUN true\n") == ()
-    assert lint_user_part("RUN true\n\nBOGUS\n") == (Finding(3, "unknown Dockerfile instruction: BOGUS"),)
+    assert lint_user_part(f"FROM base\n{word.lower()}\nRUN true\n") == expected
+    assert lint_user_part(f"FROM base\n{word}  \\\n \n") == expected
 
 
 def test_a_users_part_cannot_choose_another_escape() -> None:
@@ -117,7 +109,6 @@ LINES = st.text("FROMRUNCOPY #\\`<-'\"=\n\t\rab", max_size=60)
 @examples(200)
 @given(LINES)
 def test_any_text_can_be_checked_and_findings_are_in_order_within_it(text: str) -> None:
-    for findings in (lint(text), lint_user_part(text)):
-        lines = [each.line for each in findings]
-        assert lines == sorted(lines)
-        assert all(1 <= line <= text.count("\n") + 1 for line in lines)
+    lines = [each.line for each in lint_user_part(text)]
+    assert lines == sorted(lines)
+    assert all(1 <= line <= text.count("\n") + 1 for line in lines)

@@ -44,8 +44,12 @@ def keep(owner: int, grace: float, folder: str, *, argv: list[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
 
+    keeper = os.getpid()
+
     def in_the_child() -> None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != keeper:
+            os._exit(1)  # it was killed before that call: the kernel will not send the signal
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
 

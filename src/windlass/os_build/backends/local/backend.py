@@ -72,6 +72,8 @@ class LocalBackend:
         return (Call(target=order.pool, request=request, why=f"{order.request.config} has no image yet"),)
 
     def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
+        if state.is_over:
+            return ()
         return (Call(target=_pool(state), request=CancelBuild(name=state.name), why=why),)
 
     def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:

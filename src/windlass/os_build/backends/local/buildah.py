@@ -10,6 +10,7 @@
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 PACKAGES: Final = "buildah, busybox-static and uidmap (Debian), or buildah (Fedora, RHEL)"
+_NAMED: Final = re.compile(r"(?:^\s*FROM\s+(?:--\S+\s+)*|\bfrom=)([^\s,]+)", re.IGNORECASE | re.MULTILINE)
 _ENVIRONMENT: Final = (
     *("PATH", "HOME", "XDG_RUNTIME_DIR", "REGISTRY_AUTH_FILE"),
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
@@ -28,7 +30,9 @@ class Buildah(Struct, frozen=True, kw_only=True):
 
     program         its name or path
     driver          of its stores: vfs works everywhere; overlay needs far less disk, and a kernel that lets it mount
-    tls_verify      False allows plain HTTP, and any certificate
+    tls_verify      False allows plain HTTP and any certificate of all registries
+    insecure        the hosts of registries for which that is allowed. Buildah knows no hosts: a build that uses one of
+                    these trusts the others, too
     certificates    folder with CAs (`*.crt`) of registries beside those of this machine
     retries, delay  of requests to a registry that fail for a reason that may pass; seconds
     """
@@ -36,22 +40,28 @@ class Buildah(Struct, frozen=True, kw_only=True):
     program: str = "buildah"
     driver: str = "vfs"
     tls_verify: bool = True
+    insecure: tuple[str, ...] = ()
     certificates: Path | None = None
     retries: int = 3
     delay: float = 2.0
 
-    def build(self, store: Path, *, context: Path, image: str, auth: Path | None) -> list[str]:
-        """Build `Containerfile` of the folder `context` as `image`. `auth` None: the credentials of this user."""
+    def build(
+        self, store: Path, *, context: Path, image: str, auth: Path | None, used: Iterable[str] = ()
+    ) -> list[str]:
+        """Build `Containerfile` of the folder `context`, which uses the images `used`, as `image`.
+
+        `auth` None: the credentials of this user.
+        """
         return [
             *self._in(store),
             *("build", "--isolation", "chroot", "--timestamp", "0", "--identity-label=false", "--layers=false"),
-            *("--pull-always", *self._registry(auth), "--tag", image),
+            *("--pull-always", *self._registry(used, auth=auth), "--tag", image),
             *("--file", str(context / "Containerfile"), str(context)),
         ]
 
     def push(self, store: Path, *, image: str, auth: Path | None, digest: Path) -> list[str]:
         """Push `image`, and write the digest that it has in the registry to the file `digest`."""
-        return [*self._in(store), "push", *self._registry(auth), "--digestfile", str(digest), image]
+        return [*self._in(store), "push", *self._registry([image], auth=auth), "--digestfile", str(digest), image]
 
     def remove_containers(self, store: Path) -> list[str]:
         """Remove working containers that a killed build left."""
@@ -71,13 +81,20 @@ class Buildah(Struct, frozen=True, kw_only=True):
             *("--storage-driver", self.driver),
         ]
 
-    def _registry(self, auth: Path | None) -> list[str]:
+    def _registry(self, images: Iterable[str], *, auth: Path | None) -> list[str]:
+        verify = self.tls_verify and not any(image.partition("/")[0] in self.insecure for image in images)
         return [
-            f"--tls-verify={str(self.tls_verify).lower()}",
+            f"--tls-verify={str(verify).lower()}",
             *("--retry", str(self.retries), "--retry-delay", f"{round(self.delay * 1000)}ms"),
             *(("--cert-dir", str(self.certificates.absolute())) if self.certificates else ()),
             *(("--authfile", str(auth)) if auth else ()),
         ]
+
+
+def images_of(containerfile: str) -> frozenset[str]:
+    """The images that a Containerfile names, as a store names them; the names of its stages are among them."""
+    named = _NAMED.findall(containerfile)
+    return frozenset(named) | {f"{name}:latest" for name in named if ":" not in name.rpartition("/")[2]}
 
 
 def environment(ours: Mapping[str, str] = os.environ, *, temporary: Path) -> dict[str, str]:

@@ -17,15 +17,15 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
-from msgspec import Struct, structs
+from msgspec import MsgspecError, Struct, structs
 
 from windlass.kube.logger import Logger, about
 from windlass.os_build import failure
 from windlass.os_build import log as logs
-from windlass.os_build.backends.local.buildah import PACKAGES, Buildah, environment
-from windlass.os_build.backends.local.process import Ended, Place, run
+from windlass.os_build.backends.local.buildah import PACKAGES, Buildah, environment, images_of
+from windlass.os_build.backends.local.process import Place, run
 from windlass.os_build.backends.local.records import Folder, empty, locked, swept
 from windlass.os_build.backends.local.requests import StartBuild
 from windlass.os_build.backends.local.slots import Slot
@@ -156,7 +156,7 @@ class Builds:
             attempt=request.attempt,
             secrets=request.secrets,
             image=request.image,
-            note=f"waits for the end of one of {self._count} builds on this machine" if full else "",
+            note=f"waits for a free builder on this machine, which has {self._count}" if full else "",
         )
         folder = Folder(self._path / "builds" / request.name, trash=self._path / "trash")
         self._builds[request.name] = build = _Build(request, state, folder)
@@ -216,8 +216,9 @@ class Builds:
             else:
                 self._over[state.name] = state
                 build.folder.finish(state, log=log)
-        except OSError:
-            self._log.exception("the end of a build could not be stored: after a restart it is built again")
+        except OSError as error:
+            text = "the end of a build could not be stored: after a restart it is built again"
+            self._log.warning(text, build=build.request.name, error=str(error))
         self._changed(build.request.pool)
 
     async def _carry_out(self, build: _Build, slot: Slot) -> tuple[BuildState, str]:
@@ -226,54 +227,47 @@ class Builds:
         build.state = structs.replace(build.state, phase=Phase.RUNNING, started=self._now(), note="")
         self._changed(request.pool)
         place = Place(folder.path, environment(temporary=folder.temporary), self._lock)
-        ended = await run(
-            self._buildah.build(
-                slot.folder, context=folder.context, image=request.image, auth=folder.pull if request.pull else None
-            ),
-            place=place,
-            seconds=request.deadlines.build,
-            output=self._output,
-        )
-        if failed := _failure(ended, "build"):
-            return self._failed(build, failed), ended.output
-        if ended.code < 0:
-            return self._interrupted(build, ended), ended.output
-        ended = await run(
-            self._buildah.push(
-                slot.folder, image=request.image, auth=folder.push if request.push else None, digest=folder.digest
-            ),
-            place=place,
-            seconds=request.deadlines.push,
-            output=self._output,
-        )
-        if failed := _failure(ended, "push"):
-            return self._failed(build, failed), ended.output
-        if ended.code < 0:
-            return self._interrupted(build, ended), ended.output
+        for doing, argv, seconds in self._steps(build, slot):
+            ended = await run(argv, place=place, seconds=seconds, output=self._output)
+            if ended.overdue:
+                return self._failed(build, failure.overdue(ended.output)), ended.output
+            if ended.code > 0:
+                failed = failure.explain(ended.output, exit_code=ended.code, doing=doing)
+                return self._failed(build, failed), ended.output
+            if ended.code < 0:
+                note = f"signal {-ended.code} ended buildah"
+                return self._over_now(build, Phase.INTERRUPTED, note=note), ended.output
         digest = folder.digest.read_text().strip()
         if not DIGEST.fullmatch(digest):
-            return self._failed(build, Failed(cause=Cause.UNKNOWN, tail="buildah wrote no digest")), ended.output
-        return structs.replace(build.state, phase=Phase.SUCCEEDED, ended=self._now(), digest=digest), ""
+            return self._failed(build, Failed(cause=Cause.UNKNOWN, tail="buildah wrote no digest")), ""
+        return self._over_now(build, Phase.SUCCEEDED, digest=digest), ""
+
+    def _steps(self, build: _Build, slot: Slot) -> list[tuple[failure.Doing, list[str], float]]:
+        request, folder = build.request, build.folder
+        made = self._buildah.build(
+            slot.folder,
+            context=folder.context,
+            image=request.image,
+            auth=folder.pull if request.pull else None,
+            used=images_of(request.context.containerfile),
+        )
+        auth = folder.push if request.push else None
+        pushed = self._buildah.push(slot.folder, image=request.image, auth=auth, digest=folder.digest)
+        return [("build", made, request.deadlines.build), ("push", pushed, request.deadlines.push)]
 
     def _failed(self, build: _Build, failed: Failed) -> BuildState:
-        return structs.replace(build.state, phase=Phase.FAILED, ended=self._now(), failed=failed, note="", ending=False)
+        return self._over_now(build, Phase.FAILED, failed=failed)
 
-    def _interrupted(self, build: _Build, ended: Ended) -> BuildState:
-        note = f"signal {-ended.code} ended buildah"
-        return structs.replace(build.state, phase=Phase.INTERRUPTED, ended=self._now(), note=note, ending=False)
+    def _over_now(self, build: _Build, phase: Phase, **told: Any) -> BuildState:
+        return structs.replace(
+            build.state, **{"phase": phase, "ended": self._now(), "note": "", "ending": False, **told}
+        )
 
     async def _tidy(self, slot: Slot, containerfile: str) -> None:
         try:
             await slot.tidy(containerfile)
             await asyncio.to_thread(empty, self._path / "trash")
-        except OSError:
-            self._log.exception("a store of images could not be tidied")
+        except (OSError, MsgspecError) as error:
+            self._log.warning("a store of images could not be tidied", store=str(slot.folder), error=str(error))
         finally:
             self._free.put_nowait(slot)
-
-
-def _failure(ended: Ended, doing: failure.Doing) -> Failed | None:
-    """None if it succeeded, or was killed by somebody else."""
-    if ended.overdue:
-        return failure.overdue(ended.output)
-    return failure.explain(ended.output, exit_code=ended.code, doing=doing) if ended.code > 0 else None

@@ -70,14 +70,16 @@ class Folder:
 
     def finish(self, state: BuildState, *, log: str) -> None:
         """Leave the state, and the log if there is one, and remove everything else. Raises OSError."""
-        self.path.mkdir(mode=0o700, exist_ok=True)
-        if log:
-            (self.path / "log").write_text(logs.clean(log), encoding="utf-8")
-        # Renamed into place: a crash leaves all of it or nothing.
-        unfinished = self.path / f"{_OUTCOME}.new"
-        unfinished.write_bytes(msgspec.json.encode(structs.replace(state, handle=None)))
-        unfinished.rename(self.path / _OUTCOME)
-        self._strip()
+        try:
+            self.path.mkdir(mode=0o700, exist_ok=True)
+            if log:
+                (self.path / "log").write_text(logs.clean(log), encoding="utf-8")
+            # Renamed into place: a crash leaves all of it or nothing.
+            unfinished = self.path / f"{_OUTCOME}.new"
+            unfinished.write_bytes(msgspec.json.encode(structs.replace(state, handle=None)))
+            unfinished.rename(self.path / _OUTCOME)
+        finally:
+            self._strip()
 
     def read(self) -> BuildState | None:
         """The state of a build that is over; None if it did not come to its end."""

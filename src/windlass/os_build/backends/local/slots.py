@@ -13,23 +13,17 @@ import msgspec
 from msgspec import Struct
 
 from windlass.kube.logger import Logger
-from windlass.os_build.backends.local.buildah import Buildah, environment
+from windlass.os_build.backends.local.buildah import Buildah, environment, images_of
 from windlass.os_build.backends.local.process import Ended, Place, run
 
+_LIST: Final = re.compile(r"^\[", re.MULTILINE)
 _SECONDS: Final = 120.0
 """For a command of its own: removing gigabytes may take a while."""
-_NAMED: Final = re.compile(r"(?:^\s*FROM\s+(?:--\S+\s+)*|\bfrom=)([^\s,]+)", re.IGNORECASE | re.MULTILINE)
 
 
 class _Image(Struct):
     id: str
     names: list[str] | None = None
-
-
-def bases(containerfile: str) -> frozenset[str]:
-    """The images that a Containerfile names, as a store names them; the names of its stages are among them."""
-    named = _NAMED.findall(containerfile)
-    return frozenset(named) | {f"{name}:latest" for name in named if ":" not in name.rpartition("/")[2]}
 
 
 class Slot:
@@ -54,9 +48,9 @@ class Slot:
         listed = await self._command(self._buildah.list_images(self.folder))
         if listed is None:
             return
-        keep = bases(containerfile)
-        images = msgspec.json.decode(listed.output[listed.output.find("[") :] or "[]", type=list[_Image] | None) or []
-        if gone := [image.id for image in images if not keep.intersection(image.names or ())]:
+        keep = images_of(containerfile)
+        gone = [image.id for image in _listed(listed.output) if not keep.intersection(image.names or ())]
+        if gone:
             await self._command(self._buildah.remove_images(self.folder, gone))
 
     def _make(self) -> None:
@@ -77,3 +71,9 @@ class Slot:
     def remove(self) -> None:
         """Remove the store."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _listed(output: str) -> list[_Image]:
+    """The images in the output of buildah, which may have warnings before the list."""
+    begin = _LIST.search(output)
+    return (msgspec.json.decode(output[begin.start() :], type=list[_Image] | None) or []) if begin else []

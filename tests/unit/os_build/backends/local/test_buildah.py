@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from windlass.os_build.backends.local.buildah import Buildah, environment
-from windlass.os_build.backends.local.slots import bases
+from windlass.os_build.backends.local.buildah import Buildah, environment, images_of
 
 STORE, CONTEXT, AUTH = Path("/store"), Path("/context"), Path("/auth.json")
 IN_STORE = "buildah --root /store/root --runroot /store/run --storage-driver vfs"
@@ -25,6 +24,19 @@ def test_a_push_writes_the_digest() -> None:
         "buildah --root /store/root --runroot /store/run --storage-driver overlay push --tls-verify=false --retry 1 "
         "--retry-delay 200ms --cert-dir /certificates --digestfile /digest r.example.com/os:1"
     )
+
+
+@pytest.mark.parametrize(
+    ("used", "verified"),
+    [(["r.example.com/os:1"], "true"), (["r.example.com/os:1", "127.0.0.1:5000/os:1"], "false")],
+    ids=["another", "insecure"],
+)
+def test_certificates_are_checked_unless_an_image_is_in_an_insecure_registry(used: list[str], verified: str) -> None:
+    buildah = Buildah(insecure=("127.0.0.1:5000",))
+    argv = buildah.build(STORE, context=CONTEXT, image="127.0.0.1:5000/os:1", auth=None, used=used)
+    assert f"--tls-verify={verified}" in argv
+    assert "--tls-verify=false" in buildah.push(STORE, image="127.0.0.1:5000/os:1", auth=None, digest=Path("/d"))
+    assert "--tls-verify=true" in buildah.push(STORE, image="r.example.com/os:1", auth=None, digest=Path("/d"))
 
 
 def test_nothing_of_our_environment_reaches_a_build_but_what_it_needs() -> None:
@@ -49,5 +61,5 @@ def test_nothing_of_our_environment_reaches_a_build_but_what_it_needs() -> None:
         pytest.param("RUN echo FROM nothing", set(), id="no-instruction"),
     ],
 )
-def test_the_images_that_a_containerfile_names_are_its_bases(containerfile: str, named: set[str]) -> None:
-    assert bases(containerfile) - {"configs", "configs:latest"} == named
+def test_the_images_that_a_containerfile_names_are_found(containerfile: str, named: set[str]) -> None:
+    assert images_of(containerfile) - {"configs", "configs:latest"} == named

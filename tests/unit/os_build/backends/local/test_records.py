@@ -73,6 +73,14 @@ def test_of_a_build_that_is_over_its_state_and_a_safe_log_are_left(root: Path) -
     assert files(root / "trash") == []
 
 
+def test_a_full_disk_leaves_no_credentials(root: Path) -> None:
+    folder(root).prepare(REQUEST)
+    (root / "builds/one/outcome.json.new").mkdir()
+    with pytest.raises(OSError, match="Is a directory"):
+        folder(root).finish(STATE, log="")
+    assert files(root) == []
+
+
 def test_states_are_read_back_oldest_first_and_builds_without_an_end_are_removed(root: Path) -> None:
     later = structs.replace(STATE, name="later", ended=datetime(2026, 1, 3, tzinfo=UTC))
     folder(root, "later").finish(later, log="")
