@@ -297,6 +297,35 @@ async def test_c10_going_back_takes_the_earlier_image_or_builds_it_again(world: 
     assert len(world.builders.begun) == 3
 
 
+async def test_p8_going_back_waits_for_a_registry_that_does_not_tell(world: World) -> None:
+    first = await built(world)
+    await renders(world, "rendered-worker-2", kernelArguments=["quiet"])
+    await built(world, digest=OTHER)
+    world.process.registries.found = NotAsked("no route to host")
+    await world.patch_pool({"spec": {"configuration": {"name": "rendered-worker-1"}}})
+    await world.settle()
+    assert world.api.peek(MachineOSBuild, first.name) is not None
+    assert len(world.builders.begun) == 2
+    assert config(world).status.current_image_pull_spec.endswith(OTHER)
+
+
+async def test_going_back_takes_no_image_of_a_build_that_is_being_deleted(world: World) -> None:
+    """Its image may go with it."""
+    first = await built(world)
+    await renders(world, "rendered-worker-2", kernelArguments=["quiet"])
+    await built(world, digest=OTHER)
+    held = {"metadata": {"finalizers": ["example.com/image"]}}
+    await world.api.patch(MachineOSBuild, first.name, held, type=PatchType.MERGE)
+    await world.api.delete(MachineOSBuild, first.name)
+    world.process.registries.found = Found(DIGEST, "")
+    await world.patch_pool({"spec": {"configuration": {"name": "rendered-worker-1"}}})
+    await world.settle()
+    assert config(world).status.current_image_pull_spec.endswith(OTHER)
+    await world.api.patch(MachineOSBuild, first.name, {"metadata": {"finalizers": None}}, type=PatchType.MERGE)
+    again = await built(world)
+    assert (again.name, again.uid != first.uid) == (first.name, True)
+
+
 async def test_c17_another_target_is_built(world: World) -> None:
     await built(world)
     await patch_config(world, {"spec": {"renderedImagePushSpec": "registry.example.com/other/os:latest"}})
