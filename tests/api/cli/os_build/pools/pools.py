@@ -48,7 +48,7 @@ class Pools:
         self._plane.rest.request("POST", MachineConfigPool.RESOURCE.path(), {**body, "spec": spec})
         self._made.append(name)
 
-    def says(self, name: str, true: str, *, reason: str, message: str = "") -> None:
+    def says(self, name: str, true: str, *, reason: str, message: str = "", since: str = "") -> None:
         """Write the conditions as the controller does."""
         conditions = [
             {
@@ -56,7 +56,7 @@ class Pools:
                 "status": str(type_ == true),
                 "reason": reason,
                 "message": message if type_ == true else "",
-                "lastTransitionTime": rfc3339(datetime.now(UTC)),
+                "lastTransitionTime": since or rfc3339(datetime.now(UTC)),
             }
             for type_ in VECTOR
         ]
