@@ -76,7 +76,7 @@ class Pools:
         return asked
 
     def let_view(self, roles: list[Tree]) -> None:
-        """The user `pool-viewer` has the first of these two roles in the cluster, the other in the namespace of builds."""
+        """The user `pool-viewer` has the first of these roles in the cluster, the second in the namespace of builds."""
         self._plane.apply(*roles)
         for role, place in zip(roles, (None, NAMESPACE), strict=True):
             kind = "RoleBinding" if place else "ClusterRoleBinding"
