@@ -722,7 +722,7 @@ _BUILDING_IMAGES = (
         ("return Retrying(build, when) if now < when else None", "return None"),
         ("attempt = build.attempt + 1", "attempt = 1"),
         ("return build.started is not None and (now - build.started).total_seconds() > longest", "return False"),
-        ("    if now < rested and attempt == 1:", "    if False:"),
+        ("    if timing.debounce and now < rested and attempt == 1:", "    if False:"),
         ("Lost(build, build.ended + timedelta(seconds=timing.lost) if build.ended else now)", "Lost(build, now)"),
         ('"PinnedImageSetsDegraded", ', ""),
         ('BLOCKING: Final = ("RenderDegraded"', 'BLOCKING: Final = ("Degraded", "RenderDegraded"'),
@@ -752,7 +752,6 @@ _BUILDING_IMAGES = (
         ("news = not actions or any(action.needed for action in actions)", "news = True"),
         ('frozenset({"NotRendered", "NotRead"})', "frozenset()"),
         ('[machine_os.removed(each, "it is superseded") for each in self._seen.claim.superseded]', "[]"),
-        ("*self._removed(self._wanted, why))\n            case Reuse", "*())\n            case Reuse"),
     ),
     *_in(
         "os_build/pool/conditions.py",
@@ -951,11 +950,6 @@ _ASKING_AND_RENDERING = (
         ("            self.interrupt()\n            await", "            await"),
         ("        if not DIGEST.fullmatch(digest):", "        if False:"),
         ('for state in swept(self._path / "builds", trash=self._path / "trash")}', "for state in ()}"),
-    ),
-    *_in(
-        "os_build/backends/local/requests.py",
-        "os_build/backends/local/test_requests.py",
-        ('frozenset({"pull", "push"})', "frozenset()"),
     ),
 )
 
@@ -1279,6 +1273,41 @@ _IN_THE_CLOUD = (
     ),
 )
 
+_BUILDING_HERE = (
+    *_in(
+        "os_build/log.py",
+        "os_build/test_log.py",
+        ('frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})', 'frozenset({"Cc", "Cs", "Co", "Cn"})'),
+        (r"[^\x07\x1b\x9c\r\n]*", r"[^\x07\x1b\x9c]*"),
+    ),
+    *_in(
+        "os_build/failure.py",
+        "os_build/test_failure.py",
+        ('return Cause.PULL_DENIED if doing == "build" else Cause.PUSH_DENIED', "return Cause.PULL_DENIED"),
+        ('text = _NAMES.sub("", error)', "text = error"),
+        ("begins[-1] if begins", "begins[0] if begins"),
+    ),
+    *_in(
+        "os_build/backends/local/records.py",
+        "os_build/backends/local/test_records.py",
+        ("os.O_EXCL, 0o600", "os.O_EXCL, 0o644"),
+        ("            folder.remove()\n    return sorted", "            pass\n    return sorted"),
+    ),
+    *_in(
+        "os_build/backends/local/buildah.py",
+        "os_build/backends/local/test_buildah.py",
+        ('"--timestamp", "0", ', ""),
+        ('"--pull-always", ', ""),
+        ("name: ours[name] for name in _ENVIRONMENT if name in ours", "**ours"),
+        ("not any(image.partition", "not all(image.partition"),
+    ),
+    *_in(
+        "os_build/backends/local/requests.py",
+        "os_build/backends/local/test_requests.py",
+        ('"pushSecret": self.push_secret', '"pushSecret": str(self.push and self.push.document)'),
+    ),
+)
+
 _BUILDING_IN_CLUSTERS = (
     *_in(
         "os_build/backends/owned.py",
@@ -1289,6 +1318,7 @@ _BUILDING_IN_CLUSTERS = (
         ("said.ended or moment(meta.deletion_timestamp) or", "said.ended if True else"),
         ('_number(known.get(ATTEMPT_ANNOTATION, "")) + said.attempt', '_number(known.get(ATTEMPT_ANNOTATION, ""))'),
         ("        if handle.config_map is not None:\n", "        if False:\n"),
+        ("observed=observed, desired=desired, why=why)", 'observed=observed, desired=desired, part="status", why=why)'),
     ),
     *_in(
         "os_build/backends/job_state.py",
@@ -1308,7 +1338,6 @@ _BUILDING_IN_CLUSTERS = (
         "os_build/backends/openshift.py",
         "os_build/backends/test_openshift.py",
         ("if name != CONTAINERFILE}", "}"),
-        ('observed={"status": {}}, desired=desired', 'observed={"status": {}}, desired=desired, part="status"'),
     ),
 )
 
@@ -1327,5 +1356,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_BUILDING_IMAGES,
     *_ASKING_AND_RENDERING,
     *_IN_THE_CLOUD,
+    *_BUILDING_HERE,
     *_BUILDING_IN_CLUSTERS,
 )

@@ -36,7 +36,7 @@ from windlass.os_build.pool.observe import Registries
 from windlass.os_build.registry import SYSTEM as REGISTRY
 from windlass.os_build.registry import Registry, RegistryCarrier
 from windlass.os_build.request import BackendName
-from windlass.os_build.settings import LocalSettings, OsBuildSettings
+from windlass.os_build.settings import OsBuildSettings
 
 OWN_LEASE: Final = "windlass-os-build"
 THEIR_LEASE: Final = "machine-os-builder"
@@ -50,11 +50,13 @@ class Local(Struct, frozen=True):
     mailbox: Mailbox[str]
 
     @classmethod
-    def of(cls, settings: LocalSettings, *, insecure: tuple[str, ...]) -> "Local":
-        """Those of the settings; `insecure`: hosts of registries that are asked by plain HTTP."""
+    def of(cls, settings: OsBuildSettings) -> "Local | None":
+        """Those of the settings, not opened yet; None if they allow none."""
+        if (local := settings.local) is None:
+            return None
         mailbox: Mailbox[str] = Mailbox()
-        buildah = Buildah(insecure=insecure, certificates=settings.certificates)
-        return cls(Builds(settings.folder, slots=settings.slots, buildah=buildah, changed=mailbox.post), mailbox)
+        buildah = Buildah(insecure=settings.insecure, certificates=local.certificates)
+        return cls(Builds(local.folder, slots=local.slots, buildah=buildah, changed=mailbox.post), mailbox)
 
 
 def maker(settings: OsBuildSettings, registries: Registries, *, local: Local | None = None) -> Make:
@@ -81,7 +83,7 @@ def lease(settings: OsBuildSettings, *, home: str) -> tuple[str, str]:
 def frame(settings: OsBuildSettings, *, home: str) -> Frame:
     """Its own Lease is in `home`."""
     registries = RegistryCarrier(Registry(authorities=settings.authorities, insecure=settings.insecure))
-    local = Local.of(settings.local, insecure=settings.insecure) if settings.local else None
+    local = Local.of(settings)
     make = maker(settings, registries, local=local)
     systems: dict[str, Carrier[Any]] = {REGISTRY: registries}
     if local is not None:

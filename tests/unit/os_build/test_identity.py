@@ -27,6 +27,7 @@ def test_a12_the_name_of_a_build_is_that_of_its_pool_and_a_hash() -> None:
     not built."""
     name = build_name("worker", inputs_of(REQUEST, applied_by="tree"))
     assert name == "build-worker-6d416c59fa79da4afb67aa89babbd48e"
+    assert build_name("worker", inputs_of(REQUEST, applied_by="tree"), 2) == f"{name}-2"
 
 
 @pytest.mark.parametrize(

@@ -79,9 +79,10 @@ def test_the_operators_names_of_builders_are_understood(value: str, expected: Ba
 def test_the_two_config_maps_are_never_merged() -> None:
     alias = {**CONFIG, "finalImagePullspec": "other.example.com/a/b"}
     assert isinstance(requested(worker(), Given(config=None, config_alias=alias)), Request)
-    found = requested(worker(), Given(config={"baseImagePullSecretName": "pull"}, config_alias=alias))
-    assert isinstance(found, Problem)
-    assert "machine-os-builder-config" in found.text
+    for config in ({"baseImagePullSecretName": "pull"}, {}):
+        found = requested(worker(), Given(config=config, config_alias=alias))
+        assert isinstance(found, Problem)
+        assert "machine-os-builder-config" in found.text
 
 
 def without(key: str) -> dict[str, str]:
@@ -103,6 +104,13 @@ def without(key: str) -> dict[str, str]:
                 id=f"without {key}",
             )
             for key in CONFIG
+        ),
+        pytest.param(
+            "rendered-1",
+            {**CONFIG, "finalImagePushSecretName": " "},
+            "ConfigurationInvalid",
+            'missing required key "finalImagePushSecretName"',
+            id="a blank",
         ),
         pytest.param(
             "rendered-1",

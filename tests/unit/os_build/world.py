@@ -24,7 +24,7 @@ from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, NotAsked
 from windlass.os_build.request import BackendName
 from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.testing.memory.reader import LaggingReader
 
 TARGET = "registry.example.com/org/os"
 API = f"{GROUP}/v1"
@@ -131,14 +131,14 @@ class Process:
         self._world = world
         self.registries: Any = systems["registry"] if systems else FakeRegistries()
         self._api = api or world.api
-        self._reader = MemoryReader(world.api)
+        self.reader = LaggingReader(world.api)
         self._systems = systems or {SYSTEM: world.builders, "registry": self.registries}
         backends = {
             BackendName.OPENSHIFT: FakeBackend(world.builders),
             BackendName.JOB: FakeBackend(world.builders, name=BackendName.JOB),
         }
         self.controller = pool_controller(
-            self._reader,
+            self.reader,
             backends,
             self.registries,
             settings=Settings(
@@ -148,10 +148,10 @@ class Process:
             ),
             now=world.now,
         )
-        self._reader.only(self.controller)
+        self.reader.only(self.controller)
         for watch in self.controller.watches:
             for index, values in watch.indexes.items():
-                self._reader.add_index(watch.kind, index, values)
+                self.reader.add_index(watch.kind, index, values)
 
     async def settle(self, *names: str) -> Ending:
         """Reconcile these pools (all) until each rests; the last ending."""
@@ -164,7 +164,7 @@ class Process:
                 decide=self.controller.decide,
                 executor=Executor(
                     self._api,
-                    ledger=self._reader,
+                    ledger=self.reader,
                     permits=Declared(self.controller.declared),
                     systems=self._systems,
                     now=self._world.now,

@@ -1,9 +1,11 @@
 """Lists the changes of an action, field by field: `spec.replicas` from 2 to 3, never a whole map.
 
 Items of a list that all have a type, or all have a name, are identified by it and not by their index:
-`status.conditions[Ready].reason`. A list of plain values is one field. Of a Secret only the names of its data are told.
+`status.conditions[Ready].reason`. A list of plain values is one field. Of a Secret only the names of its data are told;
+of `binaryData`, which nobody can read, the sizes.
 """
 
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,7 +21,7 @@ HIDDEN = "(not shown)"
 def field_changes(action: Action) -> tuple[FieldChange, ...]:
     """The changes of `action`, in the order of what is desired. `before` or `after` is None for a field that is not."""
     changes = _all_changes(action)
-    return tuple(map(_hidden, changes)) if action.target.kind.RESOURCE.confidential else changes
+    return tuple(map(_hidden if action.target.kind.RESOURCE.confidential else _sized, changes))
 
 
 def shown(found: Object[Any]) -> dict[str, Any]:
@@ -34,6 +36,13 @@ def _hidden(change: FieldChange) -> FieldChange:
     if change.path.split(".")[0] not in _DATA:
         return change
     return FieldChange(change.path, *(None if value is None else HIDDEN for value in (change.before, change.after)))
+
+
+def _sized(change: FieldChange) -> FieldChange:
+    if not change.path.startswith("binaryData."):
+        return change
+    sizes = (text and f"({len(b64decode(text))} bytes)" for text in (change.before, change.after))
+    return FieldChange(change.path, *sizes)
 
 
 def _all_changes(action: Action) -> tuple[FieldChange, ...]:

@@ -66,6 +66,7 @@ class OnMachineOsBuild:
 
     def __init__(self, claim: Claim, pool: Present[MachineConfigPool], request: Any, *, now: datetime) -> None:
         self._claim = claim
+        self._build: Present[MachineOSBuild] | None = claim.build
         self._pool = pool
         self._request = request
         self._now = now
@@ -77,10 +78,6 @@ class OnMachineOsBuild:
     @property
     def tag(self) -> str:
         return self._claim.name if isinstance(self._claim.name, str) else ""
-
-    @property
-    def _build(self) -> Present[MachineOSBuild] | None:
-        return self._claim.build
 
     def says(self, told: Told, build: BuildState | None = None) -> tuple[Action, ...]:
         if self._build is None:

@@ -248,7 +248,7 @@ def _before_a_build(
         found = find(conditions, blocking)
         return HeldBack(blocking, found.message if found is not None else "")
     rested = (seen.wanted or now) + timedelta(seconds=timing.debounce)
-    if now < rested and attempt == 1:
+    if timing.debounce and now < rested and attempt == 1:
         return Resting(rested)
     if not isinstance(seen.backend, BackendName):
         return Unclear(seen.backend or Problem("NotRead", "the backends have not been looked at"))

@@ -53,6 +53,13 @@ def test_changes_go_down_to_the_leaves(before: Tree, after: Tree, changed: list[
     assert field_changes(action) == tuple(FieldChange(*each) for each in changed)
 
 
+def test_files_of_a_config_map_are_told_by_their_sizes() -> None:
+    body = {"immutable": True, "binaryData": {"a": "AAAA", "b": "AA==", "c": ""}}
+    told = field_changes(Create(target=Target(core.ConfigMap, "a", HERE), body=body))
+    expected = {"immutable": True, "binaryData.a": "(3 bytes)", "binaryData.b": "(1 bytes)", "binaryData.c": ""}
+    assert {change.path: change.after for change in told} == expected
+
+
 def test_finalizers_and_deletions_have_their_fields_too() -> None:
     aim = Target(mapi.Machine, "a", HERE)
 

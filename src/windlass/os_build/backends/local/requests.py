@@ -1,6 +1,6 @@
 """Requests to the builder on this machine. They print themselves: Secrets by name, files by size."""
 
-from typing import ClassVar, Final
+from typing import Final
 
 from windlass.kube.control.merge import FieldChange, changes
 from windlass.kube.control.plan import Request
@@ -26,8 +26,6 @@ class StartBuild(BuilderRequest, frozen=True, kw_only=True):
     `pull_secret`, `push_secret`: the names of the Secrets, for people. `pull`, `push`: what is in them; None: the
     credentials of the user who runs this process.
     """
-
-    SECRET: ClassVar[frozenset[str]] = frozenset({"pull", "push"})
 
     pool: str
     inputs: str
