@@ -705,7 +705,7 @@ _BUILDING_IMAGES = (
     ),
     *_in(
         "os_build/pool/situation.py",
-        "os_build/pool",
+        "os_build/pool/test_situation.py",
         ("not isinstance(pool, Present) or pool.deleting", "not isinstance(pool, Present)"),
         ("    if seen.claimed and seen.claim is None:", "    if False:"),
         ("if not seen.claimed and not opted_in(pool.object):", "if False:"),
@@ -782,7 +782,7 @@ _BUILDING_IMAGES = (
     ),
     *_in(
         "os_build/machine_os/claim.py",
-        "os_build/pool",
+        "os_build/machine_os/test_claim.py",
         ("    if build.deleting:\n", "    if False:\n"),
         ("    if REBUILD in claim.config.metadata.annotations:\n", "    if False:\n"),
         ("not in (None, claim.versions):", "is not None:"),
@@ -808,6 +808,17 @@ _BUILDING_IMAGES = (
         (" or config.status.observed_generation != config.metadata.generation", ""),
     ),
     *_in("os_build/builder.py", "os_build/pool", ("self.tag or self.name", "self.name")),
+    *_in(
+        "os_build/service.py",
+        "os_build/test_capability.py",
+        ("if settings.pools.machine_os_configs else (OWN_LEASE, home)", "if False else (OWN_LEASE, home)"),
+    ),
+    *_in(
+        "os_build/planning.py",
+        "os_build/test_planning.py",
+        ("timing=replace(pools.timing, debounce=0.0)", "timing=pools.timing"),
+        ("Unasked(), local=Local.of(settings))", "Unasked())"),
+    ),
 )
 
 _ASKING_AND_RENDERING = (
@@ -847,8 +858,13 @@ _ASKING_AND_RENDERING = (
     ),
     *_in(
         "os_build/credentials.py",
-        "os_build/test_credentials.py",
+        "os_build/test_secrecy.py",
+        ("', '.join(self.by_host)", "self.by_host, self.document"),
         ('return f"Login({self.username!r})"', 'return f"Login({self.username!r}, {self.password!r})"'),
+    ),
+    *_in(
+        "os_build/credentials.py",
+        "os_build/test_credentials.py",
         ("- {wanted}:\n", "& set():\n"),
         ('document.keys() - _CLIENT_SETTINGS - {"auths"}', "set()"),
         ('("<token>" if token else "")', '""'),

@@ -3,7 +3,9 @@
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
+from tests.unit.os_build.machine_os.samples import machine_os_config
 from tests.unit.os_build.pool.snapshots import (
     IMAGE_OF,
     INPUTS,
@@ -18,12 +20,15 @@ from tests.unit.os_build.pool.snapshots import (
     of_pool,
     seen,
 )
+from windlass.kube.control.seen import Present
 from windlass.os_build.builder import ATTEMPTS, Cause, Phase
 from windlass.os_build.constants import IMAGE_INPUTS
 from windlass.os_build.identity import build_name
+from windlass.os_build.machine_os.claim import Claim, Missing
 from windlass.os_build.pool.situation import (
     Broken,
     Built,
+    ByConfig,
     Claimed,
     Finished,
     Gone,
@@ -59,9 +64,25 @@ READY = Ready(BackendName.JOB, 1, build_name("worker", INPUTS))
 AGAIN = Ready(BackendName.JOB, 2, build_name("worker", INPUTS, 2))
 
 
+CLAIM = Claim(config=Present(machine_os_config(), b"{}"), name="worker-1")
+CLAIMED = {"claimed": "worker", "claim": CLAIM}
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
+        pytest.param(seen(of_pool(), **CLAIMED), ByConfig(Missing("worker-1")), id="claimed, and a build is due"),
+        pytest.param(
+            seen(of_pool(), **{**CLAIMED, "claim": replace(CLAIM, name=PROBLEM)}),
+            Unclear(PROBLEM),
+            id="claimed in vain",
+        ),
+        pytest.param(
+            seen(degraded("NodeDegraded"), **CLAIMED), HeldBack("NodeDegraded", "NodeDegraded!"), id="A9 claimed"
+        ),
+        pytest.param(
+            seen(of_pool(), **CLAIMED, wanted=NOW), Resting(NOW + timedelta(seconds=5)), id="claimed a moment ago"
+        ),
         pytest.param(seen(None), Gone(), id="no pool"),
         pytest.param(seen(of_pool(deletionTimestamp="2026-11-22T11:00:00Z"), RUNS), Gone(), id="a pool that goes"),
         pytest.param(seen(of_pool(), RUNS, claimed="theirs"), Claimed("theirs"), id="served by another process"),
