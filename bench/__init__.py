@@ -12,6 +12,7 @@ README.md describes the method; RESULTS.md has the results.
 | `cold` | a contestant from its start until every object is as it should be |
 | `replay`, `recording` | the bare protocol: recorded requests sent again by a loop around aiohttp |
 | `widgets*`, `controller_runtime/` | the trivial controller, once for each contestant |
+| `os_builds`, `os_build_inputs`, `os_build_place` | OS builds; what is computed for them; their cluster and registry |
 | `machines` | Machines on AWS, as a cluster has them in the API that is authoritative |
 | `in_sync` | the same in both APIs, thousands of them at once |
 | `paused` | the controllers that report `Paused` |

@@ -124,9 +124,6 @@ class Place:
         true = (each for each in status.get("conditions", ()) if (each["type"], each["status"]) == (condition, "True"))
         return next((each["reason"] for each in true), "")
 
-    def images(self) -> int:
-        return len(self.registry.images.tags(REPOSITORY))
-
     def log(self, user: str) -> RequestLog:
         return RequestLog(self.plane.connection.directory / "logs" / "audit.log", user=user)
 
@@ -136,16 +133,8 @@ class Place:
     def at_work(self, name: str, *flags: str) -> Iterator[Contestant]:
         """`windlass run os-build` with a folder of this name, ready."""
         (port,) = free_ports(1)
-        argv: list[str | Path] = [
-            sys.executable,
-            "-m",
-            "windlass",
-            "run",
-            "os-build",
-            "--kubeconfig",
-            self.plane.kubeconfig(USER),
-        ]
-        argv += ["--local-builds", self.builds(name).parent, "--apply-by=tree", "--debounce=0s"]
+        argv = [sys.executable, "-m", "windlass", "run", "os-build", f"--kubeconfig={self.plane.kubeconfig(USER)}"]
+        argv += [f"--local-builds={self.builds(name).parent}", "--apply-by=tree", "--debounce=0s"]
         argv += [f"--insecure-registry={self.registry.host}", f"--health-probe-bind-address=127.0.0.1:{port}"]
         argv += ["--metrics-bind-address=0", *flags]
         with Contestant(argv, log=self.folder / f"{name}.log") as process:

@@ -1289,6 +1289,41 @@ _IN_THE_CLOUD = (
     ),
 )
 
+_BUILDING_HERE = (
+    *_in(
+        "os_build/log.py",
+        "os_build/test_log.py",
+        ('frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})', 'frozenset({"Cc", "Cs", "Co", "Cn"})'),
+        (r"[^\x07\x1b\x9c\r\n]*", r"[^\x07\x1b\x9c]*"),
+    ),
+    *_in(
+        "os_build/failure.py",
+        "os_build/test_failure.py",
+        ('return Cause.PULL_DENIED if doing == "build" else Cause.PUSH_DENIED', "return Cause.PULL_DENIED"),
+        ('text = _NAMES.sub("", error)', "text = error"),
+        ("begins[-1] if begins", "begins[0] if begins"),
+    ),
+    *_in(
+        "os_build/backends/local/records.py",
+        "os_build/backends/local/test_records.py",
+        ("os.O_EXCL, 0o600", "os.O_EXCL, 0o644"),
+        ("            folder.remove()\n    return sorted", "            pass\n    return sorted"),
+    ),
+    *_in(
+        "os_build/backends/local/buildah.py",
+        "os_build/backends/local/test_buildah.py",
+        ('"--timestamp", "0", ', ""),
+        ('"--pull-always", ', ""),
+        ("name: ours[name] for name in _ENVIRONMENT if name in ours", "**ours"),
+        ("not any(image.partition", "not all(image.partition"),
+    ),
+    *_in(
+        "os_build/backends/local/requests.py",
+        "os_build/backends/local/test_requests.py",
+        ('"pushSecret": self.push_secret', '"pushSecret": str(self.push and self.push.document)'),
+    ),
+)
+
 _BUILDING_IN_CLUSTERS = (
     *_in(
         "os_build/backends/owned.py",
@@ -1337,5 +1372,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_BUILDING_IMAGES,
     *_ASKING_AND_RENDERING,
     *_IN_THE_CLOUD,
+    *_BUILDING_HERE,
     *_BUILDING_IN_CLUSTERS,
 )

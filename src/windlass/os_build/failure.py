@@ -61,6 +61,7 @@ _AWAY: Final = _any_of(
     r"connection refused",
     r"connection reset",
     r"broken pipe",
+    r"use of closed network connection",
     r"i/o timeout",
     r"no such host",
     r"server misbehaving",

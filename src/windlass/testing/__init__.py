@@ -16,6 +16,7 @@ Installing `windlass[testing]` gives pytest the fixtures `windlass_plane`, `wind
 | `windlass.testing.binaries` | where these programs come from |
 | `windlass.testing.cloud` | a real OpenStack on loopback, faults in front of it |
 | `windlass.testing.registry` | a real registry of container images, faults in front of it |
+| `windlass.testing.builder` | a base image for that registry; whether images can be built here |
 | `windlass.testing.pytest_plugin` | the fixtures |
 | `windlass.testing.memory` | an in-memory model of the API server for plans |
 | `windlass.testing.crds` | the CRDs of Cluster API, its providers and OpenShift, by API group |

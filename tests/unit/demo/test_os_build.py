@@ -28,7 +28,7 @@ from windlass.testing.plane.errors import PlaneError
 from windlass.testing.plane.waiting import wait_for
 
 ANCHOR = Process(1, 1)
-RUN = {Process(7, 70): "/bin/sh -c sleep 3 && echo"}
+RUN = {Process(7, 70): "/bin/sh -c sleep 5 && echo"}
 BROKEN = Failed(
     cause=Cause.STEP, step=expect.BROKEN_STEP, exit_code=1, tail=f"STEP 2/2\n{expect.COMPLAINT}: no such file"
 )

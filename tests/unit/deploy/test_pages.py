@@ -98,7 +98,7 @@ def os_build_reasons() -> Iterator[str]:
         for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("Problem", "Told"):
                 reason = call.args[1 if call.func.id == "Told" else 0]
-                if isinstance(reason, ast.Constant):
+                if isinstance(reason, ast.Constant) and isinstance(reason.value, str):
                     yield reason.value
 
 

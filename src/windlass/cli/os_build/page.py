@@ -60,9 +60,7 @@ def problems(sight: Sight) -> list[Problem]:
     found: list[Problem] = []
     match sight.situation:
         case of.Claimed(by):
-            text = (
-                f"MachineOSConfig {by} names the pool, so look there: kubectl get machineosbuilds"
-            )
+            text = f"MachineOSConfig {by} names the pool, so look there: kubectl get machineosbuilds"
             found = [Problem("Claimed", text)]
         case of.OptedOut():
             text = f"the pool is not opted in: kubectl annotate machineconfigpool {sight.row.pool} {LAYERING}="

@@ -21,6 +21,6 @@ DEMO: Demo[Stage, Scene] = Demo(
     STORY,
     COLUMNS,
     command="windlass demo os-build",
-    afterwards=("windlass plan os-build", "kubectl get machineconfigpools -o yaml"),
+    afterwards=("windlass os-build list --all", "windlass plan os-build"),
     prepare=prepare,
 )

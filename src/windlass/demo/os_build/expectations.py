@@ -27,7 +27,7 @@ BROKEN: Final = f"{BROKEN_STEP}\n"
 FIXED: Final = f"RUN echo 'edition 1' > {EDITION}\n"
 
 
-_SLEEP: Final = "sleep 3"
+_SLEEP: Final = "sleep 5"
 
 
 def slow(edition: int) -> str:

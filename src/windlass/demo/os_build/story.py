@@ -77,7 +77,10 @@ STORY = (
     ),
     Step(
         "Give the pool worker a Containerfile with a step that fails",
-        (f"{_THERE} create configmap {CONTAINERFILES} --from-literal=worker={shlex.quote(expect.BROKEN_STEP)}",),
+        (
+            f"{_THERE} create configmap {CONTAINERFILES} --from-literal=worker={shlex.quote(expect.BROKEN_STEP)}",
+            "windlass os-build describe worker",
+        ),
         act=lambda stage, _: stage.write_containerfile(expect.BROKEN),
         expect=expect.failure_is_told,
         pictured=True,

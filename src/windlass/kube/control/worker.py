@@ -31,7 +31,7 @@ from windlass.kube.control.metrics import ControllerMetrics, Metrics
 from windlass.kube.control.plan import Plan, RequeueAfter, Retry, WaitFor
 from windlass.kube.control.queue import Closed, Queue
 from windlass.kube.control.rounds import Ending, reconcile
-from windlass.kube.control.source import Every, FromCache, Source, Subscribable
+from windlass.kube.control.source import Detach, Every, FromCache, Source, Subscribable
 from windlass.kube.errors import AlreadyExists, Conflict, Failure, Fenced, KubeError
 from windlass.kube.logger import Logger, about
 
@@ -69,20 +69,25 @@ class Running(Generic[Key]):
             self.queue.timings = self._counts
         self._log = Logger("windlass.reconcile")
         self._budget = Budget(controller.name)
+        self._attached: list[Detach] = []
 
     async def run(self) -> None:
         """Work until `drain`. Raises only CancelledError."""
-        detach = [source.attach(self._wake) for source in self._sources()]
+        self._attached = [source.attach(self._wake) for source in self._sources()]
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(self.controller.workers):
                     group.create_task(self._work(), name=f"{self.controller.name}-{number}")
         finally:
-            for each in detach:
-                each()
-            self.queue.close()
+            self.close()
             if self._counts:
                 self._counts.close()
+
+    def close(self) -> None:
+        """Take no more keys, and leave all sources: those of other systems learn at once that nobody listens."""
+        self.queue.close()
+        while self._attached:
+            self._attached.pop()()
 
     async def drain(self) -> None:
         """Take no more keys, and wait for those in work."""

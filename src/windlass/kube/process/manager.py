@@ -302,7 +302,7 @@ class Manager:
                 if work.done():
                     work.result()
                     return  # drained
-                running.queue.close()
+                running.close()
                 # Keys in work cannot write any more; they must not delay the next term for long.
                 await asyncio.wait([work], timeout=self._linger_seconds)
             finally:

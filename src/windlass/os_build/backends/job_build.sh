@@ -11,7 +11,8 @@ set -u
 : "${IMAGE:?}" "${MESSAGE:?}" "${CONTEXT:?}" "${PULL_SECRET:?}" "${PUSH_SECRET:?}" "${TRUST:?}" "${WORK:?}"
 log=$WORK/log
 
-TRANSIENT='connection re(fused|set)|broken pipe|i/o timeout|no such host|server misbehaving'
+TRANSIENT='connection re(fused|set)|broken pipe|use of closed network connection|i/o timeout'
+TRANSIENT="$TRANSIENT|no such host|server misbehaving"
 TRANSIENT="$TRANSIENT|temporary failure in name resolution|(network is|host) unreachable|no route to host"
 TRANSIENT="$TRANSIENT|timeout exceeded|(handshake|request|headers\)) ?timeout|deadline exceeded|too ?many ?requests"
 TRANSIENT="$TRANSIENT|(^|[^a-z0-9.])(EOF|429|50[0234])([^a-z0-9.]|$)|service unavailable"

@@ -6,6 +6,8 @@
 | `name` | the name of its MachineOSBuild, which is the one that the Machine Config Operator gives it |
 | `build` | that MachineOSBuild, and how its image becomes the current one |
 | `rebuild` | whether another configuration needs another image |
+| `claim` | in which situation a MachineOSConfig and its builds are |
+| `report` | what is written of them |
 | `conditions` | how a build reads on its MachineOSBuild and on the pool |
 | `go_yaml` | YAML as the operator writes it before it hashes it |
 

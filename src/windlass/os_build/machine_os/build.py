@@ -5,8 +5,6 @@ The operator's builder takes such a build for its own: of an image that is curre
 
 from typing import Any, Final
 
-import msgspec
-
 from windlass.api.machineconfiguration import GROUP
 from windlass.api.machineosconfig import (
     MachineOSBuild,
@@ -58,12 +56,12 @@ def machine_os_build(name: str, config: MachineOSConfig, request: Request) -> di
 
 
 def current_status(config: MachineOSConfig, build: MachineOSBuild) -> MachineOSConfigStatus:
-    """The status of a MachineOSConfig whose current image is that of `build`, which succeeded.
+    """What the status of a MachineOSConfig says whose current image is that of `build`, which succeeded; less what
+    others say there.
 
     Its annotation `CURRENT` must name the build, too.
     """
-    return msgspec.structs.replace(
-        config.status,
+    return MachineOSConfigStatus(
         current_image_pull_spec=build.status.digested_image_push_spec,
         observed_generation=config.metadata.generation,
         machine_os_build=ResourceReference(group=GROUP, resource=build.RESOURCE.plural, name=build.metadata.name),

@@ -12,6 +12,7 @@
 | was interrupted by somebody else; or failed with Secrets that have changed since | `Again` |
 | failed | `Failed` |
 | is missing | `Missing`: it is created |
+| was begun by another builder, such as the operator's | `Again`: that build goes with it |
 | has not begun, and the current image serves this configuration too | `Reuse`, if the registry has it |
 | is not over | `Building`: its builder decides |
 
@@ -19,7 +20,7 @@ An image stands for what `rebuild` compares. So a change of files alone takes th
 """
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -27,12 +28,11 @@ from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.conditions import find
 from windlass.kube.control.seen import Present
 from windlass.os_build.constants import REBUILD, SECRETS_ANNOTATION
+from windlass.os_build.identity import Inputs, build_name
+from windlass.os_build.machine_os.build import CURRENT
 from windlass.os_build.machine_os.conditions import State, state_of
 from windlass.os_build.registry.answers import Denied, Found, Gone, NotAsked
 from windlass.os_build.request import Problem
-
-CURRENT: Final = "machineconfiguration.openshift.io/current-machine-os-build"
-"""On a MachineOSConfig: the name of its current MachineOSBuild."""
 
 
 class Claim(Struct, frozen=True, kw_only=True):
@@ -56,6 +56,11 @@ class Claim(Struct, frozen=True, kw_only=True):
     def build(self) -> Present[MachineOSBuild] | None:
         """The build of what is asked for."""
         return next((each for each in self.builds if each.metadata.name == self.name), None)
+
+    @property
+    def inputs(self) -> Inputs:
+        """The identity of the builder object: another MachineOSBuild of the same name is another build."""
+        return Inputs(self.name if isinstance(self.name, str) else "", self.build.metadata.uid if self.build else "")
 
     @property
     def superseded(self) -> Sequence[Present[MachineOSBuild]]:
@@ -105,9 +110,10 @@ def state(build: Present[MachineOSBuild]) -> State:
 
 
 def is_current(claim: Claim, build: Present[MachineOSBuild]) -> bool:
-    """The MachineOSConfig names the build and its image already."""
+    """The MachineOSConfig names the build and its image already. Operators up to 4.19 name the build only in the
+    annotation."""
     status = claim.config.object.status
-    named = status.machine_os_build.name if status.machine_os_build else ""
+    named = status.machine_os_build.name if status.machine_os_build else claim.config.metadata.annotations.get(CURRENT)
     image = build.object.status.digested_image_push_spec
     return bool(image) and (named, status.current_image_pull_spec) == (build.metadata.name, image)
 
@@ -143,6 +149,8 @@ def standing(claim: Claim) -> Standing:
                 return Again(build, "the Secrets have changed since it failed")
             failed = find(build.object.status.conditions, State.FAILED)
             return Failed(build, failed.message if failed else "")
+    if stranger := _stranger(claim, build):
+        return Again(build, f"{stranger} builds it, which is not of this builder")
     if claim.serves and _may_reuse(build):
         match claim.registry:
             case Found():
@@ -150,6 +158,14 @@ def standing(claim: Claim) -> Standing:
             case Denied(text) | NotAsked(text):
                 return Wait(f"the registry to tell whether it has {claim.serves}: {text}", asks=True)
     return Building(build)
+
+
+def _stranger(claim: Claim, build: Present[MachineOSBuild]) -> str:
+    """The Job of another builder; empty if there is none. Jobs of others go with the MachineOSBuild that owns them."""
+    builder = build.object.status.builder
+    job = builder.job.name if builder and builder.job else ""
+    ours = build_name(claim.config.object.spec.machine_config_pool.name, claim.inputs)
+    return f"Job {job}" if job and not job.startswith(ours) else ""
 
 
 def _may_reuse(build: Present[MachineOSBuild]) -> bool:

@@ -122,14 +122,14 @@ def moved(
     )
 
 
-def reused(build: MachineOSBuild, *, now: datetime) -> MachineOSBuildStatus:
-    """The status of a new MachineOSBuild that takes the image of `build`: it succeeded at once, without a builder."""
-    start = rfc3339(now)
+def reused(status: MachineOSBuildStatus, image: str, *, now: datetime) -> MachineOSBuildStatus:
+    """The status of a MachineOSBuild that has not begun, and takes an image: it succeeds at once, without a builder."""
+    start = status.build_start or rfc3339(now)
     return MachineOSBuildStatus(
-        conditions=vector(State.SUCCEEDED, now=now),
+        conditions=vector(State.SUCCEEDED, status.conditions, now=now),
         build_start=start,
         build_end=_end(start, now),
-        digested_image_push_spec=build.status.digested_image_push_spec,
+        digested_image_push_spec=image,
     )
 
 

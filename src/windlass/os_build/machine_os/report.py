@@ -4,68 +4,34 @@ The result is on the MachineOSBuild before anything is removed. MachineOSConfig 
 """
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from msgspec import structs
 
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.api.machineosconfig import (
-    MachineOSBuild,
-    MachineOSBuildSpec,
-    MachineOSBuildStatus,
-    MachineOSConfig,
-    NamedReference,
-)
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSBuildStatus, MachineOSConfig
 from windlass.api.meta import tree
 from windlass.kube.conditions import put
 from windlass.kube.control.plan import Action, Create, Delete, Merge, Target, target
 from windlass.kube.control.seen import Present
 from windlass.os_build.builder import BuildState
 from windlass.os_build.constants import REBUILD, SECRETS_ANNOTATION
-from windlass.os_build.machine_os.claim import CURRENT, Claim
+from windlass.os_build.machine_os import conditions as of_build
+from windlass.os_build.machine_os.build import CURRENT, current_status, machine_os_build
+from windlass.os_build.machine_os.claim import Claim
 from windlass.os_build.machine_os.conditions import State, image_build_degraded, may_move, moved, state_of, vector
 from windlass.os_build.pullspec import Target as Repository
 from windlass.os_build.request import Request
-
-_GROUP: Final = MachineOSBuild.RESOURCE.group
-_LABELS: Final = {
-    "pool": "target-machine-config-pool",
-    "config": "rendered-machine-config",
-    "mosc": "machine-os-config",
-}
 
 
 def created(claim: Claim, name: str, request: Request) -> tuple[Action, ...]:
     """Create the MachineOSBuild, and carry out the request for a rebuild by that."""
     config = claim.config
-    labels = {"pool": request.pool, "config": request.config, "mosc": config.metadata.name}
-    owner = MachineOSConfig.RESOURCE
-    spec = MachineOSBuildSpec(
-        machine_config=NamedReference(name=request.config),
-        machine_os_config=NamedReference(name=config.metadata.name),
-        rendered_image_push_spec=request.target.tagged(name),
+    body = machine_os_build(name, config.object, request)
+    asked = config.metadata.annotations.get(REBUILD)
+    body["metadata"]["annotations"] |= {SECRETS_ANNOTATION: claim.versions} | (
+        {} if asked is None else {REBUILD: asked}
     )
-    body = {
-        "metadata": {
-            "labels": {f"{_GROUP}/{_LABELS[key]}": value for key, value in labels.items()},
-            "annotations": {
-                f"{_GROUP}/rendered-image-push-secret": request.push_secret,
-                SECRETS_ANNOTATION: claim.versions,
-                **({REBUILD: asked} if (asked := config.metadata.annotations.get(REBUILD)) is not None else {}),
-            },
-            "ownerReferences": [
-                {
-                    "apiVersion": owner.api_version,
-                    "kind": owner.kind,
-                    "name": config.metadata.name,
-                    "uid": config.metadata.uid,
-                    "controller": True,
-                    "blockOwnerDeletion": True,
-                }
-            ],
-        },
-        "spec": tree(spec),
-    }
     why = f"MachineOSConfig {config.metadata.name} asks for it"
     return Create(target=Target(MachineOSBuild, name), body=body, why=why), _pointed(config, name)
 
@@ -104,32 +70,19 @@ def reused(
     build: Present[MachineOSBuild], pool: Present[MachineConfigPool], *, image: str, now: datetime
 ) -> tuple[Action, ...]:
     """It succeeded without a builder: an earlier image serves."""
-    old = build.object.status
-    status = structs.replace(
-        old,
-        conditions=vector(State.SUCCEEDED, old.conditions, now=now),
-        build_start=old.build_start,
-        digested_image_push_spec=image,
-    )
+    status = of_build.reused(build.object.status, image, now=now)
     return (*_status(build, status), *degraded(pool, structs.replace(build.object, status=status), now=now))
 
 
 def current(claim: Claim, build: Present[MachineOSBuild]) -> tuple[Action, ...]:
     """The MachineOSConfig names the build and its image: nodes get it."""
-    config, image = claim.config, build.object.status.digested_image_push_spec
-    resource = MachineOSBuild.RESOURCE
-    reference = {"group": resource.group, "resource": resource.plural, "name": build.metadata.name}
-    told = {
-        "currentImagePullSpec": image,
-        "observedGeneration": config.metadata.generation,
-        "machineOSBuild": reference,
-    }
-    old = config.tree.get("status") or {}
-    observed = {key: old[key] for key in told if key in old}
+    config = claim.config
+    told = tree(current_status(config.object, build.object))
+    old: Any = config.tree.get("status") or {}
     write = Merge(
         target=target(config),
         part="status",
-        observed={"status": observed},
+        observed={"status": {key: old[key] for key in told if key in old}},
         desired={"status": told},
         why="nodes get the image that stands there",
     )
@@ -141,13 +94,13 @@ def degraded(pool: Present[MachineConfigPool], build: MachineOSBuild | None, *, 
     says = image_build_degraded(pool.metadata.name, build)
     if says is None:
         return ()
-    conditions: list[Any] = list((pool.tree.get("status") or {}).get("conditions") or [])
+    there: list[Any] = list((pool.tree.get("status") or {}).get("conditions") or [])
     return (
         Merge(
             target=target(pool),
             part="status",
-            observed={"status": {"conditions": conditions}},
-            desired={"status": {"conditions": put(conditions, tree(says), now=now)}},
+            observed={"status": {"conditions": there}},
+            desired={"status": {"conditions": put(there, tree(says), now=now)}},
             why="the Machine Config Operator's node controller reads it",
         ),
     )

@@ -12,7 +12,6 @@ from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.seen import IndexedReader, Present, Unreadable, read
 from windlass.kube.errors import NotServed
 from windlass.kube.object import Object
-from windlass.os_build.identity import Inputs
 from windlass.os_build.machine_os.claim import Claim
 from windlass.os_build.machine_os.name import build_name
 from windlass.os_build.machine_os.rebuild import build_of_current_image, needs_rebuild
@@ -105,9 +104,3 @@ class Claims:
                 self._rendered.pop(next(iter(self._rendered)))
             self._rendered[name] = found.object
         return self._rendered[name]
-
-
-def inputs_of_claim(claim: Claim) -> Inputs:
-    """The identity of the builder object: another MachineOSBuild of the same name is another build."""
-    name = claim.name if isinstance(claim.name, str) else ""
-    return Inputs(name, claim.build.metadata.uid if claim.build else "")

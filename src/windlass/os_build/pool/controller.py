@@ -88,7 +88,7 @@ def pool_controller(
                 cache_only=True,
                 optional=True,
             ),
-            *((Watch(MachineOSBuild, of_build, indexes={BY_CONFIG: config_of}),) if door else ()),
+            *((Watch(MachineOSBuild, of_build, indexes={BY_CONFIG: config_of}, optional=True),) if door else ()),
             *(watch for backend in backends.values() for watch in backend.watches),
         ),
         sources=tuple(source for backend in backends.values() for source in backend.sources),

@@ -26,7 +26,7 @@ from windlass.os_build.inputs.context import ApplyBy, Context, fits_config_map, 
 from windlass.os_build.machine_os.claim import Claim, image_to_take
 from windlass.os_build.machine_os.request import requested as requested_by_config
 from windlass.os_build.pool import situation as of
-from windlass.os_build.pool.claims import ARCHITECTURE, Claims, inputs_of_claim
+from windlass.os_build.pool.claims import ARCHITECTURE, Claims
 from windlass.os_build.pool.situation import situation
 from windlass.os_build.pool.snapshot import Materials, Snapshot, Timing
 from windlass.os_build.pullspec import Target
@@ -126,9 +126,7 @@ class PoolObserver:
         if isinstance(request, Problem):
             return replace(seen, request=request, claim=Claim(config=config, name=request))
         claim = await self._claims.claim(config, pool, request, versions=self._versions(request))
-        seen = self._with_request(
-            seen, request, inputs_of_claim(claim), wanted=self._wanted_since(key, str(claim.name))
-        )
+        seen = self._with_request(seen, request, claim.inputs, wanted=self._wanted_since(key, str(claim.name)))
         return replace(seen, claim=replace(claim, registry=await self._registry_has(claim, seen, request)))
 
     def _with_request(self, seen: Snapshot, request: Request, inputs: Inputs, *, wanted: datetime) -> Snapshot:

@@ -119,18 +119,19 @@ class Claimed(Cluster):
         await self.patch(POOL, {"metadata": {"labels": {"looked-at": f"{len(found.get('looked-at', '')) * 'x'}x"}}})
 
     async def pushed(self, content: str) -> str:
-        """Push an image that has nothing in it but this annotation; returns its digest."""
-        return await asyncio.to_thread(_push, self.registry, content)
+        """Push an image; returns its digest."""
+        return await asyncio.to_thread(push, self.registry, REPOSITORY, content)
 
 
-def _push(registry: Registry, content: str) -> str:
+def push(registry: Registry, repository: str, content: str) -> str:
+    """Push an image that has nothing in it but this annotation; returns its digest."""
     body = msgspec.json.encode(
         {"schemaVersion": 2, "mediaType": _INDEX, "manifests": [], "annotations": {"content": content}}
     )
     auth = registry.auths("pusher")["auths"][registry.host]["auth"]
     digest = f"sha256:{hashlib.sha256(body).hexdigest()}"
     request = urllib.request.Request(
-        f"{registry.url}/v2/{REPOSITORY}/manifests/{digest}",
+        f"{registry.url}/v2/{repository}/manifests/{digest}",
         data=body,
         headers={"Content-Type": _INDEX, "Authorization": f"Basic {auth}"},
         method="PUT",

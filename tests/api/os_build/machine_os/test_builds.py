@@ -14,7 +14,7 @@ from windlass.api.core import Secret
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.kube.config import ClusterConfig
 from windlass.os_build.constants import LAYERING, REBUILD, RESULT
-from windlass.os_build.machine_os.claim import CURRENT
+from windlass.os_build.machine_os.build import CURRENT
 from windlass.os_build.pool.conditions import VECTOR
 
 pytestmark = pytest.mark.registry

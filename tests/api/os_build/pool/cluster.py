@@ -1,8 +1,10 @@
 """Pools on a real API server: what their images are made from, what they say, and what there is of builders."""
 
 import base64
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from tests.patience import PATIENCE
@@ -22,7 +24,7 @@ from windlass.os_build.pool.conditions import VECTOR
 from windlass.os_build.request import BackendName
 from windlass.testing.registry import Registry
 
-REPOSITORY: Final = "pools/os"
+_numbers = itertools.count(1)
 TYPES: Final = {BackendName.OPENSHIFT: "openshift-image-builder", BackendName.JOB: "Job", BackendName.LOCAL: "local"}
 BUILDERS: Final = (Build, Job)
 """Kinds whose objects build."""
@@ -38,10 +40,12 @@ class Cluster:
         self.base = base or f"{registry.host}/os/base@sha256:{'0' * 64}"
         self.namespace = namespace
         self.backend = BackendName.OPENSHIFT
+        # Equal pools have equal tags, and the registry is that of all tests of the worker.
+        self.repository = f"pools/os-{next(_numbers)}"
 
     @property
     def target(self) -> str:
-        return f"{self.registry.host}/{REPOSITORY}"
+        return f"{self.registry.host}/{self.repository}"
 
     async def configure(self, backend: BackendName, **more: str) -> None:
         """The builder's ConfigMap, the Secrets that it names, and the ServiceAccount of Jobs."""
@@ -59,10 +63,8 @@ class Cluster:
 
     async def secret(self, name: str, document: Any, *, type: str = "dockerconfigjson") -> None:  # noqa: A002
         """A new Secret of this name: its type cannot be changed."""
-        try:
+        with suppress(NotFound):
             await self.client.delete(Secret, name, namespace=self.namespace)
-        except NotFound:
-            pass
         packed = base64.b64encode(json.dumps(document).encode()).decode()
         await self.put(Secret, name, {"type": f"kubernetes.io/{type}", "data": {f".{type}": packed}})
 
@@ -89,10 +91,6 @@ class Cluster:
         """The Machine Config Operator renders another configuration for the pool."""
         await self.render(config)
         await self.patch(pool, {"spec": {"configuration": {"name": config}}})
-
-    async def annotate(self, pool: str, **annotations: str | None) -> None:
-        """Opt out by `LAYERING=None`, and the like."""
-        await self.patch(pool, {"metadata": {"annotations": annotations}})
 
     async def opt(self, pool: str, *, into: bool) -> None:
         await self.patch(pool, {"metadata": {"annotations": {LAYERING: "" if into else None}}})

@@ -1,4 +1,4 @@
-"""A front before the API server behind which everything about a pool stops at one write of the controller."""
+"""A front before the API server behind which everything about a pool stops at one request of the controller."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ from aiohttp import web
 from tests.e2e.weather.front import Front
 from windlass.testing.plane.connection import Connection
 
-_WRITES = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}
+_VERBS = {"GET": "get", "POST": "create", "PATCH": "patch", "DELETE": "delete"}
 _OF_POOL = re.compile(r"build-([a-z]+)-")
 _STATUS = re.compile(r"/status$")
 
@@ -25,7 +25,10 @@ class Doom(Front):
         self._over = asyncio.Event()
 
     def condemn(self, pool: str, write: str, *, stored: bool) -> None:
-        """Stop at `write`, such as `create builds`: before it is stored, or after it and before the answer."""
+        """Stop at `write`, such as `create builds`: before it is stored, or after it and before the answer.
+
+        `pool` may be the name of any other object that is read or written.
+        """
         self._fatal[pool] = write, stored
 
     async def struck(self) -> None:
@@ -50,7 +53,7 @@ class Doom(Front):
         await self._stop(request, body, stored=True)
 
     async def _stop(self, request: web.Request, body: bytes, *, stored: bool) -> None:
-        if request.method not in _WRITES:
+        if request.method not in _VERBS:
             return
         pool, write = _subject(request, body)
         if self._fatal.get(pool) == (write, stored):
@@ -68,4 +71,4 @@ def _subject(request: web.Request, body: bytes) -> tuple[str, str]:
     resource, name = parts[-2:]
     found = _OF_POOL.match(name)
     part = "/status" if _STATUS.search(request.path) else ""
-    return found[1] if found else name, f"{_WRITES[request.method]} {resource}{part}"
+    return found[1] if found else name, f"{_VERBS[request.method]} {resource}{part}"

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from tests.api.os_build.pool.cluster import REPOSITORY, Cluster
+from tests.api.os_build.pool.cluster import Cluster
 from tests.waiting import eventually, until
 from windlass.api.core import Pod
 from windlass.kube.client import Client
@@ -123,6 +123,7 @@ class LocalHands:
 
     def __init__(self, cluster: Cluster) -> None:
         self._registry = cluster.registry
+        self._repository = cluster.repository
         self._hold()
 
     async def run(self, name: str) -> None:
@@ -138,7 +139,7 @@ class LocalHands:
         self._registry.clear_faults()
 
     def digest(self, name: str) -> str:
-        return self._registry.images.digest(REPOSITORY, name)
+        return self._registry.images.digest(self._repository, name)
 
     def _hold(self) -> None:
         self._registry.fault(path="os/base/manifests", hang=True)

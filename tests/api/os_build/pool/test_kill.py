@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.os_build.pool.cluster import REPOSITORY, Cluster
+from tests.api.os_build.pool.cluster import Cluster
 from tests.api.os_build.pool.doom import Doom
 from tests.api.os_build.pool.process import ALONE, alive, behind, left, running
 from tests.api.os_build.pool.stage import digest
@@ -59,9 +59,9 @@ async def test_killed_at_six_moments_of_builds_on_this_machine_it_builds_each_im
         async with running(limited, tmp_path, f"--local-slots={SLOTS}", *ALONE, **options):
             for pool in ("queued", "pulling", "running", "pushing", "pushed", "recorded"):
                 image = await cluster.until_built(pool)
-                tag = next(tag for tag in registry.images.tags(REPOSITORY) if tag.startswith(f"build-{pool}-"))
-                assert image == f"{cluster.target}@{registry.images.digest(REPOSITORY, tag)}"
-                assert registry.images.file(REPOSITORY, tag, "/etc/motd") == f"rendered-{pool}-1".encode()
+                tag = next(tag for tag in registry.images.tags(cluster.repository) if tag.startswith(f"build-{pool}-"))
+                assert image == f"{cluster.target}@{registry.images.digest(cluster.repository, tag)}"
+                assert registry.images.file(cluster.repository, tag, "/etc/motd") == f"rendered-{pool}-1".encode()
             await until(lambda: left(builds) == [])
         pushed = {each.path.rpartition("/")[2] for each in registry.requests(method="PUT", path="/manifests/build-")}
         assert {name.split("-")[1] for name in pushed} == {"queued", "pulling", "running", "pushing"}, (

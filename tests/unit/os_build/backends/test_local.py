@@ -19,25 +19,24 @@ from windlass.os_build.backends.local.requests import BUILDAH
 from windlass.os_build.builder import Backend, Phase
 from windlass.testing.memory import MemoryApi
 
-PROGRAM = """#!{python} -I
-import os, pathlib, signal, sys, time
-words = sys.argv[1:]
-if "images" in words:
-    print("[]")
-if "build" not in words and "push" not in words:
-    sys.exit(0)
-pushing = "push" in words
-image = words[-1] if pushing else words[words.index("--tag") + 1]
-told = pathlib.Path("{told}", image.rpartition(":")[2])
-while not told.exists():
-    time.sleep(0.01)
-outcome, _, text = told.read_text().partition("\\n")
-if outcome == "lose":
-    os.kill(os.getpid(), signal.SIGKILL)
-if outcome == ("fail push" if pushing else "fail build"):
-    sys.exit(print(text) or 125)
-if pushing:
-    pathlib.Path(words[words.index("--digestfile") + 1]).write_text(text)
+PROGRAM = r"""#!/bin/sh
+for word in "$@"; do
+    case $before in --tag) image=$word ;; --digestfile) digest=$word ;; esac
+    case $word in build | push) doing=$word ;; images) echo '[]' ;; esac
+    before=$word
+done
+[ -n "$doing" ] || exit 0
+[ "$doing" = push ] && image=$before
+told={told}/${{image##*:}}
+until [ -e "$told" ]; do sleep 0.02; done
+outcome=$(head -n 1 "$told")
+[ "$outcome" = lose ] && kill -KILL $$
+if [ "$outcome" = "fail $doing" ]; then
+    tail -n +2 "$told"
+    exit 125
+fi
+[ "$doing" = push ] && tail -n +2 "$told" >"$digest"
+exit 0
 """
 
 
@@ -94,7 +93,7 @@ class TestLocalBuilds(BackendConformance):
     async def other_side(self, tmp_path: Path) -> AsyncIterator[LocalSide]:
         program = tmp_path / "buildah"
         (tmp_path / "told").mkdir()
-        program.write_text(PROGRAM.format(python="/usr/bin/env -S python3", told=tmp_path / "told"))
+        program.write_text(PROGRAM.format(told=tmp_path / "told"))
         program.chmod(0o755)
         async with Builds(tmp_path / "builds", slots=2, buildah=Buildah(program=str(program))) as builds:
             yield LocalSide(tmp_path, builds)

@@ -157,7 +157,7 @@ def test_a_build_that_is_first_seen_over_ends_later_than_it_began(
 
 def test_b11_a_build_that_takes_the_image_of_another_succeeds_without_a_builder() -> None:
     """C13, C14."""
-    status = reused(machine_os_build(), now=NOW)
+    status = reused(MachineOSBuildStatus(), f"{REPOSITORY}@{DIGEST}", now=NOW)
     assert msgspec.to_builtins(status) == {
         "conditions": msgspec.to_builtins(vector(State.SUCCEEDED, now=NOW)),
         "buildStart": rfc3339(NOW),

@@ -13,7 +13,7 @@ from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
 from windlass.os_build.builder import Cause
 from windlass.os_build.constants import NAMESPACE, REBUILD, RESULT
-from windlass.os_build.machine_os.claim import CURRENT
+from windlass.os_build.machine_os.build import CURRENT
 from windlass.os_build.pool.conditions import VECTOR
 from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, NotAsked
 
@@ -122,6 +122,37 @@ async def test_a_build_reads_on_its_objects_from_the_first_moment_to_the_last(wo
     world.restart()
     await world.settle()
     assert world.api.version == version
+
+
+async def test_b18_what_an_operator_up_to_4_19_has_built_is_current(world: World) -> None:
+    """Its status names no build; the registry is not asked, which may not even be reachable."""
+    build = await built(world)
+    await world.api.patch(
+        MachineOSConfig, "worker", {"status": {"machineOSBuild": None}}, type=PatchType.MERGE, subresource="status"
+    )
+    world.restart()
+    await world.settle()
+    assert len(world.builders.begun) == 1
+    assert current(world).uid == build.uid
+
+
+async def test_a_build_that_another_builder_began_is_replaced_with_its_job(world: World) -> None:
+    """As when the operator's builder is stopped in mid-build."""
+    await world.settle()
+    [ours] = builds(world)
+    job = {"group": "batch", "resource": "jobs", "namespace": NAMESPACE, "name": f"build-{ours.name}"}
+    theirs = {"conditions": [], "builder": {"imageBuilderType": "Job", "job": job}}
+    await world.api.patch(MachineOSBuild, ours.name, {"status": theirs}, type=PatchType.MERGE, subresource="status")
+    world.restart()
+    again = await built(world)
+    assert (again.name, again.uid != ours.uid) == (ours.name, True)
+    assert world.builders.builds == {}
+
+
+async def test_only_kinds_that_every_cluster_serves_are_required(world: World) -> None:
+    """So a process with the open door serves pools that are opted in where there are no MachineOSConfigs."""
+    required = {watch.kind.RESOURCE.kind for watch in world.process.controller.watches if not watch.optional}
+    assert required == {"MachineConfigPool", "ConfigMap", "Secret"}
 
 
 async def test_a_closed_door_serves_none(world: World) -> None:

@@ -1,0 +1,110 @@
+"""The ServiceAccount of `windlass run os-build` may do what its builds need, and nothing else: the audit log proves it.
+
+A story with each builder runs under it. The API server has no streaming lists here, so that caches list and watch.
+"""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.api.os_build.pool.cluster import Cluster
+from tests.api.os_build.pool.process import NAME, USER, install, left, running
+from tests.api.os_build.pool.stage import HANDS, STEP
+from tests.builder import require_builder
+from tests.e2e.rights import granted, uses
+from tests.waiting import eventually, until
+from windlass.kube import config
+from windlass.kube.client import Client
+from windlass.os_build.constants import NAMESPACE, RESULT
+from windlass.os_build.pool.conditions import VECTOR
+from windlass.os_build.request import BackendName
+from windlass.testing import ControlPlane, crds
+from windlass.testing.builder import push_base
+from windlass.testing.registry import Registry
+
+pytestmark = pytest.mark.plane
+
+HELD = "RUN wget -q -O /dev/null http://{host}/held || true"
+ASKED_BY_ADMISSION = {
+    ("", "machineconfiguration.openshift.io", "machineconfigpools/finalizers", "update"),
+    (NAMESPACE, "build.openshift.io", "builds/optimizeddocker", "create"),
+}
+"""What is granted and stands in no audit line: OwnerReferencesPermissionEnforcement asks the authorizer whether builds
+may block the deletion of their pool, and OpenShift's admission, which is not here, whether they may skip layers."""
+SCRAPES = {
+    ("", "authentication.k8s.io", "tokenreviews", "create"),
+    ("", "authorization.k8s.io", "subjectaccessreviews", "create"),
+}
+"""What /metrics needs; `test_rbac` plays scraping for all capabilities."""
+
+
+async def test_a_story_with_each_builder_uses_every_right_and_asks_for_no_other(
+    request: pytest.FixtureRequest, registry: Registry, tmp_path: Path
+) -> None:
+    require_builder()
+    flags = ["--feature-gates=WatchList=false"]
+    assets = request.config.getoption("windlass_assets")
+    async with ControlPlane(apiserver_flags=flags, assets=assets, crds=crds.documents(*crds.OS_BUILDS)) as plane:
+        account = await asyncio.to_thread(install, plane.blocking, tmp_path, namespace=NAMESPACE)
+        builds = tmp_path / "builds"
+        async with (
+            Client(config.load(kubeconfig=plane.kubeconfig())) as client,
+            running(account, tmp_path, registry=registry.host, builds=builds) as process,
+        ):
+            cluster = Cluster(client, registry, base=push_base(registry))
+            await play_builds_here(cluster, builds)
+            for backend in (BackendName.OPENSHIFT, BackendName.JOB):
+                await play_in_the_cluster(cluster, backend)
+            assert await process.end() == 0
+        file = tmp_path / "rbac.yaml"
+        grants, used = granted(file, NAME), uses(plane.audit, USER, "allow")
+        unused = {grant[:4] for grant in grants if not any(grant.covers(use) for use in used)}
+        assert unused == ASKED_BY_ADMISSION | SCRAPES
+        assert {use for use in used if not any(grant.covers(use) for grant in grants)} == set()
+        assert uses(plane.audit, USER, "forbid") == set()
+
+
+async def play_builds_here(cluster: Cluster, builds: Path) -> None:
+    """Opted in, built, changed in mid-build, failed, fixed, opted out."""
+    registry, images = cluster.registry, cluster.registry.images
+    await cluster.configure(BackendName.LOCAL)
+    await cluster.add_pool("worker")
+    image = await cluster.until_built("worker")
+    [tag] = images.tags(cluster.repository)
+    assert image == f"{cluster.target}@{images.digest(cluster.repository, tag)}"
+    assert images.file(cluster.repository, image.partition("@")[2], "/etc/motd") == b"rendered-worker-1"
+
+    held = registry.fault(path="/held", hang=True)
+    await cluster.containerfile("worker", HELD.format(host=registry.host))
+    await until(lambda: held.hits)
+    await cluster.change("worker", "rendered-worker-2")
+    await cluster.change("worker", "rendered-worker-3")
+    await cluster.until("worker", "BuildRunning", text="rendered-worker-3")
+    registry.clear_faults()
+    await cluster.until_built("worker", "rendered-worker-3")
+    assert len(images.tags(cluster.repository)) == 2, "one more image"
+
+    await cluster.containerfile("worker", STEP)
+    await cluster.until("worker", "StepFailed", text="exit code 7")
+    await cluster.containerfile("worker", "RUN true")
+    await cluster.until_built("worker", "rendered-worker-3")
+
+    await cluster.opt("worker", into=False)
+    await cluster.until("worker", "")
+    assert not {*VECTOR} & {*await cluster.conditions("worker")}
+    assert not {*RESULT} & {*await cluster.annotations("worker")}
+    await until(lambda: left(builds) == [])
+
+
+async def play_in_the_cluster(cluster: Cluster, backend: BackendName) -> None:
+    """Built, cancelled when overdue, superseded."""
+    await cluster.configure(backend)
+    hands, pool = HANDS[backend](cluster), str(backend)
+    await cluster.add_pool(pool)
+    [build] = await eventually(lambda: cluster.builders(pool), what=f"a build of {pool}")
+    await hands.run(build.name)
+    await hands.succeed(build.name)
+    await cluster.until_built(pool)
+    await cluster.opt(pool, into=False)
+    await cluster.until_left()
