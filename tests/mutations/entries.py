@@ -778,7 +778,6 @@ _BUILDING_IMAGES = (
         "os_build/pool",
         ("                self._rendered.pop(next(iter(self._rendered)))\n", "                pass\n"),
         ("old is None or needs_rebuild(old, wanted)", "old is None"),
-        ('Inputs(name, claim.build.metadata.uid if claim.build else "")', "Inputs(name)"),
     ),
     *_in(
         "os_build/machine_os/claim.py",
@@ -799,6 +798,7 @@ _BUILDING_IMAGES = (
         ("if each.metadata.name != self.name and state", "if state"),
         (" and REBUILD not in build.metadata.annotations", ""),
     ),
+    *_in("os_build/machine_os/claim.py", "os_build/pool", ('self.build.metadata.uid if self.build else ""', '""')),
     *_in("os_build/machine_os/report.py", "os_build/pool", ("{CURRENT: name}", "{**observed, CURRENT: name}")),
     *_in("os_build/machine_os/name.py", "os_build/machine_os/test_name.py", ("hashlib.md5(_SALT", 'hashlib.md5(b""')),
     *_in(
@@ -918,13 +918,6 @@ _ASKING_AND_RENDERING = (
         ("not in _UNSAFE", '!= "Cc"'),
     ),
     *_in(
-        "os_build/failure.py",
-        "os_build/test_failure.py",
-        ("begins[-1] if begins", "begins[0] if begins"),
-        ('_NAMES.sub("", error)', "error"),
-        ('Cause.PULL_DENIED if doing == "build" else Cause.PUSH_DENIED', "Cause.PULL_DENIED"),
-    ),
-    *_in(
         "os_build/backends/openshift_state.py",
         "os_build/backends/test_openshift_state.py",
         ("            if status.reason in _LOST:", "            if False:"),
@@ -949,8 +942,6 @@ _ASKING_AND_RENDERING = (
         "os_build/backends/local/records.py",
         "os_build/backends/local",
         ("for file in (self.pull, self.push, self.digest):", "for file in (self.digest,):"),
-        ("os.O_EXCL, 0o600)", "os.O_EXCL, 0o644)"),
-        ("            folder.remove()\n", "            pass\n"),
         ("        unfinished.rename(self.path / _OUTCOME)\n", ""),
     ),
     *_in(
