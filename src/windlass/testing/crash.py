@@ -86,7 +86,8 @@ class Scenario(Struct):
     """See the module.
 
     `leaked` says what an object holds on to that it should not at the end, empty if nothing. `unowned` is given all
-    objects, and names what other systems hold for none of them.
+    objects, and names what other systems hold for none of them. `compared` is what of the objects must be the same at
+    each end.
     """
 
     world: MemoryApi
@@ -96,6 +97,7 @@ class Scenario(Struct):
     reader: Callable[[MemoryApi], MemoryReader] = MemoryReader
     systems: Mapping[str, Callable[[], Carrier[Any]]] = field(default_factory=dict)
     unowned: Callable[[Sequence[Tree]], Iterable[str]] = lambda _: ()
+    compared: Callable[[Sequence[Tree]], dict[str, Any]] = lambda trees: comparable(trees)
 
 
 class Report(Struct, frozen=True):
@@ -238,7 +240,7 @@ async def _end(scenario: Scenario, point: CrashPoint) -> dict[str, Any]:
     if leaks:
         where = str(point) if point.reached else "undisturbed"
         raise Harm("\n".join([f"{where}: something is leaked:", *leaks]))
-    return comparable(trees)
+    return scenario.compared(trees)
 
 
 def comparable(trees: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

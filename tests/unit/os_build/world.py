@@ -187,6 +187,30 @@ def pool(name: str, config: str, **metadata: Any) -> dict[str, Any]:
     }
 
 
+def claimed() -> World:
+    """A world whose pool `worker` a MachineOSConfig names, which is served."""
+    world = World(machine_os_configs=True)
+    world.api.load(secret("global-pull-secret-copy", {"auths": {}}), machine_os_config())
+    world.add_pool(annotations={})
+    return world
+
+
+def machine_os_config(**spec: Any) -> dict[str, Any]:
+    """That of the pool `worker`; `spec` are more of its fields."""
+    return {
+        "apiVersion": API,
+        "kind": "MachineOSConfig",
+        "metadata": {"name": "worker", "uid": "uid-of-config", "generation": 1},
+        "spec": {
+            "machineConfigPool": {"name": "worker"},
+            "imageBuilder": {"imageBuilderType": "Job"},
+            "renderedImagePushSecret": {"name": "push"},
+            "renderedImagePushSpec": "registry.example.com/org/os:latest",
+            **spec,
+        },
+    }
+
+
 def machine_config(name: str, **spec: Any) -> dict[str, Any]:
     """A rendered one, with a file of its own; `spec` are more of its fields."""
     files = [{"path": "/etc/motd", "contents": {"source": f"data:,{name}"}}]

@@ -36,6 +36,11 @@ def created(claim: Claim, name: str, request: Request) -> tuple[Action, ...]:
     return Create(target=Target(MachineOSBuild, name), body=body, why=why), _pointed(config, name)
 
 
+def pointed(claim: Claim) -> tuple[Action, ...]:
+    """The MachineOSConfig names its build, as it has since that was created, unless we died in between."""
+    return (_pointed(claim.config, claim.build.metadata.name),) if claim.build else ()
+
+
 def removed(build: Present[MachineOSBuild], why: str) -> Delete:
     return Delete(target=target(build), deleting=build.deleting, propagation="Background", why=why)
 

@@ -100,7 +100,8 @@ class _Decision:
 
     def _by_config(self, found: Situation, claim: Claim) -> Plan:
         if not isinstance(found, of.ByConfig):
-            return self._with_request(found)
+            rest = self._with_request(found)
+            return Plan((*machine_os.pointed(claim), *rest.actions), rest.next)
         match found.standing:
             case Wait(what, asks):
                 return Plan.nothing().then(RequeueAfter(self._timing.lost, what) if asks else WaitFor(what))
@@ -115,7 +116,9 @@ class _Decision:
                 done = self._removed(self._wanted, "its result is recorded")
                 return Plan.of(*machine_os.current(claim, build), *told, *done)
             case FailedBuild(build):
-                return Plan.of(*machine_os.degraded(self._pool, build.object, now=self._now))
+                return Plan.of(
+                    *machine_os.pointed(claim), *machine_os.degraded(self._pool, build.object, now=self._now)
+                )
 
     def _with_request(self, found: Situation) -> Plan:
         match found:

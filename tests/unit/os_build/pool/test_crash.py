@@ -1,20 +1,25 @@
 """A crash before or after any write or Call is harmless: the same end, one image, and nothing left."""
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
-from tests.unit.os_build.fake import SYSTEM
-from tests.unit.os_build.world import FakeRegistries, Process, World, config_map, machine_config
+from tests.unit.os_build.fake import DIGEST, SYSTEM
+from tests.unit.os_build.world import FakeRegistries, Process, World, claimed, config_map, machine_config
 from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineosconfig import MachineOSConfig
 from windlass.kube.verbs import PatchType
 from windlass.os_build.builder import Cause, Phase
-from windlass.os_build.constants import CONTAINERFILES, LAYERING
-from windlass.testing.crash import Scenario, crash_everywhere
+from windlass.os_build.constants import CONTAINERFILES, LAYERING, REBUILD
+from windlass.os_build.registry.answers import Found
+from windlass.testing.crash import Scenario, comparable, crash_everywhere
 from windlass.testing.memory import MemoryApi
 
 Actor = Any
+BUILDER = re.compile("build-worker-[0-9a-f]{32}")
 
 
 def builders_work(world: World, *, outcome: str = "succeed") -> Actor:
@@ -66,10 +71,46 @@ async def edits(api: MemoryApi) -> None:
     await api.patch(MachineConfigPool, "worker", {"metadata": {"labels": {"woken": "yes"}}}, type=PatchType.MERGE)
 
 
-def scenario(changes: Sequence[Any], *, outcome: str = "succeed", left: int = 0) -> Any:
+async def renders_another_kernel(api: MemoryApi) -> None:
+    api.load(machine_config("rendered-worker-2", kernelArguments=["quiet"]))
+    spec = {"spec": {"configuration": {"name": "rendered-worker-2"}}}
+    await api.patch(MachineConfigPool, "worker", spec, type=PatchType.MERGE)
+
+
+async def asks_again(api: MemoryApi) -> None:
+    asked = {"metadata": {"annotations": {REBUILD: ""}}}
+    await api.patch(MachineOSConfig, "worker", asked, type=PatchType.MERGE)
+    await api.patch(MachineConfigPool, "worker", {"metadata": {"labels": {"woken": "yes"}}}, type=PatchType.MERGE)
+
+
+async def deletes_the_config(api: MemoryApi) -> None:
+    await api.delete(MachineOSConfig, "worker")
+    await api.patch(MachineConfigPool, "worker", {"metadata": {"labels": {"woken": "yes"}}}, type=PatchType.MERGE)
+
+
+def compared(trees: Sequence[Any]) -> dict[str, Any]:
+    """Names of builders follow from uids."""
+    same: list[Any] = json.loads(BUILDER.sub("build-worker", json.dumps(trees)))
+    return comparable(same)
+
+
+def opted_in() -> World:
+    world = World()
+    world.add_pool()
+    return world
+
+
+def the_registry_has_all() -> FakeRegistries:
+    registries = FakeRegistries()
+    registries.found = Found(DIGEST, "")
+    return registries
+
+
+def scenario(
+    changes: Sequence[Any], *, outcome: str = "succeed", left: int = 0, begin: Callable[[], World] = opted_in
+) -> Any:
     def make() -> Scenario:
-        world = World()
-        world.add_pool()
+        world = begin()
 
         async def settle(api: Any, reader: Any, systems: Any) -> None:
             await Process(world, api=api, systems=systems).settle("worker")
@@ -81,8 +122,9 @@ def scenario(changes: Sequence[Any], *, outcome: str = "succeed", left: int = 0)
             world.api,
             settle,
             actors=(builders_work(world, outcome=outcome), *map(once, changes)),
-            systems={SYSTEM: lambda: world.builders, "registry": FakeRegistries},
+            systems={SYSTEM: lambda: world.builders, "registry": the_registry_has_all},
             unowned=unowned,
+            compared=compared,
         )
 
     return make
@@ -102,4 +144,22 @@ async def test_a_crash_at_any_write_leaves_the_same_end(
     changes: Sequence[Any], outcome: str, left: int, least: int
 ) -> None:
     report = await crash_everywhere(scenario(changes, outcome=outcome, left=left))
+    assert report.points >= least
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome", "left", "least"),
+    [
+        pytest.param((), "succeed", 0, 10, id="built"),
+        pytest.param((), "fail", 1, 6, id="failed"),
+        pytest.param((renders,), "succeed", 0, 14, id="files alone in mid-build"),
+        pytest.param((renders_another_kernel,), "succeed", 0, 14, id="another kernel in mid-build"),
+        pytest.param((asks_again,), "succeed", 0, 14, id="a rebuild in mid-build"),
+        pytest.param((deletes_the_config,), "succeed", 0, 6, id="the config is deleted in mid-build"),
+    ],
+)
+async def test_a_crash_at_any_write_for_a_machine_os_config_leaves_the_same_end(
+    changes: Sequence[Any], outcome: str, left: int, least: int
+) -> None:
+    report = await crash_everywhere(scenario(changes, outcome=outcome, left=left, begin=claimed))
     assert report.points >= least

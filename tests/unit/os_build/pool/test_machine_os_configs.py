@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.unit.os_build.fake import DIGEST
-from tests.unit.os_build.world import API, World, machine_config, secret
+from tests.unit.os_build.world import API, World, claimed, machine_config, secret
 from windlass.api.core import Event, Secret
 from windlass.api.machineconfiguration import GROUP
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
@@ -20,27 +20,9 @@ from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, NotAsk
 OTHER = "sha256:" + "cd" * 32
 
 
-def machine_os_config(**spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": API,
-        "kind": "MachineOSConfig",
-        "metadata": {"name": "worker", "uid": "uid-of-config", "generation": 1},
-        "spec": {
-            "machineConfigPool": {"name": "worker"},
-            "imageBuilder": {"imageBuilderType": "Job"},
-            "renderedImagePushSecret": {"name": "push"},
-            "renderedImagePushSpec": "registry.example.com/org/os:latest",
-            **spec,
-        },
-    }
-
-
 @pytest.fixture
 def world() -> World:
-    world = World(machine_os_configs=True)
-    world.api.load(secret("global-pull-secret-copy", {"auths": {}}), machine_os_config())
-    world.add_pool(annotations={})
-    return world
+    return claimed()
 
 
 def builds(world: World) -> list[Object[MachineOSBuild]]:
