@@ -942,14 +942,13 @@ _ASKING_AND_RENDERING = (
         "os_build/backends/local/records.py",
         "os_build/backends/local",
         ("for file in (self.pull, self.push, self.digest):", "for file in (self.digest,):"),
-        ("        unfinished.rename(self.path / _OUTCOME)\n", ""),
+        ("unfinished.rename(self.path / _OUTCOME)", "pass"),
     ),
     *_in(
         "os_build/backends/local/builds.py",
         "os_build/backends",
         ("if (state := self.state(request.name)) is not None:\n", "if (state := None) is not None:\n"),
         ("            build.cancelled = True\n", ""),
-        ("        if not self.state.ending and self.task", "        if self.task"),
         (
             "            if state is None:\n                build.folder.remove()",
             "            if state is None:\n                pass",

@@ -40,7 +40,7 @@ def present(found: K, **metadata: Any) -> Present[K]:
 
 def build(state: State = State.SUCCEEDED, *, name: str = "worker-1", **metadata: Any) -> Present[MachineOSBuild]:
     digest = DIGEST if state is State.SUCCEEDED else ""
-    return present(machine_os_build(name, state=state, digest=digest, why="no"), **metadata)
+    return present(machine_os_build(name, state=state, digest=digest), **metadata)
 
 
 def claim(*builds: Present[MachineOSBuild], status: Any = None, asks: dict[str, str] | None = None, **of: Any) -> Claim:
@@ -69,8 +69,8 @@ ROWS: dict[str, tuple[Claim, Standing]] = {
     "earlier, not asked yet": (claim(DONE), Wait("the registry to be asked", asks=True)),
     "interrupted": (claim(LOST), Again(LOST, "it was interrupted")),
     "failed, the Secrets have changed": (claim(REFUSED), Again(REFUSED, "the Secrets have changed since it failed")),
-    "failed": (claim(BROKEN), Failed(BROKEN, "no")),
-    "B8 failed in the operator's hands": (claim(THEIRS), Failed(THEIRS, "no")),
+    "failed": (claim(BROKEN), Failed(BROKEN)),
+    "B8 failed in the operator's hands": (claim(THEIRS), Failed(THEIRS)),
     "missing": (claim(), Missing("worker-1")),
     "only that of something else": (claim(build(name="worker-2")), Missing("worker-1")),
     "B11 C14 the current image serves": (claim(NEW, serves=IMAGE, registry=THERE), Reuse(NEW, IMAGE)),
