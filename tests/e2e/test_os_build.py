@@ -4,23 +4,32 @@ A story with each builder runs under it. The API server has no streaming lists h
 """
 
 import asyncio
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.api.os_build.pool.cluster import Cluster
-from tests.api.os_build.pool.process import NAME, USER, install, left, running
+from tests.api.os_build.pool.doom import Doom
+from tests.api.os_build.pool.process import NAME, USER, behind, install, left, running
 from tests.api.os_build.pool.stage import HANDS, STEP
 from tests.builder import require_builder
 from tests.e2e.rights import granted, uses
 from tests.waiting import eventually, until
+from windlass.api.batch import Job
+from windlass.api.build import Build
+from windlass.api.core import ConfigMap
+from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.kube import config
 from windlass.kube.client import Client
-from windlass.os_build.constants import NAMESPACE, RESULT
+from windlass.kube.verbs import PatchType
+from windlass.os_build.constants import BUILDER_CONFIG, BUILDER_CONFIG_ALIAS, NAMESPACE, RESULT
 from windlass.os_build.pool.conditions import VECTOR
 from windlass.os_build.request import BackendName
 from windlass.testing import ControlPlane, crds
 from windlass.testing.builder import push_base
+from windlass.testing.plane.audit import AuditLog
 from windlass.testing.registry import Registry
 
 pytestmark = pytest.mark.plane
@@ -32,6 +41,15 @@ ASKED_BY_ADMISSION = {
 }
 """What is granted and stands in no audit line: OwnerReferencesPermissionEnforcement asks the authorizer whether builds
 may block the deletion of their pool, and OpenShift's admission, which is not here, whether they may skip layers."""
+AFTER_THE_JOB_CONTROLLER = {(NAMESPACE, "batch", "jobs", "patch")}
+"""A Job has a deadline of its own, a minute before ours: only if nobody keeps that is it suspended from here."""
+SPECS: dict[type[Build | Job], Any] = {
+    Build: {"strategy": {"type": "Docker"}},
+    Job: {
+        "suspend": True,
+        "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none"}]}},
+    },
+}
 SCRAPES = {
     ("", "authentication.k8s.io", "tokenreviews", "create"),
     ("", "authorization.k8s.io", "subjectaccessreviews", "create"),
@@ -50,17 +68,18 @@ async def test_a_story_with_each_builder_uses_every_right_and_asks_for_no_other(
         builds = tmp_path / "builds"
         async with (
             Client(config.load(kubeconfig=plane.kubeconfig())) as client,
-            running(account, tmp_path, registry=registry.host, builds=builds) as process,
+            Doom(plane.connection) as front,
+            running(behind(account, front.url), tmp_path, registry=registry.host, builds=builds) as process,
         ):
             cluster = Cluster(client, registry, base=push_base(registry))
             await play_builds_here(cluster, builds)
             for backend in (BackendName.OPENSHIFT, BackendName.JOB):
-                await play_in_the_cluster(cluster, backend)
+                await play_in_the_cluster(cluster, front, plane.audit, backend)
             assert await process.end() == 0
         file = tmp_path / "rbac.yaml"
         grants, used = granted(file, NAME), uses(plane.audit, USER, "allow")
         unused = {grant[:4] for grant in grants if not any(grant.covers(use) for use in used)}
-        assert unused == ASKED_BY_ADMISSION | SCRAPES
+        assert unused == ASKED_BY_ADMISSION | AFTER_THE_JOB_CONTROLLER | SCRAPES
         assert {use for use in used if not any(grant.covers(use) for grant in grants)} == set()
         assert uses(plane.audit, USER, "forbid") == set()
 
@@ -97,14 +116,52 @@ async def play_builds_here(cluster: Cluster, builds: Path) -> None:
     await until(lambda: left(builds) == [])
 
 
-async def play_in_the_cluster(cluster: Cluster, backend: BackendName) -> None:
-    """Built, cancelled when overdue, superseded."""
+async def play_in_the_cluster(cluster: Cluster, front: Doom, audit: AuditLog, backend: BackendName) -> None:
+    """Built although others were faster, cancelled when overdue, deleted."""
     await cluster.configure(backend)
+    await older_name_of_the_config_map(cluster)
     hands, pool = HANDS[backend](cluster), str(backend)
+    kind: type[Build | Job] = Build if backend == BackendName.OPENSHIFT else Job
+    front.condemn(pool, f"create {kind.RESOURCE.plural}", stored=False)
     await cluster.add_pool(pool)
+    await front.struck()
+    [files] = await cluster.left()
+    name = files.removeprefix("ConfigMap ")
+    await cluster.client.create(kind, {"metadata": {"name": name}, "spec": SPECS[kind]}, namespace=NAMESPACE)
+    front.pardon(late=True)
+    read = partial(was_read, audit, kind.RESOURCE.plural, name)
+    await eventually(lambda: asyncio.to_thread(read), what=f"a look at the object of others, {name}")
+    await cluster.client.delete(kind, name, namespace=NAMESPACE, propagation="Background")
     [build] = await eventually(lambda: cluster.builders(pool), what=f"a build of {pool}")
+    front.condemn(pool, "patch machineconfigpools", stored=False)
     await hands.run(build.name)
     await hands.succeed(build.name)
+    await front.struck()
+    await cluster.patch(pool, {"metadata": {"labels": {"colour": "blue"}}})
+    front.pardon(late=True)
     await cluster.until_built(pool)
-    await cluster.opt(pool, into=False)
+    await cluster.change(pool, f"rendered-{pool}-2")
+    if backend == BackendName.OPENSHIFT:
+        [build] = await eventually(lambda: cluster.builders(pool), lambda found: found and found[0].uid != build.uid)
+        long_ago = {"status": {"phase": "Running", "startTimestamp": "2026-01-01T00:00:00Z"}}
+        await cluster.client.patch(Build, build.name, long_ago, type=PatchType.MERGE, namespace=NAMESPACE)
+        await until_cancelled(cluster, build.name)
+    await cluster.client.delete(MachineConfigPool, pool, propagation="Background")
     await cluster.until_left()
+
+
+def was_read(audit: AuditLog, resource: str, name: str) -> bool:
+    return any(use[2:] == (resource, "get", name) for use in uses(audit, USER, "allow"))
+
+
+async def older_name_of_the_config_map(cluster: Cluster) -> None:
+    found = (await cluster.client.get(ConfigMap, BUILDER_CONFIG, namespace=NAMESPACE)).decode()
+    await cluster.put(ConfigMap, BUILDER_CONFIG_ALIAS, {"data": dict(found.data)})
+    await cluster.client.delete(ConfigMap, BUILDER_CONFIG, namespace=NAMESPACE)
+
+
+async def until_cancelled(cluster: Cluster, build: str) -> None:
+    async def cancelled() -> bool:
+        return (await cluster.client.get(Build, build, namespace=NAMESPACE)).decode().status.cancelled
+
+    await eventually(cancelled, what=f"{build} is cancelled")

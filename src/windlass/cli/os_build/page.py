@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from windlass.api.config import OperatorCondition
 from windlass.api.core import Event
@@ -68,7 +69,8 @@ def problems(sight: Sight) -> list[Problem]:
         case of.Unclear(problem):
             found = [problem]
         case of.Broken(build) if build.failed is not None:
-            text = told(build.failed, attempt=build.attempt, attempts=ATTEMPTS)
+            # Its log is among the builders.
+            text = told(replace(build.failed, tail=""), attempt=build.attempt, attempts=ATTEMPTS)
             found = [Problem(str(build.failed.cause), text)]
         case of.HeldBack(condition, message):
             found = [Problem("PoolDegraded", f"no build starts while {condition} is True: {message or 'no message'}")]

@@ -20,7 +20,7 @@ from windlass.kube.verbs import Api, PatchType
 from windlass.os_build.builder import Cause
 from windlass.os_build.constants import IMAGE_INPUTS, LAYERING, REBUILD
 from windlass.os_build.identity import rebuild_of
-from windlass.os_build.overview import State, row_of
+from windlass.os_build.overview import PoolRow, State, row_of
 
 PERIOD: Final = 2.0
 """Seconds between two looks at a pool that is waited for."""
@@ -31,14 +31,15 @@ async def rebuild(settings: Settings, names: Sequence[str], *, wait: bool, withi
     """`windlass os-build rebuild`. `within`: seconds, None without a limit."""
     async with connect(settings) as client:
         claimed = await claims(client)
-        asked_at = datetime.now(UTC)
-        asked = [name for name in dict.fromkeys(names) if await _ask(client, name, claimed, now=asked_at)]
-        code = Exit.OK if len(asked) == len(dict.fromkeys(names)) else Exit.FAILED
-        if not wait or not asked:
+        value = rfc3339(datetime.now(UTC))
+        asked = {name: await _ask(client, name, claimed.get(name, ""), value=value) for name in dict.fromkeys(names)}
+        before = {name: row for name, row in asked.items() if row is not None}
+        code = Exit.OK if len(before) == len(asked) else Exit.FAILED
+        if not wait or not before:
             return code
         try:
             async with asyncio.timeout(within):
-                built = await together(_built(client, name, asked_at=asked_at) for name in asked)
+                built = await together(_built(client, row, asked=value) for row in before.values())
         except TimeoutError:
             complaints.say(
                 "error",
@@ -49,39 +50,40 @@ async def rebuild(settings: Settings, names: Sequence[str], *, wait: bool, withi
     return code if all(built) else Exit.FAILED
 
 
-async def _ask(api: Api, name: str, claimed: dict[str, str], *, now: datetime) -> bool:
-    """Writes the annotation, and prints what was done; False if it was not."""
+async def _ask(api: Api, name: str, claimed: str, *, value: str) -> PoolRow | None:
+    """Writes the annotation, and prints what was done; the pool as it was before. None: nothing was written."""
     try:
-        pool = (await api.get(MachineConfigPool, name)).decode()
-        if refusal := _refusal(pool, claimed.get(name, "")):
+        row = row_of((await api.get(MachineConfigPool, name)).decode(), claimed=claimed)
+        if refusal := _refusal(row, claimed):
             complaints.say("error", refusal)
-            return False
-        patch = {"metadata": {"annotations": {REBUILD: rfc3339(now)}}}
+            return None
+        patch = {"metadata": {"annotations": {REBUILD: value}}}
         await api.patch(MachineConfigPool, name, patch, type=PatchType.MERGE)
     except NotFound:
         complaints.say("error", f"no MachineConfigPool {name!r}")
-        return False
+        return None
     except KubeError as error:
         complaints.say("error", f"MachineConfigPool {name}: {complaints.explain(error)}")
-        return False
-    click.echo(f"machineconfigpool/{name}: asked for another build of {pool.spec.configuration.name}")
-    return True
+        return None
+    click.echo(f"machineconfigpool/{name}: asked for another build of {row.config}")
+    return row
 
 
-def _refusal(pool: MachineConfigPool, claimed: str) -> str:
+def _refusal(row: PoolRow, claimed: str) -> str:
     """Why a request would have no effect, with the remedy; empty if it has one."""
-    name, state = pool.metadata.name, row_of(pool, claimed=claimed).state
-    if state is State.CLAIMED:
+    name = row.pool
+    if row.state is State.CLAIMED:
         remedy = f"kubectl annotate machineosconfig {claimed} {REBUILD}="
         return f"MachineConfigPool {name}: MachineOSConfig {claimed} names it, so its builder rebuilds it: {remedy}"
-    if state is State.OUT:
+    if row.state is State.OUT:
         remedy = f"kubectl annotate machineconfigpool {name} {LAYERING}="
         return f"MachineConfigPool {name} is not opted in, so nothing is built for it: {remedy}"
     return ""
 
 
-async def _built(api: Api, name: str, *, asked_at: datetime) -> bool:
+async def _built(api: Api, before: PoolRow, *, asked: str) -> bool:
     """Waits for the end of the build, and prints it."""
+    name = before.pool
     while True:
         try:
             pool = (await api.get(MachineConfigPool, name)).decode()
@@ -92,7 +94,7 @@ async def _built(api: Api, name: str, *, asked_at: datetime) -> bool:
             if not error.transient:
                 raise
         else:
-            if (ended := verdict(pool, asked=rfc3339(asked_at))) is not None:
+            if (ended := verdict(pool, asked=asked, before=before)) is not None:
                 text, good = ended
                 if good:
                     click.echo(f"machineconfigpool/{name}: {text}")
@@ -102,8 +104,11 @@ async def _built(api: Api, name: str, *, asked_at: datetime) -> bool:
         await asyncio.sleep(PERIOD)
 
 
-def verdict(pool: MachineConfigPool, *, asked: str) -> tuple[str, bool] | None:
-    """How the build that was asked for with this value of the annotation ended, and whether well; None: not yet."""
+def verdict(pool: MachineConfigPool, *, asked: str, before: PoolRow) -> tuple[str, bool] | None:
+    """How the build that was asked for with this value of the annotation ended, and whether well; None: not yet.
+
+    `before`: the pool before it was asked for.
+    """
     now_asked = pool.metadata.annotations.get(REBUILD, "")
     if now_asked != asked:
         return f"the annotation rebuild is now {now_asked!r}: somebody else has changed it, so nobody waits here", False
@@ -113,8 +118,8 @@ def verdict(pool: MachineConfigPool, *, asked: str) -> tuple[str, bool] | None:
     recorded = pool.metadata.annotations.get(IMAGE_INPUTS, "").partition(".")[2]
     if recorded == rebuild_of(asked):
         return f"built {row.image}", True
-    # Times of conditions are whole seconds, as the value of the annotation is. A failure that no build can change is
-    # said only once, before or after the request.
-    if row.state is State.FAILED and ((row.since or "") >= asked or row.reason not in _CAUSES):
+    # A failure that no build can change is not said again after the request.
+    old = before.state is State.FAILED and row.since == before.since and row.reason in _CAUSES
+    if row.state is State.FAILED and not old:
         return row.message, False
     return None

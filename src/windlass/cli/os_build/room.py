@@ -7,6 +7,7 @@ import click
 
 from windlass.cli.conventions.options import Duration
 from windlass.cli.conventions.room import Room
+from windlass.cli.os_build import names
 
 if TYPE_CHECKING:
     from windlass.capability.capability import Capability
@@ -145,5 +146,6 @@ ROOM = Room(
 
     Exit code 3 means that there is something to do, 0 that there is not.
     """,
+    completes=names.pools,
     workers="Pools that are reconciled at the same time.",
 )

@@ -25,7 +25,6 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
-from windlass.kube.conditions import find
 from windlass.kube.control.seen import Present
 from windlass.os_build.constants import REBUILD, SECRETS_ANNOTATION
 from windlass.os_build.identity import Inputs, build_name
@@ -86,7 +85,6 @@ class Current(Struct, frozen=True):
 
 class Failed(Struct, frozen=True):
     build: Present[MachineOSBuild]
-    why: str
 
 
 class Building(Struct, frozen=True):
@@ -147,8 +145,7 @@ def standing(claim: Claim) -> Standing:
         case State.FAILED:
             if build.metadata.annotations.get(SECRETS_ANNOTATION) not in (None, claim.versions):
                 return Again(build, "the Secrets have changed since it failed")
-            failed = find(build.object.status.conditions, State.FAILED)
-            return Failed(build, failed.message if failed else "")
+            return Failed(build)
     if stranger := _stranger(claim, build):
         return Again(build, f"{stranger} builds it, which is not of this builder")
     if claim.serves and _may_reuse(build):

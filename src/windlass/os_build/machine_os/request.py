@@ -29,14 +29,9 @@ _REPORTABLE: Final = re.compile(r"([a-zA-Z0-9-]+\.)+[a-zA-Z0-9-]+(:[0-9]{2,5})?/
 """Repositories whose digests the API takes. Source: the CRDs of MachineOSConfig and MachineOSBuild."""
 
 
-def requested(config: MachineOSConfig, pool: MachineConfigPool | None, *, architecture: str) -> Request | Problem:
-    """What a MachineOSConfig asks for. `architecture` is that of the builders, as Kubernetes names it: amd64.
-
-    `pool` is the one that it names, None if that does not exist.
-    """
+def requested(config: MachineOSConfig, pool: MachineConfigPool, *, architecture: str) -> Request | Problem:
+    """What a MachineOSConfig asks for `pool`, which it names. `architecture`: that of the builders, such as amd64."""
     name, spec = config.metadata.name, config.spec
-    if pool is None:
-        return _invalid(name, f"machineConfigPool.name is {spec.machine_config_pool.name!r}, which does not exist")
     if isinstance(rendered := rendered_config(pool), Problem):
         return rendered
     builder = spec.image_builder.image_builder_type

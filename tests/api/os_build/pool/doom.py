@@ -23,6 +23,7 @@ class Doom(Front):
         self._fatal: dict[str, tuple[str, bool]] = {}
         self._struck: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._over = asyncio.Event()
+        self._late = False
 
     def condemn(self, pool: str, write: str, *, stored: bool) -> None:
         """Stop at `write`, such as `create builds`: before it is stored, or after it and before the answer.
@@ -35,8 +36,9 @@ class Doom(Front):
         """Return when all that are condemned have been stopped."""
         await asyncio.gather(*(self._struck[pool].wait() for pool in self._fatal))
 
-    def pardon(self) -> None:
-        """Let everything through from here on."""
+    def pardon(self, *, late: bool = False) -> None:
+        """Let everything through from here on. What was held back is lost, or goes on `late`."""
+        self._late = late
         self._over.set()
         self._over = asyncio.Event()
         self._fatal.clear()
@@ -60,7 +62,8 @@ class Doom(Front):
             self._struck[pool].set()
         if pool in self._fatal and self._struck[pool].is_set():
             await self._over.wait()
-            raise web.HTTPServiceUnavailable
+            if not self._late:
+                raise web.HTTPServiceUnavailable
 
 
 def _subject(request: web.Request, body: bytes) -> tuple[str, str]:

@@ -65,7 +65,7 @@ async def test_p1_a_failed_build_says_step_exit_code_log_and_remedy() -> None:
     said = words(await page(cluster))
     assert "Failure: StepFailed: build failed in step 'RUN false' with exit code 7" in said
     assert any(line.startswith("Phase: Failed, attempt 1 of 4") for line in said)
-    assert any(line.startswith("| Error: building at STEP") for line in said)
+    assert sum("Error: building at STEP" in line for line in said) == 1
     [problem] = problems(await seen(cluster))
     assert problem.reason == "StepFailed"
     assert "Correct the command" in problem.text

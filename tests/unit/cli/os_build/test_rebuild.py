@@ -10,6 +10,7 @@ from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.cli.os_build.rebuilding import verdict
 from windlass.os_build.constants import IMAGE, IMAGE_INPUTS, LAYERING, REBUILD
 from windlass.os_build.identity import rebuild_of
+from windlass.os_build.overview import row_of
 
 ASKED = "2026-11-23T10:00:00Z"
 BEFORE, AFTER = "2026-11-23T09:59:59Z", "2026-11-23T10:00:05Z"
@@ -32,6 +33,9 @@ def recorded(asked: str) -> dict[str, str]:
     return {IMAGE: "r.example/os@sha256:ab", IMAGE_INPUTS: f"0123.{rebuild_of(asked)}"}
 
 
+OLD = row_of(state("BuildFailed", since=BEFORE))
+
+
 @pytest.mark.parametrize(
     "found",
     [
@@ -42,18 +46,18 @@ def recorded(asked: str) -> dict[str, str]:
     ],
 )
 def test_it_goes_on_waiting(found: MachineConfigPool) -> None:
-    assert verdict(found, asked=ASKED) is None
+    assert verdict(found, asked=ASKED, before=OLD) is None
 
 
 def test_the_image_of_this_request_ends_it_well() -> None:
-    assert verdict(state("BuildSuccess", **recorded(ASKED)), asked=ASKED) == ("built r.example/os@sha256:ab", True)
+    found = state("BuildSuccess", **recorded(ASKED))
+    assert verdict(found, asked=ASKED, before=OLD) == ("built r.example/os@sha256:ab", True)
 
 
 @pytest.mark.parametrize(
     ("found", "text"),
     [
         pytest.param(state("BuildFailed"), "m", id="the-build-failed"),
-        pytest.param(state("BuildFailed", since=ASKED), "m", id="in-the-second-of-the-request"),
         pytest.param(
             state("BuildFailed", reason="ConfigurationInvalid", since=BEFORE), "m", id="no-build-can-change-it"
         ),
@@ -62,12 +66,17 @@ def test_the_image_of_this_request_ends_it_well() -> None:
     ],
 )
 def test_it_ends_badly_with_the_reason(found: MachineConfigPool, text: str) -> None:
-    ended = verdict(found, asked=ASKED)
+    ended = verdict(found, asked=ASKED, before=OLD)
     assert ended is not None
     assert text in ended[0]
     assert not ended[1]
 
 
+def test_a_failure_of_a_pool_that_had_none_is_of_this_build() -> None:
+    before = row_of(state("BuildSuccess", since=AFTER))
+    assert verdict(state("BuildFailed", since=AFTER), asked=ASKED, before=before) == ("m", False)
+
+
 def test_a_pool_that_is_opted_out_meanwhile_gets_no_image() -> None:
     out = msgspec.convert(pool("worker", "", annotations={REBUILD: ASKED}), MachineConfigPool)
-    assert verdict(out, asked=ASKED) == ("the pool was opted out", False)
+    assert verdict(out, asked=ASKED, before=OLD) == ("the pool was opted out", False)

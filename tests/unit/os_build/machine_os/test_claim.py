@@ -18,6 +18,7 @@ from windlass.os_build.machine_os.claim import (
     Failed,
     Missing,
     Reuse,
+    Standing,
     Wait,
     image_to_take,
     standing,
@@ -39,7 +40,7 @@ def present(found: K, **metadata: Any) -> Present[K]:
 
 def build(state: State = State.SUCCEEDED, *, name: str = "worker-1", **metadata: Any) -> Present[MachineOSBuild]:
     digest = DIGEST if state is State.SUCCEEDED else ""
-    return present(machine_os_build(name, state=state, digest=digest, why="no"), **metadata)
+    return present(machine_os_build(name, state=state, digest=digest), **metadata)
 
 
 def claim(*builds: Present[MachineOSBuild], status: Any = None, asks: dict[str, str] | None = None, **of: Any) -> Claim:
@@ -49,66 +50,44 @@ def claim(*builds: Present[MachineOSBuild], status: Any = None, asks: dict[str, 
 
 
 NEW = build(State.INITIAL)
+RUNS = build(State.BUILDING)
 GOES = build(State.BUILDING, deletion_timestamp="2026-11-22T12:00:00Z")
+LOST = build(State.INTERRUPTED)
+DONE = build()
 REFUSED = build(State.FAILED, annotations={SECRETS_ANNOTATION: "v0"})
 BROKEN = build(State.FAILED, annotations={SECRETS_ANNOTATION: "v1"})
+THEIRS = build(State.FAILED)
 ASKED = build(State.INITIAL, annotations={REBUILD: ""})
 
+ROWS: dict[str, tuple[Claim, Standing]] = {
+    "cannot be named": (claim(name=PROBLEM), PROBLEM),
+    "C5 is being deleted": (claim(GOES), Wait("MachineOSBuild worker-1 to be deleted")),
+    "current": (claim(DONE, status=NAMED), Current(DONE)),
+    "current is never asked for": (claim(DONE, status=NAMED, registry=Gone("")), Current(DONE)),
+    "C10 earlier, and there": (claim(DONE, registry=THERE), Current(DONE)),
+    "C10 earlier, and gone": (claim(DONE, registry=Gone("gone")), Again(DONE, "gone")),
+    "earlier, not asked yet": (claim(DONE), Wait("the registry to be asked", asks=True)),
+    "interrupted": (claim(LOST), Again(LOST, "it was interrupted")),
+    "failed, the Secrets have changed": (claim(REFUSED), Again(REFUSED, "the Secrets have changed since it failed")),
+    "failed": (claim(BROKEN), Failed(BROKEN)),
+    "B8 failed in the operator's hands": (claim(THEIRS), Failed(THEIRS)),
+    "missing": (claim(), Missing("worker-1")),
+    "only that of something else": (claim(build(name="worker-2")), Missing("worker-1")),
+    "B11 C14 the current image serves": (claim(NEW, serves=IMAGE, registry=THERE), Reuse(NEW, IMAGE)),
+    "C10 it serves, and is gone": (claim(NEW, serves=IMAGE, registry=Gone("")), Building(NEW)),
+    "C2 it serves, a build is asked for": (claim(ASKED, serves=IMAGE, registry=THERE), Building(ASKED)),
+    "it serves, the build runs": (claim(RUNS, serves=IMAGE, registry=THERE), Building(RUNS)),
+    "it does not serve": (claim(NEW), Building(NEW)),
+}
+for answer in (Denied("away"), NotAsked("away")):
+    waits = f"the registry to tell whether it has {IMAGE}: away"
+    ROWS[f"P8 it serves, {answer}"] = claim(NEW, serves=IMAGE, registry=answer), Wait(waits, asks=True)
+    waits = "the registry to tell whether it has the image: away"
+    ROWS[f"P8 earlier, {answer}"] = claim(DONE, registry=answer), Wait(waits, asks=True)
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        pytest.param(claim(name=PROBLEM), PROBLEM, id="cannot be named"),
-        pytest.param(claim(GOES), Wait("MachineOSBuild worker-1 to be deleted"), id="C5 is being deleted"),
-        pytest.param(claim(build(), status=NAMED), Current(build()), id="current"),
-        pytest.param(
-            claim(build(), status=NAMED, registry=Gone("")), Current(build()), id="current is never asked for"
-        ),
-        pytest.param(claim(build(), registry=THERE), Current(build()), id="C10 earlier, and there"),
-        pytest.param(claim(build(), registry=Gone("gone")), Again(build(), "gone"), id="C10 earlier, and gone"),
-        *(
-            pytest.param(
-                claim(build(), registry=answer),
-                Wait("the registry to tell whether it has the image: away", asks=True),
-                id=f"P8 earlier, {type(answer).__name__}",
-            )
-            for answer in (Denied("away"), NotAsked("away"))
-        ),
-        pytest.param(claim(build()), Wait("the registry to be asked", asks=True), id="earlier, not asked yet"),
-        pytest.param(
-            claim(build(State.INTERRUPTED)), Again(build(State.INTERRUPTED), "it was interrupted"), id="interrupted"
-        ),
-        pytest.param(claim(REFUSED), Again(REFUSED, "the Secrets have changed since it failed"), id="healed"),
-        pytest.param(claim(BROKEN), Failed(BROKEN, "no"), id="failed"),
-        pytest.param(
-            claim(build(State.FAILED)), Failed(build(State.FAILED), "no"), id="B8 failed in the operator's hands"
-        ),
-        pytest.param(claim(), Missing("worker-1"), id="missing"),
-        pytest.param(claim(build(name="worker-2")), Missing("worker-1"), id="only that of something else"),
-        pytest.param(
-            claim(NEW, serves=IMAGE, registry=THERE), Reuse(NEW, IMAGE), id="B11 C14 the current image serves"
-        ),
-        pytest.param(claim(NEW, serves=IMAGE, registry=Gone("")), Building(NEW), id="C10 it serves, and is gone"),
-        *(
-            pytest.param(
-                claim(NEW, serves=IMAGE, registry=answer),
-                Wait(f"the registry to tell whether it has {IMAGE}: away", asks=True),
-                id=f"P8 it serves, {type(answer).__name__}",
-            )
-            for answer in (Denied("away"), NotAsked("away"))
-        ),
-        pytest.param(
-            claim(ASKED, serves=IMAGE, registry=THERE), Building(ASKED), id="C2 it serves, a build is asked for"
-        ),
-        pytest.param(
-            claim(build(State.BUILDING), serves=IMAGE, registry=THERE),
-            Building(build(State.BUILDING)),
-            id="it serves, the build runs",
-        ),
-        pytest.param(claim(NEW), Building(NEW), id="it does not serve"),
-    ],
-)
-def test_the_first_row_that_fits_is_where_a_claim_stands(given: Claim, expected: object) -> None:
+
+@pytest.mark.parametrize(("given", "expected"), ROWS.values(), ids=ROWS)
+def test_the_first_row_that_fits_is_where_a_claim_stands(given: Claim, expected: Standing) -> None:
     assert standing(given) == expected
 
 
@@ -121,12 +100,13 @@ def test_c2_a_rebuild_that_is_asked_for_begins_whatever_the_build_is(state: Stat
 @pytest.mark.parametrize(
     ("given", "image"),
     [
-        pytest.param(claim(build(), status=NAMED), "", id="current"),
-        pytest.param(claim(build()), IMAGE, id="earlier"),
-        pytest.param(claim(NEW, serves=IMAGE), IMAGE, id="it serves"),
-        pytest.param(claim(ASKED, serves=IMAGE), "", id="it serves, a build is asked for"),
-        pytest.param(claim(), "", id="missing"),
+        (claim(DONE, status=NAMED), ""),
+        (claim(DONE), IMAGE),
+        (claim(NEW, serves=IMAGE), IMAGE),
+        (claim(ASKED, serves=IMAGE), ""),
+        (claim(), ""),
     ],
+    ids=["current", "earlier", "it serves", "it serves, a build is asked for", "missing"],
 )
 def test_the_registry_is_asked_only_for_an_image_that_is_about_to_be_taken(given: Claim, image: str) -> None:
     assert image_to_take(given) == image

@@ -97,14 +97,6 @@ def test_what_cannot_be_built_is_refused_at_once(spec: dict[str, Any], text: str
     assert answer == Problem("ConfigurationInvalid", text)
 
 
-def test_a_pool_that_does_not_exist_is_named() -> None:
-    answer = requested(machine_os_config(), None, architecture="amd64")
-    assert answer == Problem(
-        "ConfigurationInvalid",
-        "MachineOSConfig worker: spec.machineConfigPool.name is 'worker', which does not exist",
-    )
-
-
 @pytest.mark.parametrize("config", ["", "50-worker"])
 def test_a_pool_without_a_rendered_machine_config_waits_for_one(config: str) -> None:
     answer = requested(machine_os_config(), pool(config=config), architecture="amd64")

@@ -9,7 +9,6 @@ from tests.unit.os_build.pool.snapshots import NOW, PROBLEM, TIMING, build, fail
 from windlass.kube.control.plan import Call, Emit, Merge, Plan, RequeueAfter
 from windlass.os_build.builder import Cause, Phase
 from windlass.os_build.credentials import Auths, Secrets
-from windlass.os_build.inputs.context import Context
 from windlass.os_build.pool.decide import decide
 from windlass.os_build.pool.snapshot import Materials, Snapshot
 from windlass.os_build.registry.answers import Answer, Kind
@@ -69,10 +68,3 @@ def test_what_is_being_removed_is_not_removed_again() -> None:
 def test_a_registry_that_refuses_is_asked_again_since_rights_change_there() -> None:
     refused = decided(seen(of_pool(), materials=Materials(NOBODY, Answer(Kind.UNKNOWN, "no such repository"))))
     assert refused.next == RequeueAfter(TIMING.ask_again, "ask the registry again")
-
-
-def test_a_builder_starts_only_with_the_answer_of_the_registry() -> None:
-    context = Context({"Containerfile": b"FROM x"})
-    for answer, verb in ((None, "probe upload"), (Answer(Kind.NOT_ASKED, "no route"), "start fake")):
-        plan = decided(seen(of_pool(), materials=Materials(NOBODY, answer, context)))
-        assert [action.verb for action in plan.actions] == [verb]

@@ -3,7 +3,9 @@
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
+from tests.unit.os_build.machine_os.samples import machine_os_config
 from tests.unit.os_build.pool.snapshots import (
     IMAGE_OF,
     INPUTS,
@@ -18,121 +20,91 @@ from tests.unit.os_build.pool.snapshots import (
     of_pool,
     seen,
 )
+from windlass.kube.control.seen import Present
 from windlass.os_build.builder import ATTEMPTS, Cause, Phase
 from windlass.os_build.constants import IMAGE_INPUTS
 from windlass.os_build.identity import build_name
-from windlass.os_build.pool.situation import (
-    Broken,
-    Built,
-    Claimed,
-    Finished,
-    Gone,
-    HeldBack,
-    Lost,
-    OptedOut,
-    Overdue,
-    Ready,
-    Resting,
-    Retrying,
-    Situation,
-    Unclear,
-    Unconfirmed,
-    Underway,
-    situation,
-    wanted_build,
-)
+from windlass.os_build.machine_os.claim import Claim, Missing
+from windlass.os_build.pool import situation as of
+from windlass.os_build.pool.situation import Situation, situation, wanted_build
 from windlass.os_build.pool.snapshot import Snapshot
 from windlass.os_build.request import BackendName
 
 
 def after(seconds: float) -> datetime:
+    """So long after the end of a build."""
     return NOW - timedelta(seconds=9) + timedelta(seconds=seconds)
 
 
+POOL = of_pool()
 RUNS = build(Phase.RUNNING, started=NOW - timedelta(seconds=2460))
 HANGS = build(Phase.RUNNING, started=NOW - timedelta(seconds=2461))
+WAITS = build(Phase.PENDING)
 ENDS = build(Phase.INTERRUPTED, ending=True)
 PUSHED = build(Phase.SUCCEEDED, digest="sha256:1")
+THEIRS = build(Phase.SUCCEEDED, digest="sha256:1", backend=BackendName.OPENSHIFT)
 SILENT = build(Phase.SUCCEEDED)
 LOST = build(Phase.INTERRUPTED)
-READY = Ready(BackendName.JOB, 1, build_name("worker", INPUTS))
-AGAIN = Ready(BackendName.JOB, 2, build_name("worker", INPUTS, 2))
+BROKEN = failed(Cause.STEP, secrets="v0")
+REFUSED = failed(Cause.PULL_DENIED)
+PASSED = failed(Cause.DISK, ended=LONG_AGO)
+LAST = failed(Cause.DISK, attempt=ATTEMPTS)
+READY = of.Ready(BackendName.JOB, 1, build_name("worker", INPUTS))
+AGAIN = of.Ready(BackendName.JOB, 2, build_name("worker", INPUTS, 2))
+CLAIM = Claim(config=Present(machine_os_config(), b"{}"), name="worker-1")
+RESTING = of.Resting(NOW + timedelta(seconds=5))
+
+ROWS: dict[str, tuple[Snapshot, Situation]] = {
+    "no pool": (seen(None), of.Gone()),
+    "a pool that goes": (seen(of_pool(deletionTimestamp="2026-11-22T11:00:00Z"), RUNS), of.Gone()),
+    "served by another process": (seen(POOL, RUNS, claimed="theirs"), of.Claimed("theirs")),
+    "claimed, and due": (seen(POOL, claimed="a", claim=CLAIM), of.ByConfig(Missing("worker-1"))),
+    "claimed in vain": (seen(POOL, claimed="a", claim=replace(CLAIM, name=PROBLEM)), of.Unclear(PROBLEM)),
+    "claimed, changed a moment ago": (seen(POOL, claimed="a", claim=CLAIM, wanted=NOW), RESTING),
+    "A5 opted out": (seen(of_pool(annotations={}), RUNS), of.OptedOut()),
+    "cannot be told": (seen(POOL, RUNS, request=PROBLEM), of.Unclear(PROBLEM)),
+    "A2 recorded": (seen(of_pool(annotations=RECORD), PUSHED), of.Built(IMAGE_OF, "rendered-worker-1")),
+    "B3 an image of other inputs": (seen(of_pool(annotations={**RECORD, IMAGE_INPUTS: "other"})), READY),
+    "waits": (seen(POOL, WAITS), of.Underway(WAITS)),
+    "runs, to the last second of its deadlines": (seen(POOL, RUNS), of.Underway(RUNS)),
+    "overdue": (seen(POOL, HANGS), of.Overdue(HANGS)),
+    "its end is awaited, however it ends": (seen(POOL, ENDS), of.Underway(ENDS)),
+    "succeeded": (seen(POOL, PUSHED), of.Finished(PUSHED, "sha256:1")),
+    "an image of another backend is as good": (seen(POOL, THEIRS), of.Finished(THEIRS, "sha256:1")),
+    "digest unknown": (seen(POOL, SILENT), of.Unconfirmed(SILENT)),
+    "digest asked for": (seen(POOL, SILENT, confirmed=PROBLEM), of.Unconfirmed(SILENT, PROBLEM.text)),
+    "digest told": (seen(POOL, SILENT, confirmed="sha256:2"), of.Finished(SILENT, "sha256:2")),
+    "P12 lost": (seen(POOL, LOST), of.Lost(LOST, after(10))),
+    "refused, the Secrets are the same": (seen(POOL, REFUSED), of.Broken(REFUSED)),
+    "A3 failed, whatever the Secrets are": (seen(POOL, BROKEN), of.Broken(BROKEN)),
+    "the next attempt is due": (seen(POOL, PASSED), AGAIN),
+    "the next attempt needs no rest": (seen(POOL, PASSED, wanted=NOW), AGAIN),
+    "the last attempt": (seen(POOL, LAST), of.Broken(LAST)),
+    "A4 Degraded alone": (seen(degraded("Degraded")), READY),
+    "A9 a build goes on": (seen(degraded("NodeDegraded"), RUNS), of.Underway(RUNS)),
+    "changed a moment ago": (seen(POOL, wanted=NOW), RESTING),
+    "no backend": (seen(POOL, backend=PROBLEM), of.Unclear(PROBLEM)),
+    "due": (seen(POOL), READY),
+    "B2 superseded": (seen(POOL, build(Phase.RUNNING, inputs="other")), READY),
+    "of another backend": (seen(POOL, build(Phase.RUNNING, backend=BackendName.OPENSHIFT)), READY),
+}
+for cause in (Cause.PULL_DENIED, Cause.PUSH_DENIED, Cause.IMAGE_NOT_FOUND):
+    refused = failed(cause, secrets="v0")
+    ROWS[f"{cause}, the Secrets have changed"] = seen(POOL, refused), of.Lost(refused, NOW)
+for number, pause in ((1, 15), (2, 60), (3, 240)):
+    away = failed(Cause.UNREACHABLE, attempt=number)
+    ROWS[f"attempt {number} failed a moment ago"] = seen(POOL, away), of.Retrying(away, after(pause))
+for blocking in ("RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded", "PoolSynchronizerDegraded"):
+    blocked = degraded("Degraded", blocking)
+    ROWS[f"A9 {blocking}"] = seen(blocked), of.HeldBack(blocking, f"{blocking}!")
+    ROWS[f"A9 claimed, {blocking}"] = seen(blocked, claimed="a", claim=CLAIM), of.HeldBack(blocking, f"{blocking}!")
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        pytest.param(seen(None), Gone(), id="no pool"),
-        pytest.param(seen(of_pool(deletionTimestamp="2026-11-22T11:00:00Z"), RUNS), Gone(), id="a pool that goes"),
-        pytest.param(seen(of_pool(), RUNS, claimed="theirs"), Claimed("theirs"), id="served by another process"),
-        pytest.param(seen(of_pool(annotations={}), RUNS), OptedOut(), id="A5 opted out"),
-        pytest.param(seen(of_pool(), RUNS, request=PROBLEM), Unclear(PROBLEM), id="cannot be told"),
-        pytest.param(seen(of_pool(annotations=RECORD), PUSHED), Built(IMAGE_OF, "rendered-worker-1"), id="A2 recorded"),
-        pytest.param(
-            seen(of_pool(annotations={**RECORD, IMAGE_INPUTS: "other"})), READY, id="B3 an image of other inputs"
-        ),
-        pytest.param(seen(of_pool(), build(Phase.PENDING)), Underway(build(Phase.PENDING)), id="waits"),
-        pytest.param(seen(of_pool(), RUNS), Underway(RUNS), id="runs, to the last second of its deadlines"),
-        pytest.param(seen(of_pool(), HANGS), Overdue(HANGS), id="overdue"),
-        pytest.param(seen(of_pool(), ENDS), Underway(ENDS), id="its end is awaited, however it ends"),
-        pytest.param(seen(of_pool(), PUSHED), Finished(PUSHED, "sha256:1"), id="succeeded"),
-        pytest.param(seen(of_pool(), SILENT), Unconfirmed(SILENT), id="digest unknown"),
-        pytest.param(seen(of_pool(), SILENT, confirmed=PROBLEM), Unconfirmed(SILENT, PROBLEM.text), id="digest asked"),
-        pytest.param(seen(of_pool(), SILENT, confirmed="sha256:2"), Finished(SILENT, "sha256:2"), id="digest told"),
-        pytest.param(seen(of_pool(), LOST), Lost(LOST, after(10)), id="P12 lost"),
-        *(
-            pytest.param(
-                seen(of_pool(), failed(cause, secrets="v0")),
-                Lost(failed(cause, secrets="v0"), NOW),
-                id=f"{cause}, healed",
-            )
-            for cause in (Cause.PULL_DENIED, Cause.PUSH_DENIED, Cause.IMAGE_NOT_FOUND)
-        ),
-        pytest.param(seen(of_pool(), failed(Cause.PULL_DENIED)), Broken(failed(Cause.PULL_DENIED)), id="not healed"),
-        pytest.param(
-            seen(of_pool(), failed(Cause.STEP, secrets="v0")), Broken(failed(Cause.STEP, secrets="v0")), id="A3 failed"
-        ),
-        *(
-            pytest.param(
-                seen(of_pool(), failed(Cause.UNREACHABLE, attempt=attempt)),
-                Retrying(failed(Cause.UNREACHABLE, attempt=attempt), after(pause)),
-                id=f"attempt {attempt} failed a moment ago",
-            )
-            for attempt, pause in ((1, 15), (2, 60), (3, 240))
-        ),
-        pytest.param(seen(of_pool(), failed(Cause.DISK, ended=LONG_AGO)), AGAIN, id="the next attempt is due"),
-        pytest.param(
-            seen(of_pool(), failed(Cause.DISK, attempt=ATTEMPTS)),
-            Broken(failed(Cause.DISK, attempt=ATTEMPTS)),
-            id="the last attempt",
-        ),
-        *(
-            pytest.param(seen(degraded("Degraded", each)), HeldBack(each, f"{each}!"), id=f"A9 {each}")
-            for each in ("RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded", "PoolSynchronizerDegraded")
-        ),
-        pytest.param(seen(degraded("Degraded")), READY, id="A4 Degraded alone"),
-        pytest.param(seen(degraded("NodeDegraded"), RUNS), Underway(RUNS), id="A9 a build goes on"),
-        pytest.param(seen(of_pool(), wanted=NOW), Resting(NOW + timedelta(seconds=5)), id="changed a moment ago"),
-        pytest.param(
-            seen(of_pool(), failed(Cause.DISK, ended=LONG_AGO), wanted=NOW), AGAIN, id="another attempt needs no rest"
-        ),
-        pytest.param(seen(of_pool(), backend=PROBLEM), Unclear(PROBLEM), id="no backend"),
-        pytest.param(seen(of_pool()), READY, id="due"),
-        pytest.param(seen(of_pool(), build(Phase.RUNNING, inputs="other")), READY, id="B2 superseded"),
-        pytest.param(
-            seen(of_pool(), build(Phase.RUNNING, backend=BackendName.OPENSHIFT)), READY, id="of another backend"
-        ),
-        pytest.param(
-            seen(of_pool(), build(Phase.SUCCEEDED, backend=BackendName.OPENSHIFT, digest="sha256:1")),
-            Finished(build(Phase.SUCCEEDED, backend=BackendName.OPENSHIFT, digest="sha256:1"), "sha256:1"),
-            id="an image of another backend is as good",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("given", "expected"), ROWS.values(), ids=ROWS)
 def test_the_first_row_that_fits_is_the_situation(given: Snapshot, expected: Situation) -> None:
     assert situation(given, now=NOW, timing=TIMING) == expected
 
 
 def test_the_latest_attempt_is_the_one_that_counts() -> None:
     attempts = [build(Phase.FAILED, attempt=number) for number in (2, 3, 1)]
-    assert wanted_build(seen(of_pool(), *attempts)) == attempts[1]
+    assert wanted_build(seen(POOL, *attempts)) == attempts[1]

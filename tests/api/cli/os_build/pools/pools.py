@@ -48,7 +48,7 @@ class Pools:
         self._plane.rest.request("POST", MachineConfigPool.RESOURCE.path(), {**body, "spec": spec})
         self._made.append(name)
 
-    def says(self, name: str, true: str, *, reason: str, message: str = "") -> None:
+    def says(self, name: str, true: str, *, reason: str, message: str = "", since: str = "") -> None:
         """Write the conditions as the controller does."""
         conditions = [
             {
@@ -56,7 +56,7 @@ class Pools:
                 "status": str(type_ == true),
                 "reason": reason,
                 "message": message if type_ == true else "",
-                "lastTransitionTime": rfc3339(datetime.now(UTC)),
+                "lastTransitionTime": since or rfc3339(datetime.now(UTC)),
             }
             for type_ in VECTOR
         ]
@@ -76,7 +76,7 @@ class Pools:
         return asked
 
     def let_view(self, roles: list[Tree]) -> None:
-        """The user `pool-viewer` has the first of these two roles in the cluster, the other in the namespace of builds."""
+        """The user `pool-viewer` has the first of these roles in the cluster, the second in the namespace of builds."""
         self._plane.apply(*roles)
         for role, place in zip(roles, (None, NAMESPACE), strict=True):
             kind = "RoleBinding" if place else "ClusterRoleBinding"

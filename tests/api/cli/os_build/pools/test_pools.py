@@ -95,7 +95,8 @@ def test_rebuild_asks_and_says_so(pools: Pools, windlass: Windlass) -> None:
 @pytest.mark.parametrize("fails", [False, True], ids=["built", "failed"])
 def test_rebuild_waits_for_the_end_of_this_build(pools: Pools, begin: Begin, fails: bool) -> None:
     pools.make("worker")
-    pools.says("worker", "BuildFailed", reason="StepFailed", message="the failure of before")
+    earlier = "2026-01-02T03:04:05Z"
+    pools.says("worker", "BuildFailed", reason="StepFailed", message="the failure of before", since=earlier)
     waiting = begin("os-build", "rebuild", "worker", "--wait", text=True)
     wait_until("the request", lambda: pools.asked_again("worker"))
 
