@@ -65,6 +65,12 @@ PUSHING = f'Error: pushing image "{BASE}:t" to "docker://{BASE}:t": trying to re
             id="no-such-host",
         ),
         pytest.param(PULLING + "dial tcp 10.0.0.1:443: i/o timeout", "build", Cause.UNREACHABLE, id="timeout"),
+        pytest.param(
+            "Error: writing blob: write tcp 10.0.0.1:4->10.0.0.2:5: use of closed network connection",
+            "push",
+            Cause.UNREACHABLE,
+            id="cut while pushing",
+        ),
         pytest.param(PULLING + "net/http: TLS handshake timeout", "build", Cause.UNREACHABLE, id="tls-timeout"),
         pytest.param(PUSHING + "unexpected EOF", "push", Cause.UNREACHABLE, id="cut"),
         pytest.param(READING + "toomanyrequests: slow down", "build", Cause.UNREACHABLE, id="pull-429"),

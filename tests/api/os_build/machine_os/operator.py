@@ -75,6 +75,15 @@ class Builders(Cluster):
         found: Tree = self.plane.rest.request("GET", _LEASE)
         return str(found["spec"].get("holderIdentity") or "")
 
+    def refused(self) -> list[str]:
+        """What the server did not take of us, other than for a conflict."""
+        user = f"system:serviceaccount:{HOME}:{HOME}"
+        return [
+            f"{event['verb']} {event['requestURI']}: {event['responseStatus']}"
+            for event in self.plane.audit.events(user=user)
+            if event.get("responseStatus", {}).get("code") in (400, 403, 422)
+        ]
+
     def until_ours_leads(self) -> None:
         wait_until(f"our process leads, see {self.log}", lambda: self.holder.startswith("windlass_"))
 

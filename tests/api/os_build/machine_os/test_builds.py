@@ -188,7 +188,7 @@ async def test_c15_c18_a_missing_secret_fails_before_a_builder_heals_and_goes_wi
 async def test_a_closed_door_leaves_claimed_pools_alone_even_annotated_ones(cluster: Claimed) -> None:
     async with at_work(cluster) as stage:
         await cluster.ask()
-        await cluster.annotate(POOL, **{LAYERING: "", REBUILD: "1"})
+        await cluster.patch(POOL, {"metadata": {"annotations": {LAYERING: "", REBUILD: "1"}}})
         await cluster.add_pool("infra")
         await cluster.until("infra", "ConfigurationMissing")
         written = [one for one in stage.ours.sent if "infra" not in one]

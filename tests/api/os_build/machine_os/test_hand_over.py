@@ -44,6 +44,7 @@ def builders(
         builders.install_ours()
         builders.rendered |= {pool.name: real.wait_rendered(pool.name) for pool in pools}
         yield builders
+        assert builders.refused() == []
     finally:
         builders.close()
         real.close()
@@ -129,9 +130,16 @@ def test_a_hand_over_in_mid_build_leaves_one_builder_and_who_does_not_lead_build
     wait_until("a kernel argument is built", lambda: builders.configs(THEIRS).get(kernel) is State.SUCCEEDED)
     wait_until("our Job goes", lambda: not builders.jobs())
 
+    builders.ask(OURS)
+    waits = builders.until_our_job(OURS)
+    builders.until_state(OURS, State.BUILDING)
     built_by_us = {one.metadata.uid for one in builders.all(MachineOSBuild)}
     builders.stop_ours()
     builders.ask(LATER)
     last = builders.until_their_job(LATER)
-    assert set(builders.jobs()) == {last}
+    assert set(builders.jobs()) == {waits, last}
+    builders.succeed(waits, FIRST, of="")
+    builders.real.stop_builder()
+    builders.start_ours()
+    builders.until_current(OURS, FIRST)
     assert built_by_us < {one.metadata.uid for one in builders.all(MachineOSBuild)}

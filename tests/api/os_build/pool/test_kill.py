@@ -50,7 +50,7 @@ async def test_killed_at_six_moments_of_builds_on_this_machine_it_builds_each_im
                 await cluster.add_pool(pool, base=base)
             await until(lambda: [fault.hits for fault in held.values()] == [1, 1, 1])
             await cluster.add_pool("queued")
-            await cluster.until("queued", "BuildPending", text=f"one of {SLOTS} builds")
+            await cluster.until("queued", "BuildPending", text=f"free builder on this machine, which has {SLOTS}")
             await victim.kill()
         await until(lambda: alive(builds) == [], within=5.0)
         front.pardon()

@@ -135,6 +135,7 @@ AS_BUILDAH_SAYS = [
     pytest.param("push", "Error: denied: requested access to the resource is denied", id="push refused"),
     pytest.param("push", "Error: Get https://r/v2/: net/http: TLS handshake timeout", id="handshake"),
     pytest.param("push", "Error: dial tcp 10.0.0.1:443: i/o timeout", id="timeout"),
+    pytest.param("push", "Error: writing blob: write tcp: use of closed network connection", id="cut while pushing"),
 ]  # fmt: skip
 
 
