@@ -30,7 +30,7 @@ async def started(builds: Builds, phase: Phase) -> BuildState:
     assert isinstance(call, Call)
     assert isinstance(call.request, StartBuild)
     await builds.start(call.request)
-    await until(lambda: builds.states("worker")[0].phase is phase)
+    await until(lambda: (state := builds.states("worker")[0]).phase is phase or state.is_over)
     return builds.states("worker")[0]
 
 
