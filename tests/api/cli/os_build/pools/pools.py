@@ -30,8 +30,10 @@ class Pools:
             "finalImagePushSecretName": "push",
             "finalImagePullspec": "registry.example.com/machines/os",
         }
+        self._plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        if found(self._plane.rest, ConfigMap.RESOURCE.path(BUILDER_CONFIG, namespace=NAMESPACE)):
+            self.unprepare()  # another module's: applying would keep its other keys
         self._plane.apply(
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
             {**_named(ConfigMap, BUILDER_CONFIG, namespace=NAMESPACE), "data": data},
         )
 
