@@ -1,9 +1,11 @@
 """Builds the OS image of a MachineConfigPool from its rendered MachineConfig.
 
-    pool + ConfigMaps ── request ──> Request ──┬── identity ──> names and the record on the pool
-                                               ├── inputs ────> Context: Containerfile and files
-                                               └── registry ──> may the Secret push there?
+    pool + ConfigMaps ── request ───┬──> Request ──┬── identity ──> names and the record on the pool
+    MachineOSConfig ──── machine_os ┘              ├── inputs ────> Context: Containerfile and files
+                                                   └── registry ──> may the Secret push there?
                              pool (observe, decide) ── Backend ──> a builder object: look, start, cancel, clean
+
+In reading order: `request`, `pool.situation`, `pool.decide`, `builder`, then whichever of the others you need.
 
 | module | what it holds |
 |---|---|
@@ -14,8 +16,13 @@
 | `credentials` | Secrets of registries in all their forms |
 | `registry` | asks a registry: who may push, what is there |
 | `builder` | what a builder backend does: orders, states, causes of failures |
+| `failure`, `log` | why a build failed, from its log, in words; the end of a log, safe to show: pure |
 | `backends` | builders: OpenShift's Builds, Jobs, buildah on this machine |
-| `pool` | the controller of MachineConfigPools |
+| `machine_os` | MachineOSConfigs: their requests, the names of their builds, and what is written to them; pure |
+| `pool` | the controller of MachineConfigPools: observe, situation, decide, and the reports of both |
+| `overview` | how pools are doing, a row each |
+| `planning`, `service`, `settings`, `metrics` | plans, the process and its options, figures |
+| `capability` | all of it as a value |
 
 There is no record beside the builder objects and the pool: a build is its builder object, named by its inputs.
 """
