@@ -19,12 +19,10 @@ Standard library only, and nothing of windlass: it is run with `-I -S` to start 
 import ctypes
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 _OWNER_CHECK_SECONDS = 1.0
 """Seconds between checks that the owner lives: a child that it forked may keep the pipe open for ever."""
@@ -66,6 +64,8 @@ def keep(owner: int, grace: float, folder: str, *, argv: list[str]) -> int:
     code = child.wait()
     _kill_descendants()
     if told == b"":
+        import shutil  # it takes as long to import as all the rest
+
         shutil.rmtree(folder, ignore_errors=True)
     return code
 
@@ -113,13 +113,14 @@ def _kill_descendants() -> None:
 
 def _descendants(ancestor: int) -> list[int]:
     children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
         try:
-            # The name in parentheses may have spaces and parentheses itself.
-            parent = int(stat.read_text(errors="replace").rpartition(")")[2].split()[1])
+            with open(f"/proc/{pid}/stat", errors="replace") as stat:
+                # The name in parentheses may have spaces and parentheses itself.
+                parent = int(stat.read().rpartition(")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             continue
-        children.setdefault(parent, []).append(int(stat.parent.name))
+        children.setdefault(parent, []).append(int(pid))
     found = [ancestor]
     for one in found:
         found += children.get(one, [])

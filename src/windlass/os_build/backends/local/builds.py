@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from msgspec import MsgspecError, Struct, structs
+from msgspec import MsgspecError, Struct, field, structs
 
 from windlass.kube.logger import Logger, about
 from windlass.os_build import failure
@@ -34,6 +34,7 @@ from windlass.os_build.pullspec import DIGEST
 from windlass.os_build.request import BackendName
 
 SLOTS: Final = 2
+_SOON: Final = 0.5
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -49,6 +50,7 @@ class _Build(Struct):
     folder: Folder
     task: "asyncio.Task[tuple[BuildState, str]] | None" = None
     cancelled: bool = False
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
 
     def stop(self) -> None:
         # Once: a second cancellation would cut off the clean-up of the first.
@@ -139,7 +141,10 @@ class Builds:
         return build.state if build else self._over.get(name)
 
     async def start(self, request: StartBuild) -> BuildState:
-        """Queue a build, unless there is one of this name. If that one is being stopped, wait for its end first."""
+        """Queue a build, unless there is one of this name. If that one is being stopped, wait for its end first.
+
+        With a free builder the answer comes when it runs.
+        """
         while (there := self._builds.get(request.name)) is not None and there.state.ending:
             await there.gone()
         if (state := self.state(request.name)) is not None:
@@ -163,7 +168,11 @@ class Builds:
         build.task = asyncio.create_task(self._live(build))
         build.task.add_done_callback(partial(self._end, build))
         self._changed(request.pool)
-        return state
+        if not full:  # so that nobody is told of a build that waits for some milliseconds
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_SOON):
+                    await build.begun.wait()
+        return build.state
 
     async def cancel(self, name: str) -> None:
         """Stop a build; it stays as a failed one. Nothing of it runs when this returns."""
@@ -189,19 +198,23 @@ class Builds:
     async def _live(self, build: _Build) -> tuple[BuildState, str]:
         """The state at the end, and the log of a failure."""
         with about(build=build.request.name, pool=build.request.pool):
-            slot = await self._free.get()
+            slot, whole = await self._free.get(), False
             try:
-                return await self._carry_out(build, slot)
+                state, log = await self._carry_out(build, slot)
             except OSError as error:
                 cause = Cause.DISK if error.errno in _FULL else Cause.UNKNOWN
                 return self._failed(build, Failed(cause=cause, tail=logs.tail(str(error)))), ""
+            else:
+                whole = state.phase is Phase.SUCCEEDED
+                return state, log
             finally:
-                task = asyncio.create_task(self._tidy(slot, build.request.context.containerfile))
+                task = asyncio.create_task(self._tidy(slot, build.request.context.containerfile, whole=whole))
                 self._tidying.add(task)
                 task.add_done_callback(self._tidying.discard)
 
     def _end(self, build: _Build, task: "asyncio.Task[tuple[BuildState, str]]") -> None:
         """Called when the task is done, also if it was cancelled before it began."""
+        build.begun.set()
         del self._builds[build.request.name]
         if task.cancelled():
             state, log = self._failed(build, Failed(cause=Cause.CANCELLED)) if build.cancelled else None, ""
@@ -225,6 +238,7 @@ class Builds:
         request, folder = build.request, build.folder
         folder.prepare(request)
         build.state = structs.replace(build.state, phase=Phase.RUNNING, started=self._now(), note="")
+        build.begun.set()
         self._changed(request.pool)
         place = Place(folder.path, environment(temporary=folder.temporary), self._lock)
         for doing, argv, seconds in self._steps(build, slot):
@@ -263,9 +277,9 @@ class Builds:
             build.state, **{"phase": phase, "ended": self._now(), "note": "", "ending": False, **told}
         )
 
-    async def _tidy(self, slot: Slot, containerfile: str) -> None:
+    async def _tidy(self, slot: Slot, containerfile: str, *, whole: bool) -> None:
         try:
-            await slot.tidy(containerfile)
+            await slot.tidy(containerfile, whole=whole)
             await asyncio.to_thread(empty, self._path / "trash")
         except (OSError, MsgspecError) as error:
             self._log.warning("a store of images could not be tidied", store=str(slot.folder), error=str(error))

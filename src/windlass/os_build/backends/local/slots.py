@@ -41,9 +41,9 @@ class Slot:
             await self._command(self._buildah.remove_containers(self.folder))
         self._make()
 
-    async def tidy(self, containerfile: str) -> None:
-        """Leave only the base images of this Containerfile."""
-        if (await self._command(self._buildah.remove_containers(self.folder))) is None:
+    async def tidy(self, containerfile: str, *, whole: bool) -> None:
+        """Leave only the base images of this Containerfile. `whole`: its build succeeded, and left no container."""
+        if not whole and (await self._command(self._buildah.remove_containers(self.folder))) is None:
             return
         listed = await self._command(self._buildah.list_images(self.folder))
         if listed is None:
