@@ -202,7 +202,7 @@ async def test_b2_c6_a_change_in_mid_build_leaves_one_build_and_one_builder(worl
     await built(world)
 
 
-async def test_b6_a_failed_build_goes_with_the_next_change(world: World) -> None:
+async def test_b5_b6_a_failed_build_stays_until_the_next_change(world: World) -> None:
     await world.settle()
     [builder] = world.builders.builds
     world.builders.fail(builder, Cause.STEP, step="RUN false", exit_code=1, tail="it broke")
@@ -374,3 +374,39 @@ async def test_what_the_infrastructure_lost_stays_one_build(world: World) -> Non
     await world.settle()
     assert true(builds(world)[0]) == ["Building"]
     assert (await built(world)).uid == build.uid
+
+
+async def test_b4_a_superseded_build_goes_and_earlier_successes_stay(world: World) -> None:
+    first = await built(world)
+    await renders(world, "rendered-worker-2", kernelArguments=["quiet"])
+    await world.settle()
+    [second] = [each for each in builds(world) if each.name != first.name]
+    await renders(world, "rendered-worker-3", kernelArguments=["debug"])
+    await world.settle()
+    assert second.name not in [each.name for each in builds(world)]
+    third = await built(world, digest=OTHER)
+    assert {each.name for each in builds(world)} == {first.name, third.name}
+    assert [true(each) for each in builds(world)] == [["Succeeded"], ["Succeeded"]]
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["it still runs", "it ended meanwhile"])
+async def test_c9_a_restarted_process_goes_on_with_the_build_that_runs(world: World, ended: bool) -> None:
+    await world.settle()
+    [builder] = world.builders.builds
+    world.builders.run(builder)
+    if ended:
+        world.builders.succeed(builder)
+    world.restart()
+    await world.settle()
+    assert world.builders.begun == [builder]
+    if not ended:
+        assert true(builds(world)[0]) == ["Building"]
+        world.builders.succeed(builder)
+        await world.settle()
+    assert config(world).status.current_image_pull_spec.endswith(DIGEST)
+
+
+async def test_c11_the_image_of_a_paused_pool_is_built_and_shown(world: World) -> None:
+    await world.patch_pool({"spec": {"paused": True}})
+    await built(world)
+    assert degraded(world)[:2] == ("False", "BuildSuccess")

@@ -544,3 +544,10 @@ async def test_a_base_image_that_is_named_later_suffices(world: World) -> None:
     assert world.says()[:2] == ("BuildFailed", "BaseImageMissing")
     world.api.load(config_map(OS_IMAGES, baseOSContainerImage="registry.example.com/base/os:1"))
     await built(world)
+
+
+async def test_c11_the_image_of_a_paused_pool_is_built(world: World) -> None:
+    world.add_pool()
+    await world.patch_pool({"spec": {"paused": True}})
+    await built(world)
+    assert world.image() == IMAGE_OF
