@@ -55,7 +55,7 @@ class Local(Struct, frozen=True):
         if (local := settings.local) is None:
             return None
         mailbox: Mailbox[str] = Mailbox()
-        buildah = Buildah(insecure=settings.insecure, certificates=local.certificates)
+        buildah = Buildah(driver=local.driver, insecure=settings.insecure, certificates=local.certificates)
         return cls(Builds(local.folder, slots=local.slots, buildah=buildah, changed=mailbox.post), mailbox)
 
 

@@ -9,11 +9,16 @@ from windlass.os_build.pool.observe import Settings
 
 
 class LocalSettings(Struct, frozen=True, kw_only=True):
-    """Builds on this machine: in `folder`, `slots` at a time. `certificates`: a folder with CAs of registries."""
+    """Builds on this machine: in `folder`, `slots` at a time.
+
+    certificates  a folder with CAs of registries
+    driver        of the stores of images: vfs or overlay
+    """
 
     folder: Path
     slots: int = 2
     certificates: Path | None = None
+    driver: str = "vfs"
 
 
 class OsBuildSettings(Struct, frozen=True, kw_only=True):

@@ -67,6 +67,13 @@ def _options(function: Any) -> Any:
             help="Builds on this machine at the same time.",
         ),
         click.option(
+            "--local-storage-driver",
+            type=click.Choice(["vfs", "overlay"]),
+            default="vfs",
+            show_default=True,
+            help="Of the stores of images of those builds: vfs works everywhere, overlay is faster with large images.",
+        ),
+        click.option(
             "--machine-os-configs",
             is_flag=True,
             help="Serve MachineOSConfigs too, in the place of the Machine Config Operator's builder: work only while "
@@ -98,6 +105,7 @@ def _make(
     insecure_registries: tuple[str, ...] = (),
     local_builds: Path | None = None,
     local_slots: int = 2,
+    local_storage_driver: str = "vfs",
     machine_os_configs: bool = False,
     registry_ca: Path | None = None,
 ) -> "Capability":
@@ -115,7 +123,9 @@ def _make(
     local = None
     if local_builds:
         certificates = registry_ca if registry_ca and registry_ca.is_dir() else None
-        local = LocalSettings(folder=local_builds, slots=local_slots, certificates=certificates)
+        local = LocalSettings(
+            folder=local_builds, slots=local_slots, certificates=certificates, driver=local_storage_driver
+        )
     settings = OsBuildSettings(
         pools=Settings(
             apply_by=ApplyBy(apply_by),
