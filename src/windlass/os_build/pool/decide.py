@@ -80,6 +80,9 @@ class _Decision:
 
     def plan(self, found: Situation) -> Plan:
         """The plan for a situation."""
+        if self._seen.claim is not None and any(action.needed for action in self._quiet()):
+            # What was said of the pool before it had a MachineOSConfig; both write its conditions.
+            return Plan.of(*self._quiet())
         match found:
             case of.Gone():
                 return Plan.of(*self._removed(self._seen.builds, "its pool is gone"))

@@ -7,6 +7,7 @@ event loop, demos, and builders that are child processes.
 import asyncio
 import base64
 import json
+import os
 import socket
 import ssl
 import tempfile
@@ -32,6 +33,7 @@ T = TypeVar("T")
 USERS: Final[Mapping[str, User]] = {"pusher": User("s3cret"), "puller": User("pa55word", push=())}
 """Users of a registry that was told of no others."""
 _NAME: Final = "registry"
+_SHORT: Final = "/tmp"
 _HOST: Final = "127.0.0.1"
 _START_SECONDS: Final = 30.0
 
@@ -59,8 +61,10 @@ class Registry:
         self.certificates = self._folder / "certificates"
         self.ca_file = self.certificates / "ca.crt"
         self._log = self._folder / "registry.log"
-        self.behind = self._folder / "socket"
-        self._processes = Processes(folders=[self._folder], log=self._log)
+        # The path of a Unix socket may have about 100 characters, and folders of tests are deep.
+        beside = Path(tempfile.mkdtemp(prefix="windlass-registry-", dir=_SHORT if os.access(_SHORT, os.W_OK) else None))
+        self.behind = beside / "socket"
+        self._processes = Processes(folders=[self._folder, beside], log=self._log)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"registry {self.host}", daemon=True)
         self._thread.start()

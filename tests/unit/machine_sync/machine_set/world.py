@@ -50,7 +50,9 @@ def empty(platform: Platform = OPENSTACK) -> MemoryApi:
     """An API server without objects."""
     return MemoryApi(
         machine_api_rules(mapi.MachineSet),
+        mapi.Machine,
         capi.MachineSet,
+        capi.Machine,
         capi.Cluster,
         platform.infra_template,
         platform.infra_cluster,

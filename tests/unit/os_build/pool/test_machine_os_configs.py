@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from tests.unit.os_build.fake import DIGEST
-from tests.unit.os_build.world import API, World, claimed, machine_config, secret
+from tests.unit.os_build.world import API, World, claimed, machine_config, machine_os_config, secret
 from windlass.api.core import Event, Secret
 from windlass.api.machineconfiguration import GROUP
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
 from windlass.os_build.builder import Cause
-from windlass.os_build.constants import NAMESPACE, REBUILD, RESULT
+from windlass.os_build.constants import LAYERING, NAMESPACE, REBUILD, RESULT
 from windlass.os_build.machine_os.build import CURRENT
 from windlass.os_build.pool.conditions import VECTOR
 from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, NotAsked
@@ -410,3 +410,18 @@ async def test_c11_the_image_of_a_paused_pool_is_built_and_shown(world: World) -
     await world.patch_pool({"spec": {"paused": True}})
     await built(world)
     assert degraded(world)[:2] == ("False", "BuildSuccess")
+
+
+async def test_a_pool_that_was_opted_in_before_keeps_nothing_of_that(world: World) -> None:
+    await world.api.delete(MachineOSConfig, "worker")
+    await world.patch_pool({"metadata": {"annotations": {LAYERING: ""}}})
+    await world.settle()
+    [builder] = world.builders.builds
+    world.builders.succeed(builder)
+    await world.settle()
+    assert set(RESULT) <= set(world.annotations())
+    world.api.load(machine_os_config())
+    await built(world)
+    assert not set(VECTOR) & set(world.conditions())
+    assert not set(RESULT) & set(world.annotations())
+    assert degraded(world)[0] == "False"
