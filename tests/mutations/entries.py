@@ -731,7 +731,7 @@ _BUILDING_IMAGES = (
     *_in(
         "os_build/pool/decide.py",
         "os_build/pool",
-        ('self._removed(self._seen.builds, "its pool is gone")', "()"),
+        ('_removed(backends, seen.builds, "its pool is gone")', "()"),
         ('*self._removed(self._seen.builds, "the pool is not opted in"), ', ""),
         ('"the pool is not opted in"), *self._quiet())', '"the pool is not opted in"))'),
         ("cleared = [*self._removed(superseded,", "cleared = [*self._removed((),"),
@@ -748,7 +748,7 @@ _BUILDING_IMAGES = (
         ("if materials.answer.kind in (Kind.DENIED, Kind.UNKNOWN):", "if materials.answer.kind is Kind.UNKNOWN:"),
         ("if materials.answer.kind in (Kind.DENIED, Kind.UNKNOWN):", "if materials.answer.kind is Kind.DENIED:"),
         ("self._timing.ask_again", "1e9"),
-        ("            if not build.ending\n", ""),
+        ("for build in builds if not build.ending for action", "for build in builds for action"),
         ("news = not actions or any(action.needed for action in actions)", "news = True"),
         ('frozenset({"NotRendered", "NotRead"})', "frozenset()"),
         ('[machine_os.removed(each, "it is superseded") for each in self._seen.claim.superseded]', "[]"),
@@ -771,7 +771,11 @@ _BUILDING_IMAGES = (
         ("problem is not None and known == (request, backend)", "problem is not None"),
         ("if known is None or known[0] != inputs:", "if known is None:"),
         ("if problem is None and backend != BackendName.LOCAL:", "if False:"),
-        ("            with suppress(NotServed):\n                found", "            if True:\n                found"),
+    ),
+    *_in(
+        "os_build/builder.py",
+        "os_build/pool",
+        ("        with suppress(NotServed):\n            found", "        if True:\n            found"),
     ),
     *_in(
         "os_build/pool/claims.py",

@@ -7,7 +7,8 @@ restarted process finds it again. What a failure means is told once, here, for a
 A new backend is one module in `windlass.os_build.backends` that passes `tests/unit/os_build/backends/conformance.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Protocol
@@ -19,6 +20,7 @@ from windlass.kube.control.permissions import Declaration
 from windlass.kube.control.plan import Action
 from windlass.kube.control.plan import Target as ObjectTarget
 from windlass.kube.control.source import Source
+from windlass.kube.errors import NotServed
 from windlass.os_build.credentials import Secrets
 from windlass.os_build.inputs.context import Context
 from windlass.os_build.request import BackendName, Request
@@ -172,3 +174,12 @@ class Backend(Protocol):
     def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
         """Remove the builder object of a build, stopping it first if it is not over."""
         ...
+
+
+def builds_of(backends: Mapping[BackendName, Backend], pool: str) -> tuple[BuildState, ...]:
+    """All builder objects of the pool, oldest first within a backend; a backend that is not served has none."""
+    found: list[BuildState] = []
+    for backend in backends.values():
+        with suppress(NotServed):
+            found += backend.look(pool)
+    return tuple(found)

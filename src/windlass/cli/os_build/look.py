@@ -23,7 +23,7 @@ from windlass.kube.object import Object
 from windlass.kube.verbs import ReadApi
 from windlass.os_build.backends.job import JobBackend
 from windlass.os_build.backends.openshift import OpenShiftBackend
-from windlass.os_build.builder import Backend, BuildState, Order
+from windlass.os_build.builder import Backend, BuildState, Order, builds_of
 from windlass.os_build.constants import IMAGE_INPUTS, NAMESPACE
 from windlass.os_build.identity import inputs_of
 from windlass.os_build.inputs.context import ApplyBy
@@ -99,15 +99,9 @@ class Builders:
     def controller(self, apply_by: ApplyBy) -> Controller[str, Snapshot]:
         return pool_controller(self._survey, self.backends, Unasked(), settings=Settings(apply_by=apply_by))
 
-    def of(self, pool: str) -> list[BuildState]:
+    def of(self, pool: str) -> Sequence[BuildState]:
         """The builds of the pool in the cluster, oldest first within a backend."""
-        found: list[BuildState] = []
-        for backend in self.backends.values():
-            try:
-                found += backend.look(pool)
-            except NotServed:
-                continue
-        return found
+        return builds_of(self.backends, pool)
 
     async def snapshot(self, pool: str) -> Snapshot:
         """What the controller would observe. How configurations are applied is an option of the running controller: it

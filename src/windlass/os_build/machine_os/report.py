@@ -57,7 +57,7 @@ def progressed(
 ) -> tuple[Action, ...]:
     """The status of the MachineOSBuild follows its builder, and the pool follows that."""
     status = moved(build.object.status, state, target=repository, now=now, why=why, again=again)
-    return (*_status(build, status), *degraded(pool, structs.replace(build.object, status=status), now=now))
+    return _written(build, pool, status, now=now)
 
 
 def failed(
@@ -68,15 +68,14 @@ def failed(
     if not may_move(state_of(old.conditions), State.FAILED):
         return ()
     status = structs.replace(old, conditions=vector(State.FAILED, old.conditions, now=now, why=why))
-    return (*_status(build, status), *degraded(pool, structs.replace(build.object, status=status), now=now))
+    return _written(build, pool, status, now=now)
 
 
 def reused(
     build: Present[MachineOSBuild], pool: Present[MachineConfigPool], *, image: str, now: datetime
 ) -> tuple[Action, ...]:
     """It succeeded without a builder: an earlier image serves."""
-    status = of_build.reused(build.object.status, image, now=now)
-    return (*_status(build, status), *degraded(pool, structs.replace(build.object, status=status), now=now))
+    return _written(build, pool, of_build.reused(build.object.status, image, now=now), now=now)
 
 
 def current(claim: Claim, build: Present[MachineOSBuild]) -> tuple[Action, ...]:
@@ -122,16 +121,19 @@ def _pointed(config: Present[MachineOSConfig], name: str) -> Merge:
     )
 
 
-def _status(build: Present[MachineOSBuild], status: MachineOSBuildStatus) -> tuple[Action, ...]:
+def _written(
+    build: Present[MachineOSBuild], pool: Present[MachineConfigPool], status: MachineOSBuildStatus, *, now: datetime
+) -> tuple[Action, ...]:
+    """The status of the MachineOSBuild, and the condition of the pool that follows from it."""
+    follows = degraded(pool, structs.replace(build.object, status=status), now=now)
     if status == build.object.status:
-        return ()
+        return follows
     observed: Any = build.tree.get("status") or {}
-    return (
-        Merge(
-            target=target(build),
-            part="status",
-            observed={"status": observed},
-            desired={"status": {**observed, **tree(status)}},
-            why="it follows its builder",
-        ),
+    write = Merge(
+        target=target(build),
+        part="status",
+        observed={"status": observed},
+        desired={"status": {**observed, **tree(status)}},
+        why="it follows its builder",
     )
+    return (write, *follows)

@@ -56,36 +56,41 @@ def decide(seen: Snapshot, *, now: datetime, backends: Mapping[BackendName, Back
     """Pure: the rows of the module."""
     if isinstance(seen.pool, Unreadable):
         return Plan.nothing(f"MachineConfigPool {seen.name} cannot be read: {seen.pool.why}")
-    return _Decision(seen, backends, now, timing).plan(situation(seen, now=now, timing=timing))
+    found = situation(seen, now=now, timing=timing)
+    if isinstance(found, of.Gone):
+        return Plan.of(*_removed(backends, seen.builds, "its pool is gone"))
+    assert isinstance(seen.pool, Present)
+    return _Decision(seen, seen.pool, backends, now, timing).plan(found)
 
 
 class _Decision:
-    """The snapshot, what it is decided with, and one method for each group of rows."""
+    """The snapshot of a pool that is there, what it is decided with, and one method for each group of rows."""
 
-    def __init__(self, seen: Snapshot, backends: Mapping[BackendName, Backend], now: datetime, timing: Timing) -> None:
+    def __init__(
+        self,
+        seen: Snapshot,
+        pool: Present[MachineConfigPool],
+        backends: Mapping[BackendName, Backend],
+        now: datetime,
+        timing: Timing,
+    ) -> None:
         self._seen = seen
+        self._pool = pool
         self._backends = backends
         self._now = now
         self._timing = timing
-        self._report = self._reporter()
-
-    def _reporter(self) -> Report | None:
-        """None: there is no pool."""
-        seen, pool = self._seen, self._seen.pool
-        if not isinstance(pool, Present):
-            return None
-        if seen.claim is not None:
-            return OnMachineOsBuild(seen.claim, pool, seen.request, now=self._now)
-        return OnPool(pool, seen.request, seen.inputs, now=self._now)
+        self._report: Report = (
+            OnPool(pool, seen.request, seen.inputs, now=now)
+            if seen.claim is None
+            else OnMachineOsBuild(seen.claim, pool, seen.request, now=now)
+        )
 
     def plan(self, found: Situation) -> Plan:
         """The plan for a situation."""
-        if self._seen.claim is not None and any(action.needed for action in self._quiet()):
-            # What was said of the pool before it had a MachineOSConfig; both write its conditions.
-            return Plan.of(*self._quiet())
+        # What was said of the pool before it had a MachineOSConfig goes first: both write its conditions.
+        if self._seen.claim is not None and (stale := [action for action in self._quiet() if action.needed]):
+            return Plan.of(*stale)
         match found:
-            case of.Gone():
-                return Plan.of(*self._removed(self._seen.builds, "its pool is gone"))
             case of.Claimed():
                 why = f"MachineOSConfig {found.by} names the pool"
                 return Plan.of(*self._removed(self._seen.builds, why), *self._quiet())
@@ -160,7 +165,6 @@ class _Decision:
         raise TypeError(f"no plan for {found}")
 
     def _finished(self, build: BuildState, digest: str) -> Plan:
-        assert self._report is not None
         image = self._request.target.digested(digest)
         event = self._event(
             "BuildCompleted", f"Image {image} is built from {self._request.config}", occasion=build.name
@@ -217,7 +221,7 @@ class _Decision:
                     context=context,
                     secrets=materials.secrets,
                     deadlines=self._seen.deadlines,
-                    tag=self._report.tag if self._report else "",
+                    tag=self._report.tag,
                 )
                 return Plan.of(*self._backends[due.backend].start(order))
             case Problem() as problem:
@@ -240,12 +244,7 @@ class _Decision:
         return Call(target=target(self._pool), request=probe, why="a build whose image cannot be pushed is wasted")
 
     def _removed(self, builds: Iterable[BuildState], why: str) -> tuple[Action, ...]:
-        return tuple(
-            action
-            for build in builds
-            if not build.ending
-            for action in self._backends[build.backend].clean(build, why=why)
-        )
+        return _removed(self._backends, builds, why)
 
     def _quiet(self) -> tuple[Action, ...]:
         """Nothing of ours stays on the pool."""
@@ -253,14 +252,13 @@ class _Decision:
 
     def _tell(self, told: Told, event: Emit | None = None, *, build: BuildState | None = None) -> tuple[Action, ...]:
         """What the report says, and the Event if that changes, or if it can say nothing."""
-        assert self._report is not None
         actions = self._report.says(told, build)
         news = not actions or any(action.needed for action in actions)
         return (*actions, event) if event is not None and news else actions
 
     def _event(self, reason: str, note: str, *, occasion: str, warning: bool = False) -> Emit:
         return Emit(
-            target=self._report.about if self._report else target(self._pool),
+            target=self._report.about,
             type="Warning" if warning else "Normal",
             reason=reason,
             note=note,
@@ -279,14 +277,15 @@ class _Decision:
         return [build for build in self._seen.builds if not unwanted(self._seen, build)]
 
     @property
-    def _pool(self) -> Present[MachineConfigPool]:
-        assert isinstance(self._seen.pool, Present)
-        return self._seen.pool
-
-    @property
     def _request(self) -> Request:
         assert isinstance(self._seen.request, Request)
         return self._seen.request
+
+
+def _removed(backends: Mapping[BackendName, Backend], builds: Iterable[BuildState], why: str) -> tuple[Action, ...]:
+    return tuple(
+        action for build in builds if not build.ending for action in backends[build.backend].clean(build, why=why)
+    )
 
 
 REFUSED: Final = {Kind.DENIED: "PushDenied", Kind.UNKNOWN: "RepositoryUnknown"}

@@ -2,8 +2,7 @@
 MachineConfig."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final, Protocol
@@ -19,7 +18,7 @@ from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen, Unr
 from windlass.kube.errors import NotServed
 from windlass.kube.object import Object
 from windlass.os_build import constants
-from windlass.os_build.builder import Backend, BuildState, Deadlines
+from windlass.os_build.builder import Backend, BuildState, Deadlines, builds_of
 from windlass.os_build.credentials import Auths, Login, Secrets, auths
 from windlass.os_build.identity import Inputs, inputs_of
 from windlass.os_build.inputs.context import ApplyBy, Context, fits_config_map, rendered
@@ -92,9 +91,9 @@ class PoolObserver:
         self._wanted: dict[str, tuple[str, datetime]] = {}
         self._unfit: dict[str, tuple[tuple[Request, BackendName], Problem]] = {}
 
-    async def __call__(self, key: str, last: Outcome) -> Snapshot:
+    async def __call__(self, key: str, _: Outcome) -> Snapshot:
         found = await self._reader.see(MachineConfigPool, key)
-        seen = Snapshot(name=key, pool=found, builds=self._builds(key), deadlines=self._settings.deadlines, last=last)
+        seen = Snapshot(name=key, pool=found, builds=builds_of(self._backends, key), deadlines=self._settings.deadlines)
         if not isinstance(found, Present) or found.deleting:
             self._forget(key)
             return seen
@@ -127,7 +126,7 @@ class PoolObserver:
             return replace(seen, request=request, claim=Claim(config=config, name=request))
         claim = await self._claims.claim(config, pool, request, versions=self._versions(request))
         seen = self._with_request(seen, request, claim.inputs, wanted=self._wanted_since(key, str(claim.name)))
-        return replace(seen, claim=replace(claim, registry=await self._registry_has(claim, seen, request)))
+        return replace(seen, claim=replace(claim, registry=await self._registry_has(claim, seen.builds, request)))
 
     def _with_request(self, seen: Snapshot, request: Request, inputs: Inputs, *, wanted: datetime) -> Snapshot:
         return replace(
@@ -140,21 +139,16 @@ class PoolObserver:
         )
 
     async def _registry_has(
-        self, claim: Claim, seen: Snapshot, request: Request
+        self, claim: Claim, builds: Sequence[BuildState], request: Request
     ) -> Found | Gone | Denied | NotAsked | None:
         """Whether the image that is about to be taken is still there. One that was just pushed is."""
         image = image_to_take(claim)
         if not image:
             return None
         repository, _, digest = image.partition("@")
-        if any(build.digest == digest for build in seen.builds):
+        if any(build.digest == digest for build in builds):
             return Found(digest, "")
-        secrets = await self._secrets(request, seen.versions)
-        if isinstance(secrets, Problem):
-            return NotAsked(secrets.text)
-        target = Target.parse(repository)
-        login, origin = secrets.push.login(target.host, target.path), self._origin(request)
-        return await self._registries.manifest(target, digest, login, origin=origin)
+        return await self._manifest(Target.parse(repository), digest, request)
 
     async def _for_situation(self, key: str, seen: Snapshot) -> Snapshot:
         """What only the situation needs that the pool is in."""
@@ -167,13 +161,6 @@ class PoolObserver:
         if isinstance(due, of.Ready):
             return replace(seen, materials=await self._materials(key, seen, request, due.backend))
         return seen
-
-    def _builds(self, pool: str) -> tuple[BuildState, ...]:
-        found: list[BuildState] = []
-        for backend in self._backends.values():
-            with suppress(NotServed):
-                found += backend.look(pool)
-        return tuple(found)
 
     async def _given(self) -> Given:
         config, alias = self._data(constants.BUILDER_CONFIG), self._data(constants.BUILDER_CONFIG_ALIAS)
@@ -203,10 +190,9 @@ class PoolObserver:
     def _backend(self, request: Request) -> BackendName | Problem:
         if request.backend is not None:
             return self._usable(request.backend)
-        return next(
-            (name for name in (BackendName.OPENSHIFT, BackendName.JOB) if isinstance(self._usable(name), BackendName)),
-            Problem("NoBuilder", "no builder backend can be used here: this process was started without any"),
-        )
+        usable = (self._usable(name) for name in (BackendName.OPENSHIFT, BackendName.JOB))
+        without = Problem("NoBuilder", "no builder backend can be used here: this process was started without any")
+        return next((name for name in usable if isinstance(name, BackendName)), without)
 
     def _usable(self, name: BackendName) -> BackendName | Problem:
         if name not in self._backends:
@@ -278,16 +264,17 @@ class PoolObserver:
         return problem
 
     async def _digest(self, request: Request, build: BuildState) -> str | Problem:
-        secrets = await self._secrets(request, build.secrets)
-        if isinstance(secrets, Problem):
-            return secrets
-        login = secrets.push.login(request.target.host, request.target.path)
-        tag = build.image.rpartition(":")[2]
-        found = await self._registries.manifest(request.target, tag, login, origin=self._origin(request))
+        found = await self._manifest(request.target, build.image.rpartition(":")[2], request)
         return found.digest if isinstance(found, Found) else Problem("DigestUnknown", found.text)
 
-    def _origin(self, request: Request) -> str:
-        return f"Secret {self._settings.namespace}/{request.push_secret}"
+    async def _manifest(self, target: Target, reference: str, request: Request) -> Found | Gone | Denied | NotAsked:
+        """What the registry says about an image, asked with the push Secret."""
+        secrets = await self._secrets(request, "")
+        if isinstance(secrets, Problem):
+            return NotAsked(secrets.text)
+        login = secrets.push.login(target.host, target.path)
+        origin = f"Secret {self._settings.namespace}/{request.push_secret}"
+        return await self._registries.manifest(target, reference, login, origin=origin)
 
     def _forget(self, pool: str) -> None:
         self._wanted.pop(pool, None)

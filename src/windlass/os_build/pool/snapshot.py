@@ -6,7 +6,6 @@ from typing import Final
 from msgspec import Struct
 
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Seen
 from windlass.os_build.builder import BuildState, Deadlines
 from windlass.os_build.credentials import Secrets
@@ -77,4 +76,3 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     materials: Materials | None = None
     confirmed: str | Problem = ""
     deadlines: Deadlines = Deadlines()
-    last: Outcome = Outcome()
