@@ -1159,7 +1159,7 @@ _IN_THE_CLOUD = (
         ),
     ),
     *_in(
-        "openstack/server/sending.py",
+        "openstack/sending.py",
         "openstack/server",
         ("        if longest is None:", "        if True:"),
         ("each.error.transient or each.error.unknown_outcome", "False"),

@@ -5,19 +5,21 @@ rules about what may be taken from memory are in `certainty`.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
+from windlass.openstack.cloud.balancer_requests import ROOT
 from windlass.openstack.cloud.certainty import Knowledge, Times
 from windlass.openstack.cloud.classify import classify
-from windlass.openstack.cloud.effect import MADE, after
-from windlass.openstack.cloud.failures import CloudFailure, NotSent
+from windlass.openstack.cloud.effect import MADE, NEUTRON, after
+from windlass.openstack.cloud.estate import Balancer, Estate
+from windlass.openstack.cloud.failures import CloudFailure, Missing, NotSent
 from windlass.openstack.cloud.gates import Gates, Pauses
 from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Recorded, Weather
 from windlass.openstack.cloud.listing import Identified, Listing
@@ -25,13 +27,31 @@ from windlass.openstack.cloud.lookups import SOURCES, listed, matching, pages, r
 from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.query import EXTENSIONS, Query
 from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, CreateServer, Creation
-from windlass.openstack.cloud.resources import Extension, Port, Reservation, Resource, Server, Trunk, Volume
+from windlass.openstack.cloud.resources import (
+    Extension,
+    FloatingIp,
+    HealthMonitor,
+    Listener,
+    LoadBalancer,
+    Network,
+    Pool,
+    Port,
+    Reservation,
+    Resource,
+    Router,
+    SecurityGroup,
+    Server,
+    Subnet,
+    Trunk,
+    Volume,
+)
 from windlass.openstack.cloud.room import Room
 from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
 
 SERVERS: Final = "2.53"
 """The microversion that servers are listed with: tags, volumes and fault are in it."""
 VOLUMES: Final = "block-storage"
+BALANCING: Final = "load-balancer"
 RESERVED: Final = "reserved"
 """The status of a volume that Nova has taken for a server that is not there yet."""
 READ_SECONDS: Final = 25.0
@@ -51,7 +71,23 @@ _LIMITS: Final[Mapping[Service, tuple[tuple[str, str, str], ...]]] = {
 }
 """What we call a quota, and its limit and use as the service calls them."""
 
+ESTATE: Final = (Network, Subnet, Router, SecurityGroup, FloatingIp, LoadBalancer, Port)
+"""What clusters have beside servers."""
+
 R = TypeVar("R", bound=Identified)
+T = TypeVar("T")
+
+
+class _PoolsOf(Struct, frozen=True):
+    pools: list[Pool] = field(default_factory=list)
+
+
+class BalancerTree(Struct, frozen=True):
+    """What Octavia says of a load balancer and all its parts."""
+
+    provisioning_status: str = ""
+    listeners: list[_PoolsOf] = field(default_factory=list)
+    pools: list[Pool] = field(default_factory=list)
 
 
 class Kept(Struct):
@@ -96,15 +132,17 @@ class Account:
         self._kept: dict[Query, Kept] = {}
         self._asking: dict[Query, asyncio.Task[tuple[Any, ...]]] = {}
         self._servers = self._listing("compute", "/servers/detail", "servers", Server, microversion=SERVERS)
-        self._ports = self._listing("network", "/v2.0/ports", "ports", Port, own=True)
-        self._trunks = self._listing("network", "/v2.0/trunks", "trunks", Trunk, own=True)
         self._volumes = self._listing(VOLUMES, "/volumes/detail", "volumes", Volume)
         self._lists_of: dict[type[Any], Listing[Any]] = {
             Server: self._servers,
-            Port: self._ports,
-            Trunk: self._trunks,
             Volume: self._volumes,
+            LoadBalancer: self._listing(BALANCING, f"{ROOT}/loadbalancers", "loadbalancers", LoadBalancer, own=True),
         }
+        for collection, kind in NEUTRON.items():
+            key = collection.replace("-", "_")
+            self._lists_of[kind] = self._listing("network", f"/v2.0/{collection}", key, kind, own=True)
+        self._ports: Listing[Port] = self._lists_of[Port]
+        self._trunks: Listing[Trunk] = self._lists_of[Trunk]
 
     @property
     def services(self) -> frozenset[str]:
@@ -154,6 +192,77 @@ class Account:
         query = (("volume_id", volume.id),)
         first = Http(VOLUMES, "GET", "/attachments", query, microversion=ATTACHMENTS)
         return await pages(first, "attachments", Reservation, self.ask)
+
+    async def estate(
+        self,
+        mark: str,
+        recorded: Collection[str] = (),
+        *,
+        kinds: Collection[type[Any]] = ESTATE,
+        fresh: Collection[type[Any]] = (),
+        age: float = 0.0,
+    ) -> Estate:
+        """What an owner has beside servers, of these `kinds`, with the mark or an ID that is `recorded`.
+
+        Lists are at most `age` seconds old, or were begun now for the kinds in `fresh`; from memory alone if `age` is
+        infinite and nothing can have happened without us, as in `look`.
+        """
+        now, need = self._clock(), self.knowledge.needed(mark)
+        asked = [kind for kind in kinds if kind is not LoadBalancer or BALANCING in self.services]
+        lists = [self._lists_of[kind] for kind in asked]
+        since = {kind: now if kind in fresh else max(need.since, now - age) for kind in asked}
+        await asyncio.gather(*(self._lists_of[kind].since(since[kind]) for kind in asked))
+        self.knowledge.compare(mark, self._like)
+        need = self.knowledge.needed(mark)
+        found = {kind: tuple(_of(self._lists_of[kind], mark, recorded)) for kind in asked}
+        balancers = await asyncio.gather(*map(self._balancer, _oldest_first(found.get(LoadBalancer, ()))))
+        networks, routers = ({each.id for each in found.get(kind, ())} for kind in (Network, Router))
+        ports = {each.id: each for each in found.get(Port, ())}
+        if Port in asked:
+            ports |= {
+                each.id: each for each in self._ports.all() if each.network_id in networks or each.device_id in routers
+            }
+        began = min((each.began for each in lists), default=now)
+        return Estate(
+            networks=_oldest_first(found.get(Network, ())),
+            subnets=_oldest_first(found.get(Subnet, ())),
+            routers=_oldest_first(found.get(Router, ())),
+            groups=_oldest_first(found.get(SecurityGroup, ())),
+            floating_ips=_oldest_first(found.get(FloatingIp, ())),
+            balancers=tuple(each for each in balancers if each is not None),
+            ports=_oldest_first(ports.values()),
+            certain=began >= need.certain,
+            certain_in=self.knowledge.certain_in(mark),
+            as_of=self._now() - timedelta(seconds=max(now - began, 0.0)) if began > float("-inf") else None,
+        )
+
+    async def _balancer(self, found: LoadBalancer) -> Balancer | None:
+        """A load balancer as it is now; None if it is gone. Its parts only while it is ACTIVE, so that to wait for one
+        costs one request: until then nothing can be done about them."""
+        balancers = self._lists_of[LoadBalancer]
+        try:
+            tree = await self.ask(Http(BALANCING, "GET", f"{ROOT}/loadbalancers/{found.id}/status"), agent="server")
+        except Missing:
+            balancers.drop(found.id)
+            return None
+        told = msgspec.json.decode(tree.body, type=dict[str, dict[str, BalancerTree]])["statuses"]["loadbalancer"]
+        if told.provisioning_status == "DELETED":
+            balancers.drop(found.id)
+            return None
+        found = replace(found, provisioning_status=told.provisioning_status)
+        balancers.put(found)
+        if found.provisioning_status != "ACTIVE":
+            return Balancer(found)
+        listeners, monitors = await asyncio.gather(
+            self._parts("listeners", Listener, (("load_balancer_id", found.id),)),
+            self._parts("healthmonitors", HealthMonitor, (("project_id", self._project_id),)),
+        )
+        pools = {each.id: each for each in (*told.pools, *(pool for one in told.listeners for pool in one.pools))}
+        watched = {each.health_monitor.id for each in pools.values() if each.health_monitor is not None}
+        return Balancer(found, listeners, tuple(pools.values()), tuple(each for each in monitors if each.id in watched))
+
+    async def _parts(self, key: str, kind: type[T], query: tuple[tuple[str, str], ...]) -> tuple[T, ...]:
+        return await pages(Http(BALANCING, "GET", f"{ROOT}/{key}", query), key, kind, self.ask)
 
     def known(self, mark: str, recorded: Recorded = NONE) -> Inventory:
         """The same from memory alone."""
@@ -238,13 +347,17 @@ class Account:
         return await self._carry(request)
 
     async def _carry(self, request: CloudRequest) -> Any:
-        if creates := isinstance(request, Creation):
+        if isinstance(request, Creation):
             self.knowledge.sending(request, self._like(request))
         try:
-            answer = await self.ask(request.http, agent="server", creates=creates, seconds=self._patience)
+            answer = await self.ask(request.http, agent="server", creates=request.CREATES, seconds=self._patience)
         except NotSent:
             raise
         except CloudFailure as failure:
+            if request.is_done(failure):
+                self.knowledge.accepted(request)
+                self.knowledge.doubt(request.mark)
+                return None
             self.knowledge.refused(request, failure, self._now())
             raise
         self.knowledge.accepted(request)
@@ -261,7 +374,8 @@ class Account:
     def _like(self, request: Creation) -> frozenset[str]:
         """The IDs of what is known to have the mark and the name of what `request` makes."""
         alike = self._lists_of[MADE[type(request)]].marked(request.mark)
-        return frozenset(each.id for each in alike if each.name == request.body["name"])
+        name = "name" if "name" in request.body else "description"  # floating IPs have no name
+        return frozenset(each.id for each in alike if getattr(each, name) == request.body[name])
 
     def _inventory(self, mark: str, recorded: Recorded, *, certain: bool) -> Inventory:
         servers = _of(self._servers, mark, [recorded.server] if recorded.server else [])
@@ -344,3 +458,7 @@ def _of(listing: Listing[R], mark: str, recorded: Iterable[str]) -> list[R]:
         if (item := listing.get(which)) is not None:
             found.setdefault(which, item)
     return list(found.values())
+
+
+def _oldest_first(found: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(sorted(found, key=lambda each: each.created_at))

@@ -1,14 +1,38 @@
 """Updates the lists of a project with the effect of an answered request, without listing again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import structs
 
+from windlass.openstack.cloud.balancer_requests import (
+    CreateLoadBalancer,
+    DeleteLoadBalancer,
+    DescribeBalancer,
+    PartOfBalancer,
+)
 from windlass.openstack.cloud.failures import Doubtful
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.listing import Listing
+from windlass.openstack.cloud.network_requests import (
+    AddInterface,
+    AssociateFloatingIp,
+    ChangeNameservers,
+    CreateFloatingIp,
+    CreateNetwork,
+    CreateRouter,
+    CreateRules,
+    CreateSecurityGroup,
+    CreateSubnet,
+    DeleteFloatingIp,
+    DeleteNetwork,
+    DeleteRouter,
+    DeleteRule,
+    DeleteSecurityGroup,
+    RemoveInterface,
+    SetGateway,
+)
 from windlass.openstack.cloud.requests import (
     CloudRequest,
     CreatePort,
@@ -27,7 +51,21 @@ from windlass.openstack.cloud.requests import (
     RemoveSubports,
     SetTags,
 )
-from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
+from windlass.openstack.cloud.resources import (
+    FloatingIp,
+    LoadBalancer,
+    Markable,
+    Network,
+    Port,
+    PortAddress,
+    Router,
+    SecurityGroup,
+    SecurityGroupRule,
+    Server,
+    Subnet,
+    Trunk,
+    Volume,
+)
 from windlass.openstack.cloud.wire import Answer
 
 GONE = 404
@@ -36,15 +74,49 @@ MADE: Final[Mapping[type[Creation], type[Any]]] = {
     CreateTrunk: Trunk,
     CreateVolume: Volume,
     CreateServer: Server,
+    CreateNetwork: Network,
+    CreateSubnet: Subnet,
+    CreateRouter: Router,
+    CreateSecurityGroup: SecurityGroup,
+    CreateFloatingIp: FloatingIp,
+    CreateLoadBalancer: LoadBalancer,
 }
 """What each creating request makes."""
-R = TypeVar("R", Server, Port, Trunk, Volume)
+R = TypeVar("R", bound=Markable)
+T = TypeVar("T")
+
+NEUTRON: Final[Mapping[str, type[Any]]] = {
+    "ports": Port,
+    "trunks": Trunk,
+    "networks": Network,
+    "subnets": Subnet,
+    "routers": Router,
+    "security-groups": SecurityGroup,
+    "floatingips": FloatingIp,
+}
+"""Collections of Neutron."""
+_DELETED: Final[Mapping[type[CloudRequest], type[Any]]] = {
+    DeletePort: Port,
+    DeleteRouter: Router,
+    DeleteNetwork: Network,
+    DeleteSecurityGroup: SecurityGroup,
+    DeleteFloatingIp: FloatingIp,
+}
+"""What is gone when the answer comes."""
 
 
 def after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> Any:
     """Lay the effect of `request` over the `lists`; returns the resource that a creating request made."""
+    try:
+        return _after(request, answer, lists)
+    except (msgspec.MsgspecError, KeyError) as error:
+        text = f"the answer to {request.verb} {request.subject} cannot be read: {error}"
+        raise Doubtful(request.SERVICE, text, code=answer.status) from None
+
+
+def _after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> Any:
     servers, ports, trunks, volumes = (lists[kind] for kind in (Server, Port, Trunk, Volume))
-    neutron = {"ports": ports, "trunks": trunks}
+    neutron = {name: lists[kind] for name, kind in NEUTRON.items()}
     match request:
         case Creation():
             made = _made(request, answer)
@@ -61,11 +133,11 @@ def after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listi
         case RemoveSubports():
             _change(trunks, request.id, sub_ports=[])
             _change_parent(ports, request.id, {"sub_ports": []})
-        case DeletePort():
-            ports.drop(request.id)
         case DeleteTrunk():
             trunks.drop(request.id)
             _change_parent(ports, request.id, None)
+        case DeletePort() | DeleteRouter() | DeleteNetwork() | DeleteSecurityGroup() | DeleteFloatingIp():
+            lists[_DELETED[type(request)]].drop(request.id)
         case ReleaseVolume():
             _change(volumes, request.volume, status="available")
         case DeleteServer() if answer.status == GONE:
@@ -76,16 +148,74 @@ def after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listi
             _change(servers, request.id, task_state="deleting")
         case DeleteVolume():
             _change(volumes, request.id, status="deleting")
+        case DescribeBalancer() | DeleteLoadBalancer() | PartOfBalancer():
+            _after_balancing(request, lists[LoadBalancer])
+        case _:
+            _after_networking(request, answer, lists)
     return None
 
 
+def _after_balancing(request: CloudRequest, balancers: Listing[LoadBalancer]) -> None:
+    """Any write makes the load balancer busy for a while, until it is listed again."""
+    match request:
+        case DescribeBalancer():
+            _change(balancers, request.id, description=request.description, provisioning_status="PENDING_UPDATE")
+        case DeleteLoadBalancer():
+            _change(balancers, request.id, provisioning_status="PENDING_DELETE")
+        case PartOfBalancer():
+            _change(balancers, request.balancer, provisioning_status="PENDING_UPDATE")
+
+
+def _after_networking(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> None:
+    ports = lists[Port]
+    match request:
+        case ChangeNameservers():
+            _change(lists[Subnet], request.id, dns_nameservers=list(request.nameservers))
+        case SetGateway():
+            _change(
+                lists[Router], request.id, external_gateway_info=_told(answer, "router", Router).external_gateway_info
+            )
+        case AddInterface():
+            made = msgspec.json.decode(answer.body)
+            addresses = [PortAddress(subnet_id=request.subnet)]
+            ports.put(
+                Port(
+                    id=made["port_id"],
+                    network_id=request.network,
+                    device_id=request.id,
+                    device_owner="network:router_interface",
+                    fixed_ips=addresses,
+                )
+            )
+        case RemoveInterface():
+            for port in list(ports.all()):
+                if port.device_id == request.id and any(each.subnet_id == request.subnet for each in port.fixed_ips):
+                    ports.drop(port.id)
+        case CreateRules():
+            made = msgspec.json.decode(answer.body)
+            rules = made.get("security_group_rules") or [made["security_group_rule"]]
+            _change_rules(lists, request.id, add=msgspec.convert(rules, list[SecurityGroupRule]))
+        case DeleteRule():
+            _change_rules(lists, request.group, without=request.id)
+        case AssociateFloatingIp():
+            lists[FloatingIp].put(_told(answer, "floatingip", FloatingIp))
+
+
+def _told(answer: Answer, envelope: str, kind: type[T]) -> T:
+    return msgspec.json.decode(answer.body, type=dict[str, kind])[envelope]  # type: ignore[valid-type]
+
+
+def _change_rules(
+    lists: Mapping[type[Any], Listing[Any]], group: str, *, add: Sequence[SecurityGroupRule] = (), without: str = ""
+) -> None:
+    groups: Listing[SecurityGroup] = lists[SecurityGroup]
+    if (found := groups.get(group)) is not None:
+        kept = [each for each in found.security_group_rules if each.id != without]
+        groups.put(structs.replace(found, security_group_rules=[*kept, *add]))
+
+
 def _made(request: Creation, answer: Answer) -> Any:
-    kind = MADE[type(request)]
-    try:
-        made = msgspec.json.decode(answer.body, type=dict[str, kind])[request.ENVELOPE]  # type: ignore[valid-type]
-    except (msgspec.MsgspecError, KeyError) as error:
-        text = f"the answer to {request.verb} {request.subject} cannot be read: {error}"
-        raise Doubtful(request.SERVICE, text, code=answer.status) from None
+    made = _told(answer, request.ENVELOPE, MADE[type(request)])
     if isinstance(made, Server):  # Nova's answer has little more than the ID
         return structs.replace(made, name=request.body.get("name", ""), metadata=dict(request.body.get("metadata", {})))
     return made

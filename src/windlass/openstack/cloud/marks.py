@@ -1,6 +1,6 @@
 """The mark of an owner on what it has in a cloud: how it is written, and how it is read back.
 
-Servers and volumes have it in their metadata, under `MARK`. Ports and trunks have it at the end of their description:
+Servers and volumes have it in their metadata, under `MARK`. All others have it at the end of their description:
 
     Created by Windlass for cluster one windlass-owner=0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55
 
@@ -13,18 +13,19 @@ from collections.abc import Mapping
 from typing import Final
 
 from windlass.openstack.cloud.inventory import MARK
-from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
+from windlass.openstack.cloud.resources import Markable, Server, Volume
 
 DESCRIPTION_LIMIT: Final = 255
 """The length of a description that Neutron accepts."""
 _KEY: Final = f"{MARK}="
 
 
-def mark_of(resource: Server | Volume | Port | Trunk) -> str:
+def mark_of(resource: Markable) -> str:
     """The mark of the owner; empty if there is none."""
     if isinstance(resource, Server | Volume):
         return resource.metadata.get(MARK, "")
-    return resource.description.rpartition(_KEY)[2] if _KEY in resource.description else ""
+    description = resource.description or ""
+    return description.rpartition(_KEY)[2] if _KEY in description else ""
 
 
 def with_mark(metadata: Mapping[str, str], mark: str) -> dict[str, str]:
@@ -33,6 +34,6 @@ def with_mark(metadata: Mapping[str, str], mark: str) -> dict[str, str]:
 
 
 def described(text: str, mark: str) -> str:
-    """The description of a port or trunk: `text`, cut if it is too long, and the mark."""
+    """The description of a port, network, ...: `text`, cut if it is too long, and the mark."""
     suffix = f"{_KEY}{mark}"
     return f"{text[: DESCRIPTION_LIMIT - len(suffix) - 1]} {suffix}" if text else suffix

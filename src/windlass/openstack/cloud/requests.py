@@ -14,6 +14,7 @@ from msgspec.structs import force_setattr
 
 from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import Request
+from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.wire import Http, Method, Service
 
@@ -33,6 +34,8 @@ class CloudRequest(Request, frozen=True, kw_only=True):
 
     SYSTEM = OPENSTACK
     SERVICE: ClassVar[Service]
+    CREATES: ClassVar[bool] = False
+    """Whether it makes something that a quota counts."""
 
     project: str
     mark: str
@@ -42,6 +45,10 @@ class CloudRequest(Request, frozen=True, kw_only=True):
     def http(self) -> Http:
         """The request as it is sent."""
         raise NotImplementedError
+
+    def is_done(self, failure: CloudFailure) -> bool:
+        """Whether the refusal means that the cloud is already as the request wants it."""
+        return False
 
     def diff(self) -> tuple[FieldChange, ...]:
         return ()
@@ -53,6 +60,7 @@ class CloudRequest(Request, frozen=True, kw_only=True):
 class Creation(CloudRequest, frozen=True, kw_only=True):
     """A request that makes something. `body` is the resource as its service takes it, without the envelope."""
 
+    CREATES = True
     PATH: ClassVar[str]
     ENVELOPE: ClassVar[str]
 
@@ -115,7 +123,7 @@ class Naming(CloudRequest, frozen=True, kw_only=True):
 
 
 class SetTags(Naming, frozen=True, kw_only=True):
-    """Replace the tags of a Neutron resource; `collection` is `ports` or `trunks`."""
+    """Replace the tags of a Neutron resource; `collection` is `ports`, `security-groups`, ..."""
 
     SERVICE = "network"
 
@@ -152,7 +160,7 @@ class MarkVolume(_Mark, frozen=True, kw_only=True):
 
 
 class Describe(Naming, frozen=True, kw_only=True):
-    """Give an adopted port or trunk (`collection`) the description that holds the mark of its owner."""
+    """Give an adopted Neutron resource (of `collection`) the description that holds the mark of its owner."""
 
     SERVICE = "network"
 
@@ -163,7 +171,8 @@ class Describe(Naming, frozen=True, kw_only=True):
     @property
     def http(self) -> Http:
         path = f"/v2.0/{self.collection}/{self.id}"
-        return self._http("PUT", path, {self.collection.removesuffix("s"): {"description": self.description}})
+        envelope = self.collection.removesuffix("s").replace("-", "_")
+        return self._http("PUT", path, {envelope: {"description": self.description}})
 
     def diff(self) -> tuple[FieldChange, ...]:
         return (FieldChange("description", self.before, self.description),)
@@ -225,7 +234,7 @@ class RemoveSubports(Naming, frozen=True, kw_only=True):
         return (FieldChange("sub_ports", list(self.ports), None),)
 
 
-REQUESTS: Final = (
+OF_SERVERS: Final = (
     CreatePort,
     CreateTrunk,
     CreateVolume,
@@ -241,4 +250,4 @@ REQUESTS: Final = (
     ReleaseVolume,
     RemoveSubports,
 )
-"""All of them, for a controller's permissions."""
+"""What the controllers of servers send, for their permissions."""

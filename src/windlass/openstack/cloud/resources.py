@@ -55,6 +55,7 @@ class Port(Struct, frozen=True, gc=False):
     status: str = ""
     description: str = ""
     device_id: str = ""
+    device_owner: str = ""
     created_at: str = ""
     tags: list[str] = field(default_factory=list)
     fixed_ips: list[PortAddress] = field(default_factory=list)
@@ -119,6 +120,8 @@ class Flavor(Struct, frozen=True, gc=False):
 class Network(Struct, frozen=True, gc=False):
     id: str = ""
     name: str = ""
+    description: str = ""
+    created_at: str = ""
     tags: list[str] = field(default_factory=list)
 
 
@@ -127,6 +130,9 @@ class Subnet(Struct, frozen=True, gc=False):
     name: str = ""
     network_id: str = ""
     cidr: str = ""
+    description: str = ""
+    created_at: str = ""
+    dns_nameservers: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
 
 
@@ -138,13 +144,100 @@ class Gateway(Struct, frozen=True, gc=False):
 class Router(Struct, frozen=True, gc=False):
     id: str = ""
     name: str = ""
+    description: str = ""
+    created_at: str = ""
     tags: list[str] = field(default_factory=list)
     external_gateway_info: Gateway | None = None
+
+
+class SecurityGroupRule(Struct, frozen=True, gc=False):
+    """A rule of a group. None: any. `protocol` is a name or a number, as somebody wrote it."""
+
+    id: str = ""
+    direction: str = "ingress"
+    ethertype: str = "IPv4"
+    protocol: str | None = None
+    port_range_min: int | None = None
+    port_range_max: int | None = None
+    remote_ip_prefix: str | None = None
+    remote_group_id: str | None = None
+    description: str | None = None
 
 
 class SecurityGroup(Struct, frozen=True, gc=False):
     id: str = ""
     name: str = ""
+    description: str = ""
+    created_at: str = ""
+    tags: list[str] = field(default_factory=list)
+    security_group_rules: list[SecurityGroupRule] = field(default_factory=list)
+
+
+class FloatingIp(Struct, frozen=True, gc=False):
+    """An address on an external network. `port_id` None: it leads nowhere."""
+
+    id: str = ""
+    floating_ip_address: str = ""
+    floating_network_id: str = ""
+    port_id: str | None = None
+    status: str = ""
+    description: str = ""
+    created_at: str = ""
+    tags: list[str] = field(default_factory=list)
+
+
+class LoadBalancer(Struct, frozen=True, gc=False):
+    """An Octavia load balancer. It can be changed while `provisioning_status` is ACTIVE, and deleted in ERROR too."""
+
+    id: str = ""
+    name: str | None = None
+    description: str | None = None
+    created_at: str = ""
+    provisioning_status: str = ""
+    provider: str = ""
+    vip_address: str | None = None
+    vip_port_id: str | None = None
+    tags: list[str] = field(default_factory=list)
+
+
+class Listener(Struct, frozen=True, gc=False):
+    """A port of a load balancer. `allowed_cidrs` None or empty: from everywhere."""
+
+    id: str = ""
+    name: str | None = None
+    protocol_port: int = 0
+    provisioning_status: str = ""
+    default_pool_id: str | None = None
+    allowed_cidrs: list[str] | None = None
+
+
+class HealthMonitor(Struct, frozen=True, gc=False):
+    """How a pool checks its members: `delay` and `timeout` in seconds."""
+
+    id: str = ""
+    name: str | None = None
+    delay: int = 0
+    timeout: int = 0
+    max_retries: int = 0
+    max_retries_down: int = 0
+
+
+class Member(Struct, frozen=True, gc=False):
+    id: str = ""
+    name: str | None = None
+    address: str = ""
+    protocol_port: int = 0
+    provisioning_status: str = ""
+
+
+class Pool(Struct, frozen=True, gc=False):
+    """A pool, as the tree of its load balancer tells it."""
+
+    id: str = ""
+    name: str | None = None
+    provisioning_status: str = ""
+    members: list[Member] = field(default_factory=list)
+    health_monitor: HealthMonitor | None = None
 
 
 class ServerGroup(Struct, frozen=True, gc=False):
@@ -172,3 +265,8 @@ Resource: TypeAlias = (
     Image | Flavor | Network | Subnet | Router | SecurityGroup | ServerGroup | Zone | Extension | Keypair
 )
 """What a query finds."""
+
+Markable: TypeAlias = (
+    Server | Volume | Port | Trunk | Network | Subnet | Router | SecurityGroup | FloatingIp | LoadBalancer
+)
+"""What can have the mark of an owner."""

@@ -35,13 +35,13 @@ from windlass.openstack import status
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cluster.network import (
     Found,
-    Obstacle,
     endpoint,
     failure_domains,
     look_up,
     told_network,
     told_router,
 )
+from windlass.openstack.cluster.part import Obstacle
 from windlass.openstack.cluster.snapshot import (
     Cloud,
     Snapshot,

@@ -32,6 +32,7 @@ from windlass.api import capo_cluster as api
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import Network, Resource, Router, Subnet, Zone
+from windlass.openstack.cluster.part import Obstacle
 from windlass.openstack.cluster.snapshot import Answers
 from windlass.openstack.filters import network_query, router_query, subnet_query
 from windlass.openstack.status import ENDPOINT_READY, NETWORK_READY, ROUTER_READY, Reason
@@ -42,15 +43,6 @@ ZONES: Final = Query("zone")
 PORT: Final = 6443
 _EXTERNAL: Final = ("router:external", "true")
 _REMEDY: Final = "set spec.controlPlaneEndpoint, or spec.apiServerFixedIP and spec.disableAPIServerFloatingIP to true"
-
-
-class Obstacle(Struct, frozen=True):
-    """Why `part` is not ready: a sentence, or what the cloud answered while we did `doing`."""
-
-    part: str
-    reason: Reason
-    why: str | CloudFailure
-    doing: str = ""
 
 
 class Found(Struct, frozen=True, kw_only=True):

@@ -23,8 +23,9 @@ from windlass.openstack.instance.resolve import resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck
 from windlass.openstack.objects import intend, is_held, mark_of
+from windlass.openstack.sending import Held, calls
 from windlass.openstack.server.resolved import to_status
-from windlass.openstack.server.sending import Held, admit, calls
+from windlass.openstack.server.sending import admit
 from windlass.openstack.server.snapshot import (
     Cloud,
     Snapshot,

@@ -17,7 +17,7 @@ from windlass.kube.control.seen import IndexedReader
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.clouds import Clouds
-from windlass.openstack.cloud.requests import REQUESTS
+from windlass.openstack.cloud.requests import OF_SERVERS
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import BY_CLUSTER, labelled
 from windlass.openstack.server.decide import decide
@@ -57,7 +57,7 @@ def server_controller(
             writes(OpenStackServer, "patch", namespace=namespace),
             writes(OpenStackServer, "patch", subresource="status", namespace=namespace),
             emits_events(namespace=namespace),
-            calls(*REQUESTS),
+            calls(*OF_SERVERS),
         ),
         observe=ServerObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark),
         decide=partial(decide, timing=timing),

@@ -26,8 +26,9 @@ from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.objects import event, intend, is_held, mark_of, release
+from windlass.openstack.sending import calls
 from windlass.openstack.server.building import SOON
-from windlass.openstack.server.sending import admit, calls
+from windlass.openstack.server.sending import admit
 from windlass.openstack.server.snapshot import Snapshot, Timing, Visit, adopted, recorded
 from windlass.openstack.server.telling import AUTHENTIC, LOST, out_of_reach, write
 from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, NOT_PAUSED, PROGRESSING, Reason

@@ -15,7 +15,7 @@ from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
 from windlass.openstack.instance.spec import Resolved
 from windlass.openstack.instance.state import ACTIVE, addresses, verdict
 from windlass.openstack.objects import event
-from windlass.openstack.server.sending import Held
+from windlass.openstack.sending import Held
 from windlass.openstack.server.snapshot import TIMING, Timing, adopted
 from windlass.openstack.status import (
     AUTHENTICATED,

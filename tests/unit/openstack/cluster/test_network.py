@@ -11,7 +11,6 @@ from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import Gateway, Network, PortAddress, Router, Subnet, Zone
 from windlass.openstack.cluster.network import (
     Found,
-    Obstacle,
     endpoint,
     failure_domains,
     look_up,
@@ -19,6 +18,7 @@ from windlass.openstack.cluster.network import (
     told_network,
     told_router,
 )
+from windlass.openstack.cluster.part import Obstacle
 from windlass.openstack.cluster.snapshot import Answers
 
 Tree = dict[str, Any]

@@ -1,0 +1,51 @@
+"""Facts for decisions: what an owner has in a project beside servers: networks, groups, addresses, load balancers."""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from windlass.openstack.cloud.resources import (
+    FloatingIp,
+    HealthMonitor,
+    Listener,
+    LoadBalancer,
+    Network,
+    Pool,
+    Port,
+    Router,
+    SecurityGroup,
+    Subnet,
+)
+
+
+class Balancer(Struct, frozen=True):
+    """A load balancer as it is now. Its parts are known only while it `can_be_changed`: its listeners, its pools with
+    their members, and the monitors of those."""
+
+    balancer: LoadBalancer
+    listeners: tuple[Listener, ...] = ()
+    pools: tuple[Pool, ...] = ()
+    monitors: tuple[HealthMonitor, ...] = ()
+
+    @property
+    def can_be_changed(self) -> bool:
+        return self.balancer.provisioning_status == "ACTIVE"
+
+
+class Estate(Struct, frozen=True, kw_only=True):
+    """All resources with the mark of an owner, or recorded by it; each list oldest first.
+
+    `ports`: those with the mark, and all on `networks` and of `routers`. `certain` and `certain_in`: as in
+    `windlass.openstack.cloud.inventory.Inventory`. `as_of`: when the oldest list began.
+    """
+
+    networks: tuple[Network, ...] = ()
+    subnets: tuple[Subnet, ...] = ()
+    routers: tuple[Router, ...] = ()
+    groups: tuple[SecurityGroup, ...] = ()
+    floating_ips: tuple[FloatingIp, ...] = ()
+    balancers: tuple[Balancer, ...] = ()
+    ports: tuple[Port, ...] = ()
+    certain: bool = True
+    certain_in: float = 0.0
+    as_of: datetime | None = None

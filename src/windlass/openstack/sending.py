@@ -1,0 +1,97 @@
+"""Which requests may be sent now, and what the others wait for: closed gates, and refusals that are not due again."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from windlass.kube.control.plan import Call, Outcome, target
+from windlass.kube.control.seen import Present
+from windlass.kube.errors import Failure
+from windlass.openstack.cloud.gates import IDENTITY
+from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.requests import CloudRequest
+from windlass.openstack.trouble import Told
+
+
+class Held(Struct, frozen=True):
+    """A request that is not sent before `until`, and why."""
+
+    request: CloudRequest
+    until: datetime
+    told: Told
+
+
+class Sending(Struct, frozen=True):
+    """`now` may be sent at once. Of those that wait, `first` is told: what a person must correct, else what is tried
+    again first.
+
+    `later`: nothing more is sent in this attempt, because a request of it failed.
+    """
+
+    now: tuple[CloudRequest, ...]
+    first: Held | None
+    later: bool
+
+
+class Post(Struct, frozen=True, kw_only=True):
+    """What decides whether requests are sent: the `weather` for their owner, the outcome of the last round, and since
+    when the trouble with a condition lasts. `tell` turns the failure of a request into a trouble."""
+
+    weather: Weather
+    last: Outcome
+    now: datetime
+    since: Callable[[str], datetime | None]
+    tell: Callable[[CloudRequest, Failure], Told]
+
+    def admit(self, requests: Iterable[CloudRequest]) -> Sending:
+        free: list[CloudRequest] = []
+        held: list[Held] = []
+        for request in requests:
+            waits = [*self._refused(request), *self._gated(request)]
+            longest = max((each for each in waits if each.until > self.now), key=lambda each: each.until, default=None)
+            if longest is None:
+                free.append(request)
+            else:
+                held.append(longest)
+        first = min(held, key=lambda each: (each.told.by_itself, each.until), default=None)
+        return Sending(tuple(free), first, later=_has_failed(self.last))
+
+    def _refused(self, request: CloudRequest) -> Iterable[Held]:
+        remembered = [
+            (each.failure, each.at)
+            for each in self.weather.refusals
+            if (each.what, each.subject) == (request.verb, request.subject)
+        ]
+        if remembered:
+            yield self._held(request, *max(remembered, key=lambda pair: pair[1]))
+            return
+        for each in self.last.failures:
+            if isinstance(each.action, Call) and each.action.request == request and each.error is not None:
+                yield self._held(request, each.error, self.now)
+
+    def _gated(self, request: CloudRequest) -> Iterable[Held]:
+        quota = f"quota:{request.SERVICE}" if request.CREATES else ""
+        for name, closed in self.weather.gates.items():
+            if name in (request.SERVICE, IDENTITY, quota):
+                yield Held(request, closed.until, self.tell(request, closed.why))
+
+    def _held(self, request: CloudRequest, failure: Failure, at: datetime) -> Held:
+        about = self.tell(request, failure)
+        return Held(request, about.due(at, since=self.since(about.type)), about)
+
+
+def calls(found: Present[Any], requests: Sequence[CloudRequest], why: str) -> list[Call]:
+    return [Call(target=target(found), request=request, why=why) for request in requests]
+
+
+def _has_failed(last: Outcome) -> bool:
+    """Another system failed in this attempt, so no further request is sent in it."""
+    if last.unread is not None:
+        return True
+    return any(
+        isinstance(each.action, Call) and (each.error.transient or each.error.unknown_outcome)
+        for each in last.failures
+        if each.error is not None
+    )
