@@ -1169,6 +1169,14 @@ _IN_THE_CLOUD = (
         "openstack/server/observe.py",
         "openstack/server",
         ("self._clouds.born if recorded(found) == NONE else None", "self._clouds.born"),
+        ('return owner if rests else ""', "return owner"),
+        ("mark_of(found) != owner", "False"),
+    ),
+    *_in(
+        "openstack/server/deleting.py",
+        "openstack/server/test_giving_up.py",
+        ('any(mark_on(each) in ("", mark) for each in held)', "False"),
+        ("if not inventory.certain or any", "if any"),
     ),
     *_in(
         "openstack/server/resolved.py",

@@ -11,6 +11,7 @@ from windlass.api.capi import Cluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event, Namespace, Secret
+from windlass.api.mapi import Machine
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.plan import RequeueAfter, Retry
@@ -44,7 +45,14 @@ class World:
     def __init__(self) -> None:
         self.cloud = MemoryCloud(no_answer=no_answer)
         self.api = MemoryApi(
-            OpenStackServer, Cluster, OpenStackClusterIdentity, Secret, Namespace, Event, clock=lambda: self.now
+            OpenStackServer,
+            Cluster,
+            OpenStackClusterIdentity,
+            Secret,
+            Namespace,
+            Event,
+            Machine,
+            clock=lambda: self.now,
         )
         self.image = self.cloud.services.image("rhcos")
         self.flavor = self.cloud.services.flavor("m1.small")
@@ -81,13 +89,15 @@ class World:
 class Process:
     """One life of the process. `step` is one reconcile; `settle` goes on until a minute has passed without a write."""
 
-    def __init__(self, world: World, *, api: Api | None = None, clouds: Any = None) -> None:
+    def __init__(self, world: World, *, api: Api | None = None, clouds: Any = None, machine_api: str = "") -> None:
         self.world = world
         self.clouds = clouds or world.clouds()
         self.clouds.begin_term()
         self.api = api or world.api
         reader = MemoryReader(world.api)
-        self.controller = server_controller(reader, self.clouds, now=lambda: world.now, new_mark=lambda: MARK)
+        self.controller = server_controller(
+            reader, self.clouds, now=lambda: world.now, new_mark=lambda: MARK, machine_api=machine_api
+        )
         for watch in self.controller.watches:
             for index, values in watch.indexes.items():
                 reader.add_index(watch.kind, index, values)

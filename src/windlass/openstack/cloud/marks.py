@@ -34,6 +34,7 @@ def with_mark(metadata: Mapping[str, str], mark: str) -> dict[str, str]:
 
 
 def described(text: str, mark: str) -> str:
-    """The description of a port, network, ...: `text`, cut if it is too long, and the mark."""
-    suffix = f"{_KEY}{mark}"
+    """The description of a port, network, ...: `text` without the mark of another owner, cut if it is too long, and the
+    mark."""
+    suffix, text = f"{_KEY}{mark}", text.rpartition(_KEY)[0].rstrip() if _KEY in text else text
     return f"{text[: DESCRIPTION_LIMIT - len(suffix) - 1]} {suffix}" if text else suffix

@@ -70,15 +70,17 @@ def next_step(
     intent: Intent,
     extensions: frozenset[str] = frozenset(),
     user_data: str = "",
+    former: str = "",
 ) -> Step:
     """The next step. `project` is the key of the project that is asked; `user_data` is base64.
 
     `recorded`: what the owner's status has; its ports are in the order of the spec. `intent` says that the owner, its
-    mark and `resolved` are persisted.
+    mark and `resolved` are persisted. `former`: the mark of the owner that has given the server up to this one.
     """
     found = match(resolved, inventory, recorded=recorded, mark=intent.mark)
-    if (server := found.server) is not None and (foreign := _foreign(server, intent.mark)) is not None:
-        return foreign
+    if (server := found.server) is not None and mark_of(server) not in ("", intent.mark):
+        step = next_adoption(inventory, recorded=recorded, project=project, mark=intent.mark, former=former)
+        return step or Vanished()
     if marks := tuple(marking(inventory, project=project, mark=intent.mark)):
         return Send(marks, "what is recorded gets the owner's mark")
     surplus = tuple(deletion(each, project=project, mark=intent.mark) for each in found.surplus)
@@ -105,27 +107,30 @@ def next_step(
     return Await(", ".join(build.unavailable()))
 
 
-def next_adoption(inventory: Inventory, *, recorded: Recorded, project: str, mark: str) -> Step | None:
+def next_adoption(
+    inventory: Inventory, *, recorded: Recorded, project: str, mark: str, former: str = ""
+) -> Step | None:
     """The next step for the recorded server, or the one with our mark; None if there is neither.
 
     For a server without choices: an adopted one, or that of a moved object. Nothing is created for it. The server, its
-    ports and its volumes get our mark, so that their deletion is that of a server of ours.
+    ports and its volumes get our mark in place of `former`, the mark of the owner that has given them up, so that their
+    deletion is that of a server of ours.
     """
     server = server_of(inventory, recorded)
     if server is None:
         return Vanished() if recorded.server else None
-    if (foreign := _foreign(server, mark)) is not None:
+    if (foreign := _foreign(server, mark, former)) is not None:
         return foreign
     # The server comes last: its mark says that all that belongs to it has one.
     parts = replace(inventory, servers=(), ports=(*inventory.ports, *inventory.attached))
     for some in (parts, Inventory(servers=(server,))):
-        if requests := tuple(marking(some, project=project, mark=mark)):
+        if requests := tuple(marking(some, project=project, mark=mark, former=former)):
             return Send(requests, "the server is adopted")
     return Standing(server)
 
 
-def _foreign(server: Server, mark: str) -> Stuck | None:
-    if (owner := mark_of(server)) in ("", mark):
+def _foreign(server: Server, mark: str, former: str) -> Stuck | None:
+    if (owner := mark_of(server)) in ("", mark, former):
         return None
     text = f"server {server.id} belongs to {owner}: delete its metadata key if it is to be taken over"
     return Stuck("InvalidConfiguration", text)
@@ -228,13 +233,14 @@ class _Build(Struct, frozen=True):
             )
 
 
-def marking(inventory: Inventory, *, project: str, mark: str) -> Iterator[CloudRequest]:
-    """Marks what has none: it is in the inventory because the owner's status records it."""
+def marking(inventory: Inventory, *, project: str, mark: str, former: str = "") -> Iterator[CloudRequest]:
+    """Marks what has no mark, or the `former` one: it is in the inventory because the owner's status records it."""
+    marks = ("", former)
     for server in inventory.servers:
-        if not mark_of(server):
+        if mark_of(server) in marks:
             yield MarkServer(project=project, mark=mark, subject=server.name, id=server.id)
     for volume in inventory.volumes:
-        if not mark_of(volume):
+        if mark_of(volume) in marks:
             yield MarkVolume(project=project, mark=mark, subject=volume.name, id=volume.id)
     described_resources: tuple[tuple[str, tuple[Port | Trunk, ...]], ...] = (
         ("ports", inventory.ports),
@@ -242,7 +248,7 @@ def marking(inventory: Inventory, *, project: str, mark: str) -> Iterator[CloudR
     )
     for collection, resources in described_resources:
         for each in resources:
-            if not mark_of(each):
+            if mark_of(each) in marks:
                 yield Describe(
                     project=project,
                     mark=mark,

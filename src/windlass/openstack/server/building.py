@@ -79,7 +79,9 @@ def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> St
     whole = made(found)
     intent = intent_of(found, whole.resolved)
     if intent is None or not isinstance(whole.spec, InstanceSpec) or whole.resolved is None:
-        return next_adoption(inventory, recorded=recorded(found), project=cloud.project, mark=mark_of(found))
+        return next_adoption(
+            inventory, recorded=recorded(found), project=cloud.project, mark=mark_of(found), former=cloud.former
+        )
     user_data = seen.user_data if isinstance(seen.user_data, str) else ""
     return next_step(
         whole.spec,
@@ -90,6 +92,7 @@ def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> St
         intent=intent,
         extensions=cloud.extensions,
         user_data=user_data,
+        former=cloud.former,
     )
 
 

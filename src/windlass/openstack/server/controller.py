@@ -11,8 +11,9 @@ from msgspec import Struct, field
 from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
+from windlass.api.mapi import Machine
 from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import calls, emits_events, writes
+from windlass.kube.control.permissions import calls, emits_events, permission, writes
 from windlass.kube.control.seen import IndexedReader
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
@@ -37,8 +38,10 @@ def server_controller(
     timing: Timing = TIMING,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     new_mark: Callable[[], str] = lambda: str(uuid4()),
+    machine_api: str = "",
 ) -> Controller[NamespacedName, Snapshot]:
-    """The controller, of OpenStackServers in `namespace` (None: all). Keys are namespace and name."""
+    """The controller, of OpenStackServers in `namespace` (None: all). Keys are namespace and name. `machine_api`: the
+    namespace of the Machines of the Machine API that have servers by us too, and may give them up; empty: none."""
 
     def by(index: str, found: Object[Any]) -> list[NamespacedName]:
         return [each.key for each in reader.known(OpenStackServer, index, f"{found.namespace}/{found.name}")]
@@ -58,8 +61,9 @@ def server_controller(
             writes(OpenStackServer, "patch", subresource="status", namespace=namespace),
             emits_events(namespace=namespace),
             calls(*OF_SERVERS),
+            *([permission(Machine, "get", namespace=machine_api)] if machine_api else []),
         ),
-        observe=ServerObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark),
+        observe=ServerObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark, machine_api=machine_api),
         decide=partial(decide, timing=timing),
         workers=10,
         resync=600.0,

@@ -4,6 +4,7 @@
 |---|---|---|
 | it does not exist, or cannot be read | nothing | |
 | it is paused, or its Cluster is | nothing, and `Paused` says so | |
+| the same, and it is being deleted, and its server has another owner now | the finalizer goes | `deleting` |
 | it is being deleted | what it has in the cloud goes, then the finalizer; no Cluster is needed | `deleting` |
 | nobody has looked at it | all its conditions, Unknown | |
 | its label names a Cluster that does not exist | wait for the Cluster | |
@@ -48,21 +49,32 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
     if plan is not None:
         return plan
     cloud = seen.cloud
+    paused = is_paused(found, seen.cluster)
     if not isinstance(cloud, Cloud):
+        if paused:
+            return _pause(seen, found, now=now, timing=timing)
         trouble = _no_access(cloud, timing.delays)
         if found.deleting:
             return deleting.unreachable(found, trouble, now=now, timing=timing)
         return out_of_reach(found, trouble, now=now, timing=timing)
-    if is_paused(found, seen.cluster):
-        return _pause(seen, found, now=now, timing=timing)
     visit = Visit(seen=seen, found=found, cloud=cloud, now=now, timing=timing)
+    if paused:
+        if not found.deleting:
+            return _pause(seen, found, now=now, timing=timing)
+        if (let_go := deleting.given_up(visit)) is not None:
+            return let_go
+        rests = _pause(seen, found, now=now, timing=timing)
+        if visit.inventory.certain:
+            return rests
+        wait = visit.inventory.certain_in + building.SOON
+        return rests.then(RequeueAfter(wait, "a request of an earlier process may still arrive"))
     return deleting.delete(visit) if found.deleting else building.build(visit)
 
 
 def without_cloud(seen: Snapshot, found: Present[OpenStackServer], *, now: datetime, timing: Timing) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     if is_paused(found, seen.cluster):
-        asks = _is_in_between(found) and not isinstance(seen.cloud, IdentityTrouble | CloudFailure)
+        asks = _is_in_between(found) or (found.deleting and building.is_intended(found))
         return None if asks else _pause(seen, found, now=now, timing=timing)
     if found.deleting:
         return deleting.at_once(seen, found)

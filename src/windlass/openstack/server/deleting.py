@@ -14,6 +14,7 @@ from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Merge, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.requests import (
     CloudRequest,
     DeletePort,
@@ -22,6 +23,7 @@ from windlass.openstack.cloud.requests import (
     DeleteVolume,
     RemoveSubports,
 )
+from windlass.openstack.cloud.resources import Markable
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
@@ -66,7 +68,9 @@ def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
 def delete(visit: Visit) -> Plan:
     found, inventory, now = visit.found, visit.inventory, visit.now
     had, project, mark = recorded(found), visit.cloud.project, mark_of(found)
-    step = next_adoption(inventory, recorded=had, project=project, mark=mark) if adopted(found) else None
+    step = None
+    if adopted(found) or visit.cloud.former:
+        step = next_adoption(inventory, recorded=had, project=project, mark=mark, former=visit.cloud.former)
     if not isinstance(step, Send):  # else the ports of a server that is not adopted yet would stay
         step = next_deletion(inventory, recorded=had, project=project, mark=mark)
     match step:
@@ -87,6 +91,19 @@ def delete(visit: Visit) -> Plan:
             news = event(found, "Successfuldeleteserver", note) if ours else None
             return Plan.of(news, release(found, "nothing is left of it in the cloud"))
     return Plan.nothing(f"a step that ends no server: {step}")
+
+
+def given_up(visit: Visit) -> Plan | None:
+    """The plan for a paused object whose server belongs to another owner now, or is gone; None if something is its own.
+
+    The other owner is the object of the other API that the machine has moved to, and deletes the server with itself.
+    """
+    found, inventory, mark = visit.found, visit.inventory, mark_of(visit.found)
+    held: tuple[Markable, ...] = (*inventory.servers, *inventory.ports, *inventory.volumes, *inventory.trunks)
+    if not inventory.certain or any(mark_on(each) in ("", mark) for each in held):
+        return None
+    owners = ", ".join(f"server {each.id} belongs to {mark_on(each)} now" for each in inventory.servers)
+    return Plan.of(release(found, owners or "nothing is left of it in the cloud"))
 
 
 def unreachable(found: Present[OpenStackServer], trouble: Told, *, now: datetime, timing: Timing) -> Plan:

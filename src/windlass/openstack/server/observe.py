@@ -8,9 +8,11 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from windlass.api import mapi
 from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
+from windlass.kube.conditions import is_true
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, IndexedReader, Present
 from windlass.kube.object import NamespacedName
@@ -40,6 +42,7 @@ from windlass.openstack.server.snapshot import (
     recorded,
     uses_volumes,
 )
+from windlass.openstack.status import PAUSED
 
 QUOTAS_SECONDS: Final = 60.0
 """The greatest age of the numbers of quotas."""
@@ -58,7 +61,8 @@ class _Asked(Struct, frozen=True):
 
 class ServerObserver:
     """Takes snapshots of OpenStackServers. It remembers marks that are not persisted yet, and answers that did not
-    resolve a spec, so that not every round asks for them again."""
+    resolve a spec, so that not every round asks for them again. `machine_api`: the namespace of the Machines of the
+    Machine API whose servers we have too; empty: we have none."""
 
     def __init__(
         self,
@@ -68,10 +72,12 @@ class ServerObserver:
         timing: Timing,
         now: Callable[[], datetime],
         new_mark: Callable[[], str],
+        machine_api: str = "",
     ) -> None:
         self._reader = reader
         self._clouds = clouds
         self._timing = timing
+        self._machine_api = machine_api
         self._now = now
         self._fresh = FreshMarks(new_mark)
         self._marks: dict[NamespacedName, str] = {}
@@ -112,14 +118,30 @@ class ServerObserver:
         services = (VOLUMES,) if uses_volumes(found) else ()
         had = recorded(found)
         inventory = await project.look(mark, had, services=services)
-        if adopted(found) and (attached := _unmarked_volumes(inventory, mark)):
-            had = replace(had, volumes=attached)
+        former = await self._former(key, inventory, mark)
+        if (adopted(found) or former) and any(attached := _attached(inventory, mark)):
+            volumes, trunks = attached
+            had = replace(had, volumes=(*had.volumes, *volumes), trunks=(*had.trunks, *trunks))
+            services = (VOLUMES,) if volumes else services
             inventory = await project.look(mark, had, services=services)
         if inventory.missing_since is not None and self._is_due(inventory):
             inventory = await project.look(mark, had, services=services, fresh=True)
         self._marks[key] = mark
         self._clouds.follow(key, project, mark, had)
-        return replace(cloud, inventory=inventory)
+        return replace(cloud, inventory=inventory, former=former)
+
+    async def _former(self, key: NamespacedName, inventory: Inventory, mark: str) -> str:
+        """The mark on a recorded server whose owner, the Machine of the Machine API of the same name, has given it up:
+        Cluster API has the authority, and nothing of the Machine API acts any more. Empty if there is none."""
+        owner = next((theirs for each in inventory.servers if (theirs := mark_on(each)) not in ("", mark)), "")
+        if not owner or not self._machine_api:
+            return ""
+        found = await self._reader.see(mapi.Machine, key[1], namespace=self._machine_api, live=True)
+        if not isinstance(found, Present) or mark_of(found) != owner:
+            return ""
+        status = found.object.status
+        rests = status.authoritative_api == "ClusterAPI" and is_true(status.conditions, PAUSED)
+        return owner if rests else ""
 
     def _is_due(self, inventory: Inventory) -> bool:
         """A missing server has to be looked for once more."""
@@ -196,9 +218,12 @@ class ServerObserver:
             self._clouds.forget(key, mark)
 
 
-def _unmarked_volumes(inventory: Inventory, mark: str) -> tuple[str, ...]:
-    """The volumes of a server that is to be adopted."""
-    return tuple(each.id for server in inventory.servers if mark_on(server) != mark for each in server.volumes)
+def _attached(inventory: Inventory, mark: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The volumes and the trunks of a server that is to be adopted."""
+    servers = [each for each in inventory.servers if mark_on(each) != mark]
+    ports = (*inventory.ports, *inventory.attached) if servers else ()
+    trunks = (str(each.trunk_details["trunk_id"]) for each in ports if each.trunk_details)
+    return tuple(each.id for server in servers for each in server.volumes), tuple(trunks)
 
 
 def _is_over_quota(weather: Weather) -> bool:

@@ -45,7 +45,7 @@ class Cloud(Struct, frozen=True, kw_only=True):
 
     `inventory` None: not looked for, because nothing can exist yet. `answers`, of the time `answered`, is empty unless
     something has to be resolved. `extensions` are those of Neutron, by alias. `quotas` only after one was exceeded.
-    `where`: the credentials, for people.
+    `where`: the credentials, for people. `former`: the mark of the owner that has given the server up to this one.
     """
 
     project: str
@@ -56,6 +56,7 @@ class Cloud(Struct, frozen=True, kw_only=True):
     answered: datetime | None = None
     extensions: frozenset[str] = frozenset()
     quotas: tuple[Quota, ...] = ()
+    former: str = ""
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,124 @@
+"""A server that changes its owner, as a machine does that moves between the APIs: the new one takes it, the old one
+lets go."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.openstack.clouded import KEY, MARK, NAMESPACE, Process, World, server
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.mapi import Machine
+from windlass.kube.verbs import PatchType
+from windlass.openstack.cloud.inventory import MARK as KEY_OF_MARK
+from windlass.openstack.constants import MARK_ANNOTATION, PAUSED_ANNOTATION
+
+THEIRS = "11111111-0000-4000-8000-000000000001"
+MACHINE_API = "openshift-machine-api"
+ROOT = {"rootVolume": {"sizeGiB": 1}, "trunk": True}
+
+
+def machine(*, authority: str = "ClusterAPI", paused: str = "True", mark: str = THEIRS) -> dict[str, Any]:
+    """The Machine of the Machine API of the same name."""
+    condition = {"type": "Paused", "status": paused, "reason": "x", "lastTransitionTime": "2026-11-22T12:00:00Z"}
+    return {
+        "apiVersion": Machine.RESOURCE.api_version,
+        "kind": "Machine",
+        "metadata": {"name": KEY[1], "namespace": MACHINE_API, "annotations": {MARK_ANNOTATION: mark}},
+        "spec": {},
+        "status": {"authoritativeAPI": authority, "conditions": [condition]},
+    }
+
+
+async def world_with(*trees: dict[str, Any], **spec: Any) -> World:
+    """A server of ours that stands, and then has the mark of the other side on all that belongs to it."""
+    world = World()
+    world.api.load(server(world, **spec), *trees)
+    await Process(world).settle()
+    services = world.cloud.services
+    for each in (*services.servers.values(), *services.volumes.values()):
+        each["metadata"] = {**each["metadata"], KEY_OF_MARK: THEIRS}
+    for each in (*services.ports.values(), *services.trunks.values()):
+        each["description"] = each["description"].replace(MARK, THEIRS)
+    return world
+
+
+def marks(world: World) -> set[str]:
+    """On servers, volumes, ports and trunks."""
+    services = world.cloud.services
+    of_nova = {each["metadata"][KEY_OF_MARK] for each in (*services.servers.values(), *services.volumes.values())}
+    described = (*services.ports.values(), *services.trunks.values())
+    return of_nova | {each["description"].rpartition("=")[2] for each in described}
+
+
+def writes(world: World, since: int) -> list[str]:
+    return [f"{each.method} {each.path}" for each in world.cloud.requests[since:] if each.method != "GET"]
+
+
+async def change(world: World, annotations: dict[str, str]) -> None:
+    body = {"metadata": {"annotations": annotations}}
+    await world.api.patch(OpenStackServer, KEY[1], body, type=PatchType.MERGE, namespace=NAMESPACE)
+
+
+async def test_a_server_whose_owner_in_the_machine_api_gave_it_up_gets_our_mark_on_all_that_it_has() -> None:
+    world = await world_with(machine(), **ROOT)
+    before, held = len(world.cloud.requests), world.held()
+    await Process(world, machine_api=MACHINE_API).settle()
+    assert marks(world) == {MARK}
+    assert len(writes(world, before)) == 4  # server, volume, port, trunk
+    assert world.held() == held
+    [described] = [each["description"] for each in world.cloud.services.ports.values()]
+    assert described.count(KEY_OF_MARK) == 1
+    assert {each["type"]: each["status"] for each in world.server["status"]["conditions"]}["Ready"] == "True"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(machine(authority="MachineAPI"), id="it has the authority"),
+        pytest.param(machine(authority="Migrating"), id="it moves"),
+        pytest.param(machine(paused="False"), id="it may still act"),
+        pytest.param(machine(mark="22222222-0000-4000-8000-000000000002"), id="the mark is another one's"),
+    ],
+)
+async def test_a_server_that_nobody_gave_up_is_not_taken(other: dict[str, Any]) -> None:
+    world = await world_with(other)
+    before = len(world.cloud.requests)
+    await Process(world, machine_api=MACHINE_API).settle()
+    assert marks(world) == {THEIRS}
+    assert not writes(world, before)
+    ready = {each["type"]: each for each in world.server["status"]["conditions"]}["Ready"]
+    assert ready["reason"] == "InvalidConfiguration"
+    assert THEIRS in ready["message"]
+
+
+async def test_a_paused_object_whose_server_has_another_owner_goes_without_a_write_to_the_cloud() -> None:
+    world = await world_with(machine(authority="MachineAPI"))
+    await change(world, {PAUSED_ANNOTATION: ""})
+    await world.api.delete(OpenStackServer, KEY[1], namespace=NAMESPACE)
+    before, held = len(world.cloud.requests), world.held()
+    await Process(world, machine_api=MACHINE_API).settle()
+    assert world.api.peek(OpenStackServer, KEY[1], namespace=NAMESPACE) is None
+    assert not writes(world, before)
+    assert world.held() == held
+
+
+async def test_a_paused_object_goes_when_its_server_is_gone() -> None:
+    world = await world_with()
+    await change(world, {PAUSED_ANNOTATION: ""})
+    await world.api.delete(OpenStackServer, KEY[1], namespace=NAMESPACE)
+    world.cloud.services.servers.clear()
+    process = Process(world)
+    await process.settle()
+    assert world.api.peek(OpenStackServer, KEY[1], namespace=NAMESPACE) is None
+
+
+async def test_a_paused_object_stays_while_something_is_its_own() -> None:
+    world = await world_with()
+    [port] = world.cloud.services.ports.values()
+    port["description"] = port["description"].replace(THEIRS, MARK)
+    await change(world, {PAUSED_ANNOTATION: ""})
+    await world.api.delete(OpenStackServer, KEY[1], namespace=NAMESPACE)
+    before = len(world.cloud.requests)
+    await Process(world, machine_api=MACHINE_API).settle()
+    assert world.server["metadata"]["finalizers"]
+    assert not writes(world, before)
