@@ -1,9 +1,9 @@
-"""A model of an OpenStack cloud, at the level of HTTP: what a controller of servers asks of one, and how it goes wrong.
+"""A model of an OpenStack cloud, at the level of HTTP: what controllers of machines and clusters ask, and how it fails.
 
     cloud = MemoryCloud(no_answer=lambda service, write, slow: Doubtful(service, "no answer"))
     wire = cloud.wire("project-a")
     answer = await wire.send(request, seconds=30)      # an object with service, method, path, query, body
-    cloud.pass_time(2)                                  # servers become ACTIVE, volumes available
+    cloud.pass_time(2)                                  # servers and load balancers become ACTIVE
     cloud.fault(method="POST", path="/servers$", after=True)
 
 Requests and answers are those of the real services; one table of cases runs against this model and a real cloud.
@@ -11,7 +11,8 @@ Requests and answers are those of the real services; one table of cases runs aga
 | module | what it holds |
 |---|---|
 | `services` | what the services have, what a test lays out, and what time does |
-| `compute`, `network`, `storage` | requests, and the rules that real services keep |
+| `compute`, `storage`, `load_balancing` | requests, and the rules that real services keep |
+| `network` | the same for Neutron, together with `ports`, `routing` and `groups` |
 | `faults` | answers that are lost, late, refused |
 | `wire` | the connection of one project |
 """

@@ -105,8 +105,12 @@ def _shown(cloud: Services, server: Tree) -> Tree:
     if server["status"] == "ACTIVE":
         for port in ports:
             name = cloud.networks[port["network_id"]]["name"]
+            floating = [each for each in cloud.floatingips.values() if each["port_id"] == port["id"]]
             addresses.setdefault(name, []).extend(
-                {"addr": each["ip_address"], "version": 4, "OS-EXT-IPS:type": "fixed"} for each in port["fixed_ips"]
+                [
+                    *(_address(each["ip_address"], "fixed") for each in port["fixed_ips"]),
+                    *(_address(each["floating_ip_address"], "floating") for each in floating),
+                ]
             )
     task = "deleting" if server["gone"] is not None else "spawning" if server["status"] == "BUILD" else None
     fault = {"fault": server["fault"]} if server["fault"] else {}
@@ -119,6 +123,10 @@ def _shown(cloud: Services, server: Tree) -> Tree:
         "os-extended-volumes:volumes_attached": disks,
         "OS-EXT-AZ:availability_zone": "az1",
     }
+
+
+def _address(address: str, kind: str) -> Tree:
+    return {"addr": address, "version": 6 if ":" in address else 4, "OS-EXT-IPS:type": kind}
 
 
 def _list_zones(cloud: Services, project: str, asked: Any) -> Answer:

@@ -1,10 +1,21 @@
-"""Neutron of the model: networks that a test lays out, ports on them, trunks on those."""
+"""Neutron of the model: networks and subnets, and what all of its resources have in common: lists, tags, quotas."""
 
-import itertools
-import zlib
+from ipaddress import ip_network
 from typing import Any, Final
 
-from windlass.testing.memory_cloud.services import SINGULAR, Answer, Routes, Services, Tree, fits, neutron
+from windlass.testing.memory_cloud import groups, ports, routing
+from windlass.testing.memory_cloud.services import OF_NEUTRON, Answer, Routes, Services, Tree, fits, neutron
+
+LARGEST_MTU: Final = 1442
+
+_READ_ONLY: Final = {
+    "networks": {"router:external"},
+    "subnets": {"cidr", "network_id", "ip_version"},
+    "security_groups": set[str](),
+    "ports": {"network_id"},
+    "trunks": {"port_id"},
+}
+"""Of the resources whose change is nothing but that, the fields that stay."""
 
 
 def _list_extensions(cloud: Services, project: str, asked: Any) -> Answer:
@@ -12,12 +23,25 @@ def _list_extensions(cloud: Services, project: str, asked: Any) -> Answer:
 
 
 def _list(cloud: Services, project: str, asked: Any, collection: str) -> Answer:
-    key = collection.replace("-", "_")
-    all_of = getattr(cloud, key, None)
-    if not isinstance(all_of, dict):
+    key = _key(collection)
+    found = [each for each in getattr(cloud, key).values() if _visible(cloud, project, key, each)]
+    fields = [value for name, value in asked.query if name == "fields"]
+    told = [_told(cloud, key, each) for each in found if fits(each, asked.query)]
+    return 200, {key: [{name: each.get(name) for name in fields} if fields else each for each in told]}
+
+
+def _get(cloud: Services, project: str, asked: Any, collection: str, which: str) -> Answer:
+    key = _key(collection)
+    found = getattr(cloud, key).get(which)
+    if found is None or not _visible(cloud, project, key, found):
+        found = cloud.owned(key, project, which)
+    return 200, {OF_NEUTRON[key]: _told(cloud, key, found)}
+
+
+def _key(collection: str) -> str:
+    if (key := collection.replace("-", "_")) not in OF_NEUTRON:
         raise neutron(404, "HTTPNotFound", "The resource could not be found.")
-    found = [each for each in all_of.values() if fits(each, asked.query) and _visible(cloud, project, key, each)]
-    return 200, {key: [_told(cloud, key, each) for each in found]}
+    return key
 
 
 def _visible(cloud: Services, project: str, key: str, each: Tree) -> bool:
@@ -26,104 +50,97 @@ def _visible(cloud: Services, project: str, key: str, each: Tree) -> bool:
     return each["project_id"] == project or bool(network and network["router:external"])
 
 
-def _address(number: int) -> str:
-    return f"10.0.{number // 250 % 240}.{number % 250 + 1}"
-
-
 def _told(cloud: Services, key: str, each: Tree) -> Tree:
-    if key != "ports":
-        return each
-    trunk = next((one for one in cloud.trunks.values() if one["port_id"] == each["id"]), None)
-    details = {"trunk_details": {"trunk_id": trunk["id"], "sub_ports": trunk["sub_ports"]}} if trunk else {}
-    return {**each, **details}
+    match key:
+        case "ports":
+            return ports.told(cloud, each)
+        case "security_groups":
+            return groups.told(cloud, each)
+    return each
 
 
-def _create_port(cloud: Services, project: str, asked: Any) -> Answer:
-    body = dict(asked.body["port"])
-    network = cloud.networks.get(body["network_id"])
-    if network is None:
-        raise neutron(404, "NetworkNotFound", f"Network {body['network_id']} could not be found.")
-    if cloud.full("ports", project, "port") is not None:
-        raise neutron(409, "OverQuota", "Quota exceeded for resources: ['port'].")
-    taken = {address["ip_address"] for port in cloud.ports.values() for address in port["fixed_ips"]}
-    number = zlib.crc32(f"{body.get('name')}/{cloud.made['ports', str(body.get('name'))]}".encode())
-    free = next(each for each in map(_address, itertools.count(number)) if each not in taken)
-    asked_for = body.pop("fixed_ips", None) or [{"subnet_id": each} for each in network["subnets"][:1]]
-    addresses = [
-        {
-            "subnet_id": each.get("subnet_id") or network["subnets"][0],
-            "ip_address": each.get("ip_address") or free,
-        }
-        for each in asked_for
-    ]
-    for address in addresses:
-        if address["ip_address"] in taken:
-            text = f"IP address {address['ip_address']} already allocated in subnet {address['subnet_id']}"
-            raise neutron(409, "IpAddressAlreadyAllocated", text)
-    body.pop("tags", None)  # dropped, unless the cloud loads an extension driver for them
-    state = {"description": "", "device_id": "", "device_owner": "", "security_groups": [], **body}
-    which = cloud.add(
-        "ports",
-        **state,
-        fixed_ips=addresses,
-        tags=[],
-        status="DOWN",
-        project_id=project,
-        created_at=cloud.time(),
-    )
-    return 201, {"port": cloud.ports[which]}
+def _create_network(cloud: Services, project: str, asked: Any) -> Answer:
+    body = dict(asked.body["network"])
+    if body.get("mtu", 0) > LARGEST_MTU:
+        text = f"Invalid input for operation: Requested MTU is too big, maximum is {LARGEST_MTU}."
+        raise neutron(400, "InvalidInput", text)
+    cloud.room("networks", project)
+    which = cloud.add_network(project, {**body, "created_at": cloud.time()})
+    return 201, {"network": cloud.networks[which]}
 
 
-def _create_trunk(cloud: Services, project: str, asked: Any) -> Answer:
-    body = dict(asked.body["trunk"])
-    cloud.owned("ports", project, body["port_id"])
-    if any(trunk["port_id"] == body["port_id"] for trunk in cloud.trunks.values()):
-        raise neutron(409, "ParentPortInUse", f"Port {body['port_id']} is currently in use and is not eligible")
-    state = {"description": "", "name": "", "sub_ports": [], **body}
-    which = cloud.add("trunks", **state, tags=[], status="ACTIVE", project_id=project, created_at=cloud.time())
-    return 201, {"trunk": cloud.trunks[which]}
+def _delete_network(cloud: Services, project: str, asked: Any, which: str) -> Answer:
+    network = cloud.owned("networks", project, which)
+    if used := [port["id"] for port in cloud.ports.values() if port["network_id"] == which]:
+        text = f"Unable to complete operation on network {which}. There are one or more ports still in use on the "
+        raise neutron(409, "NetworkInUse", f"{text}network, id for these ports is: {','.join(used)}.")
+    for subnet in network["subnets"]:
+        del cloud.subnets[subnet]
+    del cloud.networks[which]
+    return 204, None
+
+
+def _create_subnet(cloud: Services, project: str, asked: Any) -> Answer:
+    body = dict(asked.body["subnet"])
+    if "ip_version" not in body:
+        text = "Failed to parse request. Required attribute 'ip_version' not specified"
+        raise neutron(400, "HTTPBadRequest", text)
+    try:
+        block = ip_network(body["cidr"], strict=False)
+    except ValueError:
+        raise _invalid(f"{body['cidr']} is not in a CIDR format.") from None
+    if block.version != body["ip_version"]:
+        raise _invalid(f"cidr '{body['cidr']}' does not match the ip_version '{body['ip_version']}'.")
+    missing = neutron(404, "NetworkNotFound", f"Network {body['network_id']} could not be found.")
+    network = cloud.owned("networks", project, body["network_id"], otherwise=missing)
+    if any(block.overlaps(ip_network(cloud.subnets[each]["cidr"])) for each in network["subnets"]):
+        raise _invalid(
+            f"Requested subnet with cidr: {block} for network: {network['id']} overlaps with another subnet."
+        )
+    for pool in body.get("allocation_pools", ()):
+        if not all(ports.within(pool[end], str(block)) for end in ("start", "end")):
+            text = f"The allocation pool {pool['start']}-{pool['end']} spans beyond the subnet cidr {block}."
+            raise neutron(400, "OutOfBoundsAllocationPool", text)
+    cloud.room("subnets", project)
+    which = cloud.add_subnet(project, {**body, "created_at": cloud.time()})
+    return 201, {"subnet": cloud.subnets[which]}
+
+
+def _invalid(text: str) -> Exception:
+    return neutron(400, "InvalidInput", f"Invalid input for operation: {text}")
+
+
+def _delete_subnet(cloud: Services, project: str, asked: Any, which: str) -> Answer:
+    subnet = cloud.owned("subnets", project, which)
+    if any(address["subnet_id"] == which for port in cloud.ports.values() for address in port["fixed_ips"]):
+        text = f"Unable to complete operation on subnet {which}: "
+        raise neutron(409, "SubnetInUse", f"{text}One or more ports have an IP allocation from this subnet.")
+    cloud.networks[subnet["network_id"]]["subnets"].remove(which)
+    del cloud.subnets[which]
+    return 204, None
 
 
 def _change(cloud: Services, project: str, asked: Any, collection: str, which: str) -> Answer:
-    resource = cloud.owned(collection, project, which)
-    resource.update(asked.body[SINGULAR[collection]])
-    return 200, {SINGULAR[collection]: resource}
+    key = _key(collection)
+    resource = cloud.owned(key, project, which)
+    body = asked.body[OF_NEUTRON[key]]
+    for name in sorted(_READ_ONLY[key] & body.keys()):
+        raise neutron(400, "HTTPBadRequest", f"Cannot update read-only attribute {name}")
+    groups.check(cloud, project, body.get("security_groups", ()))
+    resource.update(body)
+    return 200, {OF_NEUTRON[key]: _told(cloud, key, resource)}
 
 
 def _tag(cloud: Services, project: str, asked: Any, collection: str, which: str) -> Answer:
-    cloud.owned(collection, project, which)["tags"] = list(asked.body["tags"])
+    cloud.owned(_key(collection), project, which)["tags"] = list(asked.body["tags"])
     return 200, asked.body
 
 
-def _remove_subports(cloud: Services, project: str, asked: Any, which: str) -> Answer:
-    trunk = cloud.owned("trunks", project, which)
-    leaving = {each["port_id"] for each in asked.body["sub_ports"]}
-    trunk["sub_ports"] = [each for each in trunk["sub_ports"] if each["port_id"] not in leaving]
-    return 200, {"sub_ports": trunk["sub_ports"]}
-
-
-def _delete_port(cloud: Services, project: str, asked: Any, which: str) -> Answer:
-    cloud.owned("ports", project, which)
-    if any(trunk["port_id"] == which for trunk in cloud.trunks.values()):
-        raise neutron(409, "PortInUseAsTrunkParent", f"Port {which} is currently a parent port for trunk")
-    del cloud.ports[which]
-    return 204, None
-
-
-def _delete_trunk(cloud: Services, project: str, asked: Any, which: str) -> Answer:
-    trunk = cloud.owned("trunks", project, which)
-    if cloud.ports[trunk["port_id"]]["device_id"]:
-        raise neutron(409, "TrunkInUse", f"Trunk {which} is currently in use.")
-    del cloud.trunks[which]
-    return 204, None
-
-
 def _quotas(cloud: Services, project: str, asked: Any, which: str) -> Answer:
-    rows = {"port": "ports", "trunk": "trunks"}
     return 200, {
         "quota": {
             name: {"limit": cloud.limit(which, name), "used": cloud.count(kind, which), "reserved": 0}
-            for name, kind in rows.items()
+            for kind, name in OF_NEUTRON.items()
         }
     }
 
@@ -132,11 +149,14 @@ ROUTES: Final[Routes] = (
     ("GET", "/v2.0/extensions", _list_extensions),
     ("GET", "/v2.0/quotas/([^/]+)/details.json", _quotas),
     ("GET", "/v2.0/([a-z-]+)", _list),
-    ("POST", "/v2.0/ports", _create_port),
-    ("POST", "/v2.0/trunks", _create_trunk),
-    ("PUT", "/v2.0/(ports|trunks)/([^/]+)", _change),
-    ("PUT", "/v2.0/(ports|trunks)/([^/]+)/tags", _tag),
-    ("PUT", "/v2.0/trunks/([^/]+)/remove_subports", _remove_subports),
-    ("DELETE", "/v2.0/ports/([^/]+)", _delete_port),
-    ("DELETE", "/v2.0/trunks/([^/]+)", _delete_trunk),
+    ("GET", "/v2.0/([a-z-]+)/([^/]+)", _get),
+    ("POST", "/v2.0/networks", _create_network),
+    ("POST", "/v2.0/subnets", _create_subnet),
+    ("PUT", "/v2.0/(networks|subnets|ports|trunks|security-groups)/([^/]+)", _change),
+    ("PUT", "/v2.0/([a-z-]+)/([^/]+)/tags", _tag),
+    ("DELETE", "/v2.0/networks/([^/]+)", _delete_network),
+    ("DELETE", "/v2.0/subnets/([^/]+)", _delete_subnet),
+    *ports.ROUTES,
+    *routing.ROUTES,
+    *groups.ROUTES,
 )

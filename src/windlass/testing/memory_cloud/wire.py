@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from windlass.testing.memory_cloud import compute, network, storage
+from windlass.testing.memory_cloud import compute, load_balancing, network, storage
 from windlass.testing.memory_cloud.faults import Fault
 from windlass.testing.memory_cloud.services import Refused, Services
 
@@ -15,6 +15,7 @@ _ROUTES = {
     "network": network.ROUTES,
     "image": storage.IMAGES,
     "block-storage": storage.VOLUMES,
+    "load-balancer": load_balancing.ROUTES,
 }
 SERVICES = frozenset(_ROUTES)
 

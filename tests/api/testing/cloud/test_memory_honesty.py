@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.cloud_cases import CASES, Site
+from tests import cloud_cases, cloud_cases_clusters
+from tests.cloud_cases import Site
 from tests.waiting import eventually
 from windlass.openstack.cloud.credentials import read
 from windlass.openstack.cloud.session import CloudSession
 from windlass.openstack.cloud.threads import Threads
 from windlass.testing.cloud import Project
+
+CASES = {**cloud_cases.CASES, **cloud_cases_clusters.CASES}
 
 
 @pytest.fixture

@@ -199,7 +199,7 @@ async def test_m5_a_server_deleted_by_hand_is_told_of_and_not_made_again() -> No
     world = World()
     process = await built(world)
     [which] = world.cloud.services.servers
-    world.cloud.services.servers.pop(which)
+    world.cloud.services.remove_server(which)
     posts = world.posts("")
     for _ in range(6):
         await _poll(process)
