@@ -2,83 +2,145 @@
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from math import inf
 from typing import Any, Final
+from uuid import uuid4
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api.capi import Cluster, Machine
-from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_cluster import OpenStackCluster, OpenStackClusterSpec
 from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import emits_events, writes
+from windlass.kube.control.permissions import calls, emits_events, writes
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import NamespacedName, Object
-from windlass.openstack.cloud.account import Account
+from windlass.openstack.cloud.account import ESTATE, Account
+from windlass.openstack.cloud.balancer_requests import OF_BALANCERS, OF_MEMBERS
 from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.network_requests import OF_FLOATING_IPS, OF_NETWORKS
 from windlass.openstack.cloud.query import Query
-from windlass.openstack.cloud.resources import Resource
+from windlass.openstack.cloud.resources import LoadBalancer, Resource
 from windlass.openstack.cluster.decide import decide, without_cloud
-from windlass.openstack.cluster.network import queries
-from windlass.openstack.cluster.snapshot import Cloud, Snapshot, cluster_of
+from windlass.openstack.cluster.network import look_up, queries
+from windlass.openstack.cluster.snapshot import Answers, Cloud, Snapshot, cluster_of, recorded
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
-from windlass.openstack.objects import BY_CLUSTER, References, infrastructure
+from windlass.openstack.objects import BY_CLUSTER, FreshMarks, References, infrastructure, mark_of
 
 NAME: Final = "openstack-cluster"
 
 
-class Observer:
-    """Takes snapshots of OpenStackClusters. The cloud is asked once in an attempt."""
+KEPT: Final = 60.0
+"""Seconds for which answers are kept while the cluster is being made: what its spec names is there then."""
+RECENT: Final = 30.0
+"""The greatest age in seconds of lists that a new attempt begins with, unless a request has just failed."""
 
-    def __init__(self, reader: IndexedReader, clouds: Clouds, *, now: Callable[[], datetime]) -> None:
+
+class _Asked(Struct, frozen=True):
+    """Answers to what a spec names, asked with these credentials."""
+
+    by: str
+    spec: OpenStackClusterSpec
+    answers: Answers
+    at: datetime
+
+
+class Observer:
+    """Takes snapshots of OpenStackClusters. What the spec names is asked for once in an attempt."""
+
+    def __init__(
+        self, reader: IndexedReader, clouds: Clouds, *, now: Callable[[], datetime], new_mark: Callable[[], str]
+    ) -> None:
         self._reader = reader
         self._clouds = clouds
         self._now = now
-        self._asked: dict[NamespacedName, tuple[str, Cloud]] = {}
+        self._fresh = FreshMarks(new_mark)
+        self._asked: dict[NamespacedName, _Asked] = {}
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
         namespace, name = key
-        if not last.results:
-            self._asked.pop(key, None)
         found = await self._reader.see(OpenStackCluster, name, namespace=namespace)
         if not isinstance(found, Present):
+            self._fresh.forget(key)
+            self._asked.pop(key, None)
             return Snapshot(infra=found, last=last)
         cluster_name, cluster = cluster_of(found.metadata), None
         if cluster_name:
             cluster = await self._reader.see(Cluster, cluster_name, namespace=namespace, confirm=found.deleting)
-        seen = Snapshot(infra=found, cluster=cluster, cluster_name=cluster_name, last=last)
+        born = None if recorded(found.object) else self._clouds.born
+        mark = self._fresh.of(key, found, born=born)
+        seen = Snapshot(infra=found, cluster=cluster, cluster_name=cluster_name, fresh_mark=mark, last=last)
         if found.deleting:
             machines = self._reader.indexed(Machine, BY_CLUSTER, f"{namespace}/{cluster_name}") if cluster_name else ()
-            return replace(seen, machines=tuple(sorted(each.name for each in machines)))
+            seen = replace(seen, machines=tuple(sorted(each.name for each in machines)))
         if without_cloud(seen, found, now=self._now()) is not None:
             return seen
         if isinstance(last.unread, CloudFailure):
             return replace(seen, cloud=last.unread)
-        return replace(seen, cloud=await self._cloud(key, found))
+        return replace(seen, cloud=await self._cloud(key, found, last))
 
-    async def _cloud(self, key: NamespacedName, found: Present[OpenStackCluster]) -> Cloud | IdentityTrouble:
+    async def _cloud(
+        self, key: NamespacedName, found: Present[OpenStackCluster], last: Outcome
+    ) -> Cloud | IdentityTrouble:
         ref = found.object.spec.identity_ref
         if ref is None:
             return IdentityTrouble("spec.identityRef is missing: set it")
         credentials = await credentials_of(self._reader, ref, namespace=found.metadata.namespace)
         if isinstance(credentials, IdentityTrouble):
             return credentials
-        kept = self._asked.get(key)
-        if kept is not None and kept[0] == credentials.key:
-            return kept[1]
-        project = await self._clouds.project(credentials)
-        cloud = await self._ask(found, project)
-        self._asked[key] = (credentials.key, cloud)
-        return cloud
+        project, mark = await self._clouds.project(credentials), mark_of(found)
+        asked = await self._answers(key, found, credentials.key, project, again=bool(last.results))
+        age = inf if last.results else RECENT
+        if found.deleting or project.weather(mark).refusals:
+            age = inf if last.results else 0.0
+        return Cloud(
+            answers=asked.answers,
+            asked=asked.at,
+            project=project.key,
+            where=credentials.where,
+            estate=await _estate(project, mark, found.object, age=age),
+            weather=project.weather(mark),
+            extensions=await project.extensions() if found.object.spec.tags else frozenset(),
+        )
 
-    async def _ask(self, found: Present[OpenStackCluster], project: Account) -> Cloud:
-        answers: dict[Query, tuple[Resource, ...] | CloudFailure] = {}
-        asked = self._now()
-        while wanted := [each for each in queries(found.object.spec, answers) if each not in answers]:
+    async def _answers(
+        self, key: NamespacedName, found: Present[OpenStackCluster], by: str, project: Account, *, again: bool
+    ) -> _Asked:
+        """`again`: in the same attempt."""
+        spec, kept = found.object.spec, self._asked.get(key)
+        if found.deleting:
+            return _Asked(by, spec, {}, self._now())
+        if kept is not None and kept.by == by and (again or self._is_fresh(kept, found)):
+            return kept
+        at, answers = self._now(), dict[Query, tuple[Resource, ...] | CloudFailure]()
+        while wanted := [each for each in queries(spec, answers) if each not in answers]:
             answers |= await project.find(wanted)
-        return Cloud(answers, asked)
+        self._asked[key] = asked = _Asked(by, spec, answers, at)
+        return asked
+
+    def _is_fresh(self, kept: _Asked, found: Present[OpenStackCluster]) -> bool:
+        """Nothing was missing a moment ago, and the cluster is still being made."""
+        made = found.object.status.initialization is not None and found.object.status.initialization.provisioned
+        young = (self._now() - kept.at).total_seconds() < KEPT
+        return not made and young and kept.spec == found.object.spec and not look_up(kept.spec, kept.answers).obstacles
+
+
+async def _estate(project: Account, mark: str, infra: OpenStackCluster, *, age: float) -> Estate | CloudFailure:
+    try:
+        return await project.estate(mark, recorded(infra), kinds=_kinds(infra), age=age)
+    except CloudFailure as failure:
+        return failure
+
+
+def _kinds(infra: OpenStackCluster) -> list[type[Any]]:
+    """What to look for: Octavia is asked only if the cluster has, or had, a load balancer."""
+    balances = infra.spec.api_server_load_balancer is not None or infra.status.api_server_load_balancer is not None
+    return [kind for kind in ESTATE if kind is not LoadBalancer or balances]
 
 
 def cluster_controller(
@@ -87,6 +149,7 @@ def cluster_controller(
     *,
     namespace: str | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    new_mark: Callable[[], str] = lambda: str(uuid4()),
 ) -> Controller[NamespacedName, Snapshot]:
     """The controller, of OpenStackClusters in `namespace` (None: all). Keys are `(namespace, name)`."""
 
@@ -117,8 +180,9 @@ def cluster_controller(
             writes(OpenStackCluster, "patch", namespace=namespace),
             writes(OpenStackCluster, "patch", subresource="status", namespace=namespace),
             emits_events(namespace=namespace),
+            calls(*OF_NETWORKS, *OF_FLOATING_IPS, *OF_BALANCERS, *OF_MEMBERS),
         ),
-        observe=Observer(reader, clouds, now=now),
+        observe=Observer(reader, clouds, now=now, new_mark=new_mark),
         decide=decide,
         workers=4,
     )

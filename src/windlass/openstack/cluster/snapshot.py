@@ -10,7 +10,9 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.meta import ObjectMeta
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Present, Seen
+from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.inventory import Weather
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import Resource
 from windlass.openstack.constants import CLUSTER_LABEL, MANAGED_BY_ANNOTATION
@@ -20,17 +22,27 @@ from windlass.openstack.objects import owner_name
 Answers = Mapping[Query, "tuple[Resource, ...] | CloudFailure"]
 
 
-class Cloud(Struct, frozen=True):
-    """What the cloud answered, and when it was asked."""
+class Cloud(Struct, frozen=True, kw_only=True):
+    """What the cloud answered to what the spec names, when it was asked, and what it has of the cluster.
+
+    `project` is the key of the project, `where` says for people where its credentials are. `extensions` are those of
+    Neutron, by alias; asked for only if there are tags. `estate`: why it is not known, if it is not.
+    """
 
     answers: Answers
     asked: datetime
+    project: str = ""
+    where: str = ""
+    estate: Estate | CloudFailure = Estate()
+    weather: Weather = Weather()
+    extensions: frozenset[str] = frozenset()
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
     """`cluster` None: no Cluster owns it. `machines`: those of the Cluster, only looked for while it is being deleted.
 
-    `cloud` is why there is no access to it, or None while nothing has to be asked.
+    `cloud` is why there is no access to it, or None while nothing has to be asked. `fresh_mark`: a new mark, in case
+    the object has none.
     """
 
     infra: Seen[OpenStackCluster]
@@ -38,12 +50,28 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     cluster_name: str = ""
     machines: tuple[str, ...] = ()
     cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    fresh_mark: str = ""
     last: Outcome = Outcome()
 
 
 def cluster_of(meta: ObjectMeta) -> str:
     """The name of the Cluster that owns the object, or of its label; empty if there is none."""
     return owner_name(meta, Cluster) or meta.labels.get(CLUSTER_LABEL, "")
+
+
+def recorded(infra: OpenStackCluster) -> tuple[str, ...]:
+    """The IDs in the status of what was made for the cluster, by us or by an earlier provider.
+
+    A network that the spec names was not, nor was a router."""
+    spec, status = infra.spec, infra.status
+    ids: list[str] = []
+    if spec.managed_subnets and status.network is not None:
+        ids += [status.network.id, *(each.id for each in status.network.subnets)]
+        ids += [status.router.id] if status.router is not None and spec.router is None else []
+    groups = (status.control_plane_security_group, status.worker_security_group, status.bastion_security_group)
+    ids += [each.id for each in groups if each is not None]
+    ids += [status.api_server_load_balancer.id] if status.api_server_load_balancer is not None else []
+    return tuple(each for each in ids if each)
 
 
 def is_external(found: Present[OpenStackCluster]) -> bool:

@@ -169,7 +169,7 @@ class Services:
 
     def add_network(self, project: str, body: Tree) -> str:
         state = {"name": "", "description": "", "mtu": 1442, "port_security_enabled": True, "router:external": False}
-        state |= {"tags": [], "status": "ACTIVE", "shared": False, "subnets": []}
+        state |= {"tags": [], "status": "ACTIVE", "shared": False, "subnets": [], "created_at": self.time()}
         return self.add("networks", **{**state, **body, "project_id": project})
 
     def add_subnet(self, project: str, body: Tree) -> str:
@@ -185,6 +185,7 @@ class Services:
             "enable_dhcp": True,
             "gateway_ip": str(gateway),
             "dns_nameservers": [],
+            "created_at": self.time(),
             "allocation_pools": [{"start": str(gateway + 1), "end": str(last)}],
         }
         which = self.add("subnets", **{**state, **body, "cidr": str(block), "project_id": project})

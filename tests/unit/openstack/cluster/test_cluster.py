@@ -138,7 +138,8 @@ async def test_a_cluster_on_an_existing_network_is_provisioned_and_rests() -> No
 
 async def test_c5_the_endpoint_is_stored_before_the_cluster_is_said_to_be_provisioned() -> None:
     fixed = {"controlPlaneEndpoint": None, "apiServerFixedIP": "10.0.0.9"}
-    world = World(infra(fixed, finalizers=[FINALIZER]), cluster(), secret())
+    marked = {"openstack.windlass.dev/mark": "m"}
+    world = World(infra(fixed, finalizers=[FINALIZER], annotations=marked), cluster(), secret())
     order: list[tuple[bool, bool]] = []
 
     def look(_: Any) -> None:

@@ -1,0 +1,56 @@
+"""All parts of a cluster's infrastructure, in the order in which they need each other."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.openstack.cluster.network import (
+    Found,
+    endpoint,
+    failure_domains,
+    look_up,
+    told_network,
+    told_router,
+)
+from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.cluster.snapshot import Cloud
+from windlass.openstack.cluster.unsupported import unsupported
+from windlass.openstack.status import ENDPOINT_READY, NETWORK_READY, ROUTER_READY, SECURITY_GROUPS_READY, Reason
+
+_REASONS = {
+    NETWORK_READY: Reason.NETWORK_CREATE_FAILED,
+    ROUTER_READY: Reason.ROUTER_CREATE_FAILED,
+    SECURITY_GROUPS_READY: Reason.SECURITY_GROUP_CREATE_FAILED,
+    ENDPOINT_READY: Reason.API_ENDPOINT_CONFIG_FAILED,
+}
+
+
+def parts(infra: OpenStackCluster, cloud: Cloud, ours: Ours) -> tuple[list[Part], tuple[str, int] | None]:
+    """The parts, and host and port of the API endpoint, once they are known."""
+    spec = infra.spec
+    seen = look_up(spec, cloud.answers)
+    where = endpoint(spec, seen)
+    obstacles = [Obstacle(part, Reason.INVALID_CONFIGURATION, text) for part, text in unsupported(infra).items()]
+    obstacles += [*seen.obstacles, *([where] if isinstance(where, Obstacle) else ())]
+    made = list(_by_condition(obstacles, _fields(infra, seen)))
+    return made, None if isinstance(where, Obstacle) else where
+
+
+def _by_condition(obstacles: Iterable[Obstacle], fields: dict[str, Any]) -> Iterable[Part]:
+    for name, reason in _REASONS.items():
+        own = tuple(each for each in obstacles if each.part == name)
+        yield Part(condition=name, reason=reason, obstacles=own, fields=fields if name == NETWORK_READY else {})
+
+
+def _fields(infra: OpenStackCluster, seen: Found) -> dict[str, Any]:
+    """What was found, for the status; what was not found now stays as it was."""
+    spec, fields = infra.spec, dict[str, Any]()
+    if seen.network is not None and not spec.managed_subnets:
+        fields["network"] = told_network(seen.network, seen.subnets)
+    if seen.external is not None or spec.disable_external_network:
+        fields["externalNetwork"] = told_network(seen.external) if seen.external is not None else None
+    if seen.router is not None:
+        fields["router"] = told_router(seen.router)
+    if seen.zones is not None:
+        fields["failureDomains"] = failure_domains(spec, seen.zones) or None
+    return fields

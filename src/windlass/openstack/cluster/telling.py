@@ -1,0 +1,137 @@
+"""What an OpenStackCluster says of its parts, and when it is looked at again.
+
+| a part | its condition |
+|---|---|
+| is there | True |
+| has requests, or waits for the cloud | False, `Progressing`, with what is awaited; one that was there stays True |
+| is in the way of itself: a field, an answer, a refusal | False, with the cause |
+| was there, and only the cloud's answer is missing | True for five minutes: services are restarted |
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec import Struct
+
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.meta import Condition
+from windlass.kube.conditions import condition, is_true
+from windlass.kube.control.plan import Merge, Plan, RequeueAfter
+from windlass.kube.control.seen import Present
+from windlass.openstack import status
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cluster.part import Obstacle, Part
+from windlass.openstack.status import (
+    AUTHENTICATED,
+    CLUSTER,
+    CLUSTER_PARTS,
+    NOT_DELETING,
+    NOT_PAUSED,
+    PROGRESSING,
+    Reason,
+    first_visit,
+    unvisited,
+)
+from windlass.openstack.trouble import Told, invalid, lasting_since, told, trouble_since, unmet
+
+OVERDUE: Final = 300.0
+"""Seconds without an answer of the cloud after which a part that was there counts as missing."""
+_LONGEST: Final = 10.0
+"""Seconds between two looks at what the cloud is doing."""
+
+
+class Trouble(Struct, frozen=True):
+    """A trouble with a part, and when it is tried again."""
+
+    told: Told
+    until: datetime
+
+
+def write(
+    found: Present[OpenStackCluster],
+    told: Iterable[Condition],
+    *,
+    now: datetime,
+    fields: Mapping[str, Any] | None = None,
+    awaited: str = "Waiting for the cloud",
+) -> Merge:
+    """The one status write; conditions that are missing are added, Unknown."""
+    first = first_visit(unvisited(found, CLUSTER), awaited=awaited)
+    return status.write(found, (*first, *told), parts=CLUSTER_PARTS, now=now, fields=fields)
+
+
+def troubled(
+    found: Present[OpenStackCluster],
+    troubles: Sequence[Trouble],
+    *,
+    now: datetime,
+    good: Sequence[Condition] = (NOT_PAUSED, NOT_DELETING),
+    fields: Mapping[str, Any] | None = None,
+) -> Plan:
+    """Each trouble in its condition; the first that is tried again tells when."""
+    if locked_out := [each for each in troubles if each.told.type == AUTHENTICATED]:
+        troubles, good = locked_out[:1], (NOT_PAUSED, NOT_DELETING)
+    first = min(troubles, key=lambda each: each.until)
+    worst = next((each for each in troubles if not each.told.by_itself), first).told
+    firsts: dict[str, Told] = {}
+    for each in troubles:
+        firsts.setdefault(each.told.type, each.told)
+    bad = [each.condition for each in firsts.values() if not _stays(found, each, now=now)]
+    merge = write(found, (*good, *bad, worst.progress(first.until)), now=now, fields=fields)
+    return Plan.of(merge).then(RequeueAfter(max((first.until - now).total_seconds(), 0.05), worst.message))
+
+
+def trouble_of(found: Present[OpenStackCluster], obstacle: Obstacle, asked: datetime) -> Trouble:
+    """`asked`: when the cloud said so."""
+    if isinstance(obstacle.why, CloudFailure):
+        about = told(obstacle.why, doing=obstacle.doing, part=obstacle.part, reason=obstacle.reason)
+    elif obstacle.reason == Reason.INVALID_CONFIGURATION:
+        about = invalid(obstacle.why, part=obstacle.part)
+    else:
+        about = unmet(obstacle.why, part=obstacle.part, reason=obstacle.reason)
+    return trouble(found, about, asked)
+
+
+def trouble(found: Present[OpenStackCluster], about: Told, failed: datetime) -> Trouble:
+    return Trouble(about, about.due(failed, since=lasting_since(found.object.status.conditions, about.type)))
+
+
+def conditions_of(
+    found: Present[OpenStackCluster], parts: Iterable[Part], *, without: Iterable[str] = ()
+) -> list[Condition]:
+    """Those of parts `without` trouble, and what is awaited."""
+    bad, awaited = set(without), dict[str, list[str]]()
+    for part in parts:
+        if what := part.waits or ", ".join(f"{each.verb} {each.subject}" for each in part.requests):
+            awaited.setdefault(part.condition, []).append(what)
+    good = []
+    for name in CLUSTER_PARTS:
+        if name in bad:
+            continue
+        if name in awaited and not is_true(found.object.status.conditions, name):
+            good.append(condition(name, False, Reason.PROGRESSING, f"Waiting: {'; '.join(awaited[name])}"))
+        else:
+            good.append(condition(name, True, Reason.READY))
+    return [*good, NOT_PAUSED, NOT_DELETING]
+
+
+def pause(found: Present[OpenStackCluster], parts: Iterable[Part], *, now: datetime) -> RequeueAfter | None:
+    """The next look at what the cloud is doing: the longer it lasts, the later. None: nothing is awaited."""
+    waiting = [part for part in parts if part.waits]
+    if not waiting:
+        return None
+    began = trouble_since(found.object.status.conditions, PROGRESSING, "True") or now
+    seconds = min(max((now - began).total_seconds() / 4, min(part.again for part in waiting)), _LONGEST)
+    return RequeueAfter(seconds, "; ".join(part.waits for part in waiting))
+
+
+def _stays(found: Present[OpenStackCluster], about: Told, *, now: datetime) -> bool:
+    """The part was ready, and only the cloud's answer is missing, for not too long."""
+    if about.reason != Reason.OPENSTACK_ERROR or not about.by_itself:
+        return False
+    conditions = found.object.status.conditions
+    if not is_true(conditions, about.type):
+        return False
+    since = lasting_since(conditions, about.type)
+    return since is None or (now - since).total_seconds() < OVERDUE
