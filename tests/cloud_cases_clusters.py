@@ -310,6 +310,7 @@ async def a_load_balancer_with_its_parts(site: Site) -> Any:
     body = {"name": "lb", "vip_subnet_id": site.subnet, "description": "d", "provider": "amphora", "tags": ["t"]}
     made = await script.balance("POST", "/loadbalancers", **body)
     facts = [made[name] for name in ("provisioning_status", "operating_status", "listeners", "description", "tags")]
+    facts += [made["created_at"].endswith("Z")]
     (vip,) = await script.listed("/v2.0/ports", id=made["vip_port_id"])
     facts += [vip["device_owner"], vip["name"] == f"octavia-lb-{made['id']}", vip["device_id"] == f"lb-{made['id']}"]
     facts += [vip["fixed_ips"][0]["ip_address"] == made["vip_address"], made["vip_network_id"] == site.network]
@@ -500,6 +501,7 @@ CASES: Final[Mapping[Callable[[Site], Awaitable[Any]], Any]] = {
             [],
             "d",
             ["t"],
+            False,
             "Octavia",
             True,
             True,

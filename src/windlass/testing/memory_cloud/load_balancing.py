@@ -158,7 +158,8 @@ def _made(cloud: Services, project: str, kind: str, body: Tree, balancer: Tree) 
 def _add(cloud: Services, project: str, kind: str, body: Tree, balancer: str | None) -> Tree:
     state = {"name": "", "description": "", "tags": [], "admin_state_up": True, **body, "project_id": project}
     state |= {"provisioning_status": "PENDING_CREATE", "operating_status": "OFFLINE", "ends": _end(body)}
-    made: Tree = getattr(cloud, kind)[cloud.add(kind, **{**state, "created_at": cloud.time()})]
+    state["created_at"] = cloud.time().removesuffix("Z")  # Octavia names no zone
+    made: Tree = getattr(cloud, kind)[cloud.add(kind, **state)]
     made["loadbalancer_id"] = balancer or made["id"]
     return made
 
