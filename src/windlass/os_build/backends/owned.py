@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from windlass.api.core import ConfigMap
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.api.meta import K, KubernetesObject, ObjectMeta
+from windlass.api.meta import K, KubernetesObject, ObjectMeta, owner_reference, tree
 from windlass.kube.control.controller import Index, Watch
 from windlass.kube.control.permissions import Permission, blocks_deletion_of, writes
 from windlass.kube.control.plan import Action, Create, Delete, Merge, Target, target_of
@@ -244,11 +244,12 @@ class BuilderObjects(Generic[K]):
         return Said(phase=Phase.INTERRUPTED, attempt=said.attempt, started=said.started, note=note, ending=True)
 
     def _metadata(self, order: Order) -> dict[str, Any]:
-        owner = MachineConfigPool.RESOURCE
+        pool = ObjectMeta(name=order.pool.name, uid=order.pool.uid)
+        owner = owner_reference(MachineConfigPool, pool, controller=True, block_owner_deletion=True)
         return {
             "labels": labels(order),
             "annotations": {
-                POOL_LABEL: order.pool.name,
+                POOL_LABEL: pool.name,
                 CONFIG_LABEL: order.request.config,
                 BACKEND_ANNOTATION: str(self._backend),
                 INPUTS_ANNOTATION: order.inputs,
@@ -256,16 +257,7 @@ class BuilderObjects(Generic[K]):
                 SECRETS_ANNOTATION: order.secrets.versions,
                 BUILD_IMAGE_ANNOTATION: order.image,
             },
-            "ownerReferences": [
-                {
-                    "apiVersion": owner.api_version,
-                    "kind": owner.kind,
-                    "name": order.pool.name,
-                    "uid": order.pool.uid,
-                    "controller": True,
-                    "blockOwnerDeletion": True,
-                }
-            ],
+            "ownerReferences": [tree(owner)],
         }
 
 
