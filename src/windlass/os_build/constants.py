@@ -1,8 +1,12 @@
 """Names that OS builds share with the Machine Config Operator and its users."""
 
+import platform
 from typing import Final
 
 from windlass.api.machineconfiguration import GROUP
+
+ARCHITECTURE: Final = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+"""Of this machine, and so of the images: backends build for the machine that they run on."""
 
 NAMESPACE: Final = "openshift-machine-config-operator"
 """Where ConfigMaps, Secrets and builder objects are."""

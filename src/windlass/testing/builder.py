@@ -12,7 +12,6 @@ import hashlib
 import http.client
 import io
 import json
-import platform
 import shutil
 import socket
 import subprocess
@@ -20,6 +19,7 @@ import tarfile
 from pathlib import Path
 from typing import Any, Final
 
+from windlass.testing.binaries.parts import Platform
 from windlass.testing.registry import Registry
 
 _SECONDS: Final = 10.0
@@ -43,7 +43,7 @@ def push_base(registry: Registry, repository: str = "os/base", tag: str = "v1") 
     layer = _layer()
     content = gzip.compress(layer, compresslevel=1, mtime=0)
     config = {
-        "architecture": {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine()),
+        "architecture": Platform.here().arch,
         "os": "linux",
         "config": {"Env": ["PATH=/bin"], "Cmd": ["/bin/sh"]},
         "rootfs": {"type": "layers", "diff_ids": [_digest(layer)]},

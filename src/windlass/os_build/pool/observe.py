@@ -25,7 +25,7 @@ from windlass.os_build.inputs.context import ApplyBy, Context, fits_config_map, 
 from windlass.os_build.machine_os.claim import Claim, image_to_take
 from windlass.os_build.machine_os.request import requested as requested_by_config
 from windlass.os_build.pool import situation as of
-from windlass.os_build.pool.claims import ARCHITECTURE, Claims
+from windlass.os_build.pool.claims import Claims
 from windlass.os_build.pool.situation import situation
 from windlass.os_build.pool.snapshot import Materials, Snapshot, Timing
 from windlass.os_build.pullspec import Target
@@ -121,7 +121,7 @@ class PoolObserver:
         if isinstance(config, Unreadable):
             # The API server validates it: this one is of a version that is not known here.
             return seen
-        request = requested_by_config(config.object, pool.object, architecture=ARCHITECTURE)
+        request = requested_by_config(config.object, pool.object, architecture=constants.ARCHITECTURE)
         if isinstance(request, Problem):
             return replace(seen, request=request, claim=Claim(config=config, name=request))
         claim = await self._claims.claim(config, pool, request, versions=self._versions(request))
@@ -252,7 +252,7 @@ class PoolObserver:
             why = "does not exist" if isinstance(found, Absent) else f"cannot be read: {found.why}"
             return Problem("MachineConfigMissing", f"MachineConfig {request.config} {why}: pool {key} names it")
         # A megabyte of JSON takes longer than the loop may stand still.
-        how = partial(rendered, apply_by=self._settings.apply_by, arch=ARCHITECTURE)
+        how = partial(rendered, apply_by=self._settings.apply_by, arch=constants.ARCHITECTURE)
         context = await asyncio.to_thread(how, request, bytes(found.raw))
         problem = context if isinstance(context, Problem) else None
         if problem is None and backend != BackendName.LOCAL:
