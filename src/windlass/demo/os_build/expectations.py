@@ -9,7 +9,7 @@ from windlass.demo import story
 from windlass.demo.os_build.columns import shortened
 from windlass.demo.os_build.scene import POOLS, Pushed, Scene
 from windlass.demo.os_build.stage import EDITION, MOTD
-from windlass.demo.story import Moment, Observed, met, missing
+from windlass.demo.story import Moment, Observed, idle, met, missing, unserved
 from windlass.os_build.builder import Cause
 from windlass.os_build.constants import IMAGE, IMAGE_ALIAS, IMAGE_CONFIG
 from windlass.os_build.failure import REMEDIES
@@ -36,12 +36,8 @@ def slow(edition: int) -> str:
 
 
 def configs_are_rendered(scene: Scene, _: Moment[Scene]) -> Observed:
-    if not scene.version:
-        return missing("the API server does not answer")
-    if scene.unwatched is None:
-        return missing("nothing can be watched yet")
-    if scene.unwatched:
-        return missing(f"{', '.join(scene.unwatched)} cannot be watched")
+    if why := unserved(scene.version, scene.unwatched):
+        return missing(why)
     for name in POOLS:
         if not scene.config(name):
             return missing(f"MachineConfigPool {name} has no rendered MachineConfig")
@@ -52,10 +48,8 @@ def configs_are_rendered(scene: Scene, _: Moment[Scene]) -> Observed:
 
 
 def windlass_leaves_pools_alone(scene: Scene, _: Moment[Scene]) -> Observed:
-    if not scene.ready:
-        return missing("Windlass is not ready")
-    if not scene.leader:
-        return missing("the Lease of Windlass has no holder")
+    if why := idle(scene.leader, ready=scene.ready):
+        return missing(why)
     if touched := _touched(scene):
         return missing(touched)
     return met(f"Windlass is ready and leads as {scene.leader}; no pool is opted in, so nothing is built")
