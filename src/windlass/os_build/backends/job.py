@@ -24,7 +24,7 @@ from windlass.kube.control.seen import IndexedReader, Present, read
 from windlass.kube.control.source import Source
 from windlass.kube.object import Object
 from windlass.os_build.backends.job_state import CONTAINER, PERMANENT, says
-from windlass.os_build.backends.owned import BuilderObjects, Placement, Said, labels
+from windlass.os_build.backends.owned import BuilderObjects, Placement, labels
 from windlass.os_build.builder import ATTEMPTS, BuildState, Order
 from windlass.os_build.constants import NAMESPACE, POOL_LABEL
 from windlass.os_build.request import BackendName
@@ -98,9 +98,9 @@ class JobBackend:
     def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
         return self._objects.delete(state, why=why)
 
-    def _says(self, job: Job) -> Said:
+    def _says(self, job: Job, known: BuildState) -> BuildState:
         found = (read(each) for each in self._reader.indexed(Pod, BY_JOB, job.metadata.uid))
-        return says(job, [each.object for each in found if isinstance(each, Present)])
+        return says(job, known, pods=[each.object for each in found if isinstance(each, Present)])
 
 
 def job_of(pod: Object[Any]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from datetime import datetime
 from typing import Any, Final, Generic
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.api.core import ConfigMap
 from windlass.api.machineconfiguration import MachineConfigPool
@@ -64,20 +65,6 @@ class Handle(Struct, frozen=True):
     """The builder object is being deleted already."""
 
 
-class Said(Struct, frozen=True, kw_only=True):
-    """What the builder object itself says about its build; the fields are those of `BuildState`."""
-
-    phase: Phase
-    attempt: int = 0
-    """Attempts beyond the one that it was created for."""
-    digest: str = ""
-    failed: Failed | None = None
-    started: datetime | None = None
-    ended: datetime | None = None
-    note: str = ""
-    ending: bool = False
-
-
 def pool_of(found: Object[Any]) -> tuple[str, ...]:
     """The index `BY_POOL`, and the map of watches."""
     pool = found.metadata.annotations.get(POOL_LABEL)
@@ -97,7 +84,8 @@ def labels(order: Order) -> dict[str, str]:
 class BuilderObjects(Generic[K]):
     """The builder objects of `kind`, and their ConfigMaps.
 
-    `reader` has the indexes of `watches`. `says` reads a builder object.
+    `reader` has the indexes of `watches`. `says` adds to a state what the builder object itself says; before, the state
+    is pending, and the attempt is the one that the object was created for.
     """
 
     def __init__(
@@ -107,7 +95,7 @@ class BuilderObjects(Generic[K]):
         *,
         backend: BackendName,
         namespace: str,
-        says: Callable[[K], Said],
+        says: Callable[[K, BuildState], BuildState],
     ) -> None:
         self.reader = reader
         self.namespace = namespace
@@ -207,7 +195,6 @@ class BuilderObjects(Generic[K]):
         found = builder if builder is not None else files
         assert found is not None
         meta = found.metadata
-        said = self._reads(builder) if builder is not None else _lost(meta, kind=self._kind)
         known = meta.annotations
         state = BuildState(
             name=meta.name,
@@ -215,33 +202,35 @@ class BuilderObjects(Generic[K]):
             pool=known.get(POOL_LABEL, ""),
             inputs=known.get(INPUTS_ANNOTATION, ""),
             config=known.get(CONFIG_LABEL, ""),
-            attempt=_number(known.get(ATTEMPT_ANNOTATION, "")) + said.attempt,
+            attempt=_number(known.get(ATTEMPT_ANNOTATION, "")),
             secrets=known.get(SECRETS_ANNOTATION, ""),
             image=known.get(BUILD_IMAGE_ANNOTATION, ""),
-            phase=said.phase,
-            digest=said.digest,
-            failed=said.failed,
-            started=said.started,
-            ended=_ended(said, meta),
-            note=said.note,
-            ending=said.ending,
+            phase=Phase.PENDING,
             handle=Handle(
                 builder=None if builder is None else target_of(self._kind, builder.metadata),
                 config_map=None if files is None else target_of(ConfigMap, files.metadata),
                 deleting=builder is not None and builder.deleting,
             ),
         )
+        if builder is not None:
+            state = self._told(builder, state)
+        else:
+            note = f"{self._kind.RESOURCE.kind} {meta.name} does not exist, only its ConfigMap"
+            state = replace(state, phase=Phase.INTERRUPTED, note=note, ending=found.deleting)
+        state = replace(state, ended=_ended(state, meta))
         return (meta.creation_timestamp or "", state.attempt, state.name), state
 
-    def _reads(self, builder: Object[K]) -> Said:
+    def _told(self, builder: Object[K], known: BuildState) -> BuildState:
         seen = read(builder)
         if isinstance(seen, Unreadable):
-            return Said(phase=Phase.FAILED, failed=Failed(cause=Cause.UNKNOWN, tail=seen.why))
-        said = self._says(seen.object)
-        if not builder.deleting or said.phase in (Phase.SUCCEEDED, Phase.FAILED):
-            return said
+            return replace(known, phase=Phase.FAILED, failed=Failed(cause=Cause.UNKNOWN, tail=seen.why))
+        state = self._says(seen.object, known)
+        if not builder.deleting or state.phase in (Phase.SUCCEEDED, Phase.FAILED):
+            return state
         note = f"{self._kind.RESOURCE.kind} {builder.name} is being deleted"
-        return Said(phase=Phase.INTERRUPTED, attempt=said.attempt, started=said.started, note=note, ending=True)
+        return replace(
+            known, phase=Phase.INTERRUPTED, attempt=state.attempt, started=state.started, note=note, ending=True
+        )
 
     def _metadata(self, order: Order) -> dict[str, Any]:
         pool = ObjectMeta(name=order.pool.name, uid=order.pool.uid)
@@ -261,16 +250,11 @@ class BuilderObjects(Generic[K]):
         }
 
 
-def _ended(said: Said, meta: ObjectMeta) -> datetime | None:
+def _ended(state: BuildState, meta: ObjectMeta) -> datetime | None:
     """When the build ended; not later than that if nothing says when."""
-    if said.phase in (Phase.PENDING, Phase.RUNNING):
+    if not state.is_over:
         return None
-    return said.ended or moment(meta.deletion_timestamp) or said.started or moment(meta.creation_timestamp)
-
-
-def _lost(meta: ObjectMeta, *, kind: type[KubernetesObject]) -> Said:
-    note = f"{kind.RESOURCE.kind} {meta.name} does not exist, only its ConfigMap"
-    return Said(phase=Phase.INTERRUPTED, note=note, ending=meta.deletion_timestamp is not None)
+    return state.ended or moment(meta.deletion_timestamp) or state.started or moment(meta.creation_timestamp)
 
 
 def _label(text: str) -> str:
