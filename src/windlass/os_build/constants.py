@@ -33,6 +33,9 @@ BUILDER_CONFIG_ALIAS: Final = "on-cluster-build-config"
 CONTAINERFILES: Final = "on-cluster-build-custom-dockerfile"
 OS_IMAGES: Final = "machine-config-osimageurl"
 
+RELEASE: Final = f"{GROUP}/release-image-version"
+"""An annotation of rendered MachineConfigs."""
+
 POOL_LABEL: Final = f"{GROUP}/targetMachineConfigPool"
 CONFIG_LABEL: Final = f"{GROUP}/desiredConfig"
 BUILD_LABEL: Final = f"{GROUP}/buildPod"

@@ -22,9 +22,9 @@ from windlass.os_build.backends.openshift_state import says
 from windlass.os_build.backends.owned import BuilderObjects, Placement
 from windlass.os_build.builder import BuildState, Order
 from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.inputs.context import CONTAINERFILE
 from windlass.os_build.request import BackendName
 
-CONTAINERFILE: Final = "Containerfile"
 POOL_IMAGE_LABEL: Final = "io.openshift.machineconfig.pool"
 
 

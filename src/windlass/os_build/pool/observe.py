@@ -147,7 +147,7 @@ class PoolObserver:
             return None
         repository, _, digest = image.partition("@")
         if any(build.digest == digest for build in builds):
-            return Found(digest, "")
+            return Found(digest)
         return await self._manifest(Target.parse(repository), digest, request)
 
     async def _for_situation(self, key: str, seen: Snapshot) -> Snapshot:

@@ -112,7 +112,7 @@ class Registry:
             return NotAsked(f"the registry could not be asked for {image}: no answer within {self._seconds:g} s")
         if (digest := _digest(reply)) is None:
             return about_manifest(reply, image, origin=origin)
-        return Found(digest, reply.headers.get("Content-Type", "").partition(";")[0].strip())
+        return Found(digest)
 
 
 def _digest(reply: Reply) -> str | None:

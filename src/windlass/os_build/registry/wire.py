@@ -2,7 +2,6 @@
 
 import ssl
 from collections.abc import Collection, Mapping
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 from urllib.request import getproxies, proxy_bypass
@@ -11,6 +10,7 @@ import aiohttp
 from yarl import URL
 
 from windlass.kube.client.connections import Connections
+from windlass.kube.process.serving import is_loopback
 from windlass.os_build.credentials import DOCKER_HUB
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Reply, shown
@@ -88,15 +88,8 @@ class Wire:
 
     def _may_be_plain(self, url: URL) -> bool:
         return bool({url.host, url.authority} & self._insecure) or (
-            self._plain_loopback and _is_loopback(url.host or "")
+            self._plain_loopback and is_loopback(url.host or "")
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _proxy(url: URL) -> str | None:
