@@ -10,7 +10,6 @@ import aiohttp
 from yarl import URL
 
 from windlass.kube.client.connections import Connections
-from windlass.kube.process.serving import is_loopback
 from windlass.os_build.credentials import DOCKER_HUB
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Reply, shown
@@ -29,9 +28,8 @@ class NoAnswer(Exception):
 class Wire:
     """The connections to all registries; see `Registry` for the options."""
 
-    def __init__(self, *, authorities: Path | None, insecure: Collection[str], plain_loopback: bool) -> None:
+    def __init__(self, *, authorities: Path | None, insecure: Collection[str]) -> None:
         self._insecure = frozenset(insecure)
-        self._plain_loopback = plain_loopback
         self._tls = ssl.create_default_context()
         if authorities is not None:
             for file in sorted(authorities.glob("*.crt")) if authorities.is_dir() else [authorities]:
@@ -87,9 +85,7 @@ class Wire:
             raise NoAnswer(_said(error)) from error
 
     def _may_be_plain(self, url: URL) -> bool:
-        return bool({url.host, url.authority} & self._insecure) or (
-            self._plain_loopback and is_loopback(url.host or "")
-        )
+        return bool({url.host, url.authority} & self._insecure)
 
 
 def _proxy(url: URL) -> str | None:

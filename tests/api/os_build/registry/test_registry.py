@@ -35,8 +35,9 @@ def registries() -> Iterator[Callable[[Auth, bool], RealRegistry]]:
 
 
 def client(registry: RealRegistry, *, seconds: float = 10.0) -> Registry:
-    tls = registry.url.startswith("https")
-    return Registry(authorities=registry.certificates if tls else None, plain_loopback=not tls, seconds=seconds)
+    if registry.url.startswith("https"):
+        return Registry(authorities=registry.certificates, seconds=seconds)
+    return Registry(insecure=[registry.host], seconds=seconds)
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "TLS"])
