@@ -24,9 +24,10 @@ from windlass.api.core import ConfigMap
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.meta import K, KubernetesObject, ObjectMeta, owner_reference, tree
 from windlass.kube.control.controller import Index, Watch
-from windlass.kube.control.permissions import Permission, blocks_deletion_of, writes
+from windlass.kube.control.permissions import Declaration, blocks_deletion_of, writes
 from windlass.kube.control.plan import Action, Create, Delete, Merge, Target, target_of
 from windlass.kube.control.seen import IndexedReader, Unreadable, read
+from windlass.kube.control.source import Source
 from windlass.kube.object import Object
 from windlass.os_build.builder import BuildState, Cause, Failed, Order, Phase
 from windlass.os_build.constants import (
@@ -81,45 +82,64 @@ def labels(order: Order) -> dict[str, str]:
     return {BUILD_LABEL: "", POOL_LABEL: _label(order.pool.name), CONFIG_LABEL: _label(order.request.config)}
 
 
-class BuilderObjects(Generic[K]):
-    """The builder objects of `kind`, and their ConfigMaps.
+class ClusterBackend(Generic[K]):
+    """What backends in a cluster share: their builder objects are of `kind`.
 
     `reader` has the indexes of `watches`. `says` adds to a state what the builder object itself says; before, the state
     is pending, and the attempt is the one that the object was created for.
     """
+
+    sources: tuple[Source[str], ...] = ()
 
     def __init__(
         self,
         reader: IndexedReader,
         kind: type[K],
         *,
-        backend: BackendName,
+        name: BackendName,
         namespace: str,
         says: Callable[[K, BuildState], BuildState],
     ) -> None:
-        self.reader = reader
-        self.namespace = namespace
+        self.name = name
+        self._reader = reader
         self._kind = kind
-        self._backend = backend
+        self._namespace = namespace
         self._says = says
 
     @property
     def watches(self) -> tuple[Watch[str], ...]:
         return (
-            self.watch(self._kind, cache_only=False),
+            self._watch(self._kind, cache_only=False),
             # A ConfigMap may have a megabyte, and nobody reads it here.
-            self.watch(ConfigMap, metadata_only=True),
+            self._watch(ConfigMap, metadata_only=True),
         )
 
     @property
-    def permissions(self) -> tuple[Permission, ...]:
+    def permissions(self) -> tuple[Declaration, ...]:
         return (
-            writes(self._kind, "create", "patch", "delete", namespace=self.namespace),
-            writes(ConfigMap, "create", "delete", namespace=self.namespace),
+            writes(self._kind, "create", "patch", "delete", namespace=self._namespace),
+            writes(ConfigMap, "create", "delete", namespace=self._namespace),
             blocks_deletion_of(MachineConfigPool),
         )
 
-    def watch(
+    def look(self, pool: str) -> Sequence[BuildState]:
+        """All builds of the pool, oldest first. Raises NotServed while the kind is not served."""
+        found = {each.name: each for each in self._of(self._kind, pool)}
+        files = {each.name: each for each in self._of(ConfigMap, pool)}
+        states = [self._state(found.get(name), files.get(name)) for name in {**found, **files}]
+        return [state for _, state in sorted(states, key=lambda each: each[0])]
+
+    def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
+        """Delete what there is. A builder object takes its Pods with it; to cancel it first adds nothing."""
+        handle: Handle = state.handle
+        actions: list[Action] = []
+        if handle.builder is not None:
+            actions.append(Delete(target=handle.builder, propagation="Background", deleting=handle.deleting, why=why))
+        if handle.config_map is not None:
+            actions.append(Delete(target=handle.config_map, why=why))
+        return tuple(actions)
+
+    def _watch(
         self,
         kind: type[KubernetesObject],
         *,
@@ -131,21 +151,14 @@ class BuilderObjects(Generic[K]):
         return Watch(
             kind,
             pool_of,
-            namespace=self.namespace,
+            namespace=self._namespace,
             label_selector=BUILD_LABEL,
             indexes={BY_POOL: pool_of} if indexes is None else indexes,
             metadata_only=metadata_only,
             cache_only=cache_only,
         )
 
-    def states(self, pool: str) -> Sequence[BuildState]:
-        """All builds of the pool, oldest first. Raises NotServed while the kind is not served."""
-        found = {each.name: each for each in self._of(self._kind, pool)}
-        files = {each.name: each for each in self._of(ConfigMap, pool)}
-        states = [self._state(found.get(name), files.get(name)) for name in {**found, **files}]
-        return [state for _, state in sorted(states, key=lambda each: each[0])]
-
-    def create(self, order: Order, *, spec: Mapping[str, Any], files: Mapping[str, bytes]) -> tuple[Action, ...]:
+    def _create(self, order: Order, *, spec: Mapping[str, Any], files: Mapping[str, bytes]) -> tuple[Action, ...]:
         """Create both; nothing if the builder object exists already."""
         pool = order.pool.name
         if any(each.name == order.name for each in self._of(self._kind, pool)):
@@ -157,18 +170,18 @@ class BuilderObjects(Generic[K]):
         stale = (each for each in self._of(ConfigMap, pool) if each.name == order.name)
         cleared = [Delete(target=target_of(ConfigMap, each.metadata), why="it is left over") for each in stale]
         config_map = Create(
-            target=Target(ConfigMap, order.name, self.namespace),
+            target=Target(ConfigMap, order.name, self._namespace),
             body={"metadata": metadata, "immutable": True, "binaryData": data},
             why=f"the files of the build of pool {pool}",
         )
         build = Create(
-            target=Target(self._kind, order.name, self.namespace),
+            target=Target(self._kind, order.name, self._namespace),
             body={"metadata": metadata, "spec": spec},
             why=f"builds {order.request.config} for pool {pool}",
         )
         return (*cleared, config_map, build)
 
-    def cancel(self, state: BuildState, desired: Mapping[str, Any], *, why: str) -> tuple[Action, ...]:
+    def _end(self, state: BuildState, desired: Mapping[str, Any], *, why: str) -> tuple[Action, ...]:
         """Make the builder object the `desired` one, which ends its build; nothing if that is over, or ends already."""
         handle: Handle = state.handle
         if state.is_over or state.ending or handle.builder is None:
@@ -176,19 +189,9 @@ class BuilderObjects(Generic[K]):
         observed: dict[str, Any] = {key: {} for key in desired}
         return (Merge(target=handle.builder, observed=observed, desired=desired, why=why),)
 
-    def delete(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
-        """Delete what there is. A builder object takes its Pods with it."""
-        handle: Handle = state.handle
-        actions: list[Action] = []
-        if handle.builder is not None:
-            actions.append(Delete(target=handle.builder, propagation="Background", deleting=handle.deleting, why=why))
-        if handle.config_map is not None:
-            actions.append(Delete(target=handle.config_map, why=why))
-        return tuple(actions)
-
     def _of(self, kind: type[Any], pool: str) -> Iterable[Object[Any]]:
-        found = self.reader.indexed(kind, BY_POOL, pool)
-        return (each for each in found if each.metadata.annotations.get(BACKEND_ANNOTATION) == self._backend)
+        found = self._reader.indexed(kind, BY_POOL, pool)
+        return (each for each in found if each.metadata.annotations.get(BACKEND_ANNOTATION) == self.name)
 
     def _state(self, builder: Object[K] | None, files: Object[ConfigMap] | None) -> tuple[Any, BuildState]:
         """The state, and what it is sorted by."""
@@ -198,7 +201,7 @@ class BuilderObjects(Generic[K]):
         known = meta.annotations
         state = BuildState(
             name=meta.name,
-            backend=self._backend,
+            backend=self.name,
             pool=known.get(POOL_LABEL, ""),
             inputs=known.get(INPUTS_ANNOTATION, ""),
             config=known.get(CONFIG_LABEL, ""),
@@ -240,7 +243,7 @@ class BuilderObjects(Generic[K]):
             "annotations": {
                 POOL_LABEL: pool.name,
                 CONFIG_LABEL: order.request.config,
-                BACKEND_ANNOTATION: str(self._backend),
+                BACKEND_ANNOTATION: str(self.name),
                 INPUTS_ANNOTATION: order.inputs,
                 ATTEMPT_ANNOTATION: str(order.attempt),
                 SECRETS_ANNOTATION: order.secrets.versions,
