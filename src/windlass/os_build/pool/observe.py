@@ -14,7 +14,7 @@ from windlass.api.core import ConfigMap, Secret
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen, Unreadable, read
+from windlass.kube.control.seen import Absent, IndexedReader, Present, Unreadable, read
 from windlass.kube.errors import NotServed
 from windlass.kube.object import Object
 from windlass.os_build import constants
@@ -225,20 +225,21 @@ class PoolObserver:
         return Materials(secrets, answer, await self._context(key, request, backend))
 
     async def _secrets(self, request: Request, versions: str) -> Secrets | Problem:
-        read: list[Auths] = []
-        for name, key in ((request.pull_secret, PULL_SECRET), (request.push_secret, PUSH_SECRET)):
-            found = await self._reader.see(Secret, name, namespace=self._settings.namespace, live=True)
-            credentials = self._auths(found, name, request.named_in or f"{key} of the builder's ConfigMap", key)
-            if isinstance(credentials, Problem):
-                return credentials
-            read.append(credentials)
-        return Secrets(read[0], read[1], versions)
+        pull = await self._auths(request, request.pull_secret, key=PULL_SECRET)
+        if isinstance(pull, Problem):
+            return pull
+        if request.push_secret == request.pull_secret:
+            return Secrets(pull, pull, versions)
+        push = await self._auths(request, request.push_secret, key=PUSH_SECRET)
+        return push if isinstance(push, Problem) else Secrets(pull, push, versions)
 
-    def _auths(self, found: Seen[Secret], name: str, named_in: str, key: str) -> Auths | Problem:
+    async def _auths(self, request: Request, name: str, *, key: str) -> Auths | Problem:
+        found = await self._reader.see(Secret, name, namespace=self._settings.namespace, live=True)
         where = f"{self._settings.namespace}/{name}"
         if isinstance(found, Present):
             return auths(found.object, key=key)
         if isinstance(found, Absent):
+            named_in = request.named_in or f"{key} of the builder's ConfigMap"
             text = f"Secret {where} does not exist, which {named_in} names"
             return Problem("SecretMissing", f"{text}: create it, or name another")
         return Problem("SecretInvalid", f"Secret {where} cannot be read: {found.why}")
@@ -269,10 +270,10 @@ class PoolObserver:
 
     async def _manifest(self, target: Target, reference: str, request: Request) -> Found | Gone | Denied | NotAsked:
         """What the registry says about an image, asked with the push Secret."""
-        secrets = await self._secrets(request, "")
-        if isinstance(secrets, Problem):
-            return NotAsked(secrets.text)
-        login = secrets.push.login(target.host, target.path)
+        push = await self._auths(request, request.push_secret, key=PUSH_SECRET)
+        if isinstance(push, Problem):
+            return NotAsked(push.text)
+        login = push.login(target.host, target.path)
         origin = f"Secret {self._settings.namespace}/{request.push_secret}"
         return await self._registries.manifest(target, reference, login, origin=origin)
 
