@@ -1,23 +1,14 @@
-"""Images made of a few files, and their push to a registry, for tests that need one without a builder."""
+"""Layers made of a few files, and the push of images to a registry, for tests that need one without a builder."""
 
 import gzip
-import hashlib
 import io
-import json
 import tarfile
 import urllib.request
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from windlass.testing.registry import Registry
-
-OCI_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
-OCI_LAYER: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
-OCI_CONFIG: Final = "application/vnd.oci.image.config.v1+json"
-
-
-def digest(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+from windlass.testing.registry.image import MANIFEST, digest, image
 
 
 def layer(files: Mapping[str, bytes | str | None]) -> bytes:
@@ -35,30 +26,14 @@ def layer(files: Mapping[str, bytes | str | None]) -> bytes:
     return gzip.compress(packed.getvalue(), mtime=0)
 
 
-def described(media_type: str, content: bytes) -> dict[str, Any]:
-    return {"mediaType": media_type, "digest": digest(content), "size": len(content)}
-
-
-def image(*layers: bytes, labels: Mapping[str, str] | None = None) -> tuple[bytes, list[bytes]]:
-    """The manifest of an image, and its blobs."""
-    config = json.dumps({"architecture": "amd64", "os": "linux", "config": {"Labels": labels or {}}}).encode()
-    manifest = {
-        "schemaVersion": 2,
-        "mediaType": OCI_MANIFEST,
-        "config": described(OCI_CONFIG, config),
-        "layers": [described(OCI_LAYER, each) for each in layers],
-    }
-    return json.dumps(manifest).encode(), [config, *layers]
-
-
 def push(registry: Registry, repository: str, tag: str, *layers: bytes, labels: Mapping[str, str] | None = None) -> str:
     """Push an image as the user `pusher` of a registry with passwords; the digest of its manifest."""
-    manifest, blobs = image(*layers, labels=labels)
+    manifest, blobs = image(*layers, config={"config": {"Labels": labels or {}}})
     base = f"{registry.url}/v2/{repository}"
     for blob in blobs:
         begun = _send(registry, "POST", f"{base}/blobs/uploads/").headers["Location"]
         _send(registry, "PUT", f"{registry.url}{begun}&digest={digest(blob)}", blob, "application/octet-stream")
-    _send(registry, "PUT", f"{base}/manifests/{tag}", manifest, OCI_MANIFEST)
+    _send(registry, "PUT", f"{base}/manifests/{tag}", manifest, MANIFEST)
     return digest(manifest)
 
 

@@ -18,6 +18,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.program import ALONE
 from tests.waiting import eventually
 from windlass.api import capi, core, mapi
 from windlass.api.meta import KubernetesObject
@@ -32,7 +33,7 @@ from windlass.testing.machines.simulators.instances import Instance, instances
 from windlass.testing.plane.processes import Processes
 
 from ..api.machine_sync.examples import EXAMPLES, Tree
-from ..api.machine_sync.replicas import ALONE, replica
+from ..api.machine_sync.replicas import replica
 from ..api.machine_sync.stage import CLUSTER, Stage, describe_cluster
 from .claims import set_shortcoming, shortcoming, status_of
 

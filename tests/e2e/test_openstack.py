@@ -7,15 +7,15 @@ provider comes and goes; the process ends and is replaced. Machines become Nodes
 import asyncio
 import base64
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import ClientError, ClientSession
 
-from tests.api.update_status.keeper import Keeper
+from tests.program import Program, starting
 from tests.waiting import eventually
 from windlass.api import capi
 from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
@@ -149,7 +149,7 @@ def writes_of(project: Project) -> int:
     return sum(each.method != "GET" and each.service != "keystone" for each in found)
 
 
-async def readiness(process: Keeper) -> str:
+async def readiness(process: Program) -> str:
     try:
         async with ClientSession() as session, session.get(f"{process.probes}/readyz?verbose") as answer:
             return await answer.text()
@@ -157,14 +157,8 @@ async def readiness(process: Keeper) -> str:
         return ""
 
 
-@asynccontextmanager
-async def running(account: Path, folder: Path) -> AsyncIterator[Keeper]:
-    process = Keeper(account, folder, f"--namespace={HOME}", *QUICK, program=PROGRAM)
-    try:
-        await process.start()
-        yield process
-    finally:
-        await asyncio.to_thread(process.close)
+def running(account: Path, folder: Path) -> AbstractAsyncContextManager[Program]:
+    return starting([*PROGRAM, f"--kubeconfig={account}", f"--namespace={HOME}", *QUICK], folder)
 
 
 async def test_it_does_its_whole_job_by_the_rights_that_are_shipped(

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.update_status.keeper import ALONE, CRDS, install, keeping, records
+from tests.api.update_status.keeper import CRDS, install, keeping, records
 from tests.explore import EXPLORING
+from tests.program import ALONE
 from tests.waiting import eventually
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import GROUP, MachineConfig, MachineConfigPool

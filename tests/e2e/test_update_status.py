@@ -25,13 +25,13 @@ from tests.api.update_status.keeper import (
     HOME,
     NAME,
     USER,
-    Keeper,
     events,
     install,
     keeping,
     records,
     until_status,
 )
+from tests.program import Program
 from tests.waiting import eventually, wait_until
 from windlass.api.coordination import Lease
 from windlass.api.core import Event
@@ -148,7 +148,7 @@ async def play_update(
     plane: ControlPlane,
     cluster: PlayedCluster,
     thanos: ThanosQuerier,
-    keeper: Keeper,
+    keeper: Program,
     texts: list[tuple[str, str]],
 ) -> None:
     async def compare(holds: Any, what: str) -> None:

@@ -933,7 +933,7 @@ _ASKING_AND_RENDERING = (
         "os_build/backends/openshift_state.py",
         "os_build/backends/test_openshift_state.py",
         ("            if status.reason in _LOST:", "            if False:"),
-        ("ending=status.cancelled and not over", "ending=status.cancelled"),
+        ("ending=status.cancelled and not state.is_over", "ending=status.cancelled"),
         ('doing="push" if status.reason == _PUSH else "build"', 'doing="build"'),
     ),
     *_in(
@@ -947,8 +947,8 @@ _ASKING_AND_RENDERING = (
     *_in(
         "os_build/backends/owned.py",
         "os_build/backends",
-        ('                    "uid": order.pool.uid,\n', ""),
-        ("if not builder.deleting or said.phase in", "if True or said.phase in"),
+        ("ObjectMeta(name=order.pool.name, uid=order.pool.uid)", "ObjectMeta(name=order.pool.name)"),
+        ("if not builder.deleting or state.phase in", "if True or state.phase in"),
     ),
     *_in(
         "os_build/backends/local/records.py",
@@ -1341,8 +1341,8 @@ _BUILDING_IN_CLUSTERS = (
         ("return (*cleared, config_map, build)", "return (*cleared, build, config_map)"),
         ("return (*cleared, config_map, build)", "return (config_map, build)"),
         ("            return ()\n        metadata", "            pass\n        metadata"),
-        ("said.ended or moment(meta.deletion_timestamp) or", "said.ended if True else"),
-        ('_number(known.get(ATTEMPT_ANNOTATION, "")) + said.attempt', '_number(known.get(ATTEMPT_ANNOTATION, ""))'),
+        ("state.ended or moment(meta.deletion_timestamp) or", "state.ended if True else"),
+        ('attempt=_number(known.get(ATTEMPT_ANNOTATION, ""))', "attempt=1"),
         ("        if handle.config_map is not None:\n", "        if False:\n"),
         ("observed=observed, desired=desired, why=why)", 'observed=observed, desired=desired, part="status", why=why)'),
     ),

@@ -121,6 +121,24 @@ class KubernetesObject(Protocol):
 K = TypeVar("K", bound=KubernetesObject)
 
 
+def owner_reference(
+    kind: type[KubernetesObject],
+    owner: ObjectMeta,
+    *,
+    controller: bool | None = None,
+    block_owner_deletion: bool | None = None,
+) -> OwnerReference:
+    """The object of this kind with this metadata, as an entry of `metadata.ownerReferences`."""
+    return OwnerReference(
+        api_version=kind.RESOURCE.api_version,
+        kind=kind.RESOURCE.kind,
+        name=owner.name,
+        uid=owner.uid,
+        controller=controller,
+        block_owner_deletion=block_owner_deletion,
+    )
+
+
 def without_nulls(tree: Any) -> Any:
     """`tree` with every null-valued key left out, at any depth (null items of lists stay).
 

@@ -30,6 +30,22 @@ def missing(text: str) -> Observed:
     return Observed(False, text)
 
 
+def unserved(version: str, unwatched: tuple[str, ...] | None = ()) -> str:
+    """Why objects cannot be seen yet; empty if they can. The arguments are those fields of the Scene."""
+    if not version:
+        return "the API server does not answer"
+    if unwatched is None:
+        return "nothing can be watched yet"
+    return f"{', '.join(unwatched)} cannot be watched" if unwatched else ""
+
+
+def idle(leader: str, *, ready: bool) -> str:
+    """Why Windlass does not work yet; empty if it does. `leader` is the holder of its Lease."""
+    if not ready:
+        return "Windlass is not ready"
+    return "" if leader else "the Lease of Windlass has no holder"
+
+
 class Moment(Struct, Generic[S], frozen=True):
     """A step's beginning: the scene at that time, and the name of the object that the step is about, if there is
     one."""

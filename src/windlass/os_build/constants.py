@@ -1,8 +1,12 @@
 """Names that OS builds share with the Machine Config Operator and its users."""
 
+import platform
 from typing import Final
 
 from windlass.api.machineconfiguration import GROUP
+
+ARCHITECTURE: Final = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+"""Of this machine, and so of the images: backends build for the machine that they run on."""
 
 NAMESPACE: Final = "openshift-machine-config-operator"
 """Where ConfigMaps, Secrets and builder objects are."""
@@ -28,6 +32,9 @@ BUILDER_CONFIG_ALIAS: Final = "on-cluster-build-config"
 """The operator's name of it: read only if the other does not exist, and never merged with it."""
 CONTAINERFILES: Final = "on-cluster-build-custom-dockerfile"
 OS_IMAGES: Final = "machine-config-osimageurl"
+
+RELEASE: Final = f"{GROUP}/release-image-version"
+"""An annotation of rendered MachineConfigs."""
 
 POOL_LABEL: Final = f"{GROUP}/targetMachineConfigPool"
 CONFIG_LABEL: Final = f"{GROUP}/desiredConfig"

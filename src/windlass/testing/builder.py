@@ -8,11 +8,8 @@ with a link for each of its commands.
 """
 
 import gzip
-import hashlib
 import http.client
 import io
-import json
-import platform
 import shutil
 import socket
 import subprocess
@@ -21,11 +18,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from windlass.testing.registry import Registry
+from windlass.testing.registry.image import MANIFEST, digest, image
 
 _SECONDS: Final = 10.0
-_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
-_CONFIG: Final = "application/vnd.oci.image.config.v1+json"
-_LAYER: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
 
 
 class PushFailed(Exception):
@@ -41,31 +36,20 @@ def missing_builder() -> str:
 def push_base(registry: Registry, repository: str = "os/base", tag: str = "v1") -> str:
     """Push the base image, and return its pullspec with digest. It goes past users, faults and the log of requests."""
     layer = _layer()
-    content = gzip.compress(layer, compresslevel=1, mtime=0)
     config = {
-        "architecture": {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine()),
-        "os": "linux",
         "config": {"Env": ["PATH=/bin"], "Cmd": ["/bin/sh"]},
-        "rootfs": {"type": "layers", "diff_ids": [_digest(layer)]},
+        "rootfs": {"type": "layers", "diff_ids": [digest(layer)]},
         "history": [{"created_by": "the base image of tests"}],
     }
-    configured = json.dumps(config).encode()
-    manifest = json.dumps(
-        {
-            "schemaVersion": 2,
-            "mediaType": _MANIFEST,
-            "config": _descriptor(_CONFIG, configured),
-            "layers": [_descriptor(_LAYER, content)],
-        }
-    ).encode()
+    manifest, blobs = image(gzip.compress(layer, compresslevel=1, mtime=0), config=config)
     connection = _Behind(registry.behind)
-    for blob in (content, configured):
+    for blob in blobs:
         place = connection.ask("POST", f"/v2/{repository}/blobs/uploads/").getheader("Location", "")
         joined = "&" if "?" in place else "?"
-        connection.ask("PUT", f"{place}{joined}digest={_digest(blob)}", blob, kind="application/octet-stream")
-    connection.ask("PUT", f"/v2/{repository}/manifests/{tag}", manifest, kind=_MANIFEST)
+        connection.ask("PUT", f"{place}{joined}digest={digest(blob)}", blob, kind="application/octet-stream")
+    connection.ask("PUT", f"/v2/{repository}/manifests/{tag}", manifest, kind=MANIFEST)
     connection.close()
-    return f"{registry.host}/{repository}@{_digest(manifest)}"
+    return f"{registry.host}/{repository}@{digest(manifest)}"
 
 
 class _Behind(http.client.HTTPConnection):
@@ -111,11 +95,3 @@ def _add(tar: tarfile.TarFile, name: str, *, content: bytes = b"", **attributes:
     for attribute, value in attributes.items():
         setattr(member, attribute, value)
     tar.addfile(member, io.BytesIO(content))
-
-
-def _digest(data: bytes) -> str:
-    return f"sha256:{hashlib.sha256(data).hexdigest()}"
-
-
-def _descriptor(kind: str, data: bytes) -> dict[str, Any]:
-    return {"mediaType": kind, "digest": _digest(data), "size": len(data)}

@@ -1,17 +1,14 @@
-"""The process `windlass-update-status`, which logs to a file and may be killed, and reads of what it keeps."""
+"""The process `windlass-update-status`, and reads of what it keeps."""
 
-import asyncio
-import itertools
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from aiohttp import ClientError, ClientSession
 
-from tests.patience import PATIENCE
+from tests.program import Program, running
 from tests.waiting import eventually
 from windlass.api import core
 from windlass.api.update import UpdateStatus, UpdateStatusStatus
@@ -19,24 +16,12 @@ from windlass.api.update_record import UpdateRecord
 from windlass.kube.client import Client
 from windlass.kube.errors import NotFound
 from windlass.testing import BlockingAccess
-from windlass.testing.plane.ports import free_ports
-from windlass.testing.plane.processes import Processes
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "update-status"
 CRDS = DEPLOY / "base" / "crds.yaml"
 HOME, NAME = "windlass-update-status", "windlass-update-status"
 """Namespace and name of the ServiceAccount that is shipped, and of the Lease."""
 USER = f"system:serviceaccount:{HOME}:{NAME}"
-ALONE = ("--no-leader-elect",)
-"""A replacement need not wait for the Lease of the killed one."""
-QUICK = (
-    "--leader-elect-lease-duration=4s",
-    "--leader-elect-renew-deadline=2s",
-    "--leader-elect-retry-period=500ms",
-)
-"""Who stands by takes over within seconds."""
-
-_NUMBERS = itertools.count(1)
 _PROGRAM = (str(Path(sys.executable).with_name("windlass-update-status")),)
 
 
@@ -48,79 +33,11 @@ def install(plane: BlockingAccess) -> Path:
     return plane.service_account_kubeconfig(HOME, NAME)
 
 
-class Keeper:
-    """One process. It dies with the test at the latest; `folder` gets its log."""
-
-    def __init__(
-        self, kubeconfig: Path, folder: Path, *arguments: str, metrics: bool = False, program: Sequence[str] = _PROGRAM
-    ) -> None:
-        number = next(_NUMBERS)
-        self.log = folder / f"update-status-{number}.log"
-        probes, port = free_ports(2)
-        self.probes, self.metrics = f"http://127.0.0.1:{probes}", f"http://127.0.0.1:{port}"
-        self._argv = [
-            *program,
-            f"--kubeconfig={kubeconfig}",
-            f"--health-probe-bind-address=127.0.0.1:{probes}",
-            f"--metrics-bind-address={f'127.0.0.1:{port}' if metrics else '0'}",
-            *arguments,
-        ]
-        self._processes = Processes(folders=[], log=folder / f"update-status-{number}.supervisor.log")
-
-    async def start(self) -> None:
-        """Start it; it works a moment later."""
-        await asyncio.to_thread(self._processes.start, "windlass", self._argv, log=self.log)
-
-    async def ready(self) -> None:
-        """Return once it leads or is ready to: its caches are filled."""
-        async with ClientSession() as session:
-            await eventually(lambda: self._ready(session), lambda status: status == 200, what=f"ready, see {self.log}")
-
-    async def kill(self) -> None:
-        """SIGKILL: it has no time for anything."""
-        await asyncio.to_thread(self._processes.kill, "windlass")
-
-    async def end(self) -> int | None:
-        """SIGTERM. Returns the exit code."""
-        await asyncio.to_thread(self._processes.stop, "windlass", grace=PATIENCE)
-        return await asyncio.to_thread(self._processes.exit_code, "windlass")
-
-    async def scrape(self) -> str:
-        async with ClientSession() as session, session.get(f"{self.metrics}/metrics") as answer:
-            assert answer.status == 200
-            return await answer.text()
-
-    async def figures(self) -> dict[str, float]:
-        """What it shows on /metrics: values by name, and by labels as they are written there."""
-        lines = (line for line in (await self.scrape()).splitlines() if not line.startswith("#"))
-        return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
-
-    def close(self) -> None:
-        self._processes.stop("windlass")
-        self._processes.close()
-
-    async def _ready(self, session: ClientSession) -> int:
-        code = await asyncio.to_thread(self._processes.exit_code, "windlass")
-        assert code is None, self.log.read_text()
-        try:
-            async with session.get(f"{self.probes}/readyz") as answer:
-                return answer.status
-        except (OSError, ClientError):
-            return 0
-
-
-@asynccontextmanager
-async def keeping(
+def keeping(
     kubeconfig: Path, folder: Path, *arguments: str, metrics: bool = False, program: Sequence[str] = _PROGRAM
-) -> AsyncIterator[Keeper]:
+) -> AbstractAsyncContextManager[Program]:
     """A process that is ready."""
-    one = Keeper(kubeconfig, folder, *arguments, metrics=metrics, program=program)
-    try:
-        await one.start()
-        await one.ready()
-        yield one
-    finally:
-        await asyncio.to_thread(one.close)
+    return running([*program, f"--kubeconfig={kubeconfig}", *arguments], folder, metrics=metrics)
 
 
 async def status(api: Client) -> UpdateStatusStatus:

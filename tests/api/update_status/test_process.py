@@ -13,6 +13,7 @@ from aiohttp import web
 from tests.authorizer import allowed
 from tests.e2e.weather.front import Front
 from tests.patience import QUIET
+from tests.program import ALONE, QUICK
 from tests.waiting import eventually
 from windlass.api.update import UpdateStatus, UpdateStatusStatus
 from windlass.api.update_record import UpdateRecord
@@ -28,7 +29,7 @@ from windlass.update_status.text.records import render_record, render_records
 from windlass.update_status.text.wide import render_wide
 from windlass.update_status.times import SECOND, moment, of_datetime
 
-from .keeper import ALONE, HOME, NAME, QUICK, events, install, keeping, records, status, timeless, until_status
+from .keeper import HOME, NAME, events, install, keeping, records, status, timeless, until_status
 
 pytestmark = pytest.mark.plane
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.explore import usually
+from tests.program import QUICK, Program
 from tests.waiting import eventually
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import GROUP
@@ -16,7 +17,7 @@ from windlass.kube.verbs import PatchType
 from windlass.testing import ControlPlane
 from windlass.testing.updates import PlayedCluster
 
-from .keeper import QUICK, USER, Keeper, keeping, until_status
+from .keeper import USER, keeping, until_status
 
 pytestmark = pytest.mark.plane
 
@@ -78,7 +79,7 @@ async def test_heartbeats_of_500_nodes_cause_no_request(
         print(f"{name}: {earlier[name]:g} -> {later[name]:g}")
 
 
-async def quiet(plane: ControlPlane, keeper: Keeper) -> dict[str, float]:
+async def quiet(plane: ControlPlane, keeper: Program) -> dict[str, float]:
     """The metrics, once there has been neither a request nor a decision for 6 s: a decision after a write waits
     for some seconds, and longer if the write was slow."""
 

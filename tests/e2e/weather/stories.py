@@ -19,11 +19,12 @@ from typing import Any
 import yaml
 from msgspec import Struct
 
+from tests.program import ALONE
 from tests.waiting import eventually
 from windlass.kube.control.merge import changes
 
 from ...api.machine_sync.examples import Tree
-from ...api.machine_sync.replicas import ALONE, replica
+from ...api.machine_sync.replicas import replica
 from ..ground import Ground
 from ..history import recorded
 from .fatal_writes import FatalFront

@@ -10,12 +10,13 @@ import pytest
 import yaml
 
 from tests.patience import Stalls
+from tests.program import ALONE
 from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, LEASE_NAME
 from windlass.testing.blackhole import BlackHole
 
-from ...api.machine_sync.replicas import ALONE, replica, starting
+from ...api.machine_sync.replicas import replica, starting
 from ...api.machine_sync.stage import Stage, held_by_us
 from .leading import HASTY, leader
 

@@ -201,13 +201,13 @@ def _remedies() -> dict[Any, str]:
 
 
 def _as_json(state: "BuildState", image: str) -> dict[str, Any]:
-    failed = state.failed
+    from windlass.cli.os_build.show import failure_tree
+
     return {
         "pool": state.pool,
         "config": state.config,
         "image": image,
         "digest": state.digest,
         "tag": state.image,
-        "failure": failed
-        and {"cause": failed.cause, "step": failed.step, "exitCode": failed.exit_code, "log": failed.tail},
+        "failure": failure_tree(state.failed) if state.failed else None,
     }

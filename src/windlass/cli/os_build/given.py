@@ -22,7 +22,6 @@ T = TypeVar("T")
 
 NO_TARGET = "localhost/os"
 """Where nothing is pushed."""
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 class Wrong(click.ClickException):
@@ -94,8 +93,7 @@ def options(function: Callable[..., int]) -> Callable[..., int]:
 
 def inputs(choices: Choices, *, push: str) -> Inputs:
     """Read the files; `push` is empty if a ConfigMap says where to push. Raises Wrong."""
-    import platform
-
+    from windlass.os_build.constants import ARCHITECTURE
     from windlass.os_build.inputs.context import ApplyBy, rendered
     from windlass.os_build.request import Problem
 
@@ -110,12 +108,11 @@ def inputs(choices: Choices, *, push: str) -> Inputs:
     tree = _decoded(machine_config, dict[str, Any])
     if choices.base:
         tree["spec"] = {**(tree.get("spec") or {}), "osImageURL": choices.base}
-    arch = platform.machine()
     context = rendered(
         request,
         msgspec.json.encode(tree),
         apply_by=ApplyBy(choices.apply_by),
-        arch=_ARCHITECTURES.get(arch, arch),
+        arch=ARCHITECTURE,
     )
     if isinstance(context, Problem):
         raise Wrong(context.text)

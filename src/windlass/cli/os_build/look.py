@@ -13,6 +13,7 @@ from windlass.api.machineosconfig import MachineOSConfig
 from windlass.capability.planning import Survey
 from windlass.capability.planning.decider import about_first_watch, add_indexes
 from windlass.cli.conventions import complaints
+from windlass.cli.conventions.page import last_seen
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Declaration
 from windlass.kube.control.plan import Action, Outcome
@@ -165,8 +166,3 @@ async def _events(api: ReadApi, name: str) -> list[Event]:
     listed: Sequence[Object[Event]] = (await api.list(Event, namespace="default", field_selector=about)).items
     found = [each.object for each in map(seen, listed) if isinstance(each, Present)]
     return sorted(found, key=last_seen)[-EVENTS:]
-
-
-def last_seen(event: Event) -> str:
-    """When it happened last, RFC 3339."""
-    return event.last_timestamp or event.event_time or event.metadata.creation_timestamp or ""

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -17,9 +17,10 @@ from windlass.cli.conventions.ages import age
 from windlass.cli.conventions.complaints import harmless
 from windlass.cli.conventions.connection import connect
 from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.conventions.page import INDENT, facts, heading, indented, last_seen
 from windlass.cli.conventions.settings import Settings
 from windlass.cli.conventions.table import Cell, Column, Table
-from windlass.cli.os_build.look import Sight, last_seen, look
+from windlass.cli.os_build.look import Sight, look
 from windlass.cli.os_build.show import NOTHING, build_tree
 from windlass.kube.clock import rfc3339
 from windlass.kube.process.colour import colourful
@@ -32,7 +33,6 @@ from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.conditions import VECTOR
 from windlass.os_build.request import BackendName, Problem, Request
 
-INDENT: Final = "  "
 _SHOWN_LINES: Final = 5
 """Of the user's Containerfile."""
 _LONGEST_MESSAGE: Final = 100
@@ -136,7 +136,7 @@ class _Page:
         of_what = f", of {row.image_config}" if row.image_config else ""
         newest = "" if not row.image or _up_to_date(sight) else " (the pool asks for another one)"
         image = f"{row.image}{of_what}{newest}" if row.image else NOTHING
-        yield from _facts({"Pool": row.pool, "State": f"{row.state}{since}", "Image": image})
+        yield from facts({"Pool": row.pool, "State": f"{row.state}{since}", "Image": image})
 
     def request(self, sight: Sight) -> Iterator[str]:
         snapshot = sight.snapshot
@@ -146,7 +146,7 @@ class _Page:
         yield from self._heading("Asks for")
         backend = str(snapshot.backend) if isinstance(snapshot.backend, BackendName) else NOTHING
         lines = asked.containerfile.splitlines()
-        facts = {
+        asks = {
             "Configuration": asked.config,
             "Target": str(asked.target),
             "Pull Secret": asked.pull_secret,
@@ -155,13 +155,13 @@ class _Page:
             "Rebuild": asked.rebuild or NOTHING,
             "Containerfile": f"{len(lines)} lines" if lines else NOTHING,
         }
-        yield from _indented(_facts(facts))
-        yield from _indented(harmless(f"{INDENT}| {line}") for line in lines[:_SHOWN_LINES])
+        yield from indented(facts(asks))
+        yield from indented(harmless(f"{INDENT}| {line}") for line in lines[:_SHOWN_LINES])
 
     def builds(self, builds: Iterable[BuildState]) -> Iterator[str]:
         yield from self._heading("Builders", empty=not builds)
         for each in builds:
-            facts = {
+            known = {
                 "Build": f"{each.backend}/{each.name}",
                 "Phase": f"{each.phase}{' (ending)' if each.ending else ''}, attempt {each.attempt} of {ATTEMPTS}",
                 "Configuration": each.config,
@@ -171,16 +171,16 @@ class _Page:
                 "Digest": each.digest,
                 "Failure": f"{each.failed.cause}: {what(each.failed)}" if each.failed else "",
             }
-            yield from _indented(_facts({name: value for name, value in facts.items() if value}))
+            yield from indented(facts(known))
             tail = each.failed.tail.splitlines() if each.failed else []
-            yield from _indented(harmless(f"{INDENT}| {line}") for line in tail)
+            yield from indented(harmless(f"{INDENT}| {line}") for line in tail)
 
     def problems(self, found: Iterable[Problem]) -> Iterator[str]:
         yield from self._heading("Problems", empty=not found)
         for each in found:
             first, *rest = each.text.splitlines() or [""]
             yield harmless(f"{INDENT}{each.reason}: {first}")
-            yield from _indented(harmless(f"{INDENT}{line}") for line in rest)
+            yield from indented(harmless(f"{INDENT}{line}") for line in rest)
 
     def conditions(self, found: Iterable[OperatorCondition]) -> Iterator[str]:
         yield from self._heading("Conditions", empty=not found)
@@ -191,7 +191,7 @@ class _Page:
             Column("SINCE", lambda one: Cell(age(one.last_transition_time, self._now))),
             Column("MESSAGE", lambda one: Cell(_first_line(one.message))),
         ]
-        yield from _indented(Table(columns, colour=self._colour).lines(found, headings=bool(found)))
+        yield from indented(Table(columns, colour=self._colour).lines(found, headings=bool(found)))
 
     def events(self, found: Iterable[Event]) -> Iterator[str]:
         yield from self._heading("Events", empty=not found)
@@ -201,12 +201,10 @@ class _Page:
             Column("REASON", lambda one: Cell(one.reason or NOTHING)),
             Column("MESSAGE", lambda one: Cell(_first_line(one.message))),
         ]
-        yield from _indented(Table(columns, colour=self._colour).lines(found, headings=bool(found)))
+        yield from indented(Table(columns, colour=self._colour).lines(found, headings=bool(found)))
 
-    def _heading(self, title: str, *, empty: bool = False) -> Iterator[str]:
-        yield ""
-        bold = click.style(title, bold=True) if self._colour else title
-        yield f"{bold}: <none>" if empty else f"{bold}:"
+    def _heading(self, title: str, *, empty: bool = False) -> tuple[str, str]:
+        return heading(title, "<none>" if empty else "", colour=self._colour)
 
     def _ago(self, moment: datetime | None) -> str:
         return f"{rfc3339(moment)}, {age(rfc3339(moment), self._now)} ago" if moment else ""
@@ -237,12 +235,3 @@ def _request_tree(request: Request) -> dict[str, Any]:
         "containerfile": request.containerfile,
         "rebuild": request.rebuild,
     }
-
-
-def _facts(facts: Mapping[str, str]) -> Iterator[str]:
-    width = max(map(len, facts)) + 1
-    return (f"{name + ':':<{width}}  {harmless(value)}" for name, value in facts.items())
-
-
-def _indented(lines: Iterable[str]) -> Iterator[str]:
-    return (f"{INDENT}{line}" for line in lines)

@@ -21,7 +21,7 @@ from windlass.kube.clock import rfc3339
 from windlass.kube.errors import Forbidden
 from windlass.kube.process.colour import colourful
 from windlass.kube.shorten import shortened
-from windlass.os_build.builder import BuildState
+from windlass.os_build.builder import BuildState, Failed
 from windlass.os_build.overview import PoolRow, State, row_of
 
 NOTHING: Final = "-"
@@ -105,7 +105,6 @@ def tree(shown: Shown) -> dict[str, Any]:
 
 def build_tree(build: BuildState) -> dict[str, Any]:
     """A build for programs."""
-    failed = build.failed
     return {
         "name": build.name,
         "backend": str(build.backend),
@@ -118,10 +117,12 @@ def build_tree(build: BuildState) -> dict[str, Any]:
         "started": rfc3339(build.started) if build.started else None,
         "ended": rfc3339(build.ended) if build.ended else None,
         "note": build.note,
-        "failure": None
-        if failed is None
-        else {"cause": str(failed.cause), "step": failed.step, "exitCode": failed.exit_code, "log": failed.tail},
+        "failure": failure_tree(build.failed) if build.failed else None,
     }
+
+
+def failure_tree(failed: Failed) -> dict[str, Any]:
+    return {"cause": str(failed.cause), "step": failed.step, "exitCode": failed.exit_code, "log": failed.tail}
 
 
 def _is_selected(row: PoolRow, request: ListRequest) -> bool:

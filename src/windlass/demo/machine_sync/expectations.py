@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from windlass.demo import story
 from windlass.demo.machine_sync.scene import Scene
-from windlass.demo.story import Moment, Observed, met, missing
+from windlass.demo.story import Moment, Observed, idle, met, missing, unserved
 from windlass.kube.conditions import is_true
 from windlass.machine_sync.constants import CLUSTER_API
 from windlass.machine_sync.machine.reasons import FROM_CLUSTER_API, Reason
@@ -28,16 +28,14 @@ REFUSAL: Final = (
 
 
 def api_server_answers(scene: Scene, _: Moment[Scene]) -> Observed:
-    if not scene.version:
-        return missing("the API server does not answer")
+    if why := unserved(scene.version):
+        return missing(why)
     return met(f"etcd, kube-apiserver {scene.version}, kube-controller-manager and the Cluster API core manager run")
 
 
 def kinds_are_served(scene: Scene, _: Moment[Scene]) -> Observed:
-    if scene.unwatched is None:
-        return missing("nothing can be watched yet")
-    if scene.unwatched:
-        return missing(f"{', '.join(scene.unwatched)} cannot be watched")
+    if why := unserved(scene.version, scene.unwatched):
+        return missing(why)
     return met("Machines and MachineSets are served in both APIs; Windlass has a ServiceAccount with its own rights")
 
 
@@ -55,10 +53,8 @@ def cluster_is_provisioned(scene: Scene, _: Moment[Scene]) -> Observed:
 
 
 def windlass_leads(scene: Scene, _: Moment[Scene]) -> Observed:
-    if not scene.leader:
-        return missing("the Lease of Windlass has no holder")
-    if not scene.ready:
-        return missing("Windlass is not ready")
+    if why := idle(scene.leader, ready=scene.ready):
+        return missing(why)
     return met(f"Windlass is ready, and leads as {scene.leader}")
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from windlass.demo import story
 from windlass.demo.openstack.scene import Held, Scene, condition_of
-from windlass.demo.story import Moment, Observed, met, missing
+from windlass.demo.story import Moment, Observed, met, missing, unserved
 from windlass.machine_sync.overview import MachineRow
 
 Expectation: TypeAlias = story.Expectation[Scene]
@@ -18,8 +18,8 @@ FAILING_SECONDS: Final = 10.0
 
 
 def cloud_and_api_server_answer(scene: Scene, _: Moment[Scene]) -> Observed:
-    if not scene.version:
-        return missing("the API server does not answer")
+    if why := unserved(scene.version):
+        return missing(why)
     if not scene.at_first:
         return missing("the project in OpenStack has no network")
     return met(
@@ -28,10 +28,8 @@ def cloud_and_api_server_answer(scene: Scene, _: Moment[Scene]) -> Observed:
 
 
 def cluster_is_described(scene: Scene, _: Moment[Scene]) -> Observed:
-    if scene.unwatched is None:
-        return missing("nothing can be watched yet")
-    if scene.unwatched:
-        return missing(f"{', '.join(scene.unwatched)} cannot be watched")
+    if why := unserved(scene.version, scene.unwatched):
+        return missing(why)
     if scene.cluster is None:
         return missing("there is no Cluster demo")
     return met("Cluster demo exists, and Windlass has two ServiceAccounts with rights of their own")

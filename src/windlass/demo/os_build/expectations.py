@@ -9,7 +9,7 @@ from windlass.demo import story
 from windlass.demo.os_build.columns import shortened
 from windlass.demo.os_build.scene import POOLS, Pushed, Scene
 from windlass.demo.os_build.stage import EDITION, MOTD
-from windlass.demo.story import Moment, Observed, met, missing
+from windlass.demo.story import Moment, Observed, idle, met, missing, unserved
 from windlass.os_build.builder import Cause
 from windlass.os_build.constants import IMAGE, IMAGE_ALIAS, IMAGE_CONFIG
 from windlass.os_build.failure import REMEDIES
@@ -36,12 +36,8 @@ def slow(edition: int) -> str:
 
 
 def configs_are_rendered(scene: Scene, _: Moment[Scene]) -> Observed:
-    if not scene.version:
-        return missing("the API server does not answer")
-    if scene.unwatched is None:
-        return missing("nothing can be watched yet")
-    if scene.unwatched:
-        return missing(f"{', '.join(scene.unwatched)} cannot be watched")
+    if why := unserved(scene.version, scene.unwatched):
+        return missing(why)
     for name in POOLS:
         if not scene.config(name):
             return missing(f"MachineConfigPool {name} has no rendered MachineConfig")
@@ -52,10 +48,8 @@ def configs_are_rendered(scene: Scene, _: Moment[Scene]) -> Observed:
 
 
 def windlass_leaves_pools_alone(scene: Scene, _: Moment[Scene]) -> Observed:
-    if not scene.ready:
-        return missing("Windlass is not ready")
-    if not scene.leader:
-        return missing("the Lease of Windlass has no holder")
+    if why := idle(scene.leader, ready=scene.ready):
+        return missing(why)
     if touched := _touched(scene):
         return missing(touched)
     return met(f"Windlass is ready and leads as {scene.leader}; no pool is opted in, so nothing is built")
@@ -64,7 +58,7 @@ def windlass_leaves_pools_alone(scene: Scene, _: Moment[Scene]) -> Observed:
 def both_pools_are_built(scene: Scene, _: Moment[Scene]) -> Observed:
     for name in POOLS:
         if problem := _not_built(scene, name):
-            return missing(problem)
+            return missing(f"{name}: {problem}")
         if len(scene.images_of(name)) != 1:
             return missing(f"{name}: the registry has {len(scene.images_of(name))} images of it, not 1")
     image = scene.recorded(POOLS[0])[IMAGE]
@@ -102,9 +96,10 @@ def one_more_image(edition: int) -> Expectation:
         image = scene.image(CHANGED)
         if problem := _not_built(scene, CHANGED) or _lacks(image, EDITION, f"edition {edition}\n"):
             return missing(f"{CHANGED}: {problem}")
-        if problem := _more_than_one(scene, moment.before, CHANGED):
-            return missing(problem)
-        return met(f"one more image was pushed: {_short(scene, CHANGED)}, and {EDITION} in it is 'edition {edition}'")
+        if (new := len(scene.images_of(CHANGED) - moment.before.images_of(CHANGED))) != 1:
+            return missing(f"{CHANGED}: {new} more images were pushed, not 1")
+        digest = scene.recorded(CHANGED)[IMAGE].rpartition("@")[2][:19]
+        return met(f"one more image was pushed: {digest}, and {EDITION} in it is 'edition {edition}'")
 
     return look
 
@@ -163,13 +158,13 @@ def _not_built(scene: Scene, name: str) -> str:
     """What a pool lacks to be built; empty if nothing."""
     told, recorded, image = scene.told(name), scene.recorded(name), scene.image(name)
     if told is None or told.true != SUCCESS:
-        return f"{name}: {_said(scene, name)}"
+        return _said(scene, name)
     if recorded.get(IMAGE_CONFIG) != scene.config(name) or recorded.get(IMAGE_ALIAS) != recorded.get(IMAGE):
-        return f"{name}: its annotations are {dict(recorded)}"
+        return f"its annotations are {dict(recorded)}"
     if image is None:
-        return f"{name}: the registry does not have {recorded.get(IMAGE)}"
+        return f"the registry does not have {recorded.get(IMAGE)}"
     if image.config != scene.config(name):
-        return f"{name}: its image is of {image.config or 'no MachineConfig'}"
+        return f"its image is of {image.config or 'no MachineConfig'}"
     return ""
 
 
@@ -177,11 +172,6 @@ def _lacks(image: Pushed | None, path: str, content: str) -> str:
     """How a file of the image differs; empty if it does not."""
     found = image.files.get(path) if image else None
     return "" if found == content else f"{path} in its image is {found!r}, not {content!r}"
-
-
-def _more_than_one(scene: Scene, before: Scene, name: str) -> str:
-    new = scene.images_of(name) - before.images_of(name)
-    return "" if len(new) == 1 else f"{name}: {len(new)} more images were pushed, not 1"
 
 
 def _is_building(scene: Scene) -> bool:
@@ -205,10 +195,6 @@ def _litter(scene: Scene) -> str:
     if scene.builders:
         return f"{len(scene.builders)} processes of builds still run"
     return f"{scene.left[0]} is left" if scene.left else ""
-
-
-def _short(scene: Scene, name: str) -> str:
-    return scene.recorded(name)[IMAGE].rpartition("@")[2][:19]
 
 
 def _said(scene: Scene, name: str) -> str:

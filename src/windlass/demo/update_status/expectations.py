@@ -6,7 +6,7 @@ Pure functions: each takes the scene and the step's beginning, and returns eithe
 from typing import Final, TypeAlias
 
 from windlass.demo import story
-from windlass.demo.story import Moment, Observed, met, missing
+from windlass.demo.story import Moment, Observed, idle, met, missing, unserved
 from windlass.demo.update_status.scene import LAYOUT, Scene, operator_of, phases_of
 from windlass.update_status.history import COMPLETED
 from windlass.update_status.report import Health, Phase, Report, State
@@ -29,12 +29,8 @@ FAILED_DRAIN: Final = f"failed to drain node: {STUCK} after 1 hour"
 
 
 def kinds_are_served(scene: Scene, _: Moment[Scene]) -> Observed:
-    if not scene.version:
-        return missing("the API server does not answer")
-    if scene.unwatched is None:
-        return missing("nothing can be watched yet")
-    if scene.unwatched:
-        return missing(f"{', '.join(scene.unwatched)} cannot be watched")
+    if why := unserved(scene.version, scene.unwatched):
+        return missing(why)
     return met(f"etcd, kube-apiserver {scene.version} and kube-controller-manager run, with the kinds of OpenShift")
 
 
@@ -50,10 +46,8 @@ def cluster_rests(scene: Scene, _: Moment[Scene]) -> Observed:
 
 
 def windlass_reports_rest(scene: Scene, _: Moment[Scene]) -> Observed:
-    if not scene.ready:
-        return missing("Windlass is not ready")
-    if not scene.leader:
-        return missing("the Lease of Windlass has no holder")
+    if why := idle(scene.leader, ready=scene.ready):
+        return missing(why)
     if scene.report is None:
         return missing("the UpdateStatus has not been written")
     if scene.report.updating:

@@ -25,7 +25,7 @@ from typing import Any
 from msgspec import Struct
 
 from windlass.api import capi, mapi
-from windlass.api.meta import OwnerReference, tree
+from windlass.api.meta import OwnerReference, owner_reference, tree
 from windlass.kube.control.merge import FieldChange, changes
 from windlass.kube.control.plan import Action, Create, Delete, Emit, Merge, RemoveFinalizers, Target, target, target_of
 from windlass.kube.control.seen import Present, metadata_of
@@ -36,7 +36,6 @@ from windlass.machine_sync.constants import (
     PAUSED_ANNOTATION,
     SYNC_FINALIZER,
 )
-from windlass.machine_sync.machine.owners import reference
 from windlass.machine_sync.machine.propagation import claimed_metadata
 from windlass.machine_sync.machine.reasons import RECREATING
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_machine_name
@@ -197,4 +196,4 @@ def _marks(seen: MachineSnapshot, spec: Mapping[str, Any]) -> dict[str, str]:
 def _owner(seen: MachineSnapshot) -> OwnerReference:
     machine = metadata_of(seen.cluster_api)
     assert machine is not None
-    return reference(capi.Machine, machine, controller=True, block_owner_deletion=True)
+    return owner_reference(capi.Machine, machine, controller=True, block_owner_deletion=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from windlass.api import capi, mapi
-from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference
+from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference, owner_reference
 from windlass.kube.control.seen import Present, Seen, metadata_of
 from windlass.machine_sync.constants import MACHINE_API
 from windlass.machine_sync.mirroring.collector import is_going
@@ -117,7 +117,7 @@ def of_cluster(
         return OwnerNotFound(not_found(capi.Cluster, cluster_name))
     if found.deletion_timestamp is not None:
         return OwnerNotFound(f'{capi.Cluster.RESOURCE.name} "{cluster_name}" is being deleted')
-    return [reference(capi.Cluster, found, controller=controller, block_owner_deletion=True)]
+    return [owner_reference(capi.Cluster, found, controller=controller, block_owner_deletion=True)]
 
 
 def cluster_owner(meta: ObjectMeta) -> OwnerReference | None:
@@ -132,20 +132,6 @@ def not_found(kind: type[KubernetesObject], name: str) -> str:
     return f'{kind.RESOURCE.name} "{name}" not found'
 
 
-def reference(
-    kind: type[KubernetesObject], meta: ObjectMeta, *, controller: bool | None, block_owner_deletion: bool | None
-) -> OwnerReference:
-    """The object with this metadata as an owner."""
-    return OwnerReference(
-        api_version=kind.RESOURCE.api_version,
-        kind=kind.RESOURCE.kind,
-        name=meta.name,
-        uid=meta.uid,
-        controller=controller,
-        block_owner_deletion=block_owner_deletion,
-    )
-
-
 def _adopter(mirror: ObjectMeta | None, machine_api_set: Seen[mapi.MachineSet]) -> list[OwnerReference]:
     if mirror is None or not isinstance(machine_api_set, Present):
         return []
@@ -155,4 +141,4 @@ def _adopter(mirror: ObjectMeta | None, machine_api_set: Seen[mapi.MachineSet]) 
 
 
 def _twin(kind: type[KubernetesObject], twin: ObjectMeta, owner: OwnerReference) -> OwnerReference:
-    return reference(kind, twin, controller=owner.controller, block_owner_deletion=owner.block_owner_deletion)
+    return owner_reference(kind, twin, controller=owner.controller, block_owner_deletion=owner.block_owner_deletion)

@@ -30,7 +30,7 @@ from windlass.api.capo import (
 )
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer, OpenStackServerSpec, SecretReference
-from windlass.api.meta import tree
+from windlass.api.meta import owner_reference, tree
 from windlass.kube.control.plan import Create, Plan, Target, WaitFor
 from windlass.kube.control.seen import Present
 from windlass.openstack.constants import ADOPT_ANNOTATION, CLUSTER_LABEL, MARK_ANNOTATION, SERVER_FINALIZER
@@ -133,15 +133,13 @@ def _create(
     found: Present[OpenStackMachine], spec: OpenStackServerSpec, *, cluster: str, annotations: Mapping[str, str]
 ) -> Create:
     """The OpenStackServer, with its finalizer: it is the first thing that stands for what is made in the cloud."""
-    meta, kind = found.metadata, OpenStackMachine.RESOURCE
+    meta = found.metadata
     body: dict[str, Any] = {
         "metadata": {
             "labels": {CLUSTER_LABEL: cluster},
             "annotations": annotations,
             "finalizers": [SERVER_FINALIZER],
-            "ownerReferences": [
-                {"apiVersion": kind.api_version, "kind": kind.kind, "name": meta.name, "uid": meta.uid}
-            ],
+            "ownerReferences": [tree(owner_reference(OpenStackMachine, meta))],
         },
         "spec": tree(spec),
     }

@@ -9,7 +9,7 @@ The user's Secrets are volumes, so an attempt reads them as they are then. The s
 does not read the older form.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, Final
 
@@ -18,13 +18,11 @@ from msgspec import Struct
 from windlass.api.batch import Job
 from windlass.api.core import Pod
 from windlass.kube.control.controller import Watch
-from windlass.kube.control.permissions import Declaration
 from windlass.kube.control.plan import Action
 from windlass.kube.control.seen import IndexedReader, Present, read
-from windlass.kube.control.source import Source
 from windlass.kube.object import Object
 from windlass.os_build.backends.job_state import CONTAINER, PERMANENT, says
-from windlass.os_build.backends.owned import BuilderObjects, Placement, Said, labels
+from windlass.os_build.backends.owned import ClusterBackend, Placement, labels
 from windlass.os_build.builder import ATTEMPTS, BuildState, Order
 from windlass.os_build.constants import NAMESPACE, POOL_LABEL
 from windlass.os_build.request import BackendName
@@ -63,44 +61,30 @@ class JobSettings(Struct, frozen=True, kw_only=True):
     placement: Placement = Placement()
 
 
-class JobBackend:
+class JobBackend(ClusterBackend[Job]):
     """Jobs in `namespace`."""
-
-    name: Final = BackendName.JOB
-    sources: tuple[Source[str], ...] = ()
 
     def __init__(
         self, reader: IndexedReader, *, namespace: str = NAMESPACE, settings: JobSettings | None = None
     ) -> None:
-        self._reader = reader
-        self._objects = BuilderObjects(reader, Job, backend=self.name, namespace=namespace, says=self._says)
+        super().__init__(reader, Job, name=BackendName.JOB, namespace=namespace, says=self._with_pods)
         self._settings = settings or JobSettings()
 
     @property
     def watches(self) -> tuple[Watch[str], ...]:
-        return (*self._objects.watches, self._objects.watch(Pod, indexes={BY_JOB: job_of}))
-
-    @property
-    def permissions(self) -> tuple[Declaration, ...]:
-        return self._objects.permissions
-
-    def look(self, pool: str) -> Sequence[BuildState]:
-        return self._objects.states(pool)
+        return (*super().watches, self._watch(Pod, indexes={BY_JOB: job_of}))
 
     def start(self, order: Order) -> tuple[Action, ...]:
         context = {**order.context.files, _SCRIPT: script()}
-        return self._objects.create(order, spec=job_spec(order, self._settings), files=context)
+        return self._create(order, spec=job_spec(order, self._settings), files=context)
 
     def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
         """Suspend the Job: its Pod is deleted and the Job stays, as the record of the build."""
-        return self._objects.cancel(state, {"spec": {"suspend": True}}, why=why)
+        return self._end(state, {"spec": {"suspend": True}}, why=why)
 
-    def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
-        return self._objects.delete(state, why=why)
-
-    def _says(self, job: Job) -> Said:
+    def _with_pods(self, job: Job, known: BuildState) -> BuildState:
         found = (read(each) for each in self._reader.indexed(Pod, BY_JOB, job.metadata.uid))
-        return says(job, [each.object for each in found if isinstance(each, Present)])
+        return says(job, known, pods=[each.object for each in found if isinstance(each, Present)])
 
 
 def job_of(pod: Object[Any]) -> tuple[str, ...]:

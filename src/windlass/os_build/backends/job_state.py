@@ -28,8 +28,8 @@ from msgspec.structs import replace
 from windlass.api.batch import Job, JobCondition
 from windlass.api.core import ContainerStateTerminated, Pod
 from windlass.os_build import log
-from windlass.os_build.backends.owned import Said, moment
-from windlass.os_build.builder import ATTEMPTS, Cause, Failed, Phase
+from windlass.os_build.backends.owned import moment
+from windlass.os_build.builder import ATTEMPTS, BuildState, Cause, Failed, Phase
 from windlass.os_build.failure import explain
 from windlass.os_build.pullspec import DIGEST
 
@@ -52,51 +52,46 @@ PERMANENT: Final = (Exit.BUILD_FAILED, Exit.PUSH_FAILED)
 _PUSHING: Final = (Exit.PUSH_FAILED, Exit.PUSH_TRANSIENT)
 
 
-def says(job: Job, pods: Sequence[Pod]) -> Said:
-    """The state of a build; `pods` are those of the Job that are known."""
+def says(job: Job, known: BuildState, *, pods: Sequence[Pod]) -> BuildState:
+    """The state of a build, of which the rest is known; `pods` are those of the Job that are known."""
     status = job.status
+    state = replace(known, attempt=known.attempt + status.failed, started=moment(status.start_time))
     if (end := _condition(job, "Complete")) is not None:
-        return _succeeded(job, pods, end)
+        return _succeeded(state, job, pods, end)
     if (end := _condition(job, "Failed")) is not None:
-        return _over(job, _failed(end, pods), end)
+        return _over(state, job, _failed(end, pods), end)
     if status.succeeded:
-        return _succeeded(job, pods, None)
-    started = moment(status.start_time)
+        return _succeeded(state, job, pods, None)
     if job.spec.suspend:
         if status.active:
-            return Said(phase=Phase.RUNNING, attempt=status.failed, started=started, ending=True)
-        return _over(job, Failed(cause=Cause.CANCELLED), _condition(job, "Suspended"))
+            return replace(state, phase=Phase.RUNNING, ending=True)
+        return _over(state, job, Failed(cause=Cause.CANCELLED), _condition(job, "Suspended"))
     if status.failed >= ATTEMPTS:
-        return _over(job, _failed(None, pods), None)
+        return _over(state, job, _failed(None, pods), None)
     uncounted = status.uncounted_terminated_pods
     ended = status.failed or (uncounted is not None and (uncounted.failed or uncounted.succeeded))
     phase = Phase.RUNNING if status.active or ended else Phase.PENDING
-    return Said(phase=phase, attempt=status.failed, started=started, note=_note(pods))
+    return replace(state, phase=phase, note=_note(pods))
 
 
 def _condition(job: Job, type: str) -> JobCondition | None:  # noqa: A002 - the word of the field
     return next((each for each in job.status.conditions if each.type == type and each.status == "True"), None)
 
 
-def _succeeded(job: Job, pods: Iterable[Pod], end: JobCondition | None) -> Said:
+def _succeeded(state: BuildState, job: Job, pods: Iterable[Pod], end: JobCondition | None) -> BuildState:
     messages = [each.message.strip() for each in _terminated(pods) if each.exit_code == 0]
     digest = next((message for message in messages if DIGEST.fullmatch(message)), "")
     ended = job.status.completion_time or (end.last_transition_time if end is not None else None)
-    return Said(
-        phase=Phase.SUCCEEDED,
-        attempt=job.status.failed,
-        digest=digest,
-        started=moment(job.status.start_time),
-        ended=moment(ended),
-    )
+    return replace(state, phase=Phase.SUCCEEDED, digest=digest, ended=moment(ended))
 
 
-def _over(job: Job, failed: Failed, end: JobCondition | None) -> Said:
-    return Said(
+def _over(state: BuildState, job: Job, failed: Failed, end: JobCondition | None) -> BuildState:
+    return replace(
+        state,
         phase=Phase.FAILED,
-        attempt=max(job.status.failed - 1, 0),
+        # The last Pod that failed was no attempt before this one.
+        attempt=state.attempt - min(job.status.failed, 1),
         failed=failed,
-        started=moment(job.status.start_time),
         ended=moment(end.last_transition_time) if end is not None else None,
     )
 

@@ -9,60 +9,42 @@ more than 60,000 bytes.
 The user's Secrets are referred to, not copied, so OpenShift reads them when the build runs.
 """
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from windlass.api.build import GROUP, Build
-from windlass.kube.control.controller import Watch
 from windlass.kube.control.permissions import Declaration, Permission
 from windlass.kube.control.plan import Action
 from windlass.kube.control.seen import IndexedReader
-from windlass.kube.control.source import Source
 from windlass.os_build.backends.openshift_state import says
-from windlass.os_build.backends.owned import BuilderObjects, Placement
+from windlass.os_build.backends.owned import ClusterBackend, Placement
 from windlass.os_build.builder import BuildState, Order
 from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.inputs.context import CONTAINERFILE
 from windlass.os_build.request import BackendName
 
-CONTAINERFILE: Final = "Containerfile"
 POOL_IMAGE_LABEL: Final = "io.openshift.machineconfig.pool"
 
 
-class OpenShiftBackend:
+class OpenShiftBackend(ClusterBackend[Build]):
     """Builds of OpenShift in `namespace`."""
-
-    name: Final = BackendName.OPENSHIFT
-    sources: tuple[Source[str], ...] = ()
 
     def __init__(
         self, reader: IndexedReader, *, namespace: str = NAMESPACE, placement: Placement | None = None
     ) -> None:
-        self._objects = BuilderObjects(reader, Build, backend=self.name, namespace=namespace, says=says)
+        super().__init__(reader, Build, name=BackendName.OPENSHIFT, namespace=namespace, says=says)
         self._placement = placement or Placement()
 
     @property
-    def watches(self) -> tuple[Watch[str], ...]:
-        return self._objects.watches
-
-    @property
     def permissions(self) -> tuple[Declaration, ...]:
-        return (*self._objects.permissions, skips_layers(namespace=self._objects.namespace))
-
-    def look(self, pool: str) -> Sequence[BuildState]:
-        """All builds of the pool, oldest first. Raises NotServed on a cluster without Builds."""
-        return self._objects.states(pool)
+        return (*super().permissions, skips_layers(namespace=self._namespace))
 
     def start(self, order: Order) -> tuple[Action, ...]:
         files = {name: content for name, content in order.context.files.items() if name != CONTAINERFILE}
-        return self._objects.create(order, spec=build_spec(order, self._placement), files=files)
+        return self._create(order, spec=build_spec(order, self._placement), files=files)
 
     def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
         """Ask OpenShift to cancel it: the Build stays, with the phase Cancelled."""
-        return self._objects.cancel(state, {"status": {"cancelled": True}}, why=why)
-
-    def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
-        """Delete it. The garbage collector deletes the Pod of a Build that runs; cancelling first adds nothing."""
-        return self._objects.delete(state, why=why)
+        return self._end(state, {"status": {"cancelled": True}}, why=why)
 
 
 def skips_layers(*, namespace: str) -> Permission:

@@ -27,8 +27,8 @@ from msgspec.structs import replace
 
 from windlass.api.build import Build, BuildStatus
 from windlass.os_build import log
-from windlass.os_build.backends.owned import Said, moment
-from windlass.os_build.builder import Cause, Failed, Phase
+from windlass.os_build.backends.owned import moment
+from windlass.os_build.builder import BuildState, Cause, Failed, Phase
 from windlass.os_build.failure import explain
 
 _LOST: Final = frozenset({"BuildPodEvicted", "BuildPodDeleted", "NoBuildContainerStatus"})
@@ -37,20 +37,20 @@ _PUSH: Final = "PushImageToRegistryFailed"
 _GENERIC: Final = "GenericBuildFailed"
 
 
-def says(build: Build) -> Said:
-    """The state of a build."""
+def says(build: Build, known: BuildState) -> BuildState:
+    """The state of a build, of which the rest is known."""
     status = build.status
     phase, failed, note = _phase(build)
-    over = phase in (Phase.SUCCEEDED, Phase.FAILED, Phase.INTERRUPTED)
-    return Said(
+    state = replace(
+        known,
         phase=phase,
         digest=status.output.to.image_digest if status.output.to is not None else "",
         failed=failed,
         started=moment(status.start_timestamp),
         ended=moment(status.completion_timestamp),
         note=note,
-        ending=status.cancelled and not over,
     )
+    return replace(state, ending=status.cancelled and not state.is_over)
 
 
 def _phase(build: Build) -> tuple[Phase, Failed | None, str]:

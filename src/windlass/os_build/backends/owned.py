@@ -18,14 +18,16 @@ from datetime import datetime
 from typing import Any, Final, Generic
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.api.core import ConfigMap
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.api.meta import K, KubernetesObject, ObjectMeta
+from windlass.api.meta import K, KubernetesObject, ObjectMeta, owner_reference, tree
 from windlass.kube.control.controller import Index, Watch
-from windlass.kube.control.permissions import Permission, blocks_deletion_of, writes
+from windlass.kube.control.permissions import Declaration, blocks_deletion_of, writes
 from windlass.kube.control.plan import Action, Create, Delete, Merge, Target, target_of
 from windlass.kube.control.seen import IndexedReader, Unreadable, read
+from windlass.kube.control.source import Source
 from windlass.kube.object import Object
 from windlass.os_build.builder import BuildState, Cause, Failed, Order, Phase
 from windlass.os_build.constants import (
@@ -64,20 +66,6 @@ class Handle(Struct, frozen=True):
     """The builder object is being deleted already."""
 
 
-class Said(Struct, frozen=True, kw_only=True):
-    """What the builder object itself says about its build; the fields are those of `BuildState`."""
-
-    phase: Phase
-    attempt: int = 0
-    """Attempts beyond the one that it was created for."""
-    digest: str = ""
-    failed: Failed | None = None
-    started: datetime | None = None
-    ended: datetime | None = None
-    note: str = ""
-    ending: bool = False
-
-
 def pool_of(found: Object[Any]) -> tuple[str, ...]:
     """The index `BY_POOL`, and the map of watches."""
     pool = found.metadata.annotations.get(POOL_LABEL)
@@ -94,44 +82,64 @@ def labels(order: Order) -> dict[str, str]:
     return {BUILD_LABEL: "", POOL_LABEL: _label(order.pool.name), CONFIG_LABEL: _label(order.request.config)}
 
 
-class BuilderObjects(Generic[K]):
-    """The builder objects of `kind`, and their ConfigMaps.
+class ClusterBackend(Generic[K]):
+    """What backends in a cluster share: their builder objects are of `kind`.
 
-    `reader` has the indexes of `watches`. `says` reads a builder object.
+    `reader` has the indexes of `watches`. `says` adds to a state what the builder object itself says; before, the state
+    is pending, and the attempt is the one that the object was created for.
     """
+
+    sources: tuple[Source[str], ...] = ()
 
     def __init__(
         self,
         reader: IndexedReader,
         kind: type[K],
         *,
-        backend: BackendName,
+        name: BackendName,
         namespace: str,
-        says: Callable[[K], Said],
+        says: Callable[[K, BuildState], BuildState],
     ) -> None:
-        self.reader = reader
-        self.namespace = namespace
+        self.name = name
+        self._reader = reader
         self._kind = kind
-        self._backend = backend
+        self._namespace = namespace
         self._says = says
 
     @property
     def watches(self) -> tuple[Watch[str], ...]:
         return (
-            self.watch(self._kind, cache_only=False),
+            self._watch(self._kind, cache_only=False),
             # A ConfigMap may have a megabyte, and nobody reads it here.
-            self.watch(ConfigMap, metadata_only=True),
+            self._watch(ConfigMap, metadata_only=True),
         )
 
     @property
-    def permissions(self) -> tuple[Permission, ...]:
+    def permissions(self) -> tuple[Declaration, ...]:
         return (
-            writes(self._kind, "create", "patch", "delete", namespace=self.namespace),
-            writes(ConfigMap, "create", "delete", namespace=self.namespace),
+            writes(self._kind, "create", "patch", "delete", namespace=self._namespace),
+            writes(ConfigMap, "create", "delete", namespace=self._namespace),
             blocks_deletion_of(MachineConfigPool),
         )
 
-    def watch(
+    def look(self, pool: str) -> Sequence[BuildState]:
+        """All builds of the pool, oldest first. Raises NotServed while the kind is not served."""
+        found = {each.name: each for each in self._of(self._kind, pool)}
+        files = {each.name: each for each in self._of(ConfigMap, pool)}
+        states = [self._state(found.get(name), files.get(name)) for name in {**found, **files}]
+        return [state for _, state in sorted(states, key=lambda each: each[0])]
+
+    def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
+        """Delete what there is. A builder object takes its Pods with it; to cancel it first adds nothing."""
+        handle: Handle = state.handle
+        actions: list[Action] = []
+        if handle.builder is not None:
+            actions.append(Delete(target=handle.builder, propagation="Background", deleting=handle.deleting, why=why))
+        if handle.config_map is not None:
+            actions.append(Delete(target=handle.config_map, why=why))
+        return tuple(actions)
+
+    def _watch(
         self,
         kind: type[KubernetesObject],
         *,
@@ -143,21 +151,14 @@ class BuilderObjects(Generic[K]):
         return Watch(
             kind,
             pool_of,
-            namespace=self.namespace,
+            namespace=self._namespace,
             label_selector=BUILD_LABEL,
             indexes={BY_POOL: pool_of} if indexes is None else indexes,
             metadata_only=metadata_only,
             cache_only=cache_only,
         )
 
-    def states(self, pool: str) -> Sequence[BuildState]:
-        """All builds of the pool, oldest first. Raises NotServed while the kind is not served."""
-        found = {each.name: each for each in self._of(self._kind, pool)}
-        files = {each.name: each for each in self._of(ConfigMap, pool)}
-        states = [self._state(found.get(name), files.get(name)) for name in {**found, **files}]
-        return [state for _, state in sorted(states, key=lambda each: each[0])]
-
-    def create(self, order: Order, *, spec: Mapping[str, Any], files: Mapping[str, bytes]) -> tuple[Action, ...]:
+    def _create(self, order: Order, *, spec: Mapping[str, Any], files: Mapping[str, bytes]) -> tuple[Action, ...]:
         """Create both; nothing if the builder object exists already."""
         pool = order.pool.name
         if any(each.name == order.name for each in self._of(self._kind, pool)):
@@ -169,18 +170,18 @@ class BuilderObjects(Generic[K]):
         stale = (each for each in self._of(ConfigMap, pool) if each.name == order.name)
         cleared = [Delete(target=target_of(ConfigMap, each.metadata), why="it is left over") for each in stale]
         config_map = Create(
-            target=Target(ConfigMap, order.name, self.namespace),
+            target=Target(ConfigMap, order.name, self._namespace),
             body={"metadata": metadata, "immutable": True, "binaryData": data},
             why=f"the files of the build of pool {pool}",
         )
         build = Create(
-            target=Target(self._kind, order.name, self.namespace),
+            target=Target(self._kind, order.name, self._namespace),
             body={"metadata": metadata, "spec": spec},
             why=f"builds {order.request.config} for pool {pool}",
         )
         return (*cleared, config_map, build)
 
-    def cancel(self, state: BuildState, desired: Mapping[str, Any], *, why: str) -> tuple[Action, ...]:
+    def _end(self, state: BuildState, desired: Mapping[str, Any], *, why: str) -> tuple[Action, ...]:
         """Make the builder object the `desired` one, which ends its build; nothing if that is over, or ends already."""
         handle: Handle = state.handle
         if state.is_over or state.ending or handle.builder is None:
@@ -188,97 +189,75 @@ class BuilderObjects(Generic[K]):
         observed: dict[str, Any] = {key: {} for key in desired}
         return (Merge(target=handle.builder, observed=observed, desired=desired, why=why),)
 
-    def delete(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
-        """Delete what there is. A builder object takes its Pods with it."""
-        handle: Handle = state.handle
-        actions: list[Action] = []
-        if handle.builder is not None:
-            actions.append(Delete(target=handle.builder, propagation="Background", deleting=handle.deleting, why=why))
-        if handle.config_map is not None:
-            actions.append(Delete(target=handle.config_map, why=why))
-        return tuple(actions)
-
     def _of(self, kind: type[Any], pool: str) -> Iterable[Object[Any]]:
-        found = self.reader.indexed(kind, BY_POOL, pool)
-        return (each for each in found if each.metadata.annotations.get(BACKEND_ANNOTATION) == self._backend)
+        found = self._reader.indexed(kind, BY_POOL, pool)
+        return (each for each in found if each.metadata.annotations.get(BACKEND_ANNOTATION) == self.name)
 
     def _state(self, builder: Object[K] | None, files: Object[ConfigMap] | None) -> tuple[Any, BuildState]:
         """The state, and what it is sorted by."""
         found = builder if builder is not None else files
         assert found is not None
         meta = found.metadata
-        said = self._reads(builder) if builder is not None else _lost(meta, kind=self._kind)
         known = meta.annotations
         state = BuildState(
             name=meta.name,
-            backend=self._backend,
+            backend=self.name,
             pool=known.get(POOL_LABEL, ""),
             inputs=known.get(INPUTS_ANNOTATION, ""),
             config=known.get(CONFIG_LABEL, ""),
-            attempt=_number(known.get(ATTEMPT_ANNOTATION, "")) + said.attempt,
+            attempt=_number(known.get(ATTEMPT_ANNOTATION, "")),
             secrets=known.get(SECRETS_ANNOTATION, ""),
             image=known.get(BUILD_IMAGE_ANNOTATION, ""),
-            phase=said.phase,
-            digest=said.digest,
-            failed=said.failed,
-            started=said.started,
-            ended=_ended(said, meta),
-            note=said.note,
-            ending=said.ending,
+            phase=Phase.PENDING,
             handle=Handle(
                 builder=None if builder is None else target_of(self._kind, builder.metadata),
                 config_map=None if files is None else target_of(ConfigMap, files.metadata),
                 deleting=builder is not None and builder.deleting,
             ),
         )
+        if builder is not None:
+            state = self._told(builder, state)
+        else:
+            note = f"{self._kind.RESOURCE.kind} {meta.name} does not exist, only its ConfigMap"
+            state = replace(state, phase=Phase.INTERRUPTED, note=note, ending=found.deleting)
+        state = replace(state, ended=_ended(state, meta))
         return (meta.creation_timestamp or "", state.attempt, state.name), state
 
-    def _reads(self, builder: Object[K]) -> Said:
+    def _told(self, builder: Object[K], known: BuildState) -> BuildState:
         seen = read(builder)
         if isinstance(seen, Unreadable):
-            return Said(phase=Phase.FAILED, failed=Failed(cause=Cause.UNKNOWN, tail=seen.why))
-        said = self._says(seen.object)
-        if not builder.deleting or said.phase in (Phase.SUCCEEDED, Phase.FAILED):
-            return said
+            return replace(known, phase=Phase.FAILED, failed=Failed(cause=Cause.UNKNOWN, tail=seen.why))
+        state = self._says(seen.object, known)
+        if not builder.deleting or state.phase in (Phase.SUCCEEDED, Phase.FAILED):
+            return state
         note = f"{self._kind.RESOURCE.kind} {builder.name} is being deleted"
-        return Said(phase=Phase.INTERRUPTED, attempt=said.attempt, started=said.started, note=note, ending=True)
+        return replace(
+            known, phase=Phase.INTERRUPTED, attempt=state.attempt, started=state.started, note=note, ending=True
+        )
 
     def _metadata(self, order: Order) -> dict[str, Any]:
-        owner = MachineConfigPool.RESOURCE
+        pool = ObjectMeta(name=order.pool.name, uid=order.pool.uid)
+        owner = owner_reference(MachineConfigPool, pool, controller=True, block_owner_deletion=True)
         return {
             "labels": labels(order),
             "annotations": {
-                POOL_LABEL: order.pool.name,
+                POOL_LABEL: pool.name,
                 CONFIG_LABEL: order.request.config,
-                BACKEND_ANNOTATION: str(self._backend),
+                BACKEND_ANNOTATION: str(self.name),
                 INPUTS_ANNOTATION: order.inputs,
                 ATTEMPT_ANNOTATION: str(order.attempt),
                 SECRETS_ANNOTATION: order.secrets.versions,
                 BUILD_IMAGE_ANNOTATION: order.image,
             },
-            "ownerReferences": [
-                {
-                    "apiVersion": owner.api_version,
-                    "kind": owner.kind,
-                    "name": order.pool.name,
-                    "uid": order.pool.uid,
-                    "controller": True,
-                    "blockOwnerDeletion": True,
-                }
-            ],
+            "ownerReferences": [tree(owner)],
         }
 
 
-def _ended(said: Said, meta: ObjectMeta) -> datetime | None:
+def _ended(state: BuildState, meta: ObjectMeta) -> datetime | None:
     """When the build ended; not later than that if nothing says when."""
-    if said.phase in (Phase.PENDING, Phase.RUNNING):
+    if not state.is_over:
         return None
-    return said.ended or moment(meta.deletion_timestamp) or said.started or moment(meta.creation_timestamp)
-
-
-def _lost(meta: ObjectMeta, *, kind: type[KubernetesObject]) -> Said:
-    note = f"{kind.RESOURCE.kind} {meta.name} does not exist, only its ConfigMap"
-    return Said(phase=Phase.INTERRUPTED, note=note, ending=meta.deletion_timestamp is not None)
+    return state.ended or moment(meta.deletion_timestamp) or state.started or moment(meta.creation_timestamp)
 
 
 def _label(text: str) -> str:

@@ -18,9 +18,9 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct, field
 
-from windlass.api.machineconfiguration import GROUP, MachineConfig
+from windlass.api.machineconfiguration import MachineConfig
+from windlass.os_build.constants import RELEASE
 
-RELEASE: Final = f"{GROUP}/release-image-version"
 _VERSION: Final = re.compile(r"3\.[0-9]+\.[0-9]+(-experimental)?")
 _SOURCE: Final = "correct it in the MachineConfig that it comes from"
 

@@ -14,7 +14,7 @@ from windlass.api.machineosconfig import (
     NamedReference,
     ResourceReference,
 )
-from windlass.api.meta import ObjectMeta, OwnerReference, tree
+from windlass.api.meta import ObjectMeta, owner_reference, tree
 from windlass.os_build.request import Request
 
 CURRENT: Final = f"{GROUP}/current-machine-os-build"
@@ -32,15 +32,7 @@ def machine_os_build(name: str, config: MachineOSConfig, request: Request) -> di
     The operator adds the finalizer `foregroundDeletion`, which has Kubernetes delete the Job of a build first. Here the
     builder object belongs to the pool.
     """
-    resource = config.RESOURCE
-    owner = OwnerReference(
-        api_version=resource.api_version,
-        kind=resource.kind,
-        name=config.metadata.name,
-        uid=config.metadata.uid,
-        controller=True,
-        block_owner_deletion=True,
-    )
+    owner = owner_reference(MachineOSConfig, config.metadata, controller=True, block_owner_deletion=True)
     metadata = ObjectMeta(
         name=name,
         labels={POOL_LABEL: request.pool, CONFIG_LABEL: request.config, OWNER_LABEL: config.metadata.name},

@@ -14,10 +14,10 @@ from typing import Final
 from windlass.api.machineconfiguration import GROUP, MachineConfigPool, RenderedMachineConfig
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.api.meta import tree
+from windlass.os_build.constants import RELEASE
 from windlass.os_build.machine_os import go_yaml
 from windlass.os_build.request import RENDERED, Problem
 
-RELEASE: Final = f"{GROUP}/release-image-version"
 CONTROLLER: Final = f"{GROUP}/generated-by-controller-version"
 _SALT: Final = bytes.fromhex(
     "107ccee48b38afaf4fe586769d9ad36e195d2ffdac6a2507ae0da0b96e115734db830cceda8d7487bcb5c097e93e7ea54053b3770fa8d0c5"

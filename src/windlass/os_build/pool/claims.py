@@ -1,6 +1,5 @@
 """Reads the claims of MachineOSConfigs on pools: their builds, and what their configurations mean for an image."""
 
-import platform
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
@@ -21,7 +20,6 @@ BY_POOL: Final = "pool"
 """Index of MachineOSConfigs."""
 BY_CONFIG: Final = "machine-os-config"
 """Index of MachineOSBuilds: by the name of their MachineOSConfig."""
-ARCHITECTURE: Final = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 _KEPT: Final = 200
 
 

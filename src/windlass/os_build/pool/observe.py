@@ -14,7 +14,7 @@ from windlass.api.core import ConfigMap, Secret
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen, Unreadable, read
+from windlass.kube.control.seen import Absent, IndexedReader, Present, Unreadable, read
 from windlass.kube.errors import NotServed
 from windlass.kube.object import Object
 from windlass.os_build import constants
@@ -25,7 +25,7 @@ from windlass.os_build.inputs.context import ApplyBy, Context, fits_config_map, 
 from windlass.os_build.machine_os.claim import Claim, image_to_take
 from windlass.os_build.machine_os.request import requested as requested_by_config
 from windlass.os_build.pool import situation as of
-from windlass.os_build.pool.claims import ARCHITECTURE, Claims
+from windlass.os_build.pool.claims import Claims
 from windlass.os_build.pool.situation import situation
 from windlass.os_build.pool.snapshot import Materials, Snapshot, Timing
 from windlass.os_build.pullspec import Target
@@ -121,7 +121,7 @@ class PoolObserver:
         if isinstance(config, Unreadable):
             # The API server validates it: this one is of a version that is not known here.
             return seen
-        request = requested_by_config(config.object, pool.object, architecture=ARCHITECTURE)
+        request = requested_by_config(config.object, pool.object, architecture=constants.ARCHITECTURE)
         if isinstance(request, Problem):
             return replace(seen, request=request, claim=Claim(config=config, name=request))
         claim = await self._claims.claim(config, pool, request, versions=self._versions(request))
@@ -147,7 +147,7 @@ class PoolObserver:
             return None
         repository, _, digest = image.partition("@")
         if any(build.digest == digest for build in builds):
-            return Found(digest, "")
+            return Found(digest)
         return await self._manifest(Target.parse(repository), digest, request)
 
     async def _for_situation(self, key: str, seen: Snapshot) -> Snapshot:
@@ -225,20 +225,21 @@ class PoolObserver:
         return Materials(secrets, answer, await self._context(key, request, backend))
 
     async def _secrets(self, request: Request, versions: str) -> Secrets | Problem:
-        read: list[Auths] = []
-        for name, key in ((request.pull_secret, PULL_SECRET), (request.push_secret, PUSH_SECRET)):
-            found = await self._reader.see(Secret, name, namespace=self._settings.namespace, live=True)
-            credentials = self._auths(found, name, request.named_in or f"{key} of the builder's ConfigMap", key)
-            if isinstance(credentials, Problem):
-                return credentials
-            read.append(credentials)
-        return Secrets(read[0], read[1], versions)
+        pull = await self._auths(request, request.pull_secret, key=PULL_SECRET)
+        if isinstance(pull, Problem):
+            return pull
+        if request.push_secret == request.pull_secret:
+            return Secrets(pull, pull, versions)
+        push = await self._auths(request, request.push_secret, key=PUSH_SECRET)
+        return push if isinstance(push, Problem) else Secrets(pull, push, versions)
 
-    def _auths(self, found: Seen[Secret], name: str, named_in: str, key: str) -> Auths | Problem:
+    async def _auths(self, request: Request, name: str, *, key: str) -> Auths | Problem:
+        found = await self._reader.see(Secret, name, namespace=self._settings.namespace, live=True)
         where = f"{self._settings.namespace}/{name}"
         if isinstance(found, Present):
             return auths(found.object, key=key)
         if isinstance(found, Absent):
+            named_in = request.named_in or f"{key} of the builder's ConfigMap"
             text = f"Secret {where} does not exist, which {named_in} names"
             return Problem("SecretMissing", f"{text}: create it, or name another")
         return Problem("SecretInvalid", f"Secret {where} cannot be read: {found.why}")
@@ -252,7 +253,7 @@ class PoolObserver:
             why = "does not exist" if isinstance(found, Absent) else f"cannot be read: {found.why}"
             return Problem("MachineConfigMissing", f"MachineConfig {request.config} {why}: pool {key} names it")
         # A megabyte of JSON takes longer than the loop may stand still.
-        how = partial(rendered, apply_by=self._settings.apply_by, arch=ARCHITECTURE)
+        how = partial(rendered, apply_by=self._settings.apply_by, arch=constants.ARCHITECTURE)
         context = await asyncio.to_thread(how, request, bytes(found.raw))
         problem = context if isinstance(context, Problem) else None
         if problem is None and backend != BackendName.LOCAL:
@@ -269,10 +270,10 @@ class PoolObserver:
 
     async def _manifest(self, target: Target, reference: str, request: Request) -> Found | Gone | Denied | NotAsked:
         """What the registry says about an image, asked with the push Secret."""
-        secrets = await self._secrets(request, "")
-        if isinstance(secrets, Problem):
-            return NotAsked(secrets.text)
-        login = secrets.push.login(target.host, target.path)
+        push = await self._auths(request, request.push_secret, key=PUSH_SECRET)
+        if isinstance(push, Problem):
+            return NotAsked(push.text)
+        login = push.login(target.host, target.path)
         origin = f"Secret {self._settings.namespace}/{request.push_secret}"
         return await self._registries.manifest(target, reference, login, origin=origin)
 

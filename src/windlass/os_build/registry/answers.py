@@ -52,7 +52,6 @@ class Found(Struct, frozen=True):
     """The manifest is there."""
 
     digest: str
-    media_type: str
 
 
 class Gone(Struct, frozen=True):

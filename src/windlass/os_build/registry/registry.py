@@ -51,21 +51,15 @@ _MANIFEST_TYPES: Final = ", ".join(
 class Registry:
     """All registries, by their hosts.
 
-    authorities     a file, or a folder of *.crt, with certificates that are trusted beside the system's
-    insecure        hosts, with or without port, that are asked by plain HTTP
-    plain_loopback  the same for all of loopback
-    seconds         for a question with all its requests
+    authorities  a file, or a folder of *.crt, with certificates that are trusted beside the system's
+    insecure     hosts, with or without port, that are asked by plain HTTP
+    seconds      for a question with all its requests
     """
 
     def __init__(
-        self,
-        *,
-        authorities: Path | None = None,
-        insecure: Collection[str] = (),
-        plain_loopback: bool = False,
-        seconds: float = SECONDS,
+        self, *, authorities: Path | None = None, insecure: Collection[str] = (), seconds: float = SECONDS
     ) -> None:
-        self._wire = Wire(authorities=authorities, insecure=insecure, plain_loopback=plain_loopback)
+        self._wire = Wire(authorities=authorities, insecure=insecure)
         self._seconds = seconds
 
     async def __aenter__(self) -> Self:
@@ -112,7 +106,7 @@ class Registry:
             return NotAsked(f"the registry could not be asked for {image}: no answer within {self._seconds:g} s")
         if (digest := _digest(reply)) is None:
             return about_manifest(reply, image, origin=origin)
-        return Found(digest, reply.headers.get("Content-Type", "").partition(";")[0].strip())
+        return Found(digest)
 
 
 def _digest(reply: Reply) -> str | None:

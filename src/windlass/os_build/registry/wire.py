@@ -2,7 +2,6 @@
 
 import ssl
 from collections.abc import Collection, Mapping
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 from urllib.request import getproxies, proxy_bypass
@@ -29,9 +28,8 @@ class NoAnswer(Exception):
 class Wire:
     """The connections to all registries; see `Registry` for the options."""
 
-    def __init__(self, *, authorities: Path | None, insecure: Collection[str], plain_loopback: bool) -> None:
+    def __init__(self, *, authorities: Path | None, insecure: Collection[str]) -> None:
         self._insecure = frozenset(insecure)
-        self._plain_loopback = plain_loopback
         self._tls = ssl.create_default_context()
         if authorities is not None:
             for file in sorted(authorities.glob("*.crt")) if authorities.is_dir() else [authorities]:
@@ -87,16 +85,7 @@ class Wire:
             raise NoAnswer(_said(error)) from error
 
     def _may_be_plain(self, url: URL) -> bool:
-        return bool({url.host, url.authority} & self._insecure) or (
-            self._plain_loopback and _is_loopback(url.host or "")
-        )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+        return bool({url.host, url.authority} & self._insecure)
 
 
 def _proxy(url: URL) -> str | None:

@@ -14,6 +14,7 @@ The program is the CNCF's own, `distribution`, built on first use. It knows no u
 |---|---|
 | `registry` | the process, its users and its certificate: the place to start |
 | `front` | who may do what, faults, the log; everything else goes to the program |
+| `image` | makes images to push |
 | `stored` | the images that were pushed, read from its folder |
 """
 

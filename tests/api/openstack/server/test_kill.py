@@ -2,22 +2,21 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack
 from pathlib import Path
 
 import pytest
 
 import windlass
 from tests.api.openstack.server.stage import Stage, Writes, held
+from tests.program import ALONE, Program, starting
 from tests.waiting import eventually
 from windlass.kube import config
 from windlass.testing import ControlPlane, crds
 from windlass.testing.cloud import Project
 from windlass.testing.cloud.access import CloudAccess
 from windlass.testing.plane.pool import PlanePool
-from windlass.testing.plane.ports import free_ports
-from windlass.testing.plane.processes import Processes
 
 CRDS = Path(windlass.__file__).parents[2] / "deploy" / "openstack" / "crds" / "crds.yaml"
 POSTS = (("neutron", "/ports$"), ("neutron", "/trunks$"), ("cinder", "/volumes$"), ("nova", "/servers$"))
@@ -57,13 +56,13 @@ async def _killed(stage: Stage, service: str, path: str, kubeconfig: Path, folde
     fault = stage.project.fault(service, method="POST", path=path, delay=3.0, count=1)
     await stage.secret()
     await stage.server(trunk=True, rootVolume={"sizeGiB": 1})
-    async with _process(stage.namespace, kubeconfig, folder) as processes:
+    async with _process(stage.namespace, kubeconfig, folder) as process:
 
         async def hits() -> int:
             return await asyncio.to_thread(lambda: fault.hits)
 
         await eventually(hits, lambda found: found == 1, what=f"POST {path}")
-        await asyncio.to_thread(processes.kill, "windlass")
+        await process.kill()
     async with _process(stage.namespace, kubeconfig, folder):
         await stage.until_ready()
         assert await asyncio.to_thread(held, stage.project) == {"servers": 1, "ports": 1, "trunks": 1, "volumes": 1}
@@ -73,22 +72,9 @@ async def _killed(stage: Stage, service: str, path: str, kubeconfig: Path, folde
         await stage.until_gone()
 
 
-@asynccontextmanager
-async def _process(namespace: str, kubeconfig: Path, folder: Path) -> AsyncIterator[Processes]:
-    """It is started, and dies with the block at the latest. Nobody else leads, so it need not wait for a Lease."""
-    (port,) = free_ports(1)
-    processes = Processes(folders=[], log=folder / f"{namespace}-{port}.supervisor.log")
+def _process(namespace: str, kubeconfig: Path, folder: Path) -> AbstractAsyncContextManager[Program]:
     argv = [
         *(sys.executable, "-m", "windlass", f"--kubeconfig={kubeconfig}", "run", "openstack"),
-        f"--watch-namespace={namespace}",
-        "--no-leader-elect",
-        "--poll-building=1s",
-        f"--health-probe-bind-address=127.0.0.1:{port}",
-        "--metrics-bind-address=0",
+        *(f"--watch-namespace={namespace}", "--poll-building=1s", *ALONE),
     ]
-    try:
-        await asyncio.to_thread(processes.start, "windlass", argv, log=folder / f"{namespace}-{port}.log")
-        yield processes
-    finally:
-        await asyncio.to_thread(processes.stop, "windlass")
-        await asyncio.to_thread(processes.close)
+    return starting(argv, folder)

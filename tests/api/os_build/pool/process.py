@@ -1,40 +1,25 @@
 """`windlass run os-build` as a process under the ServiceAccount that it has in a cluster, and what is left of it."""
 
-import asyncio
-import itertools
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import yaml
-from aiohttp import ClientError, ClientSession
 
+from tests import program
 from tests.authorizer import until_allowed
-from tests.patience import PATIENCE
-from tests.waiting import eventually
+from tests.program import Program
 from windlass.os_build.capability import HOME
 from windlass.testing import BlockingAccess
 from windlass.testing.plane.manifests import read_manifests
-from windlass.testing.plane.ports import free_ports
-from windlass.testing.plane.processes import Processes
 
 NAME: Final = HOME
 """Of the ServiceAccount in the namespace of the same name."""
 USER: Final = f"system:serviceaccount:{HOME}:{NAME}"
-ALONE: Final = ("--no-leader-elect",)
-"""A replacement need not wait for the Lease of the killed one."""
-QUICK: Final = (
-    "--leader-elect-lease-duration=4s",
-    "--leader-elect-renew-deadline=2s",
-    "--leader-elect-retry-period=500ms",
-)
-"""Who stands by takes over within seconds."""
 _PROGRAM: Final = (sys.executable, "-m", "windlass")
-_NUMBERS = itertools.count(1)
 
 
 def rights(folder: Path) -> Path:
@@ -63,61 +48,17 @@ def behind(kubeconfig: Path, url: str) -> Path:
     return file
 
 
-class Windlass:
-    """One process. It dies with the test at the latest; `folder` gets its log, and builds on this machine, if any."""
-
-    def __init__(self, kubeconfig: Path, folder: Path, *arguments: str, registry: str, builds: Path | None) -> None:
-        number = next(_NUMBERS)
-        self.log = folder / f"os-build-{number}.log"
-        self.builds = builds
-        (self._port,) = free_ports(1)
-        local = (f"--local-builds={builds}",) if builds else ()
-        self._argv = [
-            *(*_PROGRAM, f"--kubeconfig={kubeconfig}", "run", "os-build"),
-            *("--apply-by=tree", "--debounce=0s", f"--insecure-registry={registry}"),
-            *(f"--health-probe-bind-address=127.0.0.1:{self._port}", "--metrics-bind-address=0"),
-            *(*local, *arguments),
-        ]
-        self._processes = Processes(folders=[], log=folder / f"os-build-{number}.supervisor.log")
-
-    async def start(self) -> None:
-        """Start it, and return when its caches are filled."""
-        await asyncio.to_thread(self._processes.start, "windlass", self._argv, log=self.log)
-        async with ClientSession() as session:
-            await eventually(lambda: self._ready(session), lambda status: status == 200, what=f"ready, see {self.log}")
-
-    async def kill(self) -> None:
-        """SIGKILL: it has no time for anything."""
-        await asyncio.to_thread(self._processes.kill, "windlass")
-
-    async def end(self) -> int | None:
-        """SIGTERM. Returns its exit code."""
-        await asyncio.to_thread(self._processes.stop, "windlass", grace=PATIENCE)
-        return await asyncio.to_thread(self._processes.exit_code, "windlass")
-
-    def close(self) -> None:
-        self._processes.stop("windlass")
-        self._processes.close()
-
-    async def _ready(self, session: ClientSession) -> int:
-        code = await asyncio.to_thread(self._processes.exit_code, "windlass")
-        assert code is None, self.log.read_text()
-        try:
-            async with session.get(f"http://127.0.0.1:{self._port}/readyz") as answer:
-                return answer.status
-        except (OSError, ClientError):
-            return 0
-
-
-@asynccontextmanager
-async def running(kubeconfig: Path, folder: Path, *arguments: str, **options: Any) -> AsyncIterator[Windlass]:
-    """A process that is ready."""
-    one = Windlass(kubeconfig, folder, *arguments, **options)
-    try:
-        await one.start()
-        yield one
-    finally:
-        await asyncio.to_thread(one.close)
+def running(
+    kubeconfig: Path, folder: Path, *arguments: str, registry: str, builds: Path | None
+) -> AbstractAsyncContextManager[Program]:
+    """A process that is ready. `builds` is the folder of builds on this machine, if any."""
+    argv = [
+        *(*_PROGRAM, f"--kubeconfig={kubeconfig}", "run", "os-build"),
+        *("--apply-by=tree", "--debounce=0s", f"--insecure-registry={registry}"),
+        *((f"--local-builds={builds}",) if builds else ()),
+        *arguments,
+    ]
+    return program.running(argv, folder)
 
 
 def alive(folder: Path) -> list[str]:

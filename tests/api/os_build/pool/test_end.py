@@ -9,9 +9,10 @@ import pytest
 
 from tests.api.os_build.pool.cluster import Cluster
 from tests.api.os_build.pool.doom import Doom
-from tests.api.os_build.pool.process import ALONE, QUICK, alive, behind, left, running
+from tests.api.os_build.pool.process import alive, behind, left, running
 from tests.api.os_build.pool.stage import OpenShiftHands
 from tests.patience import Stalls
+from tests.program import ALONE, QUICK
 from tests.waiting import until
 from windlass.os_build.request import BackendName
 from windlass.testing import ControlPlane

@@ -9,8 +9,9 @@ import pytest
 
 from tests.api.os_build.pool.cluster import Cluster
 from tests.api.os_build.pool.doom import Doom
-from tests.api.os_build.pool.process import ALONE, alive, behind, left, running
+from tests.api.os_build.pool.process import alive, behind, left, running
 from tests.api.os_build.pool.stage import digest
+from tests.program import ALONE
 from tests.waiting import until
 from windlass.api.core import ConfigMap
 from windlass.kube.object import Object

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.api.os_build.pool.cluster import Cluster
-from tests.api.os_build.pool.process import ALONE, USER, running
+from tests.api.os_build.pool.process import USER, running
 from tests.api.os_build.pool.stage import HANDS, at_work, digest
+from tests.program import ALONE
 from windlass.os_build.constants import IMAGE, IMAGE_ALIAS, IMAGE_CONFIG, IMAGE_INPUTS
 from windlass.os_build.identity import inputs_of
 from windlass.os_build.inputs.context import ApplyBy

@@ -13,7 +13,7 @@ from windlass.kube.control.permissions import rules
 from windlass.kube.verbs import PatchType
 from windlass.os_build.backends.job import JobBackend, JobSettings, script
 from windlass.os_build.backends.owned import Placement
-from windlass.os_build.builder import ATTEMPTS, Deadlines
+from windlass.os_build.builder import ATTEMPTS, Deadlines, Phase
 from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.failure import explain
 from windlass.testing.builds.openshift import contents
@@ -104,6 +104,18 @@ async def test_a_job_repeats_what_may_pass_and_nothing_else() -> None:
 @pytest.mark.parametrize(("attempt", "more"), [(1, 3), (3, 1), (4, 0), (9, 0)])
 async def test_a_later_attempt_leaves_the_job_fewer_of_its_own(attempt: int, more: int) -> None:
     assert (await JobSide().spec(attempt=attempt))["backoffLimit"] == more
+
+
+async def test_a_job_that_is_being_deleted_was_interrupted() -> None:
+    side, wanted = JobSide(), order()
+    await side.apply(*side.backend.start(wanted))
+    await side.run(wanted.name)
+    held = {"metadata": {"finalizers": ["example.com/held"]}}
+    await side.api.patch(Job, wanted.name, held, type=PatchType.MERGE, namespace=NAMESPACE)
+    await side.api.delete(Job, wanted.name, namespace=NAMESPACE)
+    [state] = side.backend.look("worker")
+    assert (state.phase, state.ending, state.note) == (Phase.INTERRUPTED, True, f"Job {wanted.name} is being deleted")
+    assert state.started is not None
 
 
 async def test_secrets_are_volumes_and_the_pod_has_no_token() -> None:

@@ -5,14 +5,17 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from windlass.api.batch import Job
 from windlass.api.core import Pod
 from windlass.os_build.backends.job_state import says
-from windlass.os_build.builder import Cause, Phase
+from windlass.os_build.builder import BuildState, Cause, Phase
+from windlass.os_build.request import BackendName
 
 NOW = "2026-11-23T12:00:00Z"
 DIGEST = "sha256:" + "ab" * 32
+KNOWN = BuildState(name="b", backend=BackendName.JOB, pool="worker", inputs="i", phase=Phase.PENDING)
 P, R, S, F = Phase.PENDING, Phase.RUNNING, Phase.SUCCEEDED, Phase.FAILED
 
 
@@ -35,7 +38,7 @@ def pod(exit_code: int | None = None, message: str = "", *, at: str = NOW, **mor
 
 
 @pytest.mark.parametrize(
-    ("found", "phase", "attempt"),
+    ("found", "phase", "retries"),
     [
         pytest.param(counted(0, 0, 0), P, 0, id="B13 0-0-0"),
         pytest.param(counted(1, 0, 0), R, 0, id="B13 1-0-0"),
@@ -64,9 +67,9 @@ def pod(exit_code: int | None = None, message: str = "", *, at: str = NOW, **mor
         ),
     ],
 )  # fmt: skip
-def test_the_phase_follows_from_conditions_and_counters(found: Job, phase: Phase, attempt: int) -> None:
-    said = says(found, [])
-    assert (said.phase, said.attempt) == (phase, attempt)
+def test_the_phase_follows_from_conditions_and_counters(found: Job, phase: Phase, retries: int) -> None:
+    said = says(found, replace(KNOWN, attempt=7), pods=[])
+    assert (said.phase, said.attempt) == (phase, 7 + retries)
     assert (said.failed is not None) == (phase is F)
 
 
@@ -94,7 +97,7 @@ def test_the_phase_follows_from_conditions_and_counters(found: Job, phase: Phase
     ],
 )  # fmt: skip
 def test_the_cause_is_that_of_the_last_pod_that_failed(reason: str, pods: list[Pod], cause: Cause, tail: str) -> None:
-    said = says(job(failed=1, conditions=condition("Failed", reason, "played")), pods)
+    said = says(job(failed=1, conditions=condition("Failed", reason, "played")), KNOWN, pods=pods)
     assert said.failed is not None
     assert (said.failed.cause, said.failed.tail) == (cause, tail)
     assert said.ended is not None
@@ -111,7 +114,7 @@ def test_the_cause_is_that_of_the_last_pod_that_failed(reason: str, pods: list[P
     ],
 )
 def test_the_digest_is_the_termination_message_of_the_pod_that_succeeded(pods: list[Pod], digest: str) -> None:
-    assert says(job(succeeded=1, conditions=condition("Complete")), pods).digest == digest
+    assert says(job(succeeded=1, conditions=condition("Complete")), KNOWN, pods=pods).digest == digest
 
 
 @pytest.mark.parametrize(
@@ -147,4 +150,4 @@ def test_the_digest_is_the_termination_message_of_the_pod_that_succeeded(pods: l
 )
 def test_a_pod_that_does_not_start_says_what_it_waits_for(status: Any, note: str) -> None:
     waiting = msgspec.convert({"metadata": {"name": "p"}, "status": status}, Pod)
-    assert says(job(active=1), [waiting]).note == note.strip()
+    assert says(job(active=1), KNOWN, pods=[waiting]).note == note.strip()

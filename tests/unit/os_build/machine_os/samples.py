@@ -7,8 +7,9 @@ import msgspec
 
 from windlass.api.machineconfiguration import MachineConfigPool, RenderedMachineConfig
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
+from windlass.os_build.constants import RELEASE
 from windlass.os_build.machine_os.conditions import State, vector
-from windlass.os_build.machine_os.name import CONTROLLER, RELEASE
+from windlass.os_build.machine_os.name import CONTROLLER
 
 NOW = datetime(2026, 11, 22, 12, 0, 30, 400_000, tzinfo=UTC)
 DIGEST = f"sha256:{'ab' * 32}"

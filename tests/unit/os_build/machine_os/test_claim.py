@@ -28,7 +28,7 @@ from windlass.os_build.registry.answers import Denied, Found, Gone, NotAsked
 from windlass.os_build.request import Problem
 
 IMAGE = f"{REPOSITORY}@{DIGEST}"
-THERE = Found(DIGEST, "")
+THERE = Found(DIGEST)
 PROBLEM = Problem("NotRendered", "nothing is rendered")
 NAMED = {"currentImagePullSpec": IMAGE, "machineOSBuild": {"name": "worker-1"}}
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from tests.unit.os_build.machine_os.samples import CONFIG, machine_os_config, pool, rendered
-from windlass.os_build.machine_os.name import CONTROLLER, RELEASE, build_name
+from windlass.os_build.constants import RELEASE
+from windlass.os_build.machine_os.name import CONTROLLER, build_name
 from windlass.os_build.request import Problem
 
 

@@ -20,7 +20,7 @@ from windlass.os_build.machine_os.conditions import IMAGE_BUILD_DEGRADED, State,
 from windlass.os_build.registry.answers import Found, Gone, NotAsked
 
 CONFIGS: dict[str, dict[str, Any]] = {"1": {}, "2": {}, "quiet": {"kernelArguments": ["quiet"]}}
-REGISTRY = {"has": Found(DIGEST, ""), "lost": Gone("manifest unknown"), "silent": NotAsked("no route to host")}
+REGISTRY = {"has": Found(DIGEST), "lost": Gone("manifest unknown"), "silent": NotAsked("no route to host")}
 STEPS = st.sampled_from(
     [
         *(f"render {name}" for name in CONFIGS),

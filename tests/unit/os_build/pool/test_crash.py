@@ -102,7 +102,7 @@ def opted_in() -> World:
 
 def the_registry_has_all() -> FakeRegistries:
     registries = FakeRegistries()
-    registries.found = Found(DIGEST, "")
+    registries.found = Found(DIGEST)
     return registries
 
 

@@ -147,7 +147,7 @@ async def test_a_closed_door_serves_none(world: World) -> None:
 
 async def test_b11_c14_files_alone_take_the_image_that_there_is(world: World) -> None:
     first = await built(world)
-    world.process.registries.found = Found(DIGEST, "")
+    world.process.registries.found = Found(DIGEST)
     await renders(world, "rendered-worker-2")
     await world.settle()
     assert len(world.builders.begun) == 1
@@ -172,7 +172,7 @@ async def test_p8_an_image_is_not_taken_or_built_while_the_registry_does_not_tel
     await renders(world, "rendered-worker-2")
     await world.settle()
     assert (len(world.builders.begun), current(world).name) == (1, first.name)
-    world.process.registries.found = Found(DIGEST, "")
+    world.process.registries.found = Found(DIGEST)
     await world.settle()
     assert current(world).name != first.name
 
@@ -263,7 +263,7 @@ async def test_c2_the_annotation_rebuild_builds_under_the_same_name_and_goes(wor
 
 async def test_c2_a_rebuild_is_a_build_even_if_an_earlier_image_would_serve(world: World) -> None:
     await built(world)
-    world.process.registries.found = Found(DIGEST, "")
+    world.process.registries.found = Found(DIGEST)
     await renders(world, "rendered-worker-2")
     await world.settle()
     await patch_config(world, {"metadata": {"annotations": {REBUILD: ""}}})
@@ -287,7 +287,7 @@ async def test_c10_going_back_takes_the_earlier_image_or_builds_it_again(world: 
     first = await built(world)
     await renders(world, "rendered-worker-2", kernelArguments=["quiet"])
     await built(world, digest=OTHER)
-    world.process.registries.found = Found(DIGEST, "")
+    world.process.registries.found = Found(DIGEST)
     await world.patch_pool({"spec": {"configuration": {"name": "rendered-worker-1"}}})
     await world.settle()
     assert (current(world).uid, len(world.builders.begun)) == (first.uid, 2)
@@ -317,7 +317,7 @@ async def test_going_back_takes_no_image_of_a_build_that_is_being_deleted(world:
     held = {"metadata": {"finalizers": ["example.com/image"]}}
     await world.api.patch(MachineOSBuild, first.name, held, type=PatchType.MERGE)
     await world.api.delete(MachineOSBuild, first.name)
-    world.process.registries.found = Found(DIGEST, "")
+    world.process.registries.found = Found(DIGEST)
     await world.patch_pool({"spec": {"configuration": {"name": "rendered-worker-1"}}})
     await world.settle()
     assert config(world).status.current_image_pull_spec.endswith(OTHER)

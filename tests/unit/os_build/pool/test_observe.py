@@ -3,17 +3,22 @@
 import base64
 import random
 from collections.abc import Sequence
+from typing import Any
+
+import pytest
 
 from tests.unit.os_build.fake import FakeBackend
 from tests.unit.os_build.machine_os.samples import machine_os_config
 from tests.unit.os_build.world import World, config_map, machine_config, pool
-from windlass.api.core import ConfigMap
+from windlass.api.core import ConfigMap, Secret
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import NotServed, Status
+from windlass.kube.verbs import PatchType
 from windlass.os_build.builder import BuildState
 from windlass.os_build.constants import BUILDER_CONFIG, BUILDER_CONFIG_ALIAS, IMAGE, IMAGE_ALIAS, NAMESPACE
+from windlass.os_build.credentials import Secrets
 from windlass.os_build.machine_os.request import requested
 from windlass.os_build.pool.claims import Claims
 from windlass.os_build.pool.observe import PoolObserver, Settings
@@ -52,6 +57,25 @@ async def test_a_context_that_no_config_map_holds_starts_no_builder_in_a_cluster
     await world.settle()
     assert world.says()[:2] == ("BuildFailed", "ContextTooLarge")
     assert world.builders.begun == []
+
+
+async def test_a_secret_that_serves_for_pulling_and_pushing_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    world.add_pool()
+    both = {"data": {"baseImagePullSecretName": "push"}}
+    await world.api.patch(ConfigMap, BUILDER_CONFIG, both, type=PatchType.MERGE, namespace=NAMESPACE)
+    see, read = world.process.reader.see, []
+
+    async def counted(kind: Any, name: str, **options: Any) -> Any:
+        read.append((kind, name))
+        return await see(kind, name, **options)
+
+    monkeypatch.setattr(world.process.reader, "see", counted)
+    materials = (await world.process.controller.observe("worker", Outcome())).materials
+    assert materials is not None
+    assert isinstance(materials.secrets, Secrets)
+    assert materials.secrets.pull == materials.secrets.push
+    assert read.count((Secret, "push")) == 1
 
 
 async def test_a_cluster_without_builds_of_openshift_has_jobs() -> None:

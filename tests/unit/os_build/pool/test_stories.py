@@ -404,7 +404,7 @@ async def test_a_digest_that_the_backend_does_not_tell_comes_from_the_registry(w
     condition, reason, message = world.says()
     assert (condition, reason) == ("Building", "DigestUnknown")
     assert "does not answer" in message
-    world.process.registries.found = Found(DIGEST, "")
+    world.process.registries.found = Found(DIGEST)
     await world.settle()
     assert world.image() == IMAGE_OF
 

@@ -31,7 +31,7 @@ def request(server: ScriptedRegistry, versions: str = "1") -> ProbeUpload:
 
 
 def carrier(clock: Watch | None = None) -> RegistryCarrier:
-    return RegistryCarrier(Registry(plain_loopback=True), clock=clock)
+    return RegistryCarrier(Registry(insecure=["127.0.0.1"]), clock=clock)
 
 
 async def test_an_answer_is_remembered_for_this_state_of_the_secrets() -> None:

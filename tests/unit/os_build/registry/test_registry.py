@@ -29,12 +29,12 @@ MANIFEST = json.dumps({"schemaVersion": 2, "mediaType": OCI})
 
 
 async def probe(server: ScriptedRegistry, login: Login | None = ROBOT, *, seconds: float = 10.0) -> Answer:
-    async with Registry(plain_loopback=True, seconds=seconds) as registry:
+    async with Registry(insecure=["127.0.0.1"], seconds=seconds) as registry:
         return await registry.may_push(server.target, login, origin="Secret mco/push")
 
 
 async def look(server: ScriptedRegistry, login: Login | None = ROBOT) -> Found | Gone | Denied | NotAsked:
-    async with Registry(plain_loopback=True) as registry:
+    async with Registry(insecure=["127.0.0.1"]) as registry:
         return await registry.manifest(server.target, "v1", login, origin="Secret mco/push")
 
 
@@ -177,7 +177,6 @@ async def test_a_question_has_one_deadline() -> None:
     ("options", "asked"),
     [
         pytest.param({}, False, id="not by itself"),
-        pytest.param({"plain_loopback": True}, True, id="loopback, if that is said"),
         pytest.param({"insecure": ["127.0.0.1"]}, True, id="the host, if it is said to be insecure"),
         pytest.param({"insecure": ["127.0.0.1:1"]}, False, id="another port"),
     ],
@@ -222,19 +221,19 @@ def test_certificates_that_cannot_be_read_are_an_error_at_the_start(tmp_path: Pa
     [
         pytest.param(
             [Says(200, {"Docker-Content-Digest": DIGEST, "Content-Type": f"{OCI}; charset=utf-8"})],
-            Found(DIGEST, OCI),
+            Found(DIGEST),
             ["HEAD"],
             id="HEAD tells",
         ),
         pytest.param(
             [Says(200), Says(200, {"Content-Type": OCI}, MANIFEST)],
-            Found(f"sha256:{hashlib.sha256(MANIFEST.encode()).hexdigest()}", OCI),
+            Found(f"sha256:{hashlib.sha256(MANIFEST.encode()).hexdigest()}"),
             ["HEAD", "GET"],
             id="HEAD without digest",
         ),
         pytest.param(
             [Says(405), Says(200, {"Docker-Content-Digest": DIGEST, "Content-Type": OCI}, MANIFEST)],
-            Found(DIGEST, OCI),
+            Found(DIGEST),
             ["HEAD", "GET"],
             id="no HEAD",
         ),

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.pushing import digest, image, layer
+from tests.pushing import layer
+from windlass.testing.registry.image import digest, image
 from windlass.testing.registry.stored import Images
 
 Layer = dict[str, bytes | str | None]
@@ -14,7 +15,7 @@ Layer = dict[str, bytes | str | None]
 def stored(folder: Path, *layers: Layer) -> Images:
     """A folder as the registry writes it, with the image org/os:v1."""
     root = folder / "docker/registry/v2"
-    manifest, blobs = image(*(layer(files) for files in layers), labels={"a": "b"})
+    manifest, blobs = image(*(layer(files) for files in layers), config={"config": {"Labels": {"a": "b"}}})
     for blob in (manifest, *blobs):
         value = digest(blob).removeprefix("sha256:")
         (data := root / "blobs/sha256" / value[:2] / value / "data").parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from windlass.api import capi, core
-from windlass.api.meta import tree
+from windlass.api.meta import owner_reference, tree
 from windlass.kube.conditions import condition, is_true, put
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import permission, writes
@@ -79,14 +79,11 @@ def cluster_of(secret: str) -> list[str]:
 
 def _secret(cluster: Present[capi.Cluster], kubeconfig: bytes) -> Create:
     metadata = cluster.metadata
-    owner = {
-        "apiVersion": capi.Cluster.RESOURCE.api_version,
-        "kind": "Cluster",
-        "name": metadata.name,
-        "uid": metadata.uid,
-    }
     body = {
-        "metadata": {"labels": {"cluster.x-k8s.io/cluster-name": metadata.name}, "ownerReferences": [owner]},
+        "metadata": {
+            "labels": {"cluster.x-k8s.io/cluster-name": metadata.name},
+            "ownerReferences": [tree(owner_reference(capi.Cluster, metadata))],
+        },
         "type": "cluster.x-k8s.io/secret",
         "data": {"value": base64.b64encode(kubeconfig).decode()},
     }

@@ -22,7 +22,7 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 
 from windlass.api import mapi
-from windlass.api.meta import K
+from windlass.api.meta import K, owner_reference, tree
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import blocks_deletion_of, writes
 from windlass.kube.control.plan import Action, Create, Delete, Outcome, Plan, Target, target
@@ -130,18 +130,11 @@ def _worth(machine: Present[mapi.Machine]) -> tuple[bool, bool, int, str]:
 def _new(found: Present[mapi.MachineSet], salt: str, number: int) -> Action:
     template: dict[str, Any] = dict(found.tree["spec"].get("template") or {})
     metadata = template.get("metadata") or {}
-    owner = {
-        "apiVersion": mapi.MachineSet.RESOURCE.api_version,
-        "kind": mapi.MachineSet.RESOURCE.kind,
-        "name": found.metadata.name,
-        "uid": found.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+    owner = owner_reference(mapi.MachineSet, found.metadata, controller=True, block_owner_deletion=True)
     body = {
         "metadata": {
             **{key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)},
-            "ownerReferences": [owner],
+            "ownerReferences": [tree(owner)],
         },
         "spec": template.get("spec") or {},
     }

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
+from windlass.cli.conventions.page import last_seen
 from windlass.kube.control.seen import Present, Unreadable, seen
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import CLUSTER_API, MIGRATING, PAUSED_ANNOTATION
@@ -150,7 +151,7 @@ def _happening(event: Event) -> Happening:
         message=event.message,
         source=event.reporting_component or event.source.component,
         count=max(event.count, 1),
-        last=event.last_timestamp or event.event_time or event.metadata.creation_timestamp or "",
+        last=last_seen(event),
     )
 
 

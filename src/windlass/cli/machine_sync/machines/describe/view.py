@@ -5,19 +5,18 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-import click
 import msgspec
 
 from windlass.cli.conventions import plan_as_json, plan_as_text
 from windlass.cli.conventions.ages import age
 from windlass.cli.conventions.complaints import harmless
+from windlass.cli.conventions.page import INDENT, facts, heading, indented
 from windlass.cli.conventions.table import Cell, Column, Table
 from windlass.cli.machine_sync.machines.describe.facts import Condition, Described, Happening
 from windlass.cli.machine_sync.machines.describe.look import Sight
 from windlass.machine_sync.constants import MIGRATING, Namespaces
 from windlass.machine_sync.overview import AnyRow
 
-INDENT = "  "
 NOTHING = "<none>"
 
 _COLOURS = {"True": "green", "False": "red", "Unknown": "yellow", "Warning": "yellow"}
@@ -63,42 +62,34 @@ class _Page:
 
     def head(self, row: AnyRow, *, last: str) -> Iterator[str]:
         """`last`: the last authority."""
-        facts = {"Name": row.name, "Kind": row.kind, "Authority": _authority(row, last)}
+        shown = {"Name": row.name, "Kind": row.kind, "Authority": _authority(row, last)}
         if row.synchronized is not None:
             said = row.synchronized
-            facts["Synchronized"] = f"{said.status} ({said.reason or NOTHING}) for {age(said.since, self._now)}"
+            shown["Synchronized"] = f"{said.status} ({said.reason or NOTHING}) for {age(said.since, self._now)}"
         else:
-            facts["Synchronized"] = "never"
+            shown["Synchronized"] = "never"
         if row.generation is not None:
             source = "-" if row.generation.source is None else row.generation.source
-            facts["Generation"] = f"{row.generation.synchronized} synchronized, {source} at the authority"
-        yield from _facts(facts)
+            shown["Generation"] = f"{row.generation.synchronized} synchronized, {source} at the authority"
+        yield from facts(shown)
 
     def side(self, title: str, found: Described | None, *, where: str) -> Iterator[str]:
-        yield ""
         if found is None:
-            yield f"{self._bold(title)}: does not exist in {where}"
-            return
-        yield f"{self._bold(title)}: {_named(found)}"
-        yield from self._object(found)
+            yield from self._heading(title, f"does not exist in {where}")
+        else:
+            yield from self._object(title, found)
 
     def infrastructure(self, sight: Sight) -> Iterator[str]:
         named = sight.cluster_api.infrastructure if sight.cluster_api else ""
         if sight.infrastructure is not None:
-            found = sight.infrastructure
-            yield ""
-            yield f"{self._bold('Infrastructure')}: {_named(found)}"
-            yield from self._object(found)
+            yield from self._object("Infrastructure", sight.infrastructure)
         elif named:
-            yield ""
-            yield f"{self._bold('Infrastructure')}: {harmless(named)} was not found"
+            yield from self._heading("Infrastructure", f"{harmless(named)} was not found")
 
     def events(self, events: Sequence[Happening]) -> Iterator[str]:
-        yield ""
+        yield from self._heading("Events", "" if events else NOTHING)
         if not events:
-            yield f"{self._bold('Events')}: {NOTHING}"
             return
-        yield f"{self._bold('Events')}:"
         columns: list[Column[Happening]] = [
             Column("LAST SEEN", lambda one: Cell(age(one.last, self._now))),
             Column("TYPE", lambda one: Cell(one.type or NOTHING, _COLOURS.get(one.type))),
@@ -107,19 +98,19 @@ class _Page:
             Column("FROM", lambda one: Cell(one.source or NOTHING)),
             Column("MESSAGE", lambda one: Cell(_counted(one))),
         ]
-        yield from _indented(Table(columns, colour=self._colour).lines(events))
+        yield from indented(Table(columns, colour=self._colour).lines(events))
 
     def plan(self, sight: Sight) -> Iterator[str]:
-        yield ""
         if sight.plan is None:
-            yield f"{self._bold('Plan')}: none: {harmless(sight.no_plan)}"
+            yield from self._heading("Plan", f"none: {harmless(sight.no_plan)}")
             return
-        idles = " (Machine sync idles; this is what it would do)" if sight.standing and sight.standing.idle else ""
-        yield f"{self._bold('Plan')}:{idles}"
-        yield from _indented(plan_as_text.body(sight.plan, colour=self._colour))
+        idles = sight.standing is not None and sight.standing.idle
+        yield from self._heading("Plan", "(Machine sync idles; this is what it would do)" if idles else "")
+        yield from indented(plan_as_text.body(sight.plan, colour=self._colour))
 
-    def _object(self, found: Described) -> Iterator[str]:
-        facts = {
+    def _object(self, title: str, found: Described) -> Iterator[str]:
+        yield from self._heading(title, harmless(f"{found.kind} {found.namespace}/{found.name}"))
+        known = {
             "Unreadable": found.unreadable,
             "Age": age(found.created, self._now) if found.created else "",
             "Deleting": f"for {age(found.deleting, self._now)}" if found.deleting else "",
@@ -134,7 +125,7 @@ class _Page:
             "Finalizers": ", ".join(found.finalizers) or NOTHING,
             "Conditions": "" if found.conditions else NOTHING,
         }
-        yield from _indented(_facts({name: value for name, value in facts.items() if value}))
+        yield from indented(facts(known))
         if not found.conditions:
             return
         yield f"{INDENT}Conditions:"
@@ -145,14 +136,10 @@ class _Page:
             Column("SINCE", lambda one: Cell(age(one.since, self._now))),
             Column("MESSAGE", lambda one: Cell(one.message or NOTHING)),
         ]
-        yield from _indented(_indented(Table(columns, colour=self._colour).lines(found.conditions)))
+        yield from indented(indented(Table(columns, colour=self._colour).lines(found.conditions)))
 
-    def _bold(self, text: str) -> str:
-        return click.style(text, bold=True) if self._colour else text
-
-
-def _named(found: Described) -> str:
-    return harmless(f"{found.kind} {found.namespace}/{found.name}")
+    def _heading(self, title: str, rest: str = "") -> tuple[str, str]:
+        return heading(title, rest, colour=self._colour)
 
 
 def _authority(row: AnyRow, last: str) -> str:
@@ -175,12 +162,3 @@ def _replicas(replicas: dict[str, int | None] | None) -> str:
 def _counted(event: Happening) -> str:
     times = f" (x{event.count})" if event.count > 1 else ""
     return (event.message or NOTHING) + times
-
-
-def _facts(facts: dict[str, str]) -> Iterator[str]:
-    width = max(map(len, facts)) + 1
-    return (f"{name + ':':<{width}}  {harmless(value)}" for name, value in facts.items())
-
-
-def _indented(lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
-    return (f"{INDENT}{line}" for line in lines)
