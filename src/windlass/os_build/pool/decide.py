@@ -2,7 +2,7 @@
 
 | situation | builders | the pool says | next |
 |---|---|---|---|
-| `Gone` | removed | | |
+| `Gone`, and the API server itself says so | removed | | |
 | `Claimed` | removed | nothing: its MachineOSConfig is served elsewhere | |
 | `ByConfig` | | what `machine_os` says of its MachineOSBuild | |
 | `OptedOut` | removed | nothing: result and conditions are removed | |
@@ -29,7 +29,7 @@ from typing import Final
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.kube.clock import rfc3339
 from windlass.kube.control.plan import Action, Call, Emit, Next, Plan, RequeueAfter, WaitFor, target
-from windlass.kube.control.seen import Present, Unreadable
+from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.os_build.builder import ATTEMPTS, Backend, BuildState, Cause, Failed, Order, Phase
 from windlass.os_build.constants import EVENT_SOURCE
 from windlass.os_build.failure import told as told_of_failure
@@ -54,8 +54,10 @@ _UNKNOWN: Final = Failed(cause=Cause.UNKNOWN)
 
 def decide(seen: Snapshot, *, now: datetime, backends: Mapping[BackendName, Backend], timing: Timing) -> Plan:
     """Pure: the rows of the module."""
-    if isinstance(seen.pool, Unreadable):
+    if isinstance(seen.pool, Unreadable | NotServedKind):
         return Plan.nothing(f"MachineConfigPool {seen.name} cannot be read: {seen.pool.why}")
+    if isinstance(seen.pool, Absent) and not seen.pool.confirmed:
+        return Plan.nothing(f"no cache has MachineConfigPool {seen.name}, and the API server has not been asked")
     found = situation(seen, now=now, timing=timing)
     if isinstance(found, of.Gone):
         return Plan.of(*_removed(backends, seen.builds, "its pool is gone"))

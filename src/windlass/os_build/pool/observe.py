@@ -92,7 +92,7 @@ class PoolObserver:
         self._unfit: dict[str, tuple[tuple[Request, BackendName], Problem]] = {}
 
     async def __call__(self, key: str, _: Outcome) -> Snapshot:
-        found = await self._reader.see(MachineConfigPool, key)
+        found = await self._reader.see(MachineConfigPool, key, confirm=True)
         seen = Snapshot(name=key, pool=found, builds=builds_of(self._backends, key), deadlines=self._settings.deadlines)
         if not isinstance(found, Present) or found.deleting:
             self._forget(key)

@@ -9,7 +9,7 @@ from tests.unit.os_build.machine_os.samples import machine_os_config
 from tests.unit.os_build.world import World, config_map, machine_config, pool
 from windlass.api.core import ConfigMap
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
-from windlass.kube.control.plan import Outcome
+from windlass.kube.control.plan import Outcome, Target
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import NotServed, Status
 from windlass.os_build.builder import BuildState
@@ -39,6 +39,29 @@ async def test_the_older_config_map_does_not_count_because_a_cache_lags() -> Non
     request = (await world.process.controller.observe("worker", Outcome())).request
     assert isinstance(request, Request)
     assert request.target.host == "registry.example.com"
+
+
+async def test_the_build_of_a_pool_that_a_cache_lacks_goes_on_and_ends_with_the_pool() -> None:
+    world = World()
+    world.add_pool()
+    await world.settle()
+    world.process.reader.freeze(MachineConfigPool)
+    world.process.reader.removed(Target(MachineConfigPool, "worker"))
+    await world.settle("worker")
+    assert len(world.builders.builds) == 1
+    await world.api.delete(MachineConfigPool, "worker")
+    world.process.reader.removed(Target(MachineConfigPool, "worker"))
+    await world.settle("worker")
+    assert world.builders.builds == {}
+
+
+async def test_the_build_of_a_pool_goes_on_while_its_kind_is_not_served() -> None:
+    world = World()
+    world.add_pool()
+    await world.settle()
+    world.api.uninstall(MachineConfigPool)
+    await world.settle("worker")
+    assert len(world.builders.builds) == 1
 
 
 async def test_a_context_that_no_config_map_holds_starts_no_builder_in_a_cluster() -> None:
