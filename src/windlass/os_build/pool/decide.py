@@ -17,6 +17,7 @@
 | `Retrying` | stays | `BuildPending` with the cause | the next attempt |
 | `HeldBack` | of other inputs: removed | nothing True | |
 | `Resting` | of other inputs: removed | `BuildPending` | when it has rested |
+| `Refused` | of other inputs: removed | `BuildFailed` with the server's message | ask the API server again |
 | `Ready` | | | the registry is asked, then a builder starts |
 
 The result is written before its builder is removed, so a crash between the two loses nothing.
@@ -162,6 +163,11 @@ class _Decision:
             case of.Resting(when):
                 text = f"The build of {self._request.config} begins at {rfc3339(when)}, unless its inputs change again"
                 return Plan.of(*self._tell(Told(PENDING, "Resting", text))).then(self._at(when, "start the build"))
+            case of.Refused(why, when):
+                told = Told(FAILED, "BuilderRefused", why)
+                said = self._report.refused(told)
+                event = self._event(told.reason, why, occasion=why, warning=True)
+                return Plan.of(*said, *self._news(said, event)).then(self._at(when, "ask the API server again"))
             case of.Ready():
                 return self._ready(found)
         raise TypeError(f"no plan for {found}")
@@ -255,8 +261,11 @@ class _Decision:
     def _tell(self, told: Told, event: Emit | None = None, *, build: BuildState | None = None) -> tuple[Action, ...]:
         """What the report says, and the Event if that changes, or if it can say nothing."""
         actions = self._report.says(told, build)
-        news = not actions or any(action.needed for action in actions)
-        return (*actions, event) if event is not None and news else actions
+        return actions if event is None else (*actions, *self._news(actions, event))
+
+    def _news(self, actions: tuple[Action, ...], event: Emit) -> tuple[Emit, ...]:
+        """The Event, if the actions that say the same change something, or if there are none."""
+        return (event,) if not actions or any(action.needed for action in actions) else ()
 
     def _event(self, reason: str, note: str, *, occasion: str, warning: bool = False) -> Emit:
         return Emit(
