@@ -777,7 +777,9 @@ _BUILDING_IMAGES = (
         ("        self._unfit[key] = (request, backend), problem\n", ""),
         ("problem is not None and known == (request, backend)", "problem is not None"),
         ("if known is None or known[0] != inputs:", "if known is None:"),
-        ("if problem is None and backend != BackendName.LOCAL:", "if False:"),
+        ("    unfit = fits_config_map(context)\n", "    unfit = None\n"),
+        ("if unfit is None and backend is BackendName.OPENSHIFT else", "if unfit is None else"),
+        ("return fits_build(context, request) if", "return None if"),
     ),
     *_in(
         "os_build/pool/refusal.py",
@@ -937,6 +939,7 @@ _ASKING_AND_RENDERING = (
         "os_build/inputs/context.py",
         "os_build/inputs",
         ("    if size <= CONFIG_MAP_LIMIT:", "    if True:"),
+        ("    if size <= BUILD_LIMIT:", "    if size < BUILD_LIMIT:"),
         ("    _check_contents(config)\n", ""),
     ),
     *_in("os_build/inputs/lint.py", "os_build/inputs/test_lint.py", ("in _HEREDOC.findall(rest):", "in ():")),

@@ -21,7 +21,7 @@ from windlass.os_build import constants
 from windlass.os_build.builder import Backend, BuildState, Deadlines, builds_of
 from windlass.os_build.credentials import Auths, Login, Secrets, auths
 from windlass.os_build.identity import Inputs, inputs_of
-from windlass.os_build.inputs.context import ApplyBy, Context, fits_config_map, rendered
+from windlass.os_build.inputs.context import ApplyBy, Context, fits_build, fits_config_map, rendered
 from windlass.os_build.machine_os.claim import Claim, image_to_take
 from windlass.os_build.machine_os.request import requested as requested_by_config
 from windlass.os_build.pool import situation as of
@@ -265,10 +265,7 @@ class PoolObserver:
         # A megabyte of JSON takes longer than the loop may stand still.
         how = partial(rendered, apply_by=self._settings.apply_by, arch=ARCHITECTURE)
         context = await asyncio.to_thread(how, request, bytes(found.raw))
-        problem = context if isinstance(context, Problem) else None
-        if problem is None and backend != BackendName.LOCAL:
-            assert isinstance(context, Context)
-            problem = fits_config_map(context)
+        problem = context if isinstance(context, Problem) else _unfit_for(backend, context, request)
         if problem is None:
             return context
         self._unfit[key] = (request, backend), problem
@@ -291,3 +288,11 @@ class PoolObserver:
         self._wanted.pop(pool, None)
         self._unfit.pop(pool, None)
         self._refused.pop(pool, None)
+
+
+def _unfit_for(backend: BackendName, context: Context, request: Request) -> Problem | None:
+    """Why this backend cannot have the context."""
+    if backend is BackendName.LOCAL:
+        return None
+    unfit = fits_config_map(context)
+    return fits_build(context, request) if unfit is None and backend is BackendName.OPENSHIFT else unfit

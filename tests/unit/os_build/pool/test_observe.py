@@ -12,8 +12,16 @@ from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.kube.control.plan import Outcome, Target
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import NotServed, Status
+from windlass.kube.verbs import PatchType
 from windlass.os_build.builder import BuildState
-from windlass.os_build.constants import BUILDER_CONFIG, BUILDER_CONFIG_ALIAS, IMAGE, IMAGE_ALIAS, NAMESPACE
+from windlass.os_build.constants import (
+    BUILDER_CONFIG,
+    BUILDER_CONFIG_ALIAS,
+    CONTAINERFILES,
+    IMAGE,
+    IMAGE_ALIAS,
+    NAMESPACE,
+)
 from windlass.os_build.machine_os.request import requested
 from windlass.os_build.pool.claims import Claims
 from windlass.os_build.pool.observe import PoolObserver, Settings
@@ -75,6 +83,19 @@ async def test_a_context_that_no_config_map_holds_starts_no_builder_in_a_cluster
     await world.settle()
     assert world.says()[:2] == ("BuildFailed", "ContextTooLarge")
     assert world.builders.begun == []
+
+
+async def test_a_containerfile_that_openshift_refuses_starts_no_build_and_a_job_takes_it() -> None:
+    world = World()
+    world.add_pool()
+    world.api.load(config_map(CONTAINERFILES, worker="RUN true\n" * 7000))
+    await world.settle()
+    assert world.says()[:2] == ("BuildFailed", "ContainerfileTooLarge")
+    assert world.builders.begun == []
+    job = {"data": {"imageBuilderType": "Job"}}
+    await world.api.patch(ConfigMap, BUILDER_CONFIG, job, type=PatchType.MERGE, namespace=NAMESPACE)
+    await world.settle()
+    assert [each.backend for each in world.builders.builds.values()] == [BackendName.JOB]
 
 
 async def test_a_cluster_without_builds_of_openshift_has_jobs() -> None:
