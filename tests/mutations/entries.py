@@ -1334,6 +1334,7 @@ _BUILDING_HERE = (
         ('return Cause.PULL_DENIED if doing == "build" else Cause.PUSH_DENIED', "return Cause.PULL_DENIED"),
         ('text = _NAMES.sub("", error)', "text = error"),
         ("begins[-1] if begins", "begins[0] if begins"),
+        ("Cause.DISK if _FULL.search(tail) else Cause.STEP", "Cause.STEP"),
     ),
     *_in(
         "os_build/backends/local/records.py",
