@@ -5,7 +5,7 @@ that the commands of a build print; the builder of OpenShift writes it in lower 
 
 | what it says | cause |
 |---|---|
-| a step with the exit status of its command | StepFailed |
+| a step with the exit status of its command | StepFailed; DiskFull if the last lines of the log say so |
 | no space left | DiskFull |
 | a certificate, HTTP instead of HTTPS | RegistryNotTrusted |
 | refused credentials | PullDenied, and while pushing PushDenied |
@@ -114,7 +114,9 @@ def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:
     error = _error(log)
     line = error.partition("\n")[0]
     if found := _COMMAND.search(line):
-        return Failed(cause=Cause.STEP, step=_step(found), exit_code=int(found["code"]), tail=tail)
+        # A command that prints this for another reason is tried again in vain, three times.
+        cause = Cause.DISK if _FULL.search(tail) else Cause.STEP
+        return Failed(cause=cause, step=_step(found), exit_code=int(found["code"]), tail=tail)
     if found := _STEP.search(line):
         cause = _cause(found["why"], doing) or Cause.CONTAINERFILE
         return Failed(cause=cause, step=_step(found), exit_code=exit_code, tail=tail)

@@ -7,7 +7,7 @@ from windlass.os_build.capability import HOME, NAME
 from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.registry import ProbeUpload
 
-from .folder import ROOT, Folder
+from .folder import Folder
 
 FOLDER = Folder(NAME)
 DEPLOYMENTS = ("base/deployment.yaml", "components/metrics/deployment.yaml")
@@ -39,6 +39,16 @@ def test_who_may_view_reads_no_secrets() -> None:
     assert not any("aggregate" in label for role in roles for label in role["metadata"].get("labels", ()))
 
 
-def test_the_page_says_how_to_make_the_account_of_jobs() -> None:
-    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
-    assert f"-n {NAMESPACE} create serviceaccount {JobSettings().service_account}" in page
+def test_jobs_have_an_account_everywhere_and_on_openshift_may_have_its_uid() -> None:
+    account = FOLDER.read("components/job-account/service-account.yaml")
+    binding = FOLDER.read("components/anyuid/role-binding.yaml")
+    name = {"name": JobSettings().service_account, "namespace": NAMESPACE}
+    assert account["metadata"] == name
+    assert binding["subjects"] == [{"kind": "ServiceAccount", **name}]
+    assert binding["metadata"]["namespace"] == NAMESPACE
+    assert binding["roleRef"]["name"] == "system:openshift:scc:anyuid"
+    # There the account is the Machine Config Operator's: whoever deletes the folder keeps it.
+    used = {place: FOLDER.read(f"{place}/kustomization.yaml")["components"] for place in (".", "openshift")}
+    assert used["."] == ["components/job-account"]
+    assert "../components/anyuid" in used["openshift"]
+    assert "../components/job-account" not in used["openshift"]

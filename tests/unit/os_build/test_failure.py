@@ -149,6 +149,12 @@ def test_a_failure_has_the_cause_that_the_last_line_says(line: str, doing: Doing
             id="quotes-in-the-step",
         ),
         pytest.param(
+            "dd: error writing '/a': No space left on device\nsubprocess exited with status 1\n"
+            'Error: building at STEP "RUN dd of=/a": exit status 1',
+            Failed(cause=Cause.DISK, step="RUN dd of=/a", exit_code=1),
+            id="a-command-on-a-full-disk",
+        ),
+        pytest.param(
             'error: build error: building at STEP "RUN exit 3": while running runtime: exit status 3',
             Failed(cause=Cause.STEP, step="RUN exit 3", exit_code=3),
             id="builder-of-openshift",

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,7 +14,9 @@ from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.plan import Request as CallRequest
 from windlass.kube.control.rounds import Ending, reconcile
+from windlass.kube.control.seen import IndexedReader
 from windlass.kube.verbs import Api, PatchType
+from windlass.os_build.builder import Backend
 from windlass.os_build.constants import BUILDER_CONFIG, IMAGE, LAYERING, NAMESPACE
 from windlass.os_build.credentials import Login
 from windlass.os_build.inputs.context import ApplyBy
@@ -77,6 +80,10 @@ class World:
             ),
         )
 
+    def backends(self, reader: IndexedReader) -> Mapping[BackendName, Backend]:
+        """What builds."""
+        return {name: FakeBackend(self.builders, name=name) for name in (BackendName.OPENSHIFT, BackendName.JOB)}
+
     def now(self) -> datetime:
         return self.builders.now
 
@@ -133,13 +140,9 @@ class Process:
         self._api = api or world.api
         self.reader = LaggingReader(world.api)
         self._systems = systems or {SYSTEM: world.builders, "registry": self.registries}
-        backends = {
-            BackendName.OPENSHIFT: FakeBackend(world.builders),
-            BackendName.JOB: FakeBackend(world.builders, name=BackendName.JOB),
-        }
         self.controller = pool_controller(
             self.reader,
-            backends,
+            world.backends(self.reader),
             self.registries,
             settings=Settings(
                 apply_by=ApplyBy.TREE,

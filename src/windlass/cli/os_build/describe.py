@@ -20,7 +20,7 @@ from windlass.cli.os_build import names
 @settings_of
 def command(settings: Settings, pool: str, *, form: str) -> int:
     """Show what a MachineConfigPool asks for, its image, its builders with their failures, its problems with their
-    remedies, conditions and last Events.
+    remedies, conditions and last Events; for a pool that a MachineOSConfig names, that and its MachineOSBuild.
 
     It reads the cluster as the controller does, and asks no registry. Builds on the machine of a controller are not
     seen from here. `windlass plan os-build POOL` shows what would be done next.

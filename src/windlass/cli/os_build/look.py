@@ -1,6 +1,6 @@
 """Reads the pools of a cluster and their builds: with the controller's own `observe`, but no registry is asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from windlass.capability.planning import Survey
 from windlass.capability.planning.decider import about_first_watch, add_indexes
 from windlass.cli.conventions import complaints
 from windlass.cli.conventions.page import last_seen
+from windlass.cli.os_build.claim import ClaimSight, look_at_claim
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Declaration
 from windlass.kube.control.plan import Action, Outcome
@@ -63,10 +64,11 @@ class Elsewhere:
 
 class Sight(Struct):
     """A pool. `snapshot` and `situation` are None, and `builds` empty, as far as `troubles` says that it cannot be
-    read."""
+    read. `claim` None: no MachineOSConfig names it, or that cannot be read."""
 
     row: PoolRow
     pool: MachineConfigPool
+    claim: ClaimSight | None = None
     builds: Sequence[BuildState] = ()
     snapshot: Snapshot | None = None
     situation: Situation | None = None
@@ -144,7 +146,13 @@ async def look(api: Any, name: str) -> Sight | None:
         pool = (await api.get(MachineConfigPool, name)).decode()
     except NotFound:
         return None
-    sight = Sight(row_of(pool, claimed=(await claims(api)).get(name, "")), pool)
+    claimed = (await claims(api)).get(name, "")
+    sight = Sight(row_of(pool, claimed=claimed), pool)
+    if claimed:
+        try:
+            sight.claim = await look_at_claim(api, claimed)
+        except KubeError as error:
+            sight.troubles += (("its MachineOSConfig with its MachineOSBuild", error),)
     try:
         builders = await Builders.read(api)
         sight.builds = builders.of(name)
@@ -154,15 +162,24 @@ async def look(api: Any, name: str) -> Sight | None:
     except KubeError as error:
         sight.troubles += (("what it asks for", error),)
     try:
-        sight.events = await _events(api, name)
+        sight.events = await _events(api, _subjects(sight))
     except Forbidden as error:
         sight.troubles += (("its Events", error),)
     return sight
 
 
-async def _events(api: ReadApi, name: str) -> list[Event]:
-    """The last Events of the pool, newest last."""
-    about = f"involvedObject.kind={MachineConfigPool.RESOURCE.kind},involvedObject.name={name}"
-    listed: Sequence[Object[Event]] = (await api.list(Event, namespace="default", field_selector=about)).items
-    found = [each.object for each in map(seen, listed) if isinstance(each, Present)]
+def _subjects(sight: Sight) -> list[tuple[str, str]]:
+    """Kind and name of the objects whose Events are about the image of the pool."""
+    claim = sight.claim
+    objects = (sight.pool, claim.config if claim else None, claim.build if claim else None)
+    return [(each.RESOURCE.kind, each.metadata.name) for each in objects if each is not None]
+
+
+async def _events(api: ReadApi, subjects: Iterable[tuple[str, str]]) -> list[Event]:
+    """Their last Events, newest last."""
+    found: list[Event] = []
+    for kind, name in subjects:
+        about = f"involvedObject.kind={kind},involvedObject.name={name}"
+        listed: Sequence[Object[Event]] = (await api.list(Event, namespace="default", field_selector=about)).items
+        found += [each.object for each in map(seen, listed) if isinstance(each, Present)]
     return sorted(found, key=last_seen)[-EVENTS:]

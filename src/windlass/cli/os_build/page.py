@@ -20,14 +20,17 @@ from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.page import INDENT, facts, heading, indented, last_seen
 from windlass.cli.conventions.settings import Settings
 from windlass.cli.conventions.table import Cell, Column, Table
+from windlass.cli.os_build.claim import claim_tree
 from windlass.cli.os_build.look import Sight, look
 from windlass.cli.os_build.show import NOTHING, build_tree
 from windlass.kube.clock import rfc3339
+from windlass.kube.conditions import TRUE, find
 from windlass.kube.process.colour import colourful
 from windlass.kube.shorten import shortened
 from windlass.os_build.builder import ATTEMPTS, BuildState
 from windlass.os_build.constants import LAYERING
 from windlass.os_build.failure import told, what
+from windlass.os_build.machine_os.conditions import IMAGE_BUILD_DEGRADED
 from windlass.os_build.overview import State
 from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.conditions import VECTOR
@@ -58,11 +61,10 @@ async def describe(settings: Settings, pool: str, *, form: str) -> Exit:
 
 def problems(sight: Sight) -> list[Problem]:
     """Why the pool does not get the image that it asks for, with the remedies."""
+    if sight.row.state is State.CLAIMED:
+        return _problems_of_claim(sight)
     found: list[Problem] = []
     match sight.situation:
-        case of.Claimed(by):
-            text = f"MachineOSConfig {by} names the pool, so look there: kubectl get machineosbuilds"
-            found = [Problem("Claimed", text)]
         case of.OptedOut():
             text = f"the pool is not opted in: kubectl annotate machineconfigpool {sight.row.pool} {LAYERING}="
             found = [Problem("OptedOut", text)]
@@ -82,6 +84,16 @@ def problems(sight: Sight) -> list[Problem]:
     return found
 
 
+def _problems_of_claim(sight: Sight) -> list[Problem]:
+    if sight.claim is not None and sight.claim.failure:
+        return [Problem("BuildFailed", sight.claim.failure)]
+    degraded = find(sight.pool.status.conditions, IMAGE_BUILD_DEGRADED)
+    # A failure that the pool tells may be of an earlier build.
+    if degraded is None or degraded.status != TRUE or degraded.reason == "BuildFailed":
+        return []
+    return [Problem(degraded.reason, degraded.message)]
+
+
 def as_json(sight: Sight) -> str:
     """All facts; the keys are stable."""
     request = sight.snapshot.request if sight.snapshot else None
@@ -92,6 +104,7 @@ def as_json(sight: Sight) -> str:
             "upToDate": _up_to_date(sight),
             "request": _request_tree(request) if isinstance(request, Request) else None,
             "inputs": str(sight.snapshot.inputs) if sight.snapshot and sight.snapshot.inputs else "",
+            "machineOSConfig": claim_tree(sight.claim) if sight.claim else None,
             "builds": [build_tree(each) for each in sight.builds],
             "problems": [{"reason": each.reason, "message": each.text} for each in problems(sight)],
             "conditions": msgspec.to_builtins(_ours(sight)),
@@ -118,6 +131,7 @@ def as_text(sight: Sight, *, now: datetime, colour: bool) -> list[str]:
     return [
         *page.head(sight),
         *page.request(sight),
+        *page.claim(sight),
         *page.builds(sight.builds),
         *page.problems(problems(sight)),
         *page.conditions(_ours(sight)),
@@ -157,6 +171,24 @@ class _Page:
         }
         yield from indented(facts(asks))
         yield from indented(harmless(f"{INDENT}| {line}") for line in lines[:_SHOWN_LINES])
+
+    def claim(self, sight: Sight) -> Iterator[str]:
+        if sight.claim is None:
+            return
+        yield from self._heading("MachineOSConfig")
+        claim = claim_tree(sight.claim)
+        build = claim["build"] or {}
+        told = {
+            "Name": claim["name"],
+            "Image": claim["image"] or NOTHING,
+            "Build": build.get("name", NOTHING),
+            "State": build.get("state", ""),
+            "Configuration": build.get("config", ""),
+            "Pushed": build.get("image", ""),
+            "Started": self._since(build.get("started")),
+            "Ended": self._since(build.get("ended")),
+        }
+        yield from indented(facts({name: value for name, value in told.items() if value}))
 
     def builds(self, builds: Iterable[BuildState]) -> Iterator[str]:
         yield from self._heading("Builders", empty=not builds)
@@ -207,7 +239,10 @@ class _Page:
         return heading(title, "<none>" if empty else "", colour=self._colour)
 
     def _ago(self, moment: datetime | None) -> str:
-        return f"{rfc3339(moment)}, {age(rfc3339(moment), self._now)} ago" if moment else ""
+        return self._since(rfc3339(moment)) if moment else ""
+
+    def _since(self, moment: str | None) -> str:
+        return f"{moment}, {age(moment, self._now)} ago" if moment else ""
 
 
 def _up_to_date(sight: Sight) -> bool:
@@ -218,7 +253,8 @@ def _up_to_date(sight: Sight) -> bool:
 def _ours(sight: Sight) -> list[OperatorCondition]:
     """The conditions about the image, and those of others that keep a build back."""
     found = sight.pool.status.conditions
-    return [each for each in found if each.type in VECTOR or (each.type in of.BLOCKING and each.status == "True")]
+    ours = VECTOR if sight.claim is None else (IMAGE_BUILD_DEGRADED,)
+    return [each for each in found if each.type in ours or (each.type in of.BLOCKING and each.status == TRUE)]
 
 
 def _first_line(message: str) -> str:

@@ -3,8 +3,7 @@
 The rendered Containerfile is the Build's inline Dockerfile, and not a file of the ConfigMap. OpenShift's documentation
 says that the inline one overwrites any other file named Dockerfile; its Machine Config Operator relied on a mounted
 ConfigMap that overwrites the inline one. With one Containerfile in one place both are right, `oc describe` shows it,
-and the labels that OpenShift adds to the inline Dockerfile (`imageLabels`) reach the image. OpenShift refuses one of
-more than 60,000 bytes.
+and the labels that OpenShift adds to the inline Dockerfile (`imageLabels`) reach the image.
 
 The user's Secrets are referred to, not copied, so OpenShift reads them when the build runs.
 """

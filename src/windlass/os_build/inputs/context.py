@@ -27,6 +27,8 @@ from windlass.os_build.request import Problem, Request
 CONTAINERFILE: Final = "Containerfile"
 CONFIG_MAP_LIMIT: Final = 1 << 20
 """Bytes that a ConfigMap may hold."""
+BUILD_LIMIT: Final = 60_000
+"""Bytes that OpenShift takes for the inline Dockerfile of a Build."""
 _SHOWN: Final = 5
 
 
@@ -94,6 +96,19 @@ def fits_config_map(context: Context) -> Problem | None:
     )
 
 
+def fits_build(context: Context, request: Request) -> Problem | None:
+    """Why a Build of OpenShift cannot have the Containerfile inline; None if it can."""
+    size = len(context.files[CONTAINERFILE])
+    if size <= BUILD_LIMIT:
+        return None
+    part = len(request.containerfile.encode())
+    return Problem(
+        "ContainerfileTooLarge",
+        f"{_written_in(request)}: with its {part} bytes the Containerfile has {size}, and a Build of OpenShift takes "
+        f"{BUILD_LIMIT}: set imageBuilderType to Job, or make it shorter",
+    )
+
+
 def _as_tree(request: Request, config: Rendered, wanted: Wanted, *, base: str) -> Context | Problem:
     if wanted:
         return Problem(
@@ -137,5 +152,9 @@ def _user_part_problem(request: Request) -> Problem | None:
         return None
     shown = "; ".join(f"line {each.line}: {printable(each.text)}" for each in found[:_SHOWN])
     more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    where = request.written_in or f"ConfigMap {NAMESPACE}/{CONTAINERFILES}, key {request.pool}"
-    return Problem("ContainerfileInvalid", f"{where}, {shown}{more}: correct it there")
+    return Problem("ContainerfileInvalid", f"{_written_in(request)}, {shown}{more}: correct it there")
+
+
+def _written_in(request: Request) -> str:
+    """Where the user's part stands, for people."""
+    return request.written_in or f"ConfigMap {NAMESPACE}/{CONTAINERFILES}, key {request.pool}"

@@ -10,8 +10,8 @@ from msgspec import structs
 
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSBuildStatus, MachineOSConfig
-from windlass.api.meta import tree
-from windlass.kube.conditions import put
+from windlass.api.meta import Condition, tree
+from windlass.kube.conditions import condition, put
 from windlass.kube.control.plan import Action, Create, Delete, Merge, Target, target
 from windlass.kube.control.seen import Present
 from windlass.os_build.builder import BuildState
@@ -19,7 +19,15 @@ from windlass.os_build.constants import REBUILD, SECRETS_ANNOTATION
 from windlass.os_build.machine_os import conditions as of_build
 from windlass.os_build.machine_os.build import CURRENT, current_status, machine_os_build
 from windlass.os_build.machine_os.claim import Claim
-from windlass.os_build.machine_os.conditions import State, image_build_degraded, may_move, moved, state_of, vector
+from windlass.os_build.machine_os.conditions import (
+    IMAGE_BUILD_DEGRADED,
+    State,
+    image_build_degraded,
+    may_move,
+    moved,
+    state_of,
+    vector,
+)
 from windlass.os_build.pullspec import Target as Repository
 from windlass.os_build.request import Request
 
@@ -96,17 +104,22 @@ def current(claim: Claim, build: Present[MachineOSBuild]) -> tuple[Action, ...]:
 def degraded(pool: Present[MachineConfigPool], build: MachineOSBuild | None, *, now: datetime) -> tuple[Action, ...]:
     """`ImageBuildDegraded` of the pool, as it follows from its current build."""
     says = image_build_degraded(pool.metadata.name, build)
-    if says is None:
-        return ()
+    return () if says is None else (_on_pool(pool, says, now=now),)
+
+
+def refused(pool: Present[MachineConfigPool], *, reason: str, why: str, now: datetime) -> Merge:
+    """`ImageBuildDegraded` of the pool while the API server refuses a build. The first state of a build replaces it."""
+    return _on_pool(pool, condition(IMAGE_BUILD_DEGRADED, True, reason, why), now=now)
+
+
+def _on_pool(pool: Present[MachineConfigPool], says: Condition, *, now: datetime) -> Merge:
     there: list[Any] = list((pool.tree.get("status") or {}).get("conditions") or [])
-    return (
-        Merge(
-            target=target(pool),
-            part="status",
-            observed={"status": {"conditions": there}},
-            desired={"status": {"conditions": put(there, tree(says), now=now)}},
-            why="the Machine Config Operator's node controller reads it",
-        ),
+    return Merge(
+        target=target(pool),
+        part="status",
+        observed={"status": {"conditions": there}},
+        desired={"status": {"conditions": put(there, tree(says), now=now)}},
+        why="the Machine Config Operator's node controller reads it",
     )
 
 

@@ -2,7 +2,7 @@
 
 | situation | builders | the pool says | next |
 |---|---|---|---|
-| `Gone` | removed | | |
+| `Gone`, and the API server itself says so | removed | | |
 | `Claimed` | removed | nothing: its MachineOSConfig is served elsewhere | |
 | `ByConfig` | | what `machine_os` says of its MachineOSBuild | |
 | `OptedOut` | removed | nothing: result and conditions are removed | |
@@ -17,6 +17,7 @@
 | `Retrying` | stays | `BuildPending` with the cause | the next attempt |
 | `HeldBack` | of other inputs: removed | nothing True | |
 | `Resting` | of other inputs: removed | `BuildPending` | when it has rested |
+| `Refused` | of other inputs: removed | `BuildFailed` with the server's message | ask the API server again |
 | `Ready` | | | the registry is asked, then a builder starts |
 
 The result is written before its builder is removed, so a crash between the two loses nothing.
@@ -29,7 +30,7 @@ from typing import Final
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.kube.clock import rfc3339
 from windlass.kube.control.plan import Action, Call, Emit, Next, Plan, RequeueAfter, WaitFor, target
-from windlass.kube.control.seen import Present, Unreadable
+from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.os_build.builder import ATTEMPTS, Backend, BuildState, Cause, Failed, Order, Phase
 from windlass.os_build.constants import EVENT_SOURCE
 from windlass.os_build.failure import told as told_of_failure
@@ -54,8 +55,10 @@ _UNKNOWN: Final = Failed(cause=Cause.UNKNOWN)
 
 def decide(seen: Snapshot, *, now: datetime, backends: Mapping[BackendName, Backend], timing: Timing) -> Plan:
     """Pure: the rows of the module."""
-    if isinstance(seen.pool, Unreadable):
+    if isinstance(seen.pool, Unreadable | NotServedKind):
         return Plan.nothing(f"MachineConfigPool {seen.name} cannot be read: {seen.pool.why}")
+    if isinstance(seen.pool, Absent) and not seen.pool.confirmed:
+        return Plan.nothing(f"no cache has MachineConfigPool {seen.name}, and the API server has not been asked")
     found = situation(seen, now=now, timing=timing)
     if isinstance(found, of.Gone):
         return Plan.of(*_removed(backends, seen.builds, "its pool is gone"))
@@ -160,6 +163,11 @@ class _Decision:
             case of.Resting(when):
                 text = f"The build of {self._request.config} begins at {rfc3339(when)}, unless its inputs change again"
                 return Plan.of(*self._tell(Told(PENDING, "Resting", text))).then(self._at(when, "start the build"))
+            case of.Refused(why, when):
+                told = Told(FAILED, "BuilderRefused", why)
+                said = self._report.refused(told)
+                event = self._event(told.reason, why, occasion=why, warning=True)
+                return Plan.of(*said, *self._news(said, event)).then(self._at(when, "ask the API server again"))
             case of.Ready():
                 return self._ready(found)
         raise TypeError(f"no plan for {found}")
@@ -253,8 +261,11 @@ class _Decision:
     def _tell(self, told: Told, event: Emit | None = None, *, build: BuildState | None = None) -> tuple[Action, ...]:
         """What the report says, and the Event if that changes, or if it can say nothing."""
         actions = self._report.says(told, build)
-        news = not actions or any(action.needed for action in actions)
-        return (*actions, event) if event is not None and news else actions
+        return actions if event is None else (*actions, *self._news(actions, event))
+
+    def _news(self, actions: tuple[Action, ...], event: Emit) -> tuple[Emit, ...]:
+        """The Event, if the actions that say the same change something, or if there are none."""
+        return (event,) if not actions or any(action.needed for action in actions) else ()
 
     def _event(self, reason: str, note: str, *, occasion: str, warning: bool = False) -> Emit:
         return Emit(

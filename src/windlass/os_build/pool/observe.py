@@ -3,9 +3,9 @@ MachineConfig."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,13 +21,14 @@ from windlass.os_build import constants
 from windlass.os_build.builder import Backend, BuildState, Deadlines, builds_of
 from windlass.os_build.credentials import Auths, Login, Secrets, auths
 from windlass.os_build.identity import Inputs, inputs_of
-from windlass.os_build.inputs.context import ApplyBy, Context, fits_config_map, rendered
+from windlass.os_build.inputs.context import ApplyBy, Context, fits_build, fits_config_map, rendered
 from windlass.os_build.machine_os.claim import Claim, image_to_take
 from windlass.os_build.machine_os.request import requested as requested_by_config
 from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.claims import Claims
+from windlass.os_build.pool.refusal import refused_creation
 from windlass.os_build.pool.situation import situation
-from windlass.os_build.pool.snapshot import Materials, Snapshot, Timing
+from windlass.os_build.pool.snapshot import Materials, Refusal, Snapshot, Timing
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Answer, Denied, Found, Gone, Kind, NotAsked
 from windlass.os_build.request import (
@@ -70,8 +71,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class PoolObserver:
-    """Takes snapshots of pools. It remembers since when inputs are wanted, and what could not be rendered: nothing
-    that is lost with the process."""
+    """Takes snapshots of pools. It remembers since when inputs are wanted, what could not be rendered, and what the API
+    server refused: nothing that is lost with the process."""
 
     def __init__(
         self,
@@ -90,9 +91,10 @@ class PoolObserver:
         self._claims = Claims(reader)
         self._wanted: dict[str, tuple[str, datetime]] = {}
         self._unfit: dict[str, tuple[tuple[Request, BackendName], Problem]] = {}
+        self._refused: dict[str, tuple[Any, Refusal]] = {}
 
-    async def __call__(self, key: str, _: Outcome) -> Snapshot:
-        found = await self._reader.see(MachineConfigPool, key)
+    async def __call__(self, key: str, last: Outcome) -> Snapshot:
+        found = await self._reader.see(MachineConfigPool, key, confirm=True)
         seen = Snapshot(name=key, pool=found, builds=builds_of(self._backends, key), deadlines=self._settings.deadlines)
         if not isinstance(found, Present) or found.deleting:
             self._forget(key)
@@ -105,7 +107,7 @@ class PoolObserver:
             seen = await self._opted_in(key, seen, found)
         else:
             self._forget(key)
-        return await self._for_situation(key, seen)
+        return await self._for_situation(key, self._with_refusal(seen, refused_creation(last)))
 
     async def _opted_in(self, key: str, seen: Snapshot, pool: Present[MachineConfigPool]) -> Snapshot:
         request = requested(pool.object, await self._given())
@@ -137,6 +139,15 @@ class PoolObserver:
             backend=self._backend(request),
             versions=self._versions(request),
         )
+
+    def _with_refusal(self, seen: Snapshot, why: str) -> Snapshot:
+        """With what the API server refused now, or a moment ago, unless something else is asked for since."""
+        wanted = seen.inputs, seen.backend, seen.versions
+        if why:
+            until = self._now() + timedelta(seconds=self._settings.timing.ask_again)
+            self._refused[seen.name] = wanted, Refusal(why, until)
+        known, refusal = self._refused.get(seen.name, (None, None))
+        return replace(seen, refused=refusal) if known == wanted else seen
 
     async def _registry_has(
         self, claim: Claim, builds: Sequence[BuildState], request: Request
@@ -255,10 +266,7 @@ class PoolObserver:
         # A megabyte of JSON takes longer than the loop may stand still.
         how = partial(rendered, apply_by=self._settings.apply_by, arch=constants.ARCHITECTURE)
         context = await asyncio.to_thread(how, request, bytes(found.raw))
-        problem = context if isinstance(context, Problem) else None
-        if problem is None and backend != BackendName.LOCAL:
-            assert isinstance(context, Context)
-            problem = fits_config_map(context)
+        problem = context if isinstance(context, Problem) else _unfit_for(backend, context, request)
         if problem is None:
             return context
         self._unfit[key] = (request, backend), problem
@@ -280,3 +288,12 @@ class PoolObserver:
     def _forget(self, pool: str) -> None:
         self._wanted.pop(pool, None)
         self._unfit.pop(pool, None)
+        self._refused.pop(pool, None)
+
+
+def _unfit_for(backend: BackendName, context: Context, request: Request) -> Problem | None:
+    """Why this backend cannot have the context."""
+    if backend is BackendName.LOCAL:
+        return None
+    unfit = fits_config_map(context)
+    return fits_build(context, request) if unfit is None and backend is BackendName.OPENSHIFT else unfit

@@ -30,6 +30,10 @@ class Report(Protocol):
         """The state; `build` is the builder object that it is about."""
         ...
 
+    def refused(self, told: Told) -> tuple[Action, ...]:
+        """The API server refuses what a build begins with. That may pass, so it is no end of a MachineOSBuild."""
+        ...
+
     def succeeded(self, build: BuildState, digest: str) -> tuple[Action, ...]:
         """The result. The builder object goes when it has been seen there."""
         ...
@@ -52,6 +56,9 @@ class OnPool:
 
     def says(self, told: Told, build: BuildState | None = None) -> tuple[Action, ...]:
         return (conditions.tell(self._pool, told, now=self._now),)
+
+    def refused(self, told: Told) -> tuple[Action, ...]:
+        return self.says(told)
 
     def succeeded(self, build: BuildState, digest: str) -> tuple[Action, ...]:
         assert isinstance(self._request, Request)
@@ -95,6 +102,9 @@ class OnMachineOsBuild:
             why=told.message,
             again=told.true != FAILED,
         )
+
+    def refused(self, told: Told) -> tuple[Action, ...]:
+        return (machine_os.refused(self._pool, reason=told.reason, why=told.message, now=self._now),)
 
     def succeeded(self, build: BuildState, digest: str) -> tuple[Action, ...]:
         known = structs.replace(build, digest=digest)

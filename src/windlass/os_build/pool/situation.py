@@ -10,6 +10,7 @@
 | has the image that it asks for | `Built` |
 | has a build of it that waits or runs | `Underway`, or `Overdue` |
 | has a build of it that succeeded | `Finished`, or `Unconfirmed` while its digest is not known |
+| would begin a build, and the API server refused that a moment ago | `Refused` |
 | has one that the infrastructure lost | `Lost`: it is removed, after a pause |
 | has one that was refused with Secrets that have changed since | `Lost` |
 | has one that failed for good | `Broken` |
@@ -113,6 +114,13 @@ class Resting(Struct, frozen=True):
     when: datetime
 
 
+class Refused(Struct, frozen=True):
+    """The API server refused what a build begins with; `why`, with the remedy. It is asked again at `when`."""
+
+    why: str
+    when: datetime
+
+
 class Ready(Struct, frozen=True):
     """A build is due, with this name."""
 
@@ -137,6 +145,7 @@ Situation: TypeAlias = (
     | Retrying
     | HeldBack
     | Resting
+    | Refused
     | Ready
 )
 
@@ -220,7 +229,9 @@ def _of_build(seen: Snapshot, build: BuildState, *, now: datetime, timing: Timin
                 return Unconfirmed(build, seen.confirmed.text)
             return Finished(build, seen.confirmed) if seen.confirmed else Unconfirmed(build)
         case Phase.INTERRUPTED:
-            return Lost(build, build.ended + timedelta(seconds=timing.lost) if build.ended else now)
+            # The ConfigMap of a builder that was refused is such a one.
+            when = build.ended + timedelta(seconds=timing.lost) if build.ended else now
+            return _refused(seen, now=now) or Lost(build, when)
     return _of_failed_build(seen, build, now=now, timing=timing)
 
 
@@ -252,4 +263,9 @@ def _before_a_build(
         return Resting(rested)
     if not isinstance(seen.backend, BackendName):
         return Unclear(seen.backend or Problem("NotRead", "the backends have not been looked at"))
-    return Ready(seen.backend, attempt, build_name(seen.name, inputs, attempt))
+    return _refused(seen, now=now) or Ready(seen.backend, attempt, build_name(seen.name, inputs, attempt))
+
+
+def _refused(seen: Snapshot, *, now: datetime) -> Refused | None:
+    refused = seen.refused
+    return Refused(refused.why, refused.until) if refused is not None and now < refused.until else None

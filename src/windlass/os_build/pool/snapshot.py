@@ -22,7 +22,8 @@ class Timing(Struct, frozen=True, kw_only=True):
     debounce     a pool rests so long after its inputs changed, while further changes come
     retries      the pauses before the second, third, ... attempt after a transient failure
     lost         the pause before a build that the infrastructure lost is started again
-    ask_again    when a registry that refused is asked again: somebody may grant the right there, and nothing tells
+    ask_again    when a registry or an API server that refused is asked again: somebody may grant the right there, and
+                 nothing tells
     grace        how long a build may outlast its deadlines before it is cancelled from here
     """
 
@@ -34,6 +35,13 @@ class Timing(Struct, frozen=True, kw_only=True):
 
 
 TIMING: Final = Timing()
+
+
+class Refusal(Struct, frozen=True):
+    """The API server refused to create what a build needs: `why`, with the remedy. It is asked again at `until`."""
+
+    why: str
+    until: datetime
 
 
 class Materials(Struct, frozen=True):
@@ -60,6 +68,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     backend    the one that builds, or why none can
     builds     builder objects of the pool, of all backends
     versions   of the Secrets that the Request names
+    refused    what the API server refused a moment ago; None: nothing that is still asked for
     confirmed  the digest of a build whose backend did not tell it, from the registry; or why it is not known
     """
 
@@ -73,6 +82,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     backend: BackendName | Problem | None = None
     builds: tuple[BuildState, ...] = ()
     versions: str = ""
+    refused: Refusal | None = None
     materials: Materials | None = None
     confirmed: str | Problem = ""
     deadlines: Deadlines = Deadlines()

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.unit.os_build.fake import DIGEST
-from tests.unit.os_build.world import TARGET, config_map
+from tests.unit.os_build.world import TARGET, World, claimed, config_map
 from windlass.api.build import Build
 from windlass.api.core import ConfigMap, Event, Secret
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.api.machineosconfig import MachineOSConfig
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.cli.os_build.look import Sight, look
 from windlass.cli.os_build.page import as_json, as_text, problems
 from windlass.kube.errors import Forbidden, Status
@@ -29,13 +29,13 @@ FAILED = Built(reason="DockerBuildFailed", message="played", log=LOG)
 REFUSED = Forbidden(Status("Failure", "you may not", "Forbidden", 403))
 
 
-async def seen(cluster: Cluster) -> Sight:
+async def seen(cluster: Cluster | World) -> Sight:
     sight = await look(cluster.api, "worker")
     assert sight is not None
     return sight
 
 
-async def page(cluster: Cluster) -> str:
+async def page(cluster: Cluster | World) -> str:
     return "\n".join(as_text(await seen(cluster), now=NOW + timedelta(minutes=5), colour=False))
 
 
@@ -127,19 +127,56 @@ async def test_a_pool_that_is_not_opted_in_says_how_to() -> None:
     assert problem.text.endswith(f"kubectl annotate machineconfigpool worker {LAYERING}=")
 
 
-async def test_a_pool_of_a_machine_os_config_names_it() -> None:
-    cluster = Cluster()
-    cluster.api.load(
-        {
-            "apiVersion": MachineOSConfig.RESOURCE.api_version,
-            "kind": "MachineOSConfig",
-            "metadata": {"name": "layered"},
-            "spec": {"machineConfigPool": {"name": "worker"}},
-        }
-    )
-    sight = await seen(cluster)
+async def test_a_pool_of_a_machine_os_config_shows_its_build_from_its_begin_to_its_failure() -> None:
+    world = claimed()
+    said = words(await page(world))
+    assert {"State: claimed", "MachineOSConfig:", "Name: worker", "Build: -", "Problems: <none>"} <= {*said}
+    await world.settle()
+    [build] = world.api.listing(MachineOSBuild)
+    [builder] = world.builders.builds
+    said = words(await page(world))
+    assert {f"Build: {build.name}", "State: Prepared", "Configuration: rendered-worker-1"} <= {*said}
+    world.builders.run(builder)
+    await world.settle()
+    world.pass_time(60)
+    world.builders.fail(builder, step="RUN false", exit_code=7)
+    await world.settle()
+    said = words(await page(world))
+    assert {"State: Failed", "Image: -", "Ended: 2026-11-22T12:01:00Z, 24h ago"} <= {*said}
+    assert any(line.startswith("ImageBuildDegraded True BuildFailed") for line in said)
+    assert any("Warning BuildFailed The build failed" in line for line in said), "Events of the MachineOSBuild"
+    [problem] = problems(await seen(world))
+    assert "build failed in step 'RUN false' with exit code 7" in problem.text
+
+
+async def test_a_pool_of_a_machine_os_config_shows_the_image_that_nodes_get() -> None:
+    world = claimed()
+    await world.settle()
+    world.builders.succeed(*world.builders.builds)
+    await world.settle()
+    image = f"registry.example.com/org/os@{DIGEST}"
+    said = words(await page(world))
+    assert {"State: Succeeded", f"Image: {image}", f"Pushed: {image}", "Problems: <none>"} <= {*said}
+    tree = json.loads(as_json(await seen(world)))["machineOSConfig"]
+    assert (tree["name"], tree["image"], tree["build"]["state"]) == ("worker", image, "Succeeded")
+
+
+async def test_what_the_api_server_refused_for_a_machine_os_config_is_a_problem() -> None:
+    world = claimed()
+    world.api.fail_next("create", MachineOSBuild, REFUSED)
+    await world.settle()
+    [problem] = problems(await seen(world))
+    assert problem.reason == "BuilderRefused"
+    assert "you may not" in problem.text
+
+
+async def test_a_machine_os_config_that_cannot_be_read_is_named() -> None:
+    world = claimed()
+    await world.settle()
+    world.api.fail_next("get", MachineOSBuild, REFUSED)
+    sight = await seen(world)
+    assert [subject for subject, _ in sight.troubles] == ["its MachineOSConfig with its MachineOSBuild"]
     assert sight.row.state is State.CLAIMED
-    assert "MachineOSConfig layered" in problems(sight)[0].text
 
 
 async def test_without_openshifts_builds_jobs_are_the_default() -> None:

@@ -7,7 +7,14 @@ import pytest
 from msgspec.structs import replace
 
 from tests.unit.os_build.inputs.cases import context, data_url, problem, request, with_files
-from windlass.os_build.inputs.context import CONFIG_MAP_LIMIT, ApplyBy, Context, fits_config_map
+from windlass.os_build.inputs.context import (
+    BUILD_LIMIT,
+    CONFIG_MAP_LIMIT,
+    ApplyBy,
+    Context,
+    fits_build,
+    fits_config_map,
+)
 
 
 @pytest.mark.parametrize("apply_by", ApplyBy)
@@ -47,6 +54,19 @@ def test_a_config_map_holds_a_mebibyte_names_counted() -> None:
     assert found.reason == "ContextTooLarge"
     assert found.text.startswith(
         f"the build context has 1048577 bytes (a: {largest + 1}), and a ConfigMap holds 1048576:"
+    )
+
+
+def test_a_build_of_openshift_takes_60_000_bytes_of_containerfile() -> None:
+    of = request("RUN é")
+    assert fits_build(Context({"Containerfile": bytes(BUILD_LIMIT)}), of) is None
+    found = fits_build(Context({"Containerfile": bytes(BUILD_LIMIT + 1)}), of)
+    assert found is not None
+    assert found.reason == "ContainerfileTooLarge"
+    assert found.text == (
+        "ConfigMap openshift-machine-config-operator/on-cluster-build-custom-dockerfile, key worker: with its 6 bytes "
+        "the Containerfile has 60001, and a Build of OpenShift takes 60000: set imageBuilderType to Job, or make it "
+        "shorter"
     )
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from tests.unit.os_build.world import pool
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.kube.control.seen import Absent, Present
+from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.os_build.builder import BuildState, Cause, Failed, Phase
 from windlass.os_build.constants import IMAGE, IMAGE_CONFIG, IMAGE_INPUTS, LAYERING
 from windlass.os_build.identity import Inputs
@@ -41,7 +41,9 @@ def degraded(*types: str) -> dict[str, Any]:
 
 
 def seen(tree: dict[str, Any] | None, *builds: BuildState, **fields: Any) -> Snapshot:
-    found = Absent() if tree is None else Present(msgspec.convert(tree, MachineConfigPool), msgspec.json.encode(tree))
+    found: Seen[MachineConfigPool] = Absent(confirmed=True)
+    if tree is not None:
+        found = Present(msgspec.convert(tree, MachineConfigPool), msgspec.json.encode(tree))
     asked = {"request": REQUEST, "inputs": INPUTS, "wanted": LONG_AGO, "backend": BackendName.JOB, "versions": "v1"}
     return Snapshot(name="worker", pool=found, builds=builds, **{**asked, **fields})
 

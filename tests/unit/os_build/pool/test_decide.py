@@ -3,10 +3,13 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.unit.os_build.fake import FakeBackend, FakeBuilders
 from tests.unit.os_build.pool.snapshots import NOW, PROBLEM, TIMING, build, failed, of_pool, seen
+from windlass.api.meta import ObjectMeta
 from windlass.kube.control.plan import Call, Emit, Merge, Plan, RequeueAfter
+from windlass.kube.control.seen import Absent, NotServedKind, Seen, Unreadable
 from windlass.os_build.builder import Cause, Phase
 from windlass.os_build.credentials import Auths, Secrets
 from windlass.os_build.pool.decide import decide
@@ -54,6 +57,20 @@ def test_an_event_is_emitted_with_the_news_and_never_again(fields: dict[str, Any
     assert events(first) == [reason]
     second = decided(seen(afterwards(first), *builds, **fields))
     assert (events(second), second.needed) == ([], ())
+
+
+@pytest.mark.parametrize(
+    ("pool", "removed"),
+    [
+        pytest.param(Absent(confirmed=True), ["its pool is gone"], id="the API server says that it is gone"),
+        pytest.param(Absent(), [], id="no cache has it"),
+        pytest.param(NotServedKind("its CRD is being replaced"), [], id="its kind is not served"),
+        pytest.param(Unreadable(ObjectMeta(name="worker"), "spec.paused"), [], id="it cannot be read"),
+    ],
+)
+def test_builders_are_removed_only_if_the_pool_is_known_to_be_gone(pool: Seen[Any], removed: list[str]) -> None:
+    plan = decided(replace(seen(None, build(Phase.RUNNING)), pool=pool))
+    assert [action.why for action in plan.actions] == removed
 
 
 def test_what_is_being_removed_is_not_removed_again() -> None:

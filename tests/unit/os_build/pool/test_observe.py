@@ -12,12 +12,19 @@ from tests.unit.os_build.machine_os.samples import machine_os_config
 from tests.unit.os_build.world import World, config_map, machine_config, pool
 from windlass.api.core import ConfigMap, Secret
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
-from windlass.kube.control.plan import Outcome
+from windlass.kube.control.plan import Outcome, Target
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import NotServed, Status
 from windlass.kube.verbs import PatchType
 from windlass.os_build.builder import BuildState
-from windlass.os_build.constants import BUILDER_CONFIG, BUILDER_CONFIG_ALIAS, IMAGE, IMAGE_ALIAS, NAMESPACE
+from windlass.os_build.constants import (
+    BUILDER_CONFIG,
+    BUILDER_CONFIG_ALIAS,
+    CONTAINERFILES,
+    IMAGE,
+    IMAGE_ALIAS,
+    NAMESPACE,
+)
 from windlass.os_build.credentials import Secrets
 from windlass.os_build.machine_os.request import requested
 from windlass.os_build.pool.claims import Claims
@@ -44,6 +51,29 @@ async def test_the_older_config_map_does_not_count_because_a_cache_lags() -> Non
     request = (await world.process.controller.observe("worker", Outcome())).request
     assert isinstance(request, Request)
     assert request.target.host == "registry.example.com"
+
+
+async def test_the_build_of_a_pool_that_a_cache_lacks_goes_on_and_ends_with_the_pool() -> None:
+    world = World()
+    world.add_pool()
+    await world.settle()
+    world.process.reader.freeze(MachineConfigPool)
+    world.process.reader.removed(Target(MachineConfigPool, "worker"))
+    await world.settle("worker")
+    assert len(world.builders.builds) == 1
+    await world.api.delete(MachineConfigPool, "worker")
+    world.process.reader.removed(Target(MachineConfigPool, "worker"))
+    await world.settle("worker")
+    assert world.builders.builds == {}
+
+
+async def test_the_build_of_a_pool_goes_on_while_its_kind_is_not_served() -> None:
+    world = World()
+    world.add_pool()
+    await world.settle()
+    world.api.uninstall(MachineConfigPool)
+    await world.settle("worker")
+    assert len(world.builders.builds) == 1
 
 
 async def test_a_context_that_no_config_map_holds_starts_no_builder_in_a_cluster() -> None:
@@ -76,6 +106,19 @@ async def test_a_secret_that_serves_for_pulling_and_pushing_is_read_once(monkeyp
     assert isinstance(materials.secrets, Secrets)
     assert materials.secrets.pull == materials.secrets.push
     assert read.count((Secret, "push")) == 1
+
+
+async def test_a_containerfile_that_openshift_refuses_starts_no_build_and_a_job_takes_it() -> None:
+    world = World()
+    world.add_pool()
+    world.api.load(config_map(CONTAINERFILES, worker="RUN true\n" * 7000))
+    await world.settle()
+    assert world.says()[:2] == ("BuildFailed", "ContainerfileTooLarge")
+    assert world.builders.begun == []
+    job = {"data": {"imageBuilderType": "Job"}}
+    await world.api.patch(ConfigMap, BUILDER_CONFIG, job, type=PatchType.MERGE, namespace=NAMESPACE)
+    await world.settle()
+    assert [each.backend for each in world.builders.builds.values()] == [BackendName.JOB]
 
 
 async def test_a_cluster_without_builds_of_openshift_has_jobs() -> None:

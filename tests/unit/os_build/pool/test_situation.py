@@ -27,7 +27,7 @@ from windlass.os_build.identity import build_name
 from windlass.os_build.machine_os.claim import Claim, Missing
 from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.situation import Situation, situation, wanted_build
-from windlass.os_build.pool.snapshot import Snapshot
+from windlass.os_build.pool.snapshot import Refusal, Snapshot
 from windlass.os_build.request import BackendName
 
 
@@ -52,6 +52,8 @@ LAST = failed(Cause.DISK, attempt=ATTEMPTS)
 READY = of.Ready(BackendName.JOB, 1, build_name("worker", INPUTS))
 AGAIN = of.Ready(BackendName.JOB, 2, build_name("worker", INPUTS, 2))
 CLAIM = Claim(config=Present(machine_os_config(), b"{}"), name="worker-1")
+NO = Refusal("no", NOW + timedelta(seconds=1))
+LATER = of.Refused(NO.why, NO.until)
 RESTING = of.Resting(NOW + timedelta(seconds=5))
 
 ROWS: dict[str, tuple[Snapshot, Situation]] = {
@@ -82,6 +84,11 @@ ROWS: dict[str, tuple[Snapshot, Situation]] = {
     "the last attempt": (seen(POOL, LAST), of.Broken(LAST)),
     "A4 Degraded alone": (seen(degraded("Degraded")), READY),
     "A9 a build goes on": (seen(degraded("NodeDegraded"), RUNS), of.Underway(RUNS)),
+    "refused a moment ago": (seen(POOL, refused=NO), LATER),
+    "refused, and its ConfigMap is left": (seen(POOL, LOST, refused=NO), LATER),
+    "refused, and a build runs all the same": (seen(POOL, RUNS, refused=NO), of.Underway(RUNS)),
+    "claimed, and refused": (seen(POOL, claimed="a", claim=CLAIM, refused=NO), LATER),
+    "refused for long enough": (seen(POOL, refused=replace(NO, until=NOW)), READY),
     "changed a moment ago": (seen(POOL, wanted=NOW), RESTING),
     "no backend": (seen(POOL, backend=PROBLEM), of.Unclear(PROBLEM)),
     "due": (seen(POOL), READY),
