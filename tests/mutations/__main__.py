@@ -53,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-j", "--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2))
     options = parser.parse_args(arguments)
     chosen = [one for one in MUTATIONS if not options.words or any(w in str(one) for w in options.words)]
+    if not chosen:
+        parser.error(f"no mutation's file or text has one of these words: {' '.join(options.words)}")
     with tempfile.TemporaryDirectory(prefix="windlass-mutations-") as folder:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(options.jobs):

@@ -1043,7 +1043,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cloud/effect.py",
         "openstack/cloud/test_account.py",
-        ("            ports.drop(request.id)\n", "            pass\n"),
+        ("lists[_DELETED[type(request)]].drop(request.id)", "pass"),
         ('metadata=dict(request.body.get("metadata", {}))', "metadata={}"),
     ),
     *_in(
@@ -1080,7 +1080,7 @@ _IN_THE_CLOUD = (
         ("if not incomplete and not any(self.unavailable()):", "if not incomplete:"),
         ("            if len(volumes) > 1:", "            if False:"),
         ("if wanted.tags and set(wanted.tags)", "if set(wanted.tags)"),
-        ('if (owner := mark_of(server)) in ("", mark):', "if True:"),
+        ('if (owner := mark_of(server)) in ("", mark, former):', "if True:"),
     ),
     *_in(
         "openstack/instance/delete.py",
@@ -1144,7 +1144,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/instance/next.py",
         "openstack/server",
-        ('if (owner := mark_of(server)) in ("", mark):', "if True:"),
+        ('if (owner := mark_of(server)) in ("", mark, former):', "if True:"),
         ("return Vanished() if recorded.server else None", "return None"),
         ("for some in (parts, Inventory(servers=(server,))):", "for some in (Inventory(servers=(server,)), parts):"),
         ("ports=(*inventory.ports, *inventory.attached)", "ports=inventory.ports"),
@@ -1160,7 +1160,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/server/deleting.py",
         "openstack/test_crash.py",
-        ("if adopted(found) else None", "if False else None"),
+        ("if adopted(found) or visit.cloud.former:", "if False:"),
     ),
     *_in(
         "openstack/server/decide.py",
@@ -1306,9 +1306,12 @@ _IN_THE_CLOUD = (
         ("    if seen.machines:", "    if False:"),
         ("    if is_external(found):", "    if False:"),
         ("    if stored.needed:", "    if False:"),
+    ),
+    *_in(
+        "openstack/cluster/telling.py",
+        "openstack/cluster",
         ("if not _stays(found, each, now=now)]", "]"),
-        ("(now - since).total_seconds() < _OVERDUE", "True"),
-        ("if seen.network is not None and not spec.managed_subnets:", "if True:"),
+        ("(now - since).total_seconds() < OVERDUE", "True"),
     ),
     *_in(
         "openstack/cluster/network.py",
