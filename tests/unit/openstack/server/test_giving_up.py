@@ -102,12 +102,14 @@ async def test_a_paused_object_whose_server_has_another_owner_goes_without_a_wri
     assert world.held() == held
 
 
-async def test_a_paused_object_goes_when_its_server_is_gone() -> None:
+async def test_a_paused_object_goes_when_its_server_is_gone_and_no_earlier_request_can_arrive() -> None:
     world = await world_with()
     await change(world, {PAUSED_ANNOTATION: ""})
     await world.api.delete(OpenStackServer, KEY[1], namespace=NAMESPACE)
     world.cloud.services.servers.clear()
     process = Process(world)
+    await process.step()
+    assert world.api.peek(OpenStackServer, KEY[1], namespace=NAMESPACE) is not None
     await process.settle()
     assert world.api.peek(OpenStackServer, KEY[1], namespace=NAMESPACE) is None
 
