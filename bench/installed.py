@@ -13,8 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from windlass.capability.folders import cache_folder
 from windlass.testing.binaries import Platform, to_stderr
-from windlass.testing.binaries.cache import default_root
 from windlass.testing.binaries.toolchain import find_go
 
 KOPF = "kopf==1.45.2"
@@ -27,7 +27,7 @@ def controller_runtime() -> Path:
     program = _folder() / f"controller-runtime-{digest}"
     if not program.exists():
         to_stderr(f"building {_SOURCES.name} into {program.parent}; once, about two minutes")
-        go = find_go(default_root() / ".tools", report=to_stderr)
+        go = find_go(cache_folder("control-plane") / ".tools", report=to_stderr)
         environment = go.environment(Platform.here(), build_cache=_folder() / ".go-build")
         # Under another name until it is whole.
         built = program.with_suffix(".incoming")
@@ -49,7 +49,7 @@ def kopf() -> Path:
 
 
 def _folder() -> Path:
-    folder = default_root().parent / "bench"
+    folder = cache_folder("bench")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -6,6 +6,7 @@
 | `planning` | the plans of its controllers, on a cluster or from files, without carrying them out |
 | `documents` | Kubernetes objects in files: YAML, JSON, directories, must-gathers |
 | `manifests` | the Kubernetes manifests of a capability: rights, admission policies, CRDs |
+| `folders` | where files of a user are kept |
 | `together` | several requests at once |
 | `goquote` | strings as Go programs quote them |
 """

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from windlass.capability.folders import state_folder
 from windlass.testing import crds, daemon
 from windlass.testing.binaries import CLUSTER_API, CORE_PARTS, PARTS, BinariesError, obtain
 from windlass.testing.machines import cluster_api
@@ -33,7 +34,7 @@ class Background(daemon.Daemon):
     """The one background plane of this user."""
 
     def __init__(self, state: Path | None = None) -> None:
-        state = state or daemon.default_state("dev")
+        state = state or state_folder("dev")
         super().__init__(state, name="plane", what="a control plane", command="windlass dev")
 
     def running(self) -> Running | None:

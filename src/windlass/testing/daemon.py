@@ -142,13 +142,6 @@ def _try_lock(descriptor: int) -> bool | None:
     return True
 
 
-def default_state(folder: str) -> Path:
-    """Where the files of this user are."""
-    base = os.environ.get("XDG_STATE_HOME", "")
-    home = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state"
-    return home / "windlass" / folder
-
-
 def stay(ready: Callable[[], None]) -> None:
     """Be the owner: call `ready`, which publishes, let the command that waits end, and return at SIGTERM."""
     stopping = threading.Event()

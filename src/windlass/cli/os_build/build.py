@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +76,7 @@ def command(
     Commands of the Containerfile run on this machine with your rights, and nothing but a chroot keeps them apart from
     it: build only what you trust.
     """
+    from windlass.capability.folders import cache_folder
     from windlass.os_build.backends.local.buildah import Buildah
     from windlass.os_build.backends.local.builds import NoBuilder
     from windlass.os_build.backends.local.records import InUse
@@ -88,7 +88,7 @@ def command(
     request = _start(inputs, choices.apply_by, auths=auths, deadlines=Deadlines(build_timeout, push_timeout))
     buildah = Buildah(driver=storage_driver, tls_verify=tls_verify, certificates=cert_dir)
     try:
-        state = asyncio.run(_build(request, buildah, folder=store or _default_store()))
+        state = asyncio.run(_build(request, buildah, folder=store or cache_folder("os-build")))
     except (NoBuilder, InUse) as problem:
         say("error", str(problem))
         return Exit.FAILED
@@ -165,11 +165,6 @@ def _start(inputs: given.Inputs, apply_by: str, *, auths: "Auths | None", deadli
         push=auths,
         deadlines=deadlines,
     )
-
-
-def _default_store() -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "windlass" / "os-build"
 
 
 def _complaint(state: "BuildState") -> str:

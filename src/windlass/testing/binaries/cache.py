@@ -10,7 +10,6 @@ It looks like this:
 """
 
 import fcntl
-import os
 import shutil
 import tempfile
 import time
@@ -18,18 +17,11 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from windlass.capability.folders import cache_folder
 from windlass.testing.binaries.parts import Part, Platform
 from windlass.testing.binaries.progress import Clock, Report
 
 _INCOMING = ".incoming-"
-
-
-def default_root(name: str = "control-plane") -> Path:
-    """Where the cache of that name lies unless a caller says otherwise."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification tells programs to ignore a relative path.
-    home = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
-    return home / "windlass" / name
 
 
 class Folders:
@@ -86,7 +78,7 @@ class Cache(Folders):
     """Parts on disk."""
 
     def __init__(self, root: Path | None = None) -> None:
-        super().__init__(root or default_root())
+        super().__init__(root or cache_folder("control-plane"))
 
     def find(self, part: Part, target: Platform) -> Path | None:
         """The folder of `part`, None if it is not there."""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Unpack
 
+from windlass.capability.folders import state_folder
 from windlass.testing import daemon
 from windlass.testing.cloud.access import CloudAccess, CloudConnection
 from windlass.testing.cloud.cloud import Cloud, install
@@ -46,7 +47,7 @@ class BackgroundCloud(daemon.Daemon):
     """The one background cloud of this user."""
 
     def __init__(self, state: Path | None = None) -> None:
-        state = state or daemon.default_state("dev-cloud")
+        state = state or state_folder("dev-cloud")
         super().__init__(state, name="cloud", what="a cloud", command="windlass dev cloud")
 
     def running(self) -> Running | None:

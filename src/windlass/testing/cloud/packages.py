@@ -11,7 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from windlass.testing.binaries.cache import Folders, default_root
+from windlass.capability.folders import cache_folder
+from windlass.testing.binaries.cache import Folders
 from windlass.testing.binaries.progress import Clock, Report
 from windlass.testing.cloud.errors import InstallFailed, end_of
 from windlass.testing.cloud.pins import PINS, PROJECTS, RELEASE, SERVER
@@ -19,7 +20,7 @@ from windlass.testing.cloud.pins import PINS, PROJECTS, RELEASE, SERVER
 
 def folders(root: Path | None = None) -> Folders:
     """The cache."""
-    return Folders(root or default_root("openstack"))
+    return Folders(root or cache_folder("openstack"))
 
 
 def key() -> str:

@@ -1,17 +1,12 @@
 import fcntl
-import os
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-
-import pytest
 
 from tests.patience import PATIENCE
 from windlass.testing.binaries import Cache, Part, Platform
-from windlass.testing.binaries.cache import default_root
 from windlass.testing.plane.waiting import wait_for
 
 HERE = Platform.here()
@@ -88,20 +83,3 @@ def test_the_lock_is_not_inherited_by_programs_that_are_started_meanwhile(cache:
     finally:
         child.kill()
         child.wait()
-
-
-@pytest.mark.parametrize("value", [None, "", "relative/path"])
-def test_without_a_usable_xdg_cache_home_the_cache_lies_in_the_home_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str | None
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    if value is None:
-        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    else:
-        monkeypatch.setenv("XDG_CACHE_HOME", value)
-    assert default_root() == tmp_path / ".cache" / "windlass" / "control-plane"
-
-
-def test_xdg_cache_home_is_honoured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path))
-    assert default_root() == tmp_path / "windlass" / "control-plane"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from windlass.capability.folders import cache_folder
 from windlass.testing.binaries import (
     CLUSTER_API,
     CORE_PARTS,
@@ -22,7 +23,6 @@ from windlass.testing.binaries import (
     obtain,
     room,
 )
-from windlass.testing.binaries.cache import default_root
 from windlass.testing.binaries.obtain import ASSETS_VARIABLE
 
 from .conftest import put
@@ -44,7 +44,7 @@ def toolchain(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "DISK", 0)
     monkeypatch.setattr(room, "MEMORY", 0)
     cache.root.mkdir(parents=True, exist_ok=True)
-    (cache.root / ".tools").symlink_to(default_root() / ".tools")
+    (cache.root / ".tools").symlink_to(cache_folder("control-plane") / ".tools")
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@
 |---|---|
 | `buildah` | its command lines, as values: pure |
 | `requests` | what is asked of this backend |
-| `_keeper` | a program that runs one command, and ends it when its owner is gone |
-| `process` | runs a command under a keeper: its output, its deadline |
+| `_keeper` | a program that runs the commands of a build, and ends them when its owner is gone |
+| `process` | runs commands under a keeper: their output, their deadlines |
 | `records` | the folder of each build, and what is left there when it is over |
 | `slots` | stores of images, one for each build at a time, and what is removed from them |
 | `builds` | the queue, the builds, their ends |

@@ -67,9 +67,9 @@ class Buildah(Struct, frozen=True, kw_only=True):
         """Remove working containers that a killed build left."""
         return [*self._in(store), "rm", "--all"]
 
-    def list_images(self, store: Path) -> list[str]:
-        """Print the images as JSON: their `id` and `names`."""
-        return [*self._in(store), "images", "--all", "--json"]
+    def images(self, store: Path) -> Path:
+        """The file in which the store keeps its images as JSON: their `id` and `names`."""
+        return store / "root" / f"{self.driver}-images" / "images.json"
 
     def remove_images(self, store: Path, images: Iterable[str]) -> list[str]:
         """Remove these images, by ID."""

@@ -19,13 +19,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from msgspec import MsgspecError, Struct, field, structs
+from msgspec import Struct, field, structs
 
 from windlass.kube.logger import Logger, about
 from windlass.os_build import failure
 from windlass.os_build import log as logs
 from windlass.os_build.backends.local.buildah import PACKAGES, Buildah, environment, images_of
-from windlass.os_build.backends.local.process import Place, run
+from windlass.os_build.backends.local.process import Place
 from windlass.os_build.backends.local.records import Folder, empty, locked, swept
 from windlass.os_build.backends.local.requests import StartBuild
 from windlass.os_build.backends.local.slots import Slot
@@ -103,7 +103,7 @@ class Builds:
             for inner in ("builds", "slots", "trash"):
                 (self._path / inner).mkdir(mode=0o700, exist_ok=True)
             self._over = {state.name: state for state in swept(self._path / "builds", trash=self._path / "trash")}
-            await self._open_slots()
+            await self._open_slots(stack)
             await asyncio.to_thread(empty, self._path / "trash")
             self._stack = stack.pop_all()
         return self
@@ -121,11 +121,13 @@ class Builds:
         finally:
             await self._stack.aclose()
 
-    async def _open_slots(self) -> None:
+    async def _open_slots(self, stack: contextlib.AsyncExitStack) -> None:
         parent = self._path / "slots"
         slots = [Slot(parent / str(number), self._buildah, lock=self._lock) for number in range(self._count)]
         for odd in {*parent.iterdir()} - {slot.folder for slot in slots}:
             odd.rename(self._path / "trash" / f"slot-{odd.name}")
+        for slot in slots:
+            stack.push_async_callback(slot.keeper.close)
         await asyncio.gather(*(slot.sweep() for slot in slots))
         for slot in slots:
             self._free.put_nowait(slot)
@@ -240,9 +242,9 @@ class Builds:
         build.state = structs.replace(build.state, phase=Phase.RUNNING, started=self._now(), note="")
         build.begun.set()
         self._changed(request.pool)
-        place = Place(folder.path, environment(temporary=folder.temporary), self._lock)
+        place = Place(folder.path, environment(temporary=folder.temporary))
         for doing, argv, seconds in self._steps(build, slot):
-            ended = await run(argv, place=place, seconds=seconds, output=self._output)
+            ended = await slot.keeper.run(argv, place=place, seconds=seconds, output=self._output)
             if ended.overdue:
                 return self._failed(build, failure.overdue(ended.output)), ended.output
             if ended.code > 0:
@@ -281,7 +283,7 @@ class Builds:
         try:
             await slot.tidy(containerfile, whole=whole)
             await asyncio.to_thread(empty, self._path / "trash")
-        except (OSError, MsgspecError) as error:
+        except OSError as error:
             self._log.warning("a store of images could not be tidied", store=str(slot.folder), error=str(error))
         finally:
             self._free.put_nowait(slot)

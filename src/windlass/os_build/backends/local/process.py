@@ -1,12 +1,13 @@
-"""Runs a command under a keeper: passes its output on, keeps the end of it, and ends the command at a deadline.
+"""Runs commands under a keeper: passes their output on, keeps the end of it, and ends them at a deadline.
 
-Nothing of the command is left when `run` returns or is cancelled, or when this process is gone, even by SIGKILL.
+Nothing of a command is left when `run` returns or is cancelled, or when this process is gone, even by SIGKILL.
 """
 
 import asyncio
 import contextlib
+import marshal
 import os
-import signal
+import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -35,86 +36,92 @@ class Ended(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """Where a command runs: its folder, which is removed if this process is gone, and its environment.
-
-    `lock`: a descriptor of the lock on everything here, which the keeper shares until the command is gone.
-    """
+    """Where a command runs: its folder, which is removed if this process is gone, and its environment."""
 
     folder: Path
     environment: Mapping[str, str]
-    lock: int
 
 
-async def run(
-    argv: Sequence[str], *, place: Place, seconds: float, output: Output = lambda _: None, grace: float = GRACE
-) -> Ended:
-    """Run `argv` for `seconds` at most. If this is cancelled, the command is ended first."""
-    keeper = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", str(_KEEPER), str(os.getpid()), str(grace), str(place.folder), *argv),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        cwd=place.folder,
-        env=place.environment,
-        pass_fds=(place.lock,),
-        # Neither Ctrl-C nor a signal to our process group may reach it.
-        start_new_session=True,
-    )
-    end = _End()
-    reading = asyncio.create_task(_read(keeper, end, output))
-    overdue = False
-    try:
-        async with asyncio.timeout(seconds):
-            await asyncio.shield(reading)
-            await keeper.wait()
-    except TimeoutError:
-        overdue = True
-    finally:
-        await _stop(keeper, grace=grace)
-        # At once, unless a process escaped the keeper and holds the other end.
-        await asyncio.wait([reading], timeout=_STUCK)
-        reading.cancel()
-    return Ended(-signal.SIGKILL if keeper.returncode is None else keeper.returncode, end.text, overdue)
+class Keeper:
+    """Runs one command at a time. Its keeper lives from the first command to `close`.
 
+    `folder`: what `ps` shows of it. `lock`: a descriptor of the lock on that folder, which the keeper shares while it
+    lives. `grace`: seconds between SIGTERM and SIGKILL.
+    """
 
-class _End:
-    """The end of what was printed."""
+    def __init__(self, folder: Path, *, lock: int, grace: float = GRACE) -> None:
+        self._folder = folder
+        self._lock = lock
+        self._grace = grace
+        self._process: asyncio.subprocess.Process | None = None
+        self._channel: socket.socket
 
-    def __init__(self) -> None:
-        self._chunks: list[bytes] = []
-        self._size = 0
+    async def run(self, argv: Sequence[str], *, place: Place, seconds: float, output: Output = lambda _: None) -> Ended:
+        """Run `argv` for `seconds` at most. If this is cancelled, the command is ended first."""
+        if self._process is None:
+            await self._start()
+        printed = b""
 
-    def add(self, chunk: bytes) -> None:
-        self._chunks.append(chunk)
-        self._size += len(chunk)
-        if self._size > 4 * _KEPT:
-            self._chunks = [b"".join(self._chunks)[-_KEPT:]]
-            self._size = _KEPT
+        async def read() -> int:
+            nonlocal printed
+            while (packet := await self._hear()).startswith(b">"):
+                printed = (printed + packet[1:])[-_KEPT:]
+                output(packet[1:])
+            return int(packet) if packet else await self.close()
 
-    @property
-    def text(self) -> str:
-        return b"".join(self._chunks)[-_KEPT:].decode(errors="replace")
+        self._say(marshal.dumps((str(place.folder), {**place.environment}, [*argv])))
+        reading = asyncio.create_task(read())
+        try:
+            await asyncio.wait([reading], timeout=seconds)
+        finally:
+            if overdue := not reading.done():
+                await self._stop(reading)
+        if reading.exception():  # of `output`: the command runs on, but not longer than its keeper
+            await self.close()
+        return Ended(reading.result(), printed.decode(errors="replace"), overdue)
 
+    async def close(self) -> int:
+        """End the keeper, and return its exit code."""
+        if (process := self._process) is None:
+            return 0
+        self._channel.close()
+        code = await process.wait()
+        # Not before: whoever closes it again, because this was cancelled, has to wait too.
+        self._process = None
+        return code
 
-async def _read(keeper: asyncio.subprocess.Process, end: _End, output: Output) -> None:
-    assert keeper.stdout is not None
-    while chunk := await keeper.stdout.read(_KEPT):
-        end.add(chunk)
-        output(chunk)
+    async def _start(self) -> None:
+        ours, keepers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setblocking(False)
+        with keepers, contextlib.ExitStack() as stack:
+            stack.enter_context(ours)
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-S", str(_KEEPER)),
+                *(str(os.getpid()), str(self._lock), str(self._grace), str(self._folder)),
+                stdin=keepers.fileno(),
+                env={},
+                pass_fds=(self._lock,),
+                # Neither Ctrl-C nor a signal to our process group may reach it.
+                start_new_session=True,
+            )
+            stack.pop_all()
+        self._channel = ours
 
+    async def _hear(self) -> bytes:
+        """The next packet of the keeper; empty if it is gone."""
+        with contextlib.suppress(ConnectionResetError):
+            return await asyncio.get_running_loop().sock_recv(self._channel, 2 * _KEPT)
+        return b""
 
-async def _stop(keeper: asyncio.subprocess.Process, *, grace: float) -> None:
-    """End the command if it runs, and wait until it is gone."""
-    if keeper.returncode is not None:
-        return
-    assert keeper.stdin is not None
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        keeper.stdin.write(b"\n")
-    try:
-        async with asyncio.timeout(grace + _STUCK):
-            await keeper.wait()
-    except TimeoutError:
-        keeper.kill()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_STUCK):
-                await keeper.wait()
+    def _say(self, packet: bytes) -> None:
+        # If the keeper is gone, `_hear` says so.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._channel.send(packet)
+
+    async def _stop(self, reading: "asyncio.Task[int]") -> None:
+        """End the command, and wait until it is gone."""
+        self._say(b"stop")
+        await asyncio.wait([reading], timeout=self._grace + _STUCK)
+        if not reading.done() and self._process is not None:
+            self._process.kill()
+            await asyncio.wait([reading])

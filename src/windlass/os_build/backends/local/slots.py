@@ -4,7 +4,6 @@ A base image of an OS is gigabytes, so a store outlives builds and keeps the bas
 removed after each build: what was built, older bases, and working containers of builds that were killed.
 """
 
-import re
 import shutil
 from pathlib import Path
 from typing import Final
@@ -14,9 +13,8 @@ from msgspec import Struct
 
 from windlass.kube.logger import Logger
 from windlass.os_build.backends.local.buildah import Buildah, environment, images_of
-from windlass.os_build.backends.local.process import Ended, Place, run
+from windlass.os_build.backends.local.process import Keeper, Place
 
-_LIST: Final = re.compile(r"^\[", re.MULTILINE)
 _SECONDS: Final = 120.0
 """For a command of its own: removing gigabytes may take a while."""
 
@@ -27,53 +25,50 @@ class _Image(Struct):
 
 
 class Slot:
-    """A store, and the commands that keep it small. Not for several builds at a time."""
+    """A store, the keeper of the commands that use it, and those that keep it small. Not for several builds at a time.
+
+    `lock`: see `Keeper`.
+    """
 
     def __init__(self, folder: Path, buildah: Buildah, *, lock: int) -> None:
         self.folder = folder
+        self.keeper = Keeper(folder, lock=lock)
         self._buildah = buildah
-        self._lock = lock
         self._log = Logger(__name__)
 
     async def sweep(self) -> None:
         """Remove what an earlier process left. A store that cannot be used is removed whole."""
         if self.folder.exists():
             await self._command(self._buildah.remove_containers(self.folder))
-        self._make()
+        await self.keeper.close()
 
     async def tidy(self, containerfile: str, *, whole: bool) -> None:
         """Leave only the base images of this Containerfile. `whole`: its build succeeded, and left no container."""
-        if not whole and (await self._command(self._buildah.remove_containers(self.folder))) is None:
+        try:
+            if whole or await self._command(self._buildah.remove_containers(self.folder)):
+                await self._remove_images(images_of(containerfile), whole=whole)
+        finally:
+            await self.keeper.close()
+
+    async def _remove_images(self, kept: frozenset[str], *, whole: bool) -> None:
+        try:
+            listed = msgspec.json.decode(self._buildah.images(self.folder).read_bytes(), type=list[_Image])
+        except (OSError, msgspec.MsgspecError) as error:
+            if whole:  # else nothing may have been pulled yet
+                self._remove(str(error))
             return
-        listed = await self._command(self._buildah.list_images(self.folder))
-        if listed is None:
-            return
-        keep = images_of(containerfile)
-        gone = [image.id for image in _listed(listed.output) if not keep.intersection(image.names or ())]
-        if gone:
+        if gone := [image.id for image in listed if not kept.intersection(image.names or ())]:
             await self._command(self._buildah.remove_images(self.folder, gone))
 
-    def _make(self) -> None:
-        (self.folder / "tmp").mkdir(mode=0o700, parents=True, exist_ok=True)
+    async def _command(self, argv: list[str]) -> bool:
+        """False if it failed: then the store was removed, since nothing in it is worth a failing build."""
+        temporary = self.folder / "tmp"
+        temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ended = await self.keeper.run(argv, place=Place(temporary, environment(temporary=temporary)), seconds=_SECONDS)
+        if failed := ended.code != 0 or ended.overdue:
+            self._remove(ended.output[-500:])
+        return not failed
 
-    async def _command(self, argv: list[str]) -> Ended | None:
-        """None if it failed: then the store was removed, since nothing in it is worth a failing build."""
-        self._make()
-        place = Place(self.folder / "tmp", environment(temporary=self.folder / "tmp"), self._lock)
-        ended = await run(argv, place=place, seconds=_SECONDS)
-        if ended.code == 0 and not ended.overdue:
-            return ended
-        self._log.warning("a store of images was removed because buildah cannot use it", output=ended.output[-500:])
-        self.remove()
-        self._make()
-        return None
-
-    def remove(self) -> None:
-        """Remove the store."""
+    def _remove(self, output: str) -> None:
+        self._log.warning("a store of images was removed because buildah cannot use it", output=output)
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _listed(output: str) -> list[_Image]:
-    """The images in the output of buildah, which may have warnings before the list."""
-    begin = _LIST.search(output)
-    return (msgspec.json.decode(output[begin.start() :], type=list[_Image] | None) or []) if begin else []

@@ -25,6 +25,12 @@ def opened(folder: Path, script: str) -> Builds:
     return Builds(folder / "builds", slots=1, buildah=Buildah(program=str(program)))
 
 
+UNREADABLE = f"""case "$*" in
+  *" build "*) mkdir -p "$2" ;;
+  *" push "*) echo sha256:{"0" * 64} >"$DIGEST" ;;
+esac"""
+
+
 async def started(builds: Builds, phase: Phase) -> BuildState:
     (call,) = LocalBackend(builds, Mailbox()).start(order("worker"))
     assert isinstance(call, Call)
@@ -51,3 +57,9 @@ async def test_a_build_that_is_interrupted_leaves_nothing(tmp_path: Path) -> Non
         state = await started(builds, Phase.RUNNING)
         assert left(tmp_path) == [state.name]
     assert left(tmp_path) == []
+
+
+async def test_a_store_whose_images_cannot_be_listed_is_removed_instead_of_growing(tmp_path: Path) -> None:
+    async with opened(tmp_path, UNREADABLE) as builds:
+        assert (await started(builds, Phase.SUCCEEDED)).digest
+        await until(lambda: list((tmp_path / "builds" / "slots").iterdir()) == [])
