@@ -4,9 +4,10 @@
 |---|---|
 | `list`, `describe`, `rebuild` | the pools of a cluster |
 | `render`, `build` | images from files, without a cluster |
-| `given` | reads those files |
+| `given`, `from_files` | the options that name those files; reads them |
 | `look`, `names` | reads a cluster as the controller does; completes names of pools |
 | `show`, `page`, `rebuilding` | rows; the page of one pool; asks for builds and waits for them |
+| `building` | the build on this machine |
 | `room` | the options of `windlass run os-build` and `windlass plan os-build` |
 """
 

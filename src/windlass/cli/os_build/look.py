@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
@@ -15,17 +16,18 @@ from windlass.capability.planning.decider import about_first_watch, add_indexes
 from windlass.cli.conventions import complaints
 from windlass.cli.conventions.page import last_seen
 from windlass.cli.os_build.claim import ClaimSight, look_at_claim
-from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import Declaration
-from windlass.kube.control.plan import Action, Outcome
-from windlass.kube.control.seen import Present, seen
-from windlass.kube.control.source import Source
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Present, read, seen
+from windlass.kube.control.source import Mailbox
 from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
 from windlass.kube.object import Object
 from windlass.kube.verbs import ReadApi
 from windlass.os_build.backends.job import JobBackend
+from windlass.os_build.backends.local.backend import LocalBackend
+from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.openshift import OpenShiftBackend
-from windlass.os_build.builder import Backend, BuildState, Order, builds_of
+from windlass.os_build.builder import Backend, BuildState, builds_of
 from windlass.os_build.constants import IMAGE_INPUTS, NAMESPACE
 from windlass.os_build.identity import inputs_of
 from windlass.os_build.inputs.context import ApplyBy
@@ -39,27 +41,6 @@ from windlass.os_build.request import BackendName, Request
 
 EVENTS: Final = 10
 """How many Events are shown at most."""
-
-
-class Elsewhere:
-    """Builds on the machine of a controller: they are not seen from here."""
-
-    name: Final = BackendName.LOCAL
-    watches: tuple[Watch[str], ...] = ()
-    sources: tuple[Source[str], ...] = ()
-    permissions: tuple[Declaration, ...] = ()
-
-    def look(self, pool: str) -> Sequence[BuildState]:
-        return ()
-
-    def start(self, order: Order) -> tuple[Action, ...]:
-        return ()
-
-    def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
-        return ()
-
-    def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
-        return ()
 
 
 class Sight(Struct):
@@ -84,7 +65,8 @@ class Builders:
         self.backends: Mapping[BackendName, Backend] = {
             BackendName.OPENSHIFT: OpenShiftBackend(survey, namespace=NAMESPACE),
             BackendName.JOB: JobBackend(survey, namespace=NAMESPACE),
-            BackendName.LOCAL: Elsewhere(),
+            # Those of a controller are on its machine, and not seen from here: there are none.
+            BackendName.LOCAL: LocalBackend(Builds(Path()), Mailbox()),
         }
 
     @classmethod
@@ -120,13 +102,12 @@ class Builders:
 
 async def pools(api: ReadApi) -> list[Present[MachineConfigPool]]:
     """All pools by name; a warning for each that cannot be read. Raises KubeErrors."""
-    listed = (seen(item) for item in (await api.list(MachineConfigPool)).items)
     found: list[Present[MachineConfigPool]] = []
-    for each in listed:
+    for each in map(read, (await api.list(MachineConfigPool)).items):
         if isinstance(each, Present):
             found.append(each)
-        elif metadata := getattr(each, "metadata", None):
-            complaints.warn(f"MachineConfigPool {metadata.name} cannot be read: {getattr(each, 'why', '')}")
+        else:
+            complaints.warn(f"MachineConfigPool {each.metadata.name} cannot be read: {each.why}")
     return sorted(found, key=lambda each: each.metadata.name)
 
 

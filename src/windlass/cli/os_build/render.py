@@ -25,11 +25,13 @@ def command(choices: given.Choices, *, into: Path | None) -> int:
 
     The files of --into are a whole build context: buildah build DIR.
     """
-    inputs = given.inputs(choices, push=given.NO_TARGET)
+    from windlass.cli.os_build.from_files import inputs
+
+    context = inputs(choices, push=given.NO_TARGET).context
     if into is None:
-        click.echo(inputs.context.containerfile, nl=False)
+        click.echo(context.containerfile, nl=False)
         return Exit.OK
     into.mkdir(parents=True, exist_ok=True)
-    for name, content in inputs.context.files.items():
+    for name, content in context.files.items():
         (into / name).write_bytes(content)
     return Exit.OK

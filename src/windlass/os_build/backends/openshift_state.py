@@ -20,7 +20,6 @@ OpenShift has no reason for a deadline that passed: GenericBuildFailed, no cause
 `completionDeadlineSeconds` mean that.
 """
 
-from datetime import datetime
 from typing import Final
 
 from msgspec.structs import replace
@@ -86,11 +85,9 @@ def _is_overdue(build: Build) -> bool:
     created, ended = moment(build.metadata.creation_timestamp), moment(build.status.completion_timestamp)
     deadline = build.spec.completion_deadline_seconds
     # From the creation: it is not recorded when the Pod was scheduled, from which OpenShift counts.
-    return deadline is not None and _seconds(created, ended) >= deadline
-
-
-def _seconds(begin: datetime | None, end: datetime | None) -> float:
-    return (end - begin).total_seconds() if begin is not None and end is not None else 0.0
+    if created is None or ended is None or deadline is None:
+        return False
+    return (ended - created).total_seconds() >= deadline
 
 
 def _tail(status: BuildStatus) -> str:

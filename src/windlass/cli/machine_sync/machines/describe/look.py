@@ -19,7 +19,7 @@ from windlass.cli.machine_sync.machines.describe.facts import (
     infrastructure_of,
 )
 from windlass.cli.machine_sync.selection import Wanted
-from windlass.kube.control.seen import Present, Unreadable, seen
+from windlass.kube.control.seen import Present, Unreadable, read
 from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api
@@ -168,12 +168,7 @@ async def _plan(sight: Sight, client: Api, places: Namespaces, *, now: datetime)
 
 
 def _found(item: Object[Any] | None) -> Present[Any] | Unreadable | None:
-    if item is None:
-        return None
-    found = seen(item)
-    # An object from the API server is one of these two.
-    assert isinstance(found, Present | Unreadable)
-    return found
+    return read(item) if item is not None else None
 
 
 def _described(item: Object[Any] | None) -> Described | None:
