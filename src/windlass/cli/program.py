@@ -35,6 +35,7 @@ COMMANDS = {
     "convert": Entry("convert", "Convert machines in files from one API or version to another, offline.", offline=True),
     "plan": Entry("plan", "Show what controllers would do, on a cluster or from files, without doing it."),
     "migrate": Entry("machine_sync.migrate", "Move authority over machines from one API to the other."),
+    "openstack": Entry("openstack", "Show what exists in OpenStack clouds, and delete what was left there."),
     "os-build": Entry("os_build", "Show and start builds of OS images, in a cluster or without one."),
     "run": Entry("run", "Run controllers."),
     "release": Entry("machine_sync.release", "Release machines and MachineSets before an uninstall."),
