@@ -65,7 +65,7 @@ def _create_network(cloud: Services, project: str, asked: Any) -> Answer:
         text = f"Invalid input for operation: Requested MTU is too big, maximum is {LARGEST_MTU}."
         raise neutron(400, "InvalidInput", text)
     cloud.room("networks", project)
-    which = cloud.add_network(project, {**body, "created_at": cloud.time()})
+    which = cloud.add_network(project, body)
     return 201, {"network": cloud.networks[which]}
 
 
@@ -102,7 +102,7 @@ def _create_subnet(cloud: Services, project: str, asked: Any) -> Answer:
             text = f"The allocation pool {pool['start']}-{pool['end']} spans beyond the subnet cidr {block}."
             raise neutron(400, "OutOfBoundsAllocationPool", text)
     cloud.room("subnets", project)
-    which = cloud.add_subnet(project, {**body, "created_at": cloud.time()})
+    which = cloud.add_subnet(project, body)
     return 201, {"subnet": cloud.subnets[which]}
 
 

@@ -169,7 +169,7 @@ class Services:
 
     def add_network(self, project: str, body: Tree) -> str:
         state = {"name": "", "description": "", "mtu": 1442, "port_security_enabled": True, "router:external": False}
-        state |= {"tags": [], "status": "ACTIVE", "shared": False, "subnets": []}
+        state |= {"tags": [], "status": "ACTIVE", "shared": False, "subnets": [], "created_at": self.time()}
         return self.add("networks", **{**state, **body, "project_id": project})
 
     def add_subnet(self, project: str, body: Tree) -> str:
@@ -181,6 +181,7 @@ class Services:
             "name": "",
             "description": "",
             "tags": [],
+            "created_at": self.time(),
             "ip_version": block.version,
             "enable_dhcp": True,
             "gateway_ip": str(gateway),
