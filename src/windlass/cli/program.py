@@ -32,11 +32,10 @@ COMMANDS = {
         "Show machines and MachineSets on both sides: authority, phases, and whether they are in sync.",
     ),
     "status": Entry("update_status.status", "Show how the update of the cluster is going, and what needs attention."),
-    "convert": Entry(
-        "machine_sync.convert", "Convert machines in files from one API to the other, offline.", offline=True
-    ),
+    "convert": Entry("convert", "Convert machines in files from one API or version to another, offline.", offline=True),
     "plan": Entry("plan", "Show what controllers would do, on a cluster or from files, without doing it."),
     "migrate": Entry("machine_sync.migrate", "Move authority over machines from one API to the other."),
+    "openstack": Entry("openstack", "Show what exists in OpenStack clouds, and delete what was left there."),
     "os-build": Entry("os_build", "Show and start builds of OS images, in a cluster or without one."),
     "run": Entry("run", "Run controllers."),
     "release": Entry("machine_sync.release", "Release machines and MachineSets before an uninstall."),

@@ -10,4 +10,5 @@
 | `identity` | Secrets with credentials, held while they are needed |
 | `status`, `trouble`, `objects` | conditions; failures as conditions; what all controllers do alike |
 | `create` | `create_instance`, the same core for programs without Kubernetes |
+| `versions` | objects of v1beta1 as v1beta2 and back, for files; pure |
 """

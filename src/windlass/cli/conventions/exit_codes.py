@@ -26,7 +26,7 @@ MEANING = {
     Exit.OK: "Everything that was asked for was done.",
     Exit.FAILED: "Something could not be done; standard error says what. Everything else was done.",
     Exit.UNREADABLE: "The input cannot be read: a kubeconfig, credentials, or a file.",
-    Exit.CHANGES: "`windlass plan` has actions, `windlass machines --unsynced` has rows. Nothing went wrong.",
+    Exit.CHANGES: "`plan` has actions, `machines --unsynced` or `openstack orphans` has rows. Nothing went wrong.",
     Exit.REFUSED: "`windlass migrate` only: the pre-flight check refused some objects; all others were moved.",
     Exit.NEEDS_SOMEBODY: "`windlass status` only: the update has stalled, or what `--fail-on` names needs attention.",
     Exit.USAGE: "The command line is wrong: an unknown option, a missing argument, a value out of range.",

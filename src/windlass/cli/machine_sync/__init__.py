@@ -3,7 +3,6 @@
 | module | command |
 |---|---|
 | `machines` | `windlass machines`: both sides of every machine and MachineSet |
-| `convert` | `windlass convert`: Machines and MachineSets in files, as the other API has them |
 | `migrate` | `windlass migrate`: move authority from one API to the other |
 | `release` | `windlass release`: remove what Machine sync has put on objects, before an uninstall |
 

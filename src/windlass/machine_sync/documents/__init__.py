@@ -12,8 +12,7 @@
 """
 
 from windlass.machine_sync.documents.interest import MACHINES
-from windlass.machine_sync.documents.outcome import ConversionOutcome
 from windlass.machine_sync.documents.to_cluster_api import convert_to_cluster_api
 from windlass.machine_sync.documents.to_machine_api import convert_to_machine_api
 
-__all__ = ["MACHINES", "ConversionOutcome", "convert_to_cluster_api", "convert_to_machine_api"]
+__all__ = ["MACHINES", "convert_to_cluster_api", "convert_to_machine_api"]

@@ -1,29 +1,15 @@
-"""The outcome of the conversion of one Machine or MachineSet among documents, and what all conversions share."""
+"""What all conversions of Machines and MachineSets among documents share."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from windlass.api.meta import Resource
-from windlass.capability.documents.reading import Document, Undecodable
+from windlass.capability.documents import ConversionOutcome, Document, Undecodable
 from windlass.machine_sync.documents.pairing import DocumentIndex
 
 T = TypeVar("T")
-
-
-class ConversionOutcome(Struct, frozen=True):
-    """The outcome for one object; `object` is `<kind>/<name>`.
-
-    Either there are `results` or there are `errors`; to Cluster API there are two results, the second is the infra
-    object. `notes` are remarks about how the documents were put together.
-    """
-
-    object: str
-    results: tuple[Any, ...] = ()
-    errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 class Refused(Exception):

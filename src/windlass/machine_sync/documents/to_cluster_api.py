@@ -12,13 +12,12 @@ from msgspec import UNSET
 
 from windlass.api import mapi
 from windlass.api.config import Infrastructure
-from windlass.capability.documents.reading import Document
+from windlass.capability.documents import ConversionOutcome, Document
 from windlass.capability.documents.unknown import ignored
 from windlass.capability.goquote import quote
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
 from windlass.machine_sync.documents.outcome import (
-    ConversionOutcome,
     Referred,
     Refused,
     check_content,

@@ -7,13 +7,12 @@ succeeds or fails by itself.
 from collections.abc import Iterable, Iterator
 
 from windlass.api import capi
-from windlass.capability.documents.reading import Document
+from windlass.capability.documents import ConversionOutcome, Document
 from windlass.capability.documents.unknown import ignored
 from windlass.capability.goquote import quote
 from windlass.machine_sync.constants import MACHINE_API_NAMESPACE
 from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.documents.outcome import (
-    ConversionOutcome,
     Referred,
     Refused,
     check_content,

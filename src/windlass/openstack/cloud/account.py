@@ -21,6 +21,7 @@ from windlass.openstack.cloud.effect import MADE, NEUTRON, after
 from windlass.openstack.cloud.estate import Balancer, Estate
 from windlass.openstack.cloud.failures import CloudFailure, Missing, NotSent
 from windlass.openstack.cloud.gates import Gates, Pauses
+from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Recorded, Weather
 from windlass.openstack.cloud.listing import Identified, Listing
 from windlass.openstack.cloud.lookups import SOURCES, listed, matching, pages, request
@@ -235,6 +236,29 @@ class Account:
             certain_in=self.knowledge.certain_in(mark),
             as_of=self._now() - timedelta(seconds=max(now - began, 0.0)) if began > float("-inf") else None,
         )
+
+    async def holdings(self, also: Iterable[Query] = ()) -> Holdings:
+        """Everything that the project has, listed now, and of `also` (by ID) what other projects have."""
+        kinds = set(self._lists_of)
+        if VOLUMES not in self.services:
+            kinds.discard(Volume)
+        if BALANCING not in self.services:
+            kinds.discard(LoadBalancer)
+        if "trunk" not in await self.extensions():
+            kinds.discard(Trunk)
+        now = self._clock()
+        await asyncio.gather(*(self._lists_of[kind].since(now) for kind in kinds))
+        resources = {kind: {each.id: each for each in self._lists_of[kind].all()} for kind in kinds}
+        missing = [each for each in also if not any(each.id in found for found in resources.values())]
+        for found in (await self.find(missing)).values():
+            if isinstance(found, CloudFailure):
+                raise found
+            for each in found:
+                if isinstance(each, Network | Subnet | Router | SecurityGroup):
+                    resources.setdefault(type(each), {})[each.id] = each
+        marked = [each for each in resources.get(LoadBalancer, {}).values() if mark_of(each)]
+        balancers = [each for each in await asyncio.gather(*map(self._balancer, marked)) if each is not None]
+        return Holdings(project=self.key, resources=resources, balancers={each.balancer.id: each for each in balancers})
 
     async def _balancer(self, found: LoadBalancer) -> Balancer | None:
         """A load balancer as it is now; None if it is gone. Its parts only while it is ACTIVE, so that to wait for one

@@ -120,6 +120,7 @@ class Flavor(Struct, frozen=True, gc=False):
 class Network(Struct, frozen=True, gc=False):
     id: str = ""
     name: str = ""
+    status: str = ""
     description: str = ""
     created_at: str = ""
     tags: list[str] = field(default_factory=list)
@@ -144,6 +145,7 @@ class Gateway(Struct, frozen=True, gc=False):
 class Router(Struct, frozen=True, gc=False):
     id: str = ""
     name: str = ""
+    status: str = ""
     description: str = ""
     created_at: str = ""
     tags: list[str] = field(default_factory=list)
@@ -187,13 +189,15 @@ class FloatingIp(Struct, frozen=True, gc=False):
 
 
 class LoadBalancer(Struct, frozen=True, gc=False):
-    """An Octavia load balancer. It can be changed while `provisioning_status` is ACTIVE, and deleted in ERROR too."""
+    """An Octavia load balancer. It can be changed while `provisioning_status` is ACTIVE, and deleted in ERROR too.
+    `operating_status`: whether it works."""
 
     id: str = ""
     name: str | None = None
     description: str | None = None
     created_at: str = ""
     provisioning_status: str = ""
+    operating_status: str = ""
     provider: str = ""
     vip_address: str | None = None
     vip_port_id: str | None = None
@@ -228,6 +232,7 @@ class Member(Struct, frozen=True, gc=False):
     address: str = ""
     protocol_port: int = 0
     provisioning_status: str = ""
+    operating_status: str = ""
 
 
 class Pool(Struct, frozen=True, gc=False):

@@ -181,6 +181,7 @@ class Services:
             "name": "",
             "description": "",
             "tags": [],
+            "created_at": self.time(),
             "ip_version": block.version,
             "enable_dhcp": True,
             "gateway_ip": str(gateway),

@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec import structs
 
-from windlass.capability.documents import Document
-from windlass.machine_sync.documents import ConversionOutcome, convert_to_machine_api
+from windlass.capability.documents import ConversionOutcome, Document
+from windlass.machine_sync.documents import convert_to_machine_api
 
 from .of_cluster_api import cluster, documents, infra, infra_cluster, machine, meta
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from windlass.machine_sync.documents import ConversionOutcome, convert_to_cluster_api
+from windlass.capability.documents import ConversionOutcome
+from windlass.machine_sync.documents import convert_to_cluster_api
 
 from .of_machine_api import documents, infrastructure, machine, machine_set
 

@@ -263,6 +263,63 @@ def test_without_an_infrastructure_every_machine_has_an_error(convert: Terminal)
     ]
 
 
+OLD_CLUSTER = """
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackCluster
+metadata: {name: c, namespace: prod}
+spec: {networkMTU: 1400}
+status: {ready: true}
+"""
+OLD_MACHINE = INFRA.replace("flavor: m1.large,", "flavor: m1.large, flavorID: f-1,")
+
+
+def test_objects_of_the_provider_get_another_version_and_all_others_pass(convert: Terminal) -> None:
+    given = "---".join([MACHINE, OLD_CLUSTER, OLD_MACHINE])
+    code, output, complaints = convert("--to", "v1beta2", stdin=given)
+    machine, cluster, infra = yaml.safe_load_all(output)
+    assert code == 0
+    assert complaints == [
+        "warning: OpenStackMachine/w-0: spec.flavor: v1beta2 cannot say it: kept in the annotation "
+        "cluster.x-k8s.io/conversion-data"
+    ]
+    assert machine["status"] == {"lastUpdated": "2026-01-02T03:04:05Z", "phase": "Running"}
+    assert cluster == {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+        "kind": "OpenStackCluster",
+        "metadata": {"name": "c", "namespace": "prod"},
+        "spec": {"managedNetwork": {"mtu": 1400}},
+        "status": {"initialization": {"provisioned": True}},
+    }
+    assert infra["spec"]["flavor"] == {"id": "f-1"}
+
+    code, back, complaints = convert("--to", "v1beta1", "--no-status", stdin=output)
+    assert (code, complaints) == (0, [])
+    before = list(yaml.safe_load_all(given))
+    assert [tree["spec"] for tree in yaml.safe_load_all(back)] == [tree["spec"] for tree in before]
+    assert "status" not in back
+
+
+def test_of_several_versions_that_cannot_be_converted_each_is_named(convert: Terminal) -> None:
+    wrong = OLD_CLUSTER.replace("networkMTU: 1400", "apiServer: {port: 1}")
+    listed = {"apiVersion": "v1", "kind": "List", "items": [yaml.safe_load(one) for one in (wrong, INFRA)]}
+    code, output, complaints = convert("--to", "v1beta2", "-o", "json", stdin=json.dumps(listed))
+    text = "spec.apiServer: v1beta1 has no such field, only v1beta2 has: remove it"
+    assert (code, complaints) == (1, [f"error: OpenStackCluster/c: {text}"])
+    assert json.loads(output)["errors"] == [{"object": "OpenStackCluster/c", "message": text}]
+    assert [item["kind"] for item in json.loads(output)["items"]] == ["OpenStackMachine"]
+
+
+def test_without_objects_of_the_provider_there_is_no_version_to_convert_to(convert: Terminal) -> None:
+    code, output, complaints = convert("--to", "v1beta2", stdin=MACHINE)
+    kinds = "OpenStackCluster or OpenStackClusterTemplate or OpenStackMachine or OpenStackMachineTemplate"
+    assert (code, output, complaints) == (1, "", [f"error: no {kinds} among the 1 objects that were read"])
+    code, _, complaints = convert("--to", "v1beta2", "-n", "here", stdin=OLD_CLUSTER)
+    assert (code, complaints[0]) == (64, "error: objects keep their namespace with --to v1beta2: leave out -n")
+    beyond = OLD_CLUSTER.replace("1400", "[" * 1_100 + "]" * 1_100)
+    code, _, complaints = convert("--to", "v1beta2", stdin=beyond)
+    assert (code, complaints) == (1, ["error: OpenStackCluster/c: object: nested more than 200 levels deep (stdin:2)"])
+
+
 def test_a_must_gather_is_read(convert: Terminal, tmp_path: Path) -> None:
     for name, text in (
         ("namespaces/openshift-machine-api/machine.openshift.io/machines/w-0.yaml", MACHINE_API_MACHINE),

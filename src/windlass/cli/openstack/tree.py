@@ -1,0 +1,44 @@
+"""`windlass openstack tree`: the objects of clusters beside their resources in the cloud."""
+
+import click
+
+from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.cli.openstack import names
+
+
+@click.command("tree")
+@click.argument("wanted", metavar="[CLUSTER]", required=False, shell_complete=names.clusters)
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["tree", "wide", "json", "yaml"]),
+    default="tree",
+    show_default=True,
+    help="How to print it; wide has IDs, and messages in full.",
+)
+@click.option("-w", "--watch", is_flag=True, help="Keep showing changes until Ctrl-C.")
+@click.option("--no-headers", is_flag=True, help="Leave out the headings.")
+@settings_of
+def command(settings: Settings, wanted: str | None, *, form: str, watch: bool, no_headers: bool) -> int:
+    """Show OpenStackClusters with their networks, load balancers, addresses, machines and servers: the state that the
+    cloud has for each resource, and the condition Ready of each object.
+
+    CLUSTER is the NAME or NAMESPACE/NAME of an OpenStackCluster; without it, all are shown, with -n those of a
+    namespace. A resource that a status records and that does not exist is named, and so is one that has the mark of an
+    object and is not recorded.
+
+    The cloud is asked with the credentials of the objects, so you need the right to read their Secrets. It is asked
+    for one list of each kind of resource, however many machines there are.
+    """
+    import asyncio
+
+    from windlass.cli.openstack.show import TreeRequest, once
+
+    request = TreeRequest(wanted or "", form, headings=not no_headers)
+    if not watch:
+        return asyncio.run(once(settings, request))
+
+    from windlass.cli.openstack.follow import follow
+
+    return asyncio.run(follow(settings, request))
