@@ -15,7 +15,7 @@ only for `externalRouterIPs`. On networks that exist nothing is made: their rout
 
 from collections.abc import Mapping
 from ipaddress import ip_address, ip_network
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -144,6 +144,9 @@ def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
         )
         requests.append(add)
     return replace(_ROUTER, requests=tuple(requests), why="the subnet is connected with the external network")
+
+
+STEPS: Final = (network, subnet, router)
 
 
 def is_connected(router: Router, subnet: Subnet, estate: Estate) -> bool:

@@ -10,7 +10,6 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias, TypeVar
 
-from windlass.api.capo_cluster import OpenStackCluster
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described, mark_of
 from windlass.openstack.cloud.requests import Describe, SetTags
@@ -27,19 +26,6 @@ COLLECTIONS: Final = {Network: "networks", Subnet: "subnets", Router: "routers",
 SOON: Final = 0.2
 """Seconds after the moment at which an absence is certain."""
 ADOPTS: Final = "what an earlier provider made gets the mark of the cluster"
-
-
-def recorded(infra: OpenStackCluster) -> tuple[str, ...]:
-    """The IDs in the status of what was made for the cluster. Those of networks and routers that exist without it are
-    recorded too, so they count only where the spec asks for a network of its own."""
-    spec, status = infra.spec, infra.status
-    groups = (status.control_plane_security_group, status.worker_security_group, status.bastion_security_group)
-    made = [each.id for each in (*groups, status.api_server_load_balancer) if each is not None]
-    if spec.managed_subnets and status.network is not None:
-        made += [status.network.id, *(each.id for each in status.network.subnets)]
-    if spec.managed_subnets and spec.router is None and status.router is not None:
-        made.append(status.router.id)
-    return tuple(each for each in made if each)
 
 
 def owned(resources: Iterable[T], ours: Ours) -> tuple[T, ...]:

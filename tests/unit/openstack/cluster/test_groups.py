@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.unit.openstack.cluster.parts import FOREIGN, MARKED, OURS, TAGGED, bodies, sent, spec
+from tests.unit.openstack.cluster.networked import FOREIGN, MARKED, OURS, TAGGED, bodies, sent, spec
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure, InConflict, OverQuota
 from windlass.openstack.cloud.inventory import Refusal, Weather

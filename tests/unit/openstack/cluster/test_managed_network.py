@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.unit.openstack.cluster.parts import FOREIGN, MARKED, NAME, OURS, PROVIDERS, TAGGED, bodies, sent, spec
+from tests.unit.openstack.cluster.networked import FOREIGN, MARKED, NAME, OURS, PROVIDERS, TAGGED, bodies, sent, spec
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.resources import Gateway, Network, Port, PortAddress, Router, Subnet
 from windlass.openstack.cluster import managed_network

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.unit.openstack.cluster.parts import FOREIGN, MARKED, NAME, OURS, PROVIDERS, sent
+from tests.unit.openstack.cluster.networked import FOREIGN, MARKED, NAME, OURS, PROVIDERS, sent
 from windlass.openstack.cloud.estate import Balancer, Estate
 from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.resources import (

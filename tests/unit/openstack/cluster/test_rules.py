@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.openstack.cluster.parts import spec
+from tests.unit.openstack.cluster.networked import spec
 from windlass.openstack.cloud.resources import SecurityGroupRule
 from windlass.openstack.cluster.rules import Rule, canonical, desired, rule_of
 
