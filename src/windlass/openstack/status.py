@@ -92,6 +92,10 @@ class Reason(StrEnum):
     DELETING_SERVER = "DeletingServer"
     DELETING_PORTS = "DeletingPorts"
     DELETING_VOLUMES = "DeletingVolumes"
+    DELETING_BASTION = "DeletingBastion"
+    DELETING_LOAD_BALANCER = "DeletingLoadBalancer"
+    DELETING_NETWORK = "DeletingNetwork"
+    DELETING_SECURITY_GROUPS = "DeletingSecurityGroups"
 
 
 RESTS: Final = condition(PAUSED, True, Reason.PAUSED, "Nothing is done while the Cluster or this object is paused")

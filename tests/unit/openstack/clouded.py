@@ -12,10 +12,12 @@ from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event, Namespace, Secret
 from windlass.api.mapi import Machine
+from windlass.kube.control.controller import Controller
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.plan import RequeueAfter, Retry
 from windlass.kube.control.rounds import Ending, reconcile
+from windlass.kube.object import NamespacedName
 from windlass.kube.verbs import Api
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.clouds import Clouds
@@ -25,6 +27,8 @@ from windlass.openstack.server.controller import server_controller
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.memory_cloud import MemoryCloud
+
+from .process import watched
 
 NAMESPACE: Final = "machines"
 PROJECT: Final = "project"
@@ -89,18 +93,17 @@ class World:
 class Process:
     """One life of the process. `step` is one reconcile; `settle` goes on until a minute has passed without a write."""
 
-    def __init__(self, world: World, *, api: Api | None = None, clouds: Any = None, machine_api: str = "") -> None:
+    key: NamespacedName = KEY
+
+    def __init__(self, world: Any, *, api: Api | None = None, clouds: Any = None, machine_api: str = "") -> None:
         self.world = world
+        self.machine_api = machine_api
         self.clouds = clouds or world.clouds()
         self.clouds.begin_term()
         self.api = api or world.api
         reader = MemoryReader(world.api)
-        self.controller = server_controller(
-            reader, self.clouds, now=lambda: world.now, new_mark=lambda: MARK, machine_api=machine_api
-        )
-        for watch in self.controller.watches:
-            for index, values in watch.indexes.items():
-                reader.add_index(watch.kind, index, values)
+        self.controller = self.make(reader)
+        watched(self.controller, reader)
         self._executor = Executor(
             self.api,
             ledger=reader,
@@ -110,9 +113,19 @@ class Process:
         )
         self.endings: list[Ending] = []
 
+    def make(self, reader: MemoryReader) -> Controller[NamespacedName, Any]:
+        """The controller."""
+        return server_controller(
+            reader,
+            self.clouds,
+            now=lambda: self.world.now,
+            new_mark=lambda: MARK,
+            machine_api=self.machine_api,
+        )
+
     async def step(self) -> Ending:
         ending = await reconcile(
-            KEY,
+            self.key,
             observe=self.controller.observe,
             decide=self.controller.decide,
             executor=self._executor,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from windlass.kube.control.merge import FieldChange
 from windlass.openstack.cloud.failures import CloudFailure, InConflict, Missing
-from windlass.openstack.cloud.requests import Creation, Deletion, Describe, Intent, Naming, SetTags
+from windlass.openstack.cloud.requests import Creation, DeletePort, Deletion, Describe, Intent, Naming, SetTags
 from windlass.openstack.cloud.wire import Http
 
 
@@ -203,6 +203,7 @@ OF_NETWORKS: Final = (
     CreateSecurityGroup,
     CreateRules,
     DeleteRule,
+    DeletePort,
     DeleteNetwork,
     DeleteRouter,
     DeleteSecurityGroup,

@@ -163,6 +163,7 @@ class SecurityGroupRule(Struct, frozen=True, gc=False):
     port_range_max: int | None = None
     remote_ip_prefix: str | None = None
     remote_group_id: str | None = None
+    remote_address_group_id: str | None = None
     description: str | None = None
 
 

@@ -27,7 +27,7 @@ from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import LoadBalancer, Resource
 from windlass.openstack.cluster.decide import decide, without_cloud
 from windlass.openstack.cluster.network import look_up, queries
-from windlass.openstack.cluster.snapshot import Answers, Cloud, Snapshot, cluster_of, recorded
+from windlass.openstack.cluster.snapshot import Answers, Cloud, Snapshot, cluster_of, is_provisioned, recorded
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import BY_CLUSTER, FreshMarks, References, infrastructure, mark_of
@@ -125,7 +125,7 @@ class Observer:
 
     def _is_fresh(self, kept: _Asked, found: Present[OpenStackCluster]) -> bool:
         """Nothing was missing a moment ago, and the cluster is still being made."""
-        made = found.object.status.initialization is not None and found.object.status.initialization.provisioned
+        made = is_provisioned(found.object)
         young = (self._now() - kept.at).total_seconds() < KEPT
         return not made and young and kept.spec == found.object.spec and not look_up(kept.spec, kept.answers).obstacles
 

@@ -15,33 +15,32 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from typing import Any, Final
 
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Merge, Plan, RequeueAfter, WaitFor, target
 from windlass.kube.control.seen import Present
-from windlass.kube.errors import Failure
 from windlass.openstack.cloud.account import BALANCING
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.requests import CloudRequest, Intent
+from windlass.openstack.cloud.requests import Intent
+from windlass.openstack.cluster import deleting
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.cluster.parts import parts
-from windlass.openstack.cluster.snapshot import Cloud, Snapshot, is_external
+from windlass.openstack.cluster.snapshot import Cloud, Snapshot, is_external, is_provisioned, recorded
 from windlass.openstack.cluster.telling import (
     Trouble,
     conditions_of,
     pause,
+    post_of,
     trouble,
     trouble_of,
     troubled,
     write,
 )
-from windlass.openstack.cluster.unsupported import left_in_cloud
 from windlass.openstack.identity.find import IdentityTrouble
-from windlass.openstack.objects import event, intend, is_held, is_paused, mark_of, release, unseen
-from windlass.openstack.sending import Post, calls
+from windlass.openstack.objects import intend, is_held, is_paused, mark_of, release, unseen
+from windlass.openstack.sending import calls
 from windlass.openstack.status import (
     AUTHENTICATED,
     CLUSTER,
@@ -55,7 +54,7 @@ from windlass.openstack.status import (
     Reason,
     unvisited,
 )
-from windlass.openstack.trouble import Told, lasting_since, told, told_of_identity
+from windlass.openstack.trouble import told, told_of_identity
 
 NAMES: Final = 5
 """Machines that a message names."""
@@ -77,11 +76,14 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
         case Cloud() as cloud:
             return _with_cloud(seen, found, cloud, now=now)
         case IdentityTrouble() as problem:
-            return troubled(found, [trouble(found, told_of_identity(problem), now)], now=now)
+            about = told_of_identity(problem)
         case CloudFailure() as failure:
             about = told(failure, doing="ask the cloud", part=AUTHENTICATED)
-            return troubled(found, [trouble(found, about, now)], now=now)
-    return Plan.nothing("the cloud has not been asked")
+        case None:
+            return Plan.nothing("the cloud has not been asked")
+    if found.deleting:
+        return deleting.unreachable(found, trouble(found, about, now), now=now)
+    return troubled(found, [trouble(found, about, now)], now=now)
 
 
 def without_cloud(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
@@ -107,7 +109,7 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackCluster], *, now: date
     return Plan.of(first, intend(found, seen.fresh_mark))
 
 
-def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan:
+def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
     if not is_held(found):
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
     if seen.machines:
@@ -118,20 +120,24 @@ def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) 
         return Plan.of(write(found, (waits, goes_on, NOT_PAUSED), now=now, awaited=text)).then(
             WaitFor(f"the Machines of Cluster {seen.cluster_name} to go")
         )
-    news = None
-    if left := left_in_cloud(found.object):
-        note = f"Made by an earlier provider and not deleted: {left}. Delete it by hand, if nothing else uses it"
-        news = event(found, "LeftInCloud", note, warning=True)
-    return Plan.of(news, release(found, "no Machine of its Cluster is left, and nothing was made for it"))
+    if mark_of(found):
+        return None
+    if recorded(found.object):  # by an earlier provider, which has no marks; only what has one is deleted
+        return Plan.of(intend(found, seen.fresh_mark))
+    return Plan.of(release(found, "no Machine of its Cluster is left, and nothing was made for it"))
 
 
 def _with_cloud(seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, *, now: datetime) -> Plan:
-    if isinstance(cloud.estate, CloudFailure):
-        part = ENDPOINT_READY if cloud.estate.service == BALANCING else NETWORK_READY
-        why = Obstacle(part, Reason.OPENSTACK_ERROR, cloud.estate, "list what the cluster has")
+    estate = cloud.estate
+    if isinstance(estate, CloudFailure):
+        part = ENDPOINT_READY if estate.service == BALANCING else NETWORK_READY
+        why = Obstacle(part, Reason.OPENSTACK_ERROR, estate, "list what the cluster has")
         troubles = [trouble_of(found, why, now)]
+        if found.deleting:
+            return deleting.unreachable(found, troubles[0], now=now)
         good = conditions_of(found, (), without={each.told.type for each in troubles})
-        return troubled(found, troubles, now=now, good=good if _is_made(found) else (NOT_PAUSED, NOT_DELETING))
+        known = is_provisioned(found.object)
+        return troubled(found, troubles, now=now, good=good if known else (NOT_PAUSED, NOT_DELETING))
     ours = Ours(
         project=cloud.project,
         intent=Intent(mark_of(found)),
@@ -139,7 +145,9 @@ def _with_cloud(seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, 
         tags=tuple(found.object.spec.tags),
         extensions=cloud.extensions,
     )
-    made, where = parts(found.object, cloud, ours)
+    if found.deleting:
+        return deleting.delete(found, cloud, estate, ours, last=seen.last, now=now)
+    made, where = parts(found.object, cloud, estate, ours)
     if where is not None and all(part.is_there for part in made):
         return _ready(found, where, _fields(made), now=now)
     return _go_on(seen, found, cloud, made, now=now)
@@ -149,13 +157,7 @@ def _go_on(
     seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, made: Sequence[Part], *, now: datetime
 ) -> Plan:
     """Send what may be sent, store what is known, say what is awaited and what is in the way."""
-    post = Post(
-        weather=cloud.weather,
-        last=seen.last,
-        now=now,
-        since=lambda part: lasting_since(found.object.status.conditions, part),
-        tell=partial(_told, made, cloud),
-    )
+    post = post_of(found, cloud, made, last=seen.last, now=now)
     sending = post.admit(request for part in made for request in part.requests)
     troubles = [trouble_of(found, each, cloud.asked) for part in made for each in part.obstacles]
     if sending.first is not None:
@@ -174,17 +176,6 @@ def _go_on(
     if sending.later:
         return plan.then(RequeueAfter(SOON, "send the rest"))
     return Plan.of(*plan.actions, *calls(found, sending.now, "; ".join(part.why for part in made if part.requests)))
-
-
-def _is_made(found: Present[OpenStackCluster]) -> bool:
-    done = found.object.status.initialization
-    return done is not None and bool(done.provisioned)
-
-
-def _told(made: Sequence[Part], cloud: Cloud, request: CloudRequest, failure: Failure) -> Told:
-    part = next(part for part in made if request in part.requests)
-    doing = f"{request.verb} {request.subject}".strip()
-    return told(failure, doing=doing, part=part.condition, reason=part.reason, where=cloud.where)
 
 
 def _ready(found: Present[OpenStackCluster], where: tuple[str, int], fields: dict[str, Any], *, now: datetime) -> Plan:

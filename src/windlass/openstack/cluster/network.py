@@ -31,7 +31,7 @@ from msgspec.structs import replace
 from windlass.api import capo_cluster as api
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.query import Query
-from windlass.openstack.cloud.resources import Network, Resource, Router, Subnet, Zone
+from windlass.openstack.cloud.resources import Network, PortAddress, Resource, Router, Subnet, Zone
 from windlass.openstack.cluster.part import Obstacle
 from windlass.openstack.cluster.snapshot import Answers
 from windlass.openstack.filters import network_query, router_query, subnet_query
@@ -46,12 +46,14 @@ _REMEDY: Final = "set spec.controlPlaneEndpoint, or spec.apiServerFixedIP and sp
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What the cloud has. `zones` None: it did not say."""
+    """What the cloud has. `zones` None: it did not say. `router_addresses`: those of `externalRouterIPs`, as far as
+    their subnets were found."""
 
     network: Network | None = None
     subnets: tuple[Subnet, ...] = ()
     external: Network | None = None
     router: Router | None = None
+    router_addresses: tuple[PortAddress, ...] = ()
     zones: tuple[str, ...] | None = None
     obstacles: tuple[Obstacle, ...] = ()
 
@@ -59,7 +61,7 @@ class Found(Struct, frozen=True, kw_only=True):
 def queries(spec: api.OpenStackClusterSpec, answers: Answers) -> tuple[Query, ...]:
     """What has to be asked, as far as the answers so far tell."""
     network, subnets = network_query(spec.network), _subnets(spec)
-    asked = [network, *subnets, _external(spec), router_query(spec.router), ZONES]
+    asked = [network, *subnets, _external(spec), router_query(spec.router), *_router_subnets(spec), ZONES]
     first = network if network is not None else subnets[0] if subnets else None
     answer = answers.get(first, ()) if first is not None else ()
     for each in () if isinstance(answer, CloudFailure) else answer:
@@ -74,8 +76,14 @@ def look_up(spec: api.OpenStackClusterSpec, answers: Answers) -> Found:
     """What the answers mean, with all that is in the way."""
     lookup = _Lookup(spec, answers)
     network, subnets = lookup.network()
+    external = lookup.external()
     found = Found(
-        network=network, subnets=subnets, external=lookup.external(), router=lookup.router(), zones=lookup.zones()
+        network=network,
+        subnets=subnets,
+        external=external,
+        router=lookup.router(),
+        router_addresses=lookup.router_addresses(external),
+        zones=lookup.zones(),
     )
     return replace(found, obstacles=tuple(lookup.obstacles))
 
@@ -179,6 +187,16 @@ class _Lookup:
             return None
         return self._one(query, Router, ROUTER_READY, Reason.ROUTER_CREATE_FAILED, "spec.router")
 
+    def router_addresses(self, external: Network | None) -> tuple[PortAddress, ...]:
+        """What of `externalRouterIPs` is on the external network."""
+        found = []
+        for place, query in enumerate(_router_subnets(self._spec)) if external is not None else ():
+            field, within = f"spec.externalRouterIPs[{place}].subnet", external.id if external is not None else ""
+            one = self._one(query, Subnet, ROUTER_READY, Reason.ROUTER_CREATE_FAILED, field, within=within)
+            if one is not None:
+                found.append(PortAddress(one.id, self._spec.external_router_ips[place].fixed_ip))
+        return tuple(found)
+
     def zones(self) -> tuple[str, ...] | None:
         answer = self._answer(ZONES, NETWORK_READY)
         return tuple(sorted(each.name for each in answer if isinstance(each, Zone))) if answer is not None else None
@@ -221,6 +239,12 @@ class _Lookup:
 
 def _subnets(spec: api.OpenStackClusterSpec) -> list[Query]:
     return [query for each in spec.subnets if (query := subnet_query(each)) is not None]
+
+
+def _router_subnets(spec: api.OpenStackClusterSpec) -> list[Query]:
+    """Those of `externalRouterIPs`, which say something only where the cluster has a network of its own."""
+    wanted = spec.external_router_ips if spec.managed_subnets else []
+    return [subnet_query(each.subnet) or Query("subnet") for each in wanted]
 
 
 def _all_subnets(network: Network) -> Query:

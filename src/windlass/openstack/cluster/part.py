@@ -37,6 +37,10 @@ class Ours(Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         return f"k8s-clusterapi-cluster-{self.cluster}"
 
+    def group(self, role: str) -> str:
+        """The name of the security group of `role`."""
+        return f"k8s-cluster-{self.cluster}-secgroup-{role}"
+
     def description(self, purpose: str = "Created") -> str:
         """For people; what has no name is found by it, together with the mark."""
         return f"{purpose} by Windlass for cluster {self.cluster}"

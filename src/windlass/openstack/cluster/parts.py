@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from windlass.api.capo_cluster import OpenStackCluster
+from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cluster import managed_network
+from windlass.openstack.cluster.groups import groups, retired
 from windlass.openstack.cluster.network import (
     Found,
     endpoint,
@@ -13,7 +16,7 @@ from windlass.openstack.cluster.network import (
     told_router,
 )
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
-from windlass.openstack.cluster.snapshot import Cloud
+from windlass.openstack.cluster.snapshot import Cloud, is_provisioned
 from windlass.openstack.cluster.unsupported import unsupported
 from windlass.openstack.status import ENDPOINT_READY, NETWORK_READY, ROUTER_READY, SECURITY_GROUPS_READY, Reason
 
@@ -25,14 +28,23 @@ _REASONS = {
 }
 
 
-def parts(infra: OpenStackCluster, cloud: Cloud, ours: Ours) -> tuple[list[Part], tuple[str, int] | None]:
+def parts(
+    infra: OpenStackCluster, cloud: Cloud, estate: Estate, ours: Ours
+) -> tuple[list[Part], tuple[str, int] | None]:
     """The parts, and host and port of the API endpoint, once they are known."""
     spec = infra.spec
-    seen = look_up(spec, cloud.answers)
+    seen = managed_network.made(spec, ours, estate, look_up(spec, cloud.answers))
     where = endpoint(spec, seen)
     obstacles = [Obstacle(part, Reason.INVALID_CONFIGURATION, text) for part, text in unsupported(infra).items()]
     obstacles += [*seen.obstacles, *([where] if isinstance(where, Obstacle) else ())]
-    made = list(_by_condition(obstacles, _fields(infra, seen)))
+    bastion = _has_bastion(infra)
+    made = [
+        *_by_condition(obstacles, _fields(infra, seen)),
+        *(step(spec, ours, estate, seen) for step in managed_network.STEPS),
+        groups(spec, ours, estate, seen, bastion=bastion, weather=cloud.weather),
+    ]
+    if is_provisioned(infra):  # else a group that is still in use would hold up the cluster
+        made.append(retired(spec, ours, estate, bastion=bastion))
     return made, None if isinstance(where, Obstacle) else where
 
 
@@ -42,10 +54,16 @@ def _by_condition(obstacles: Iterable[Obstacle], fields: dict[str, Any]) -> Iter
         yield Part(condition=name, reason=reason, obstacles=own, fields=fields if name == NETWORK_READY else {})
 
 
+def _has_bastion(infra: OpenStackCluster) -> bool:
+    """There is a bastion, or shall be one."""
+    wanted = infra.spec.bastion
+    return infra.status.bastion is not None or (wanted is not None and wanted.enabled is not False)
+
+
 def _fields(infra: OpenStackCluster, seen: Found) -> dict[str, Any]:
     """What was found, for the status; what was not found now stays as it was."""
     spec, fields = infra.spec, dict[str, Any]()
-    if seen.network is not None and not spec.managed_subnets:
+    if seen.network is not None:
         fields["network"] = told_network(seen.network, seen.subnets)
     if seen.external is not None or spec.disable_external_network:
         fields["externalNetwork"] = told_network(seen.external) if seen.external is not None else None

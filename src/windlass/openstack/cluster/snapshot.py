@@ -74,6 +74,12 @@ def recorded(infra: OpenStackCluster) -> tuple[str, ...]:
     return tuple(each for each in ids if each)
 
 
+def is_provisioned(infra: OpenStackCluster) -> bool:
+    """All its parts have been there once."""
+    done = infra.status.initialization
+    return done is not None and bool(done.provisioned)
+
+
 def is_external(found: Present[OpenStackCluster]) -> bool:
     """Somebody else manages it."""
     return MANAGED_BY_ANNOTATION in found.metadata.annotations

@@ -17,11 +17,15 @@ from msgspec import Struct
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.meta import Condition
 from windlass.kube.conditions import condition, is_true
-from windlass.kube.control.plan import Merge, Plan, RequeueAfter
+from windlass.kube.control.plan import Merge, Outcome, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
+from windlass.kube.errors import Failure
 from windlass.openstack import status
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cluster.part import Obstacle, Part
+from windlass.openstack.cluster.snapshot import Cloud
+from windlass.openstack.sending import Post
 from windlass.openstack.status import (
     AUTHENTICATED,
     CLUSTER,
@@ -95,6 +99,22 @@ def trouble_of(found: Present[OpenStackCluster], obstacle: Obstacle, asked: date
 
 def trouble(found: Present[OpenStackCluster], about: Told, failed: datetime) -> Trouble:
     return Trouble(about, about.due(failed, since=lasting_since(found.object.status.conditions, about.type)))
+
+
+def post_of(
+    found: Present[OpenStackCluster], cloud: Cloud, parts: Sequence[Part], *, last: Outcome, now: datetime
+) -> Post:
+    """What decides which requests of `parts` are sent."""
+
+    def tell(request: CloudRequest, failure: Failure) -> Told:
+        part = next(part for part in parts if request in part.requests)
+        doing = f"{request.verb} {request.subject}".strip()
+        return told(failure, doing=doing, part=part.condition, reason=part.reason, where=cloud.where)
+
+    conditions = found.object.status.conditions
+    return Post(
+        weather=cloud.weather, last=last, now=now, since=lambda part: lasting_since(conditions, part), tell=tell
+    )
 
 
 def conditions_of(

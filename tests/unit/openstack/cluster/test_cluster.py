@@ -1,114 +1,20 @@
 """OpenStackClusters on two models: an API server and a cloud, with one clock for both."""
 
-import base64
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from windlass.api.capi import Cluster, Machine
 from windlass.api.capo_cluster import OpenStackCluster
-from windlass.api.capo_identity import OpenStackClusterIdentity
-from windlass.api.core import Event, Namespace, Secret
+from windlass.api.core import Secret
 from windlass.kube.control.plan import RequeueAfter
-from windlass.kube.control.rounds import Ending
 from windlass.kube.object import Object
-from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cluster.controller import cluster_controller
 from windlass.openstack.status import CLUSTER
-from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
-from windlass.testing.memory_cloud import MemoryCloud
 
-from ..clouded import PROJECT, no_answer
-from ..process import to_rest, watched
-
-Tree = dict[str, Any]
-
-KEY = ("ns", "one-infra")
-START = datetime(2026, 11, 22, 12, tzinfo=UTC)
-FINALIZER = "openstackcluster.infrastructure.cluster.x-k8s.io"
-GONE = "2026-11-22T11:00:00Z"
-HOST = {"host": "api.example", "port": 6443}
-SPEC: Tree = {
-    "identityRef": {"type": "Secret", "name": "cloud", "cloudName": "one"},
-    "network": {"filter": {"name": "machines"}},
-    "disableExternalNetwork": True,
-    "disableAPIServerFloatingIP": True,
-    "controlPlaneEndpoint": HOST,
-}
-
-
-def tree(kind: type[Any], name: str, spec: Tree, **meta: Any) -> Tree:
-    return {
-        "apiVersion": kind.RESOURCE.api_version,
-        "kind": kind.RESOURCE.kind,
-        "metadata": {"name": name, "namespace": "ns", "uid": f"{kind.RESOURCE.kind}-{name}", "generation": 1, **meta},
-        "spec": spec,
-    }
-
-
-def infra(spec: Tree | None = None, status: Tree | None = None, **meta: Any) -> Tree:
-    resource = Cluster.RESOURCE
-    reference = {"apiVersion": resource.api_version, "kind": "Cluster", "name": "one", "uid": "Cluster-one"}
-    whole = {name: value for name, value in {**SPEC, **(spec or {})}.items() if value is not None}
-    found = tree(OpenStackCluster, "one-infra", whole, **{"ownerReferences": [reference], **meta})
-    return {**found, "status": status} if status else found
-
-
-def cluster(**spec: Any) -> Tree:
-    reference = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "OpenStackCluster", "name": "one-infra"}
-    return tree(Cluster, "one", {"infrastructureRef": reference, **spec})
-
-
-def machine(name: str) -> Tree:
-    return tree(Machine, name, {"clusterName": "one"})
-
-
-def secret(password: str = "right") -> Tree:
-    clouds = f"clouds: {{one: {{auth: {{auth_url: 'http://keystone/v3', password: {password}}}}}}}"
-    data = {"clouds.yaml": base64.b64encode(clouds.encode()).decode()}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "cloud", "namespace": "ns"}, "data": data}
-
-
-class World:
-    def __init__(self, *trees: Tree) -> None:
-        self.cloud = MemoryCloud(no_answer=no_answer)
-        kinds = (OpenStackCluster, Cluster, Machine, OpenStackClusterIdentity, Secret, Namespace, Event)
-        self.api = MemoryApi(*kinds, clock=lambda: self.now)
-        self.network = self.cloud.services.network("machines")
-        self.api.load(*trees)
-        self.clouds = Clouds(
-            wire=lambda _: self.cloud.wire(PROJECT), now=lambda: self.now, clock=lambda: self.cloud.services.now
-        )
-
-    @property
-    def now(self) -> datetime:
-        return START + timedelta(seconds=self.cloud.services.now)
-
-    async def rest(self) -> Ending:
-        """What there is to do is done."""
-        reader = MemoryReader(self.api)
-        controller = cluster_controller(reader, self.clouds, now=lambda: self.now)
-        ending = await to_rest(controller, KEY, api=self.api, reader=reader, now=self.now)
-        assert not ending.failed, ending
-        return ending
-
-    def tree(self) -> Tree:
-        found = self.api.peek(OpenStackCluster, KEY[1], namespace=KEY[0])
-        assert found is not None
-        return found.tree()
-
-    def change(self, **spec: Any) -> None:
-        """The user changes the spec."""
-        whole = self.tree()
-        whole["spec"].update(spec)
-        whole["metadata"].pop("resourceVersion")
-        self.api.load(whole)
-
-    def condition(self, type: str) -> tuple[str, str, str]:  # noqa: A002
-        (one,) = [each for each in self.tree()["status"]["conditions"] if each["type"] == type]
-        return one["status"], one["reason"], one["message"]
+from ..process import watched
+from .cases import FINALIZER, GONE, KEY, SPEC, Tree, World, cluster, infra, machine, secret
 
 
 async def test_a_cluster_on_an_existing_network_is_provisioned_and_rests() -> None:
@@ -233,22 +139,10 @@ async def test_s17_an_identity_that_is_not_for_the_namespace_is_told() -> None:
     ("spec", "part", "text"),
     [
         pytest.param(
-            {"managedSubnets": [{"cidr": "10.6.0.0/24"}], "network": None},
-            "NetworkReady",
-            "spec.managedSubnets is not",
-            id="C6 managed subnets",
-        ),
-        pytest.param(
             {"bastion": {"spec": {"flavor": "f", "image": {"id": "i"}}}},
             "NetworkReady",
             "spec.bastion.enabled to false",
             id="a bastion",
-        ),
-        pytest.param(
-            {"managedSecurityGroups": {"allowAllInClusterTraffic": True}},
-            "SecurityGroupsReady",
-            "name them in spec.securityGroups of the OpenStackMachines",
-            id="C6 managed security groups",
         ),
         pytest.param(
             {"apiServerLoadBalancer": {"enabled": True}},
@@ -369,16 +263,6 @@ async def test_a_deleted_cluster_waits_for_its_machines_and_asks_no_cloud() -> N
     assert world.cloud.requests == []
 
 
-async def test_what_an_earlier_provider_made_is_named_when_the_cluster_goes() -> None:
-    status = {"network": {"id": "n1"}, "workerSecurityGroup": {"id": "g1", "name": "g"}}
-    spec = {"managedSubnets": [{"cidr": "10.6.0.0/24"}], "network": None}
-    world = World(infra(spec, status, finalizers=[FINALIZER], deletionTimestamp=GONE), cluster())
-    await world.rest()
-    (event,) = (found.decode() for found in world.api.listing(Event))
-    assert event.reason == "LeftInCloud"
-    assert "network n1, security group g1" in event.message
-
-
 @pytest.mark.parametrize(
     ("kind", "object"),
     [(OpenStackCluster, infra()), (Cluster, cluster()), (Secret, secret())],
@@ -396,7 +280,7 @@ def woken(found: Tree, kind: type[Any], object: Tree) -> list[Any]:  # noqa: A00
     """What a change of `object` wakes where `found` is the OpenStackCluster."""
     world = World(found)
     reader = MemoryReader(world.api)
-    controller = cluster_controller(reader, world.clouds)
+    controller = cluster_controller(reader, world.clouds())
     watched(controller, reader)
     (watch,) = [watch for watch in controller.watches if watch.kind is kind]
     return list(watch.map(Object.of(kind, object)))

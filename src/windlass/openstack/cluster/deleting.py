@@ -1,0 +1,76 @@
+"""Deletes an OpenStackCluster that has no Machine any more: what it has in the cloud goes, then its finalizer.
+
+It needs the credentials and the mark, neither spec nor status. Without credentials nobody knows whether anything is
+left, so the object stays, and says who has to restore them.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.meta import Condition
+from windlass.kube.conditions import condition
+from windlass.kube.control.plan import Merge, Outcome, Plan, RequeueAfter
+from windlass.kube.control.seen import Present
+from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cluster.part import Ours, Part
+from windlass.openstack.cluster.removal import removal, staying
+from windlass.openstack.cluster.snapshot import Cloud
+from windlass.openstack.cluster.telling import Trouble, pause, post_of, trouble_of, write
+from windlass.openstack.objects import event, release
+from windlass.openstack.sending import calls
+from windlass.openstack.status import AUTHENTICATED, DELETING, NOT_PAUSED, PROGRESSING, READY, Reason
+
+SOON = 0.2
+"""Seconds until the rest is sent, after a request of the same attempt failed."""
+
+
+def delete(
+    found: Present[OpenStackCluster], cloud: Cloud, estate: Estate, ours: Ours, *, last: Outcome, now: datetime
+) -> Plan:
+    names = (found.metadata.name, f"{found.metadata.namespace}-{found.metadata.name}")
+    step = removal(ours, estate, names=names, balancer=Part(condition=DELETING, reason=Reason.DELETING_LOAD_BALANCER))
+    if step.is_there:
+        news = None
+        if left := staying(ours, estate):
+            note = f"Not made for this cluster, and not deleted: {', '.join(left)}"
+            news = event(found, "LeftInCloud", note, warning=True)
+        return Plan.of(news, release(found, "nothing is left of it in the cloud"))
+    sending = post_of(found, cloud, [step], last=last, now=now).admit(step.requests)
+    troubles = [trouble_of(found, each, cloud.asked) for each in step.obstacles]
+    if sending.first is not None:
+        troubles.append(Trouble(sending.first.told, sending.first.until))
+    doing = ", ".join(f"{each.verb} {each.subject}" for each in step.requests)
+    said = [each.told.message for each in troubles] or [f"Waiting: {step.waits or doing}"]
+    more: tuple[Condition, ...] = (condition(PROGRESSING, True, Reason.PROGRESSING, said[0]),)
+    if troubles:
+        more = (troubles[0].told.progress(troubles[0].until),)
+    merge = _tell(found, step.reason, "; ".join(said), more, now=now)
+    if sending.now and not sending.later:
+        return Plan.of(merge, *calls(found, sending.now, step.why))
+    if sending.now:
+        return Plan.of(merge).then(RequeueAfter(SOON, "send the rest"))
+    if troubles:
+        wait = max((troubles[0].until - now).total_seconds(), 0.05)
+        return Plan.of(merge).then(RequeueAfter(wait, said[0]))
+    again = pause(found, [step], now=now)
+    return Plan.of(merge).then(again) if again is not None else Plan.of(merge)
+
+
+def unreachable(found: Present[OpenStackCluster], trouble: Trouble, *, now: datetime) -> Plan:
+    """Whether anything is left cannot be known, so the finalizer stays."""
+    about = trouble.told
+    what = f"Waiting for access to the cloud: {about.message}"
+    more = [about.progress(trouble.until)]
+    if about.type == AUTHENTICATED:
+        what = f"{what}. Without the credentials nobody can delete what it has: restore them"
+        more.append(about.condition)
+    wait = max((trouble.until - now).total_seconds(), 0.05)
+    return Plan.of(_tell(found, Reason.DELETING_NETWORK, what, more, now=now)).then(RequeueAfter(wait, what))
+
+
+def _tell(
+    found: Present[OpenStackCluster], reason: Reason, what: str, more: Iterable[Condition], *, now: datetime
+) -> Merge:
+    told = {each.type: each for each in (condition(AUTHENTICATED, True, READY), *more)}
+    return write(found, (*told.values(), condition(DELETING, True, reason, what), NOT_PAUSED), now=now, awaited=what)

@@ -1,0 +1,219 @@
+"""The network that is made for a cluster, with its subnet and its router (`managedSubnets`).
+
+| there is | next |
+|---|---|
+| something that an earlier provider recorded, without the mark | mark it, before anything else |
+| no network, no router | create both, at the same time; the router on the external network |
+| no subnet | create it, once the network is there |
+| other DNS servers | change those of the subnet |
+| no interface of the router on the subnet | add it |
+| another gateway, or not all of `externalRouterIPs` | set the gateway |
+
+Without an external network there is no router. A router that the spec names gets an interface, and its gateway is set
+only for `externalRouterIPs`. On networks that exist nothing is made: their router is the user's own affair.
+"""
+
+from collections.abc import Mapping
+from ipaddress import ip_address, ip_network
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from windlass.api.capo_cluster import ManagedSubnet, OpenStackClusterSpec
+from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_requests import (
+    AddInterface,
+    ChangeNameservers,
+    CreateNetwork,
+    CreateRouter,
+    CreateSubnet,
+    SetGateway,
+)
+from windlass.openstack.cloud.requests import CloudRequest
+from windlass.openstack.cloud.resources import Network, Router, Subnet
+from windlass.openstack.cluster.network import Found
+from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, tagging, uncertain
+from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.status import NETWORK_READY, ROUTER_READY, Reason
+
+_NETWORK = Part(condition=NETWORK_READY, reason=Reason.NETWORK_CREATE_FAILED)
+_SUBNET = Part(condition=NETWORK_READY, reason=Reason.SUBNET_CREATE_FAILED)
+_ROUTER = Part(condition=ROUTER_READY, reason=Reason.ROUTER_CREATE_FAILED)
+
+
+def made(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Found:
+    """`found`, with the network, the subnet and the router that were made for the cluster; as it is if it has none."""
+    if not spec.managed_subnets:
+        return found
+    network = next(iter(owned(estate.networks, ours)), None)
+    subnet = _subnet(spec.managed_subnets[0], ours, estate, network) if network is not None else None
+    router = found.router if spec.router is not None else next(iter(owned(estate.routers, ours)), None)
+    return replace(found, network=network, subnets=(subnet,) if subnet is not None else (), router=router)
+
+
+def network(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
+    """The network. `found`, here and below, is that of `made`."""
+    if not spec.managed_subnets:
+        return _NETWORK
+    if len(spec.managed_subnets) > 1:
+        text = f"spec.managedSubnets has {len(spec.managed_subnets)} subnets: one is possible"
+        return _refused(_NETWORK, text)
+    if marks := adoption(estate.networks, ours):
+        return replace(_NETWORK, requests=marks, why=ADOPTS)
+    if found.network is not None:
+        return replace(_NETWORK, requests=tuple(tagging(found.network, ours)), why="tags of the spec")
+    if not estate.certain:
+        return uncertain(estate, part=NETWORK_READY, reason=Reason.NETWORK_CREATE_FAILED)
+    body = {
+        **_named(ours),
+        **({"mtu": spec.network_mtu} if spec.network_mtu else {}),
+        **({"port_security_enabled": False} if spec.disable_port_security else {}),
+    }
+    create = CreateNetwork(project=ours.project, intent=ours.intent, subject=ours.name, body=body)
+    return replace(_NETWORK, requests=(create,), why="the cluster has no network yet")
+
+
+def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
+    """The subnet, on the network of `found`."""
+    if len(spec.managed_subnets) != 1:
+        return _SUBNET
+    wanted = spec.managed_subnets[0]
+    try:
+        cidr = ip_network(wanted.cidr)
+        servers = [str(ip_address(each)) for each in wanted.dns_nameservers]
+    except ValueError as error:
+        return _refused(_SUBNET, f"spec.managedSubnets[0]: {error}: correct it")
+    if marks := adoption(estate.subnets, ours):
+        return replace(_SUBNET, requests=marks, why=ADOPTS)
+    if found.network is None:
+        return replace(_SUBNET, waits=f"network {ours.name}")
+    if found.subnets:
+        (there,) = found.subnets
+        requests: list[CloudRequest] = list(tagging(there, ours))
+        if [str(ip_address(each)) for each in there.dns_nameservers] != servers:
+            requests.append(_nameservers(there, wanted, ours))
+        return replace(_SUBNET, requests=tuple(requests), why="the subnet differs from the spec")
+    if not estate.certain:
+        return uncertain(estate, part=NETWORK_READY, reason=Reason.SUBNET_CREATE_FAILED)
+    pools = [{"start": each.start, "end": each.end} for each in wanted.allocation_pools]
+    body = {
+        **_named(ours),
+        "network_id": found.network.id,
+        "ip_version": cidr.version,
+        "cidr": str(cidr),
+        **({"dns_nameservers": list(wanted.dns_nameservers)} if wanted.dns_nameservers else {}),
+        **({"allocation_pools": pools} if pools else {}),
+    }
+    create = CreateSubnet(project=ours.project, intent=ours.intent, subject=ours.name, body=body)
+    return replace(_SUBNET, requests=(create,), why="the network has no subnet yet")
+
+
+def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
+    """The router, from the external network to the subnet of `found`."""
+    if len(spec.managed_subnets) != 1 or found.external is None:
+        return _ROUTER
+    if len(found.router_addresses) < len(spec.external_router_ips):
+        return replace(_ROUTER, waits="the subnets of spec.externalRouterIPs")
+    if marks := adoption(estate.routers, ours) if spec.router is None else ():
+        return replace(_ROUTER, requests=marks, why=ADOPTS)
+    if found.router is None and spec.router is not None:
+        return replace(_ROUTER, waits="the router that spec.router names")
+    if found.router is None:
+        if not estate.certain:
+            return uncertain(estate, part=ROUTER_READY, reason=Reason.ROUTER_CREATE_FAILED)
+        body = {**_named(ours), "external_gateway_info": _gateway(found, found.external)}
+        create = CreateRouter(project=ours.project, intent=ours.intent, subject=ours.name, body=body)
+        return replace(_ROUTER, requests=(create,), why="the cluster has no router yet")
+    requests: list[CloudRequest] = []
+    if spec.router is None:
+        requests += tagging(found.router, ours)
+    if (spec.router is None or spec.external_router_ips) and not _leads_out(found.router, found, found.external):
+        requests.append(_set_gateway(found.router, found, found.external, ours))
+    if not found.subnets:
+        return replace(_ROUTER, requests=tuple(requests), why="the gateway", waits=f"subnet {ours.name}")
+    (there,) = found.subnets
+    if not is_connected(found.router, there, estate):
+        add = AddInterface(
+            project=ours.project,
+            mark=ours.mark,
+            subject=found.router.name or found.router.id,
+            id=found.router.id,
+            network=there.network_id,
+            subnet=there.id,
+        )
+        requests.append(add)
+    return replace(_ROUTER, requests=tuple(requests), why="the subnet is connected with the external network")
+
+
+STEPS: Final = (network, subnet, router)
+
+
+def is_connected(router: Router, subnet: Subnet, estate: Estate) -> bool:
+    """Whether a port of the router has an address of the subnet."""
+    ports = (each for each in estate.ports if each.device_id == router.id)
+    return any(address.subnet_id == subnet.id for each in ports for address in each.fixed_ips)
+
+
+def _subnet(wanted: ManagedSubnet, ours: Ours, estate: Estate, network: Network) -> Subnet | None:
+    on_network = (each for each in owned(estate.subnets, ours) if each.network_id == network.id)
+    return next((each for each in on_network if _same(each.cidr, wanted.cidr)), None)
+
+
+def _same(cidr: str, other: str) -> bool:
+    try:
+        return ip_network(cidr) == ip_network(other)
+    except ValueError:
+        return False
+
+
+def _named(ours: Ours) -> dict[str, Any]:
+    return {"name": ours.name, "description": described(ours.description(), ours.mark)}
+
+
+def _nameservers(found: Subnet, wanted: ManagedSubnet, ours: Ours) -> ChangeNameservers:
+    return ChangeNameservers(
+        project=ours.project,
+        mark=ours.mark,
+        subject=found.name,
+        id=found.id,
+        before=found.dns_nameservers,
+        nameservers=wanted.dns_nameservers,
+    )
+
+
+def _gateway(found: Found, external: Network) -> Mapping[str, Any]:
+    addresses = [
+        {"subnet_id": each.subnet_id, **({"ip_address": each.ip_address} if each.ip_address else {})}
+        for each in found.router_addresses
+    ]
+    return {"network_id": external.id, **({"external_fixed_ips": addresses} if addresses else {})}
+
+
+def _leads_out(router: Router, found: Found, external: Network) -> bool:
+    """Whether the gateway is on the external network, and has all wanted addresses there."""
+    gateway = router.external_gateway_info
+    if gateway is None or gateway.network_id != external.id:
+        return False
+    there = {(each.subnet_id, ip) for each in gateway.external_fixed_ips for ip in ("", each.ip_address)}
+    return all((each.subnet_id, each.ip_address) in there for each in found.router_addresses)
+
+
+def _set_gateway(router: Router, found: Found, external: Network, ours: Ours) -> SetGateway:
+    old = router.external_gateway_info
+    before = None
+    if old is not None:
+        addresses = [{"subnet_id": each.subnet_id, "ip_address": each.ip_address} for each in old.external_fixed_ips]
+        before = {"network_id": old.network_id, "external_fixed_ips": addresses}
+    return SetGateway(
+        project=ours.project,
+        mark=ours.mark,
+        subject=router.name or router.id,
+        id=router.id,
+        before=before,
+        gateway=_gateway(found, external),
+    )
+
+
+def _refused(part: Part, text: str) -> Part:
+    return replace(part, obstacles=(Obstacle(part.condition, Reason.INVALID_CONFIGURATION, text),))

@@ -1,0 +1,175 @@
+"""Deletes what a cluster has in its project, after its last Machine and its bastion. No spec is needed. In order:
+
+| there is | next |
+|---|---|
+| something that an earlier provider recorded, without the mark | mark it |
+| floating IPs | delete them; take those of a user off the ports of the cluster |
+| a load balancer | `balancer` |
+| interfaces of routers on the networks of the cluster | remove them; a router of the user's stays |
+| routers | delete them |
+| ports that were left on the networks | delete them; those of others are in the way, and are named |
+| networks | delete them, with their subnets |
+| security groups | delete them |
+| nothing, while an earlier request may still arrive | wait, then look again |
+
+A port was left if it has the mark, or no device and a name that begins with that of the cluster, as the ports of its
+machines have. Everything else that the cluster did not make stays.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Final, TypeVar
+
+from msgspec.structs import replace
+
+from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.network_requests import (
+    AssociateFloatingIp,
+    DeleteFloatingIp,
+    DeleteNetwork,
+    DeleteRouter,
+    DeleteSecurityGroup,
+    RemoveInterface,
+)
+from windlass.openstack.cloud.requests import CloudRequest, DeletePort, Deletion
+from windlass.openstack.cloud.resources import FloatingIp, Network, Port, Router, SecurityGroup
+from windlass.openstack.cluster.ownership import ADOPTS, Markless, adoption, owned, uncertain
+from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.status import DELETING, Reason
+
+T = TypeVar("T", Network, Router, SecurityGroup, FloatingIp)
+
+_NETWORK: Final = Part(condition=DELETING, reason=Reason.DELETING_NETWORK)
+_GROUPS: Final = Part(condition=DELETING, reason=Reason.DELETING_SECURITY_GROUPS)
+_INTERFACE: Final = "network:router_interface"
+"""How the device owner of the interfaces of routers begins; `network:ha_router_replicated_interface` is another."""
+_HIGHLY_AVAILABLE: Final = "network:ha_router_replicated_interface"
+_BY_ITSELF: Final = ("network:dhcp", "network:distributed", "network:router_centralized_snat")
+"""Device owners of ports that Neutron makes itself, and deletes with the network or the interface."""
+
+
+def removal(ours: Ours, estate: Estate, *, names: Collection[str], balancer: Part) -> Part:
+    """What comes next; nothing is left if it is there. `names`: those of the OpenStackCluster, with which the names of
+    its machines begin. `balancer`: what the removal of the load balancer needs next."""
+    steps = (
+        _marking(ours, estate),
+        _floating_ips(ours, estate),
+        balancer,
+        _interfaces(ours, estate),
+        _routers(ours, estate),
+        _networks(ours, estate, names),
+        replace(_GROUPS, requests=_deletions(DeleteSecurityGroup, owned(estate.groups, ours), ours)),
+    )
+    if (step := next((each for each in steps if not each.is_there), None)) is not None:
+        return step
+    return _NETWORK if estate.certain else uncertain(estate, part=DELETING, reason=Reason.DELETING_NETWORK)
+
+
+def staying(ours: Ours, estate: Estate) -> tuple[str, ...]:
+    """What the status records, and is not deleted, because it has the mark of somebody else or none."""
+    kinds: tuple[tuple[str, Iterable[Network | Router | SecurityGroup | FloatingIp]], ...] = (
+        ("network", estate.networks),
+        ("router", estate.routers),
+        ("security group", estate.groups),
+        ("floating IP", estate.floating_ips),
+    )
+    found = [f"{kind} {each.id}" for kind, some in kinds for each in some if mark_of(each) != ours.mark]
+    found += [f"load balancer {each.balancer.id}" for each in estate.balancers if mark_of(each.balancer) != ours.mark]
+    return tuple(found)
+
+
+def _marking(ours: Ours, estate: Estate) -> Part:
+    recorded: tuple[Markless, ...] = (*estate.networks, *estate.subnets, *estate.routers, *estate.groups)
+    return replace(_NETWORK, requests=adoption(recorded, ours), why=ADOPTS)
+
+
+def _floating_ips(ours: Ours, estate: Estate) -> Part:
+    requests: list[CloudRequest] = list(_deletions(DeleteFloatingIp, owned(estate.floating_ips, ours), ours))
+    ports = {each.id for each in estate.ports if _on(each, ours, estate)}
+    for each in estate.floating_ips:
+        if mark_of(each) != ours.mark and each.port_id in ports:
+            off = AssociateFloatingIp(
+                project=ours.project,
+                mark=ours.mark,
+                subject=each.floating_ip_address,
+                id=each.id,
+                before=each.port_id,
+                port=None,
+            )
+            requests.append(off)
+    return replace(_NETWORK, requests=tuple(requests), why="floating IPs go before what they lead to")
+
+
+def _interfaces(ours: Ours, estate: Estate) -> Part:
+    names = {each.id: each.name for each in estate.routers}
+    requests = tuple(
+        RemoveInterface(
+            project=ours.project,
+            mark=ours.mark,
+            subject=f"{names.get(port.device_id) or port.device_id} to subnet {address.subnet_id}",
+            id=port.device_id,
+            network=port.network_id,
+            subnet=address.subnet_id,
+        )
+        for port in estate.ports
+        if _is_interface(port) and _on(port, ours, estate)
+        for address in port.fixed_ips
+    )
+    return replace(_NETWORK, requests=requests, why="a network that a router leads to cannot be deleted")
+
+
+def _routers(ours: Ours, estate: Estate) -> Part:
+    gone = owned(estate.routers, ours)
+    ids = {each.id for each in gone}
+    elsewhere = [each for each in estate.ports if _is_interface(each) and each.device_id in ids]
+    if elsewhere:
+        subnets = ", ".join(address.subnet_id for each in elsewhere for address in each.fixed_ips)
+        text = f"a router of the cluster leads to subnets of others: {subnets}. Remove its interfaces there"
+        return replace(_NETWORK, obstacles=(Obstacle(DELETING, Reason.DELETING_NETWORK, text),))
+    return replace(_NETWORK, requests=_deletions(DeleteRouter, gone, ours))
+
+
+def _networks(ours: Ours, estate: Estate, names: Collection[str]) -> Part:
+    ports = [each for each in estate.ports if _on(each, ours, estate) and each.device_owner not in _BY_ITSELF]
+    left = [each for each in ports if _was_left(each, ours, names)]
+    if left:
+        requests = tuple(_deletion(DeletePort, each.id, each.name or each.id, ours) for each in left)
+        return replace(_NETWORK, requests=requests, why="ports that were left on the network")
+    if ports:
+        what = ", ".join(f"{each.name or 'port'} ({each.id}) of {_device(each)}" for each in ports)
+        text = f"the network of the cluster has ports of others: {what}. Delete them"
+        return replace(_NETWORK, obstacles=(Obstacle(DELETING, Reason.DELETING_NETWORK, text),))
+    return replace(_NETWORK, requests=_deletions(DeleteNetwork, owned(estate.networks, ours), ours))
+
+
+def _on(port: Port, ours: Ours, estate: Estate) -> bool:
+    """Whether it is on a network of the cluster."""
+    return any(each.id == port.network_id for each in owned(estate.networks, ours))
+
+
+def _is_interface(port: Port) -> bool:
+    return port.device_owner.startswith(_INTERFACE) or port.device_owner == _HIGHLY_AVAILABLE
+
+
+def _was_left(port: Port, ours: Ours, names: Collection[str]) -> bool:
+    if (mark := mark_of(port)) or port.device_id:
+        return mark == ours.mark
+    return any(port.name == name or port.name.startswith(f"{name}-") for name in names)
+
+
+def _device(port: Port) -> str:
+    if port.device_id:
+        return f"{port.device_owner} {port.device_id}".strip()
+    return f"owner {mark_of(port)}" if mark_of(port) else "no device"
+
+
+def _deletions(kind: type[Deletion], resources: Iterable[T], ours: Ours) -> tuple[Deletion, ...]:
+    return tuple(_deletion(kind, each.id, _name(each), ours) for each in resources)
+
+
+def _deletion(kind: type[Deletion], which: str, name: str, ours: Ours) -> Deletion:
+    return kind(project=ours.project, mark=ours.mark, subject=name, id=which)
+
+
+def _name(found: Network | Router | SecurityGroup | FloatingIp) -> str:
+    return found.floating_ip_address if isinstance(found, FloatingIp) else found.name
