@@ -15,6 +15,9 @@ MARK_ANNOTATION: Final = "openstack.windlass.dev/mark"
 It moves with the object to another cluster, which the uid does not."""
 ADOPT_ANNOTATION: Final = "openstack.windlass.dev/adopt"
 """On an OpenStackServer: the ID of the existing server that it stands for. It never creates one."""
+INGRESS_ANNOTATION: Final = "openstack.windlass.dev/ingress"
+"""On an OpenStackMachine of the control plane: the ID of the load balancer or floating IP through which the endpoint
+reaches the control plane. The cluster's controller sets it, and takes it away before the server is deleted."""
 
 CLUSTER_LABEL: Final = "cluster.x-k8s.io/cluster-name"
 CONTROL_PLANE_LABEL: Final = "cluster.x-k8s.io/control-plane"

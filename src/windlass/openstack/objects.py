@@ -20,6 +20,7 @@ from windlass.openstack.constants import (
     CLUSTER_LABEL,
     EVENT_SOURCE,
     MACHINE_FINALIZER,
+    MANAGED_BY_ANNOTATION,
     MARK_ANNOTATION,
     PAUSED_ANNOTATION,
     SECRET_FINALIZER,
@@ -114,6 +115,15 @@ def is_paused(found: Present[Any], cluster: Seen[Cluster] | None) -> bool:
     """The Cluster, or an annotation of the object, says that nothing may be done."""
     by_cluster = isinstance(cluster, Present) and bool(cluster.object.spec.paused)
     return by_cluster or PAUSED_ANNOTATION in found.metadata.annotations
+
+
+def leads_to_machines(infra: Present[OpenStackCluster]) -> bool:
+    """The controller of this OpenStackCluster says by an annotation which machines its API endpoint leads to."""
+    spec, lb = infra.object.spec, infra.object.spec.api_server_load_balancer
+    balanced = lb is not None and lb.enabled is not False
+    floats = not (spec.disable_external_network or spec.disable_api_server_floating_ip)
+    external = MANAGED_BY_ANNOTATION in infra.metadata.annotations
+    return not external and (balanced or floats or bool(spec.api_server_floating_ip))
 
 
 def owner_name(meta: ObjectMeta, kind: type[KubernetesObject]) -> str:

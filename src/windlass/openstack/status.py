@@ -75,6 +75,7 @@ class Reason(StrEnum):
     ROUTER_CREATE_FAILED = "RouterCreateFailed"
     SECURITY_GROUP_CREATE_FAILED = "SecurityGroupCreateFailed"
     API_ENDPOINT_CONFIG_FAILED = "APIEndpointConfigFailed"
+    LOAD_BALANCER_MEMBER_ERROR = "LoadBalancerMemberError"
     # ------------------------------------------------------------------
     NOT_YET_OBSERVED = "NotYetObserved"
     MULTIPLE_ISSUES = "MultipleIssues"
@@ -89,6 +90,7 @@ class Reason(StrEnum):
     PAUSING = "Pausing"
     NOT_DELETING = "NotDeleting"
     WAITING_FOR_MACHINES = "WaitingForMachines"
+    LEAVING_ENDPOINT = "LeavingAPIEndpoint"
     DELETING_SERVER = "DeletingServer"
     DELETING_PORTS = "DeletingPorts"
     DELETING_VOLUMES = "DeletingVolumes"

@@ -205,6 +205,8 @@ class Account:
     ) -> Estate:
         """What an owner has beside servers, of these `kinds`, with the mark or an ID that is `recorded`.
 
+        A floating IP may be recorded by its address.
+
         Lists are at most `age` seconds old, or were begun now for the kinds in `fresh`; from memory alone if `age` is
         infinite and nothing can have happened without us, as in `look`.
         """
@@ -215,7 +217,9 @@ class Account:
         await asyncio.gather(*(self._lists_of[kind].since(since[kind]) for kind in asked))
         self.knowledge.compare(mark, self._like)
         need = self.knowledge.needed(mark)
-        found = {kind: tuple(_of(self._lists_of[kind], mark, recorded)) for kind in asked}
+        known: Listing[FloatingIp] = self._lists_of[FloatingIp]
+        ids = {*recorded, *(each.id for each in known.all() if each.floating_ip_address in recorded)}
+        found = {kind: tuple(_of(self._lists_of[kind], mark, ids)) for kind in asked}
         balancers = await asyncio.gather(*map(self._balancer, _oldest_first(found.get(LoadBalancer, ()))))
         networks, routers = ({each.id for each in found.get(kind, ())} for kind in (Network, Router))
         ports = {each.id: each for each in found.get(Port, ())}

@@ -6,7 +6,7 @@
 | flavor | all flavors, once for all queries | 5 minutes |
 | network, subnet, router, security group | those that match | no time |
 | server group, keypair | all of the project | no time |
-| zone, extension | all | an hour |
+| zone, extension, provider and flavor of load balancers | all | an hour |
 """
 
 from collections.abc import Callable, Mapping
@@ -16,9 +16,12 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 from msgspec import Struct
 
+from windlass.openstack.cloud.balancer_requests import ROOT
 from windlass.openstack.cloud.failures import Unavailable
 from windlass.openstack.cloud.query import Kind, Query
 from windlass.openstack.cloud.resources import (
+    BalancerFlavor,
+    BalancerProvider,
     Extension,
     Flavor,
     Image,
@@ -70,6 +73,12 @@ SOURCES: Final[Mapping[Kind, Source]] = {
         filtered=False,
         kept=60 * MINUTES,
         fields=(("fields", "alias"),),
+    ),
+    "load balancer provider": Source(
+        "load-balancer", f"{ROOT}/providers", "providers", BalancerProvider, filtered=False, kept=60 * MINUTES
+    ),
+    "load balancer flavor": Source(
+        "load-balancer", f"{ROOT}/flavors", "flavors", BalancerFlavor, filtered=False, kept=60 * MINUTES
     ),
 }
 

@@ -9,7 +9,18 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 Kind: TypeAlias = Literal[
-    "image", "flavor", "network", "subnet", "router", "security group", "server group", "zone", "extension", "keypair"
+    "image",
+    "flavor",
+    "network",
+    "subnet",
+    "router",
+    "security group",
+    "server group",
+    "zone",
+    "extension",
+    "keypair",
+    "load balancer provider",
+    "load balancer flavor",
 ]
 
 

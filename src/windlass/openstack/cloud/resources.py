@@ -201,6 +201,7 @@ class LoadBalancer(Struct, frozen=True, gc=False):
     operating_status: str = ""
     provider: str = ""
     vip_address: str | None = None
+    vip_network_id: str | None = None
     vip_port_id: str | None = None
     tags: list[str] = field(default_factory=list)
 
@@ -246,6 +247,20 @@ class Pool(Struct, frozen=True, gc=False):
     health_monitor: HealthMonitor | None = None
 
 
+class BalancerProvider(Struct, frozen=True, gc=False):
+    """A driver of Octavia."""
+
+    name: str = ""
+
+
+class BalancerFlavor(Struct, frozen=True, gc=False):
+    """A flavor of load balancers; users cannot choose one that is not `enabled`."""
+
+    id: str = ""
+    name: str = ""
+    enabled: bool = True
+
+
 class ServerGroup(Struct, frozen=True, gc=False):
     id: str = ""
     name: str = ""
@@ -268,7 +283,18 @@ class Keypair(Struct, frozen=True, gc=False):
 
 
 Resource: TypeAlias = (
-    Image | Flavor | Network | Subnet | Router | SecurityGroup | ServerGroup | Zone | Extension | Keypair
+    Image
+    | Flavor
+    | Network
+    | Subnet
+    | Router
+    | SecurityGroup
+    | ServerGroup
+    | Zone
+    | Extension
+    | Keypair
+    | BalancerProvider
+    | BalancerFlavor
 )
 """What a query finds."""
 

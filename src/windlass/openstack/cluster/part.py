@@ -55,13 +55,20 @@ class Obstacle(Struct, frozen=True):
     doing: str = ""
 
 
+class News(Struct, frozen=True):
+    """A Warning Event about the cluster."""
+
+    reason: str
+    note: str
+
+
 class Part(Struct, frozen=True, kw_only=True):
     """What comes next for a part; it is there if nothing does.
 
     `condition`: the part of `Ready` that it is. `reason`: when one of its `requests`, which may all be sent at the same
     time, fails. `waits`: what the cloud is doing (`load balancer x is PENDING_CREATE`); it is looked at `again` after
     so many seconds, at first. `obstacles`: what a person must correct, or what the cloud did not answer. `fields`: what
-    is known of it, for the status (None removes a field).
+    is known of it, for the status (None removes a field). `news`: told once.
     """
 
     condition: str
@@ -72,6 +79,7 @@ class Part(Struct, frozen=True, kw_only=True):
     again: float = 1.0
     obstacles: tuple[Obstacle, ...] = ()
     fields: Mapping[str, Any] = {}
+    news: tuple[News, ...] = ()
 
     @property
     def is_there(self) -> bool:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.query import EXTENSIONS, Query
-from windlass.openstack.cloud.resources import Extension, Image, Keypair, Resource, Subnet, Zone
+from windlass.openstack.cloud.resources import BalancerProvider, Extension, Image, Keypair, Resource, Subnet, Zone
 from windlass.openstack.instance.spec import (
     FixedAddress,
     InstanceSpec,
@@ -33,7 +33,7 @@ from windlass.openstack.instance.spec import (
 Answers: TypeAlias = Mapping[Query, "tuple[Resource, ...] | CloudFailure"]
 Obstacle: TypeAlias = Problem | CloudFailure
 
-_WITHOUT_ID: Final = (Extension, Keypair, Zone)
+_WITHOUT_ID: Final = (BalancerProvider, Extension, Keypair, Zone)
 ROOT: Final = "root"
 """The last part of the root volume's name."""
 

@@ -10,6 +10,8 @@ from windlass.api.capi import Cluster, Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
+from windlass.api.meta import Condition
+from windlass.kube.conditions import find
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import emits_events, writes
 from windlass.kube.control.plan import Outcome
@@ -29,6 +31,7 @@ from windlass.openstack.objects import (
     labelled,
     owner_name,
 )
+from windlass.openstack.status import ENDPOINT_READY
 
 NAME: Final = "openstack-machine"
 
@@ -133,6 +136,7 @@ class _Network(Struct, gc=False):
 class _Status(Struct, gc=False):
     initialization: _Initialization | None = None
     network: _Network | None = None
+    conditions: list[Condition] = field(default_factory=list)
 
 
 class _Facts(Struct, gc=False):
@@ -142,10 +146,14 @@ class _Facts(Struct, gc=False):
 
 
 def _differs(old: Object[Any] | None, new: Object[Any] | None) -> bool:
-    """The spec (paused, credentials), or that the infrastructure or the network is there."""
+    """The spec (paused, credentials), that infrastructure or network are there, or what is said of the endpoint."""
     return spec_differs(old, new) or _status(old) != _status(new)
 
 
-def _status(found: Object[Any] | None) -> _Status | None:
+def _status(found: Object[Any] | None) -> tuple[Any, ...]:
     facts = found.glimpse(_Facts) if found is not None else None
-    return facts.status if facts is not None else None
+    if facts is None:
+        return ()
+    endpoint = find(facts.status.conditions, ENDPOINT_READY)
+    said = (endpoint.status, endpoint.message) if endpoint is not None else ()
+    return facts.status.initialization, facts.status.network, said

@@ -24,7 +24,7 @@ from typing import Any
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import tree
-from windlass.kube.conditions import TRUE, find
+from windlass.kube.conditions import TRUE, condition, find
 from windlass.kube.control.plan import Create, Merge, Plan, target
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.instance.spec import Problem
@@ -35,7 +35,7 @@ from windlass.openstack.machine.server_of import foreign, identity_of, make
 from windlass.openstack.machine.snapshot import Snapshot, own_server
 from windlass.openstack.machine.telling import WAITS_FOR_SERVER, in_the_way, ingress, mirrored, write
 from windlass.openstack.objects import intend, is_paused, mark_of, unseen
-from windlass.openstack.status import INSTANCE_READY, Reason
+from windlass.openstack.status import INSTANCE_READY, PROGRESSING, Reason
 
 
 def decide(seen: Snapshot, *, now: datetime) -> Plan:
@@ -130,15 +130,18 @@ def _tell(seen: Snapshot, found: Present[OpenStackMachine], server: Present[Open
         "addresses": [tree(each) for each in addresses],
     }
     fields: dict[str, Any] = {name: value for name, value in known.items() if value}
-    told = mirrored(server, addresses=bool(addresses))
+    told, reached = mirrored(server, addresses=bool(addresses)), ingress(seen, found)
     stored = None
     if status.instance_id and any((each.type, each.status) == (INSTANCE_READY, TRUE) for each in told):
         stored = _with_provider_id(found, status.instance_id)
-        fields["initialization"] = {"provisioned": True}
+        if reached is None or reached.status == TRUE:
+            fields["initialization"] = {"provisioned": True}
+        else:
+            told = (*told, condition(PROGRESSING, True, Reason.PROGRESSING, reached.message))
     before = Plan.of(intend(found, mark_of(server)), _with_identity(seen, found, server), stored)
     if stored is not None and stored.needed:  # the status says which generation it is about
         return before
-    merge = write(seen, found, (*told, *ingress(seen, found)), now=now, fields=fields)
+    merge = write(seen, found, (*told, *([reached] if reached is not None else ())), now=now, fields=fields)
     return Plan.of(*before.actions, merge)
 
 

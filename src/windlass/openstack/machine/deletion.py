@@ -2,12 +2,14 @@
 
 | its OpenStackServer | what is done |
 |---|---|
+| exists, and the API endpoint leads to the machine | wait until the controller of its cluster has changed that |
 | exists | `Deleting` says so, then it is deleted; its own conditions say how far it is |
 | belongs to something else | it is left alone; a server that is recorded here must not be left behind |
 | is gone after it was deleted here, or there never was a server | the finalizer is removed |
 | is missing, and a server is recorded | it is made again for that server, which must not be left behind |
 
 No Machine, Cluster, OpenStackCluster or Secret is needed, except for the last row: that needs to know the credentials.
+The first row waits only for an OpenStackCluster that is there and stays.
 """
 
 from datetime import datetime
@@ -18,13 +20,13 @@ from windlass.api.meta import Condition
 from windlass.kube.conditions import FALSE, TRUE, condition, find
 from windlass.kube.control.plan import Delete, Merge, Plan, WaitFor, target
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
-from windlass.openstack.constants import MACHINE_FINALIZER
+from windlass.openstack.constants import INGRESS_ANNOTATION, MACHINE_FINALIZER
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.existing import existing_server
 from windlass.openstack.machine.server_of import foreign, make
 from windlass.openstack.machine.snapshot import Snapshot, own_server
 from windlass.openstack.machine.telling import said_by, write
-from windlass.openstack.objects import is_held, mark_of, release
+from windlass.openstack.objects import is_held, leads_to_machines, mark_of, release
 from windlass.openstack.status import (
     AUTHENTICATED,
     DELETING,
@@ -53,12 +55,25 @@ def delete(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -
 def _delete_server(
     seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer], *, now: datetime
 ) -> Plan:
+    if (text := _leads(seen, found)) and not server.deleting:
+        goes_on = condition(PROGRESSING, True, Reason.PROGRESSING, text)
+        return Plan.of(_write(seen, found, Reason.LEAVING_ENDPOINT, text, goes_on, now=now)).then(WaitFor(text))
     name = server.metadata.name
     said = find(server.object.status.conditions, DELETING) if server.deleting else None
     message = said.message if said is not None and said.status == "True" and said.message else ""
     merge = _tell(seen, found, message or f"Deleting OpenStackServer {name}", server, now=now)
     deletion = Delete(target=target(server), deleting=server.deleting, why="its OpenStackMachine is being deleted")
     return Plan.of(merge, deletion).then(WaitFor(f"OpenStackServer {name} to go"))
+
+
+def _leads(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
+    """Why the server must stay for now; empty if the API endpoint of the cluster does not lead to it."""
+    infra = seen.infra
+    if INGRESS_ANNOTATION not in found.metadata.annotations or not isinstance(infra, Present) or infra.deleting:
+        return ""
+    if not leads_to_machines(infra):
+        return ""
+    return f"Waiting for OpenStackCluster {infra.metadata.name} to lead its API endpoint to other machines"
 
 
 def _without_server(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:

@@ -25,10 +25,13 @@ from windlass.kube.conditions import FALSE, TRUE, UNKNOWN, condition, find, stat
 from windlass.kube.control.plan import Merge
 from windlass.kube.control.seen import Present
 from windlass.openstack import status
+from windlass.openstack.constants import INGRESS_ANNOTATION
 from windlass.openstack.instance.state import ACTIVE, DELETED
 from windlass.openstack.machine.snapshot import INGRESS_READY, Snapshot, parts_of
+from windlass.openstack.objects import leads_to_machines
 from windlass.openstack.status import (
     AUTHENTICATED,
+    ENDPOINT_READY,
     INSTANCE,
     INSTANCE_READY,
     NOT_DELETING,
@@ -47,7 +50,8 @@ WAITS_FOR_SERVER: Final = (
     NOT_DELETING,
     NOT_PAUSED,
 )
-_INGRESS: Final = condition(INGRESS_READY, True, Reason.READY, "The API endpoint of the cluster is given")
+_GIVEN: Final = condition(INGRESS_READY, True, Reason.READY, "The API endpoint of the cluster is given")
+_LEADS: Final = condition(INGRESS_READY, True, Reason.READY, "The API endpoint of the cluster leads to the machine")
 
 
 def write(
@@ -113,9 +117,27 @@ def said_by(server: Present[OpenStackServer], type: str) -> Condition | None:  #
     return condition(type, found.status, found.reason, found.message)  # type: ignore[arg-type]
 
 
-def ingress(seen: Snapshot, found: Present[OpenStackMachine]) -> tuple[Condition, ...]:
-    """Endpoints are given here, by address or name: nothing has to be done for a machine of the control plane."""
-    return (_INGRESS,) if INGRESS_READY in parts_of(seen, found) else ()
+def ingress(seen: Snapshot, found: Present[OpenStackMachine]) -> Condition | None:
+    """Whether the API endpoint of the cluster leads to a machine of the control plane; None for other machines.
+
+    The controller of the cluster says so. Once it did, it stays so: that controller restores what is lost.
+    """
+    if INGRESS_READY not in parts_of(seen, found):
+        return None
+    infra = seen.infra if isinstance(seen.infra, Present) else None
+    if infra is not None and not leads_to_machines(infra):
+        return _GIVEN
+    if INGRESS_ANNOTATION in found.metadata.annotations:
+        return _LEADS
+    had = find(found.object.status.conditions, INGRESS_READY)
+    if had is not None and had.status == TRUE:
+        return condition(INGRESS_READY, True, had.reason, had.message)
+    said = find(infra.object.status.conditions, ENDPOINT_READY) if infra is not None else None
+    if said is not None and said.status == FALSE:
+        return condition(INGRESS_READY, False, said.reason, said.message)
+    whose = f"OpenStackCluster {infra.metadata.name}" if infra is not None else "the OpenStackCluster"
+    text = f"Waiting for {whose} to lead its API endpoint to the machine"
+    return condition(INGRESS_READY, False, Reason.WAITING_FOR_CLUSTER, text)
 
 
 _OF_STATE: Final = {

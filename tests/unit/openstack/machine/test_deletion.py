@@ -55,6 +55,39 @@ async def test_m12_the_openstackserver_is_deleted_and_the_machine_says_so_before
     assert await world.rest() == 0
 
 
+INGRESS = {"openstack.windlass.dev/ingress": "lb1"}
+BALANCED: Tree = {"apiServerLoadBalancer": {"enabled": True}}
+
+
+async def test_the_server_stays_until_the_endpoint_leads_elsewhere() -> None:
+    world = World(*all_of_it(machine=deleted(None, None, **INGRESS), infra=infra(BALANCED)), server("ACTIVE"))
+    await world.rest()
+    text = "Waiting for OpenStackCluster one-infra to lead its API endpoint to other machines"
+    assert world.condition("Deleting") == ("True", "LeavingAPIEndpoint", text)
+    assert "deletionTimestamp" not in world.tree(OpenStackServer)["metadata"]
+    assert await world.rest() == 0
+    world.load(deleted(status=world.tree()["status"]))
+    await world.rest()
+    assert "deletionTimestamp" in world.tree(OpenStackServer)["metadata"]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(None, id="gone"),
+        pytest.param(
+            {**infra(BALANCED), "metadata": {**infra()["metadata"], "deletionTimestamp": GONE, "finalizers": ["x"]}},
+            id="being deleted",
+        ),
+        pytest.param(infra({"disableExternalNetwork": True}), id="its endpoint leads nowhere"),
+    ],
+)
+async def test_the_server_waits_for_no_cluster_that_will_not_answer(found: Tree | None) -> None:
+    world = World(*all_of_it(machine=deleted(None, None, **INGRESS), infra=found), server("ACTIVE"))
+    await world.rest()
+    assert "deletionTimestamp" in world.tree(OpenStackServer)["metadata"]
+
+
 async def test_the_machine_goes_with_its_openstackserver_and_needs_nothing_else() -> None:
     own = deleted({"providerID": f"openstack:///{ID}"}, {"instanceID": ID})
     world = World(own, server("ACTIVE", finalizers=[]))

@@ -336,11 +336,57 @@ async def test_m11_the_first_write_of_a_machine_has_every_condition() -> None:
     assert sorted(first[0]) == sorted(INSTANCE)
 
 
-async def test_a_machine_of_the_control_plane_tells_of_the_endpoint_and_others_do_not() -> None:
+GIVEN: Tree = {"disableExternalNetwork": True, "disableAPIServerFloatingIP": True}
+MANAGED = {"cluster.x-k8s.io/managed-by": ""}
+BALANCED: Tree = {**GIVEN, "apiServerLoadBalancer": {"enabled": True}}
+LED: Tree = {"openstack.windlass.dev/ingress": "lb1"}
+
+
+def of_control_plane(status: Tree | None = None, **annotations: str) -> Tree:
     labels = {"cluster.x-k8s.io/cluster-name": "one", "cluster.x-k8s.io/control-plane": ""}
-    world = World(*all_of_it(machine=machine(labels=labels, **held())), server("ACTIVE"))
+    return machine(status=status, labels=labels, **held(**annotations))
+
+
+@pytest.mark.parametrize(
+    "found", [infra(GIVEN), {**infra(BALANCED), "metadata": {**infra()["metadata"], "annotations": MANAGED}}]
+)
+async def test_a_machine_of_the_control_plane_is_reached_where_the_endpoint_is_given(found: Tree) -> None:
+    world = World(*all_of_it(machine=of_control_plane(), infra=found), server("ACTIVE"))
     await world.rest()
     assert world.condition("APIServerIngressReady")[:2] == ("True", "Ready")
+    assert world.condition("Ready")[0] == "True"
+
+
+@pytest.mark.parametrize("spec", [BALANCED, {}, {**GIVEN, "apiServerFloatingIP": "203.0.113.9"}])
+async def test_m10_a_machine_of_the_control_plane_is_provisioned_when_the_endpoint_leads_to_it(spec: Tree) -> None:
+    world = World(*all_of_it(machine=of_control_plane(), infra=infra(spec)), server("ACTIVE"))
+    await world.rest()
+    text = "Waiting for OpenStackCluster one-infra to lead its API endpoint to the machine"
+    assert "initialization" not in world.tree()["status"]
+    assert world.tree()["status"]["addresses"] == ADDRESSES
+    for type_ in ("APIServerIngressReady", "Ready"):
+        assert world.condition(type_) == ("False", "WaitingForClusterInfrastructure", text)
+    assert world.condition("Progressing")[:2] == ("True", "Progressing")
+    assert await world.rest() == 0
+    world.load(of_control_plane(world.tree()["status"], **LED))
+    await world.rest()
+    assert world.condition("Ready")[0] == "True"
+    assert world.tree()["status"]["initialization"] == {"provisioned": True}
+
+
+async def test_m10_a_member_that_fails_is_the_cause_that_the_machine_tells() -> None:
+    said = [says("APIEndpointReady", "False", "LoadBalancerMemberError", "Failed to create member: no")]
+    troubled = infra(BALANCED, {"network": {"id": "n1"}, "conditions": said})
+    world = World(*all_of_it(machine=of_control_plane(), infra=troubled), server("ACTIVE"))
+    await world.rest()
+    assert world.condition("Ready") == ("False", "LoadBalancerMemberError", "Failed to create member: no")
+    assert "initialization" not in world.tree()["status"]
+
+
+async def test_a_machine_that_was_reached_before_stays_ready() -> None:
+    status = {"conditions": [says("APIServerIngressReady", "True", "Ready", "by an earlier provider")]}
+    world = World(*all_of_it(machine=of_control_plane(status), infra=infra(BALANCED)), server("ACTIVE"))
+    await world.rest()
     assert world.condition("Ready")[0] == "True"
 
 

@@ -1,0 +1,275 @@
+"""The load balancer of the API servers, with a listener, a pool and a monitor for each port.
+
+| there is | next |
+|---|---|
+| none with the mark, and none recorded | create it, once no earlier request can have made one |
+| a recorded one with the mark of somebody else | a person must act |
+| one in ERROR | a person must act: Octavia changes nothing of it any more |
+| a recorded one without the mark | mark it, before anything else |
+| one that is neither ACTIVE nor in ERROR | wait: until then Octavia refuses every request about it |
+| several with the mark | delete all but the recorded or oldest one |
+| else | one request at a time: what is missing or differs, port by port |
+
+The parts have no mark. Their names follow from that of the load balancer and the port, so the result of a request
+whose answer was lost is found; they are the names that Cluster API's own provider gives. Whether users may change a
+field is said by the CRD: only `allowedCIDRs` and `monitor`.
+
+Members are added by `windlass.openstack.cluster.ingress`, in the same controller: a load balancer has one writer.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+
+from windlass.api import capo_cluster as api
+from windlass.openstack.cloud.balancer_requests import (
+    ChangeListener,
+    ChangeMonitor,
+    CreateListener,
+    CreateMonitor,
+    CreatePool,
+    DeleteLoadBalancer,
+    DescribeBalancer,
+    PartOfBalancer,
+)
+from windlass.openstack.cloud.estate import Balancer, Estate
+from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.resources import Listener, LoadBalancer, Pool
+from windlass.openstack.cluster.admitted import admitted, canonical, ipv4
+from windlass.openstack.cluster.new_balancer import Place, creation
+from windlass.openstack.cluster.part import News, Obstacle, Ours, Part
+from windlass.openstack.status import ENDPOINT_READY, Reason
+
+API_PORT: Final = 6443
+OVN: Final = "ovn"
+"""The provider that balances by source only, and knows no `allowed_cidrs`."""
+ERROR: Final = "ERROR"
+_REASON: Final = Reason.API_ENDPOINT_CONFIG_FAILED
+_PENDING: Final = "PENDING_"
+_NOT_IMPLEMENTED: Final = 501
+
+
+def is_wanted(spec: api.OpenStackClusterSpec) -> bool:
+    return spec.api_server_load_balancer is not None and spec.api_server_load_balancer.enabled is not False
+
+
+def name_of(ours: Ours) -> str:
+    return f"{ours.name}-kubeapi"
+
+
+def ports_of(spec: api.OpenStackClusterSpec) -> tuple[int, ...]:
+    """The port of the API servers, then the additional ones of the load balancer."""
+    given = spec.control_plane_endpoint
+    first = (given.port if given is not None else 0) or spec.api_server_port or API_PORT
+    more = spec.api_server_load_balancer.additional_ports if spec.api_server_load_balancer is not None else ()
+    return tuple(dict.fromkeys((first, *more)))
+
+
+def chosen(infra: api.OpenStackCluster, estate: Estate) -> Balancer | None:
+    """The load balancer of the cluster: the recorded one, else the oldest with the mark."""
+    recorded = infra.status.api_server_load_balancer
+    which = recorded.id if recorded is not None else ""
+    return min(estate.balancers, key=lambda each: each.balancer.id != which, default=None)
+
+
+def balancer(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Place, *, weather: Weather) -> Part:
+    """Only for a cluster whose load balancer `is_wanted`."""
+    found = chosen(infra, estate)
+    if found is None:
+        return creation(infra, ours, estate, place, name=name_of(ours))
+    about = _Found(infra, ours, found, place, weather)
+    return about.part([each.balancer for each in estate.balancers if each is not found])
+
+
+def removal(project: str, mark: str, estate: Estate) -> Part:
+    """Deletes what has the mark, with all parts and members."""
+    deletions, waits = [], []
+    for each in (found.balancer for found in estate.balancers):
+        if mark_of(each) != mark:
+            continue
+        if each.provisioning_status.startswith(_PENDING):
+            waits.append(waits_for(each))
+        else:
+            deletions.append(DeleteLoadBalancer(project=project, mark=mark, subject=each.name or each.id, id=each.id))
+    return _part(requests=tuple(deletions), why="the cluster is being deleted", waits="; ".join(waits), again=2.0)
+
+
+def monitor_of(wanted: api.HealthMonitor | None) -> dict[str, int]:
+    """The fields of a monitor, as Octavia calls them; 0 or nothing is the default."""
+    given = wanted or api.HealthMonitor()
+    return {
+        "delay": given.delay or 10,
+        "timeout": given.timeout or 5,
+        "max_retries": given.max_retries or 5,
+        "max_retries_down": given.max_retries_down or 3,
+    }
+
+
+class _Found(Struct, frozen=True):
+    """A load balancer that exists, and all that decides what comes next for it."""
+
+    infra: api.OpenStackCluster
+    ours: Ours
+    found: Balancer
+    place: Place
+    weather: Weather
+
+    def part(self, surplus: Iterable[LoadBalancer]) -> Part:
+        lb, ours = self.found.balancer, self.ours
+        name = lb.name or lb.id
+        told = {"apiServerLoadBalancer": self._told()}
+        if (owner := mark_of(lb)) not in ("", ours.mark):
+            text = f"load balancer {lb.id}, which is recorded here, has the mark of {owner}: remove it from the status"
+            return _part(obstacles=(Obstacle(ENDPOINT_READY, Reason.INVALID_CONFIGURATION, text),))
+        if lb.provisioning_status == ERROR:
+            text = (
+                f"load balancer {name} ({lb.id}) is in ERROR: see `openstack loadbalancer status show {lb.id}`, and "
+                "have it failed over; or delete it with all its parts, and Windlass makes another one"
+            )
+            return _part(obstacles=(Obstacle(ENDPOINT_READY, _REASON, text),), fields=told)
+        if not self.found.can_be_changed:
+            return _part(waits=waits_for(lb), fields=told)
+        if not mark_of(lb):
+            text = described(lb.description or "", ours.mark)
+            mark = DescribeBalancer(
+                project=ours.project,
+                mark=ours.mark,
+                subject=name,
+                id=lb.id,
+                before=lb.description or "",
+                description=text,
+            )
+            return _part(requests=(mark,), why="what is recorded gets the owner's mark", fields=told)
+        more = tuple(
+            DeleteLoadBalancer(project=ours.project, mark=ours.mark, subject=each.name or each.id, id=each.id)
+            for each in surplus
+            if mark_of(each) == ours.mark and not each.provisioning_status.startswith(_PENDING)
+        )
+        first = next(self._missing(), None)
+        requests = (*more, *([first] if first is not None else ()))
+        return _part(requests=requests, why="what the spec asks of the load balancer", fields=told, news=self._news())
+
+    def _missing(self) -> Iterator[PartOfBalancer]:
+        """In the order in which they are needed. Each makes the load balancer busy, so only the first is sent."""
+        for port in ports_of(self.infra.spec):
+            name = f"{name_of(self.ours)}-{port}"
+            listener, pool = _named(self.found.listeners, name), _named(self.found.pools, name)
+            yield from self._listener(name, port, listener, pool)
+            if listener is None or pool is None:
+                if listener is not None:
+                    yield self._create(CreatePool, name, self._pool(listener))
+                continue
+            yield from self._monitor(name, pool)
+
+    def _listener(self, name: str, port: int, listener: Listener | None, pool: Pool | None) -> Iterator[PartOfBalancer]:
+        wanted: dict[str, Any] = {"default_pool_id": pool.id} if pool is not None else {}
+        cidrs = self._cidrs()
+        if listener is None:
+            body = {"loadbalancer_id": self.found.balancer.id, "protocol": "TCP", "protocol_port": port, **wanted}
+            yield self._create(CreateListener, name, {**body, **({"allowed_cidrs": cidrs} if cidrs else {})})
+            return
+        before: dict[str, Any] = {"default_pool_id": listener.default_pool_id}
+        if not self._is_ovn:
+            wanted["allowed_cidrs"], before["allowed_cidrs"] = cidrs, canonical(listener.allowed_cidrs or ())
+        if changed := {field: value for field, value in wanted.items() if before[field] != value}:
+            yield self._change(ChangeListener, name, listener.id, before, changed)
+
+    def _pool(self, listener: Listener) -> dict[str, Any]:
+        algorithm = "SOURCE_IP_PORT" if self._is_ovn else "ROUND_ROBIN"
+        return {"listener_id": listener.id, "protocol": "TCP", "lb_algorithm": algorithm}
+
+    def _monitor(self, name: str, pool: Pool) -> Iterator[PartOfBalancer]:
+        which = pool.health_monitor.id if pool.health_monitor is not None else ""
+        monitor = next((each for each in self.found.monitors if each.id == which), None)
+        wanted = monitor_of(self._spec.monitor)
+        if monitor is not None:
+            before = {field: getattr(monitor, field) for field in wanted}
+            if changed := {field: value for field, value in wanted.items() if before[field] != value}:
+                yield self._change(ChangeMonitor, name, monitor.id, before, changed)
+        elif not which and not self._without_monitors:
+            yield self._create(CreateMonitor, name, {"pool_id": pool.id, "type": "TCP", **wanted})
+
+    def _create(
+        self, kind: type[CreateListener | CreatePool | CreateMonitor], name: str, body: dict[str, Any]
+    ) -> PartOfBalancer:
+        whole = {"name": name, **body, **({"tags": list(self.ours.tags)} if self.ours.tags else {})}
+        ours, lb = self.ours, self.found.balancer
+        return kind(project=ours.project, mark=ours.mark, intent=ours.intent, subject=name, balancer=lb.id, body=whole)
+
+    def _change(
+        self,
+        kind: type[ChangeListener | ChangeMonitor],
+        name: str,
+        which: str,
+        before: dict[str, Any],
+        fields: dict[str, Any],
+    ) -> PartOfBalancer:
+        ours, lb = self.ours, self.found.balancer
+        return kind(
+            project=ours.project,
+            mark=ours.mark,
+            subject=name,
+            balancer=lb.id,
+            id=which,
+            before={field: before[field] for field in fields},
+            fields=fields,
+        )
+
+    @property
+    def _spec(self) -> api.LoadBalancer:
+        assert self.infra.spec.api_server_load_balancer is not None
+        return self.infra.spec.api_server_load_balancer
+
+    @property
+    def _is_ovn(self) -> bool:
+        return self.found.balancer.provider == OVN
+
+    @property
+    def _without_monitors(self) -> bool:
+        """The provider said that it has none."""
+        return any(
+            each.what == "create monitor" and each.failure.code == _NOT_IMPLEMENTED for each in self.weather.refusals
+        )
+
+    def _cidrs(self) -> list[str]:
+        return [] if self._is_ovn else admitted(self.infra, self.place.subnets, self.place.router)
+
+    def _news(self) -> tuple[News, ...]:
+        entries = self._spec.allowed_cidrs
+        if self._is_ovn and entries:
+            return (News("SkippedAllowedCIDRs", "provider ovn does not restrict who reaches a listener"),)
+        note = "is not an IPv4 address or network, and is left out of allowedCIDRs"
+        told = [News("FailedIPAddressValidation", f"{each} {note}") for each in entries if ipv4(each) is None]
+        if self._without_monitors:
+            told.append(News("SkippedCreateMonitor", "the provider of the load balancer has no health monitors"))
+        return tuple(told)
+
+    def _told(self) -> dict[str, Any]:
+        """The tree of `status.apiServerLoadBalancer`; the floating IP in it is the endpoint's."""
+        lb, recorded = self.found.balancer, self.infra.status.api_server_load_balancer
+        network = recorded.load_balancer_network if recorded is not None else None
+        whole = {
+            "name": lb.name,
+            "id": lb.id,
+            "ip": recorded.ip if recorded is not None else "",
+            "internalIP": lb.vip_address,
+            "tags": list(lb.tags),
+            "allowedCIDRs": self._cidrs(),
+            "loadBalancerNetwork": {"id": lb.vip_network_id or (network.id if network is not None else "")},
+        }
+        return {field: value for field, value in whole.items() if value}
+
+
+def _part(**fields: Any) -> Part:
+    return Part(condition=ENDPOINT_READY, reason=_REASON, **fields)
+
+
+def waits_for(lb: LoadBalancer) -> str:
+    """What Octavia is doing."""
+    return f"load balancer {lb.name or lb.id}: {lb.provisioning_status}"
+
+
+def _named(parts: Iterable[Any], name: str) -> Any:
+    return next((each for each in parts if each.name == name), None)

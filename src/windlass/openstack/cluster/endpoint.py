@@ -1,0 +1,256 @@
+"""The endpoint of the API servers: the address that Cluster API hands to everybody, and the floating IP behind it.
+
+| spec | host |
+|---|---|
+| `controlPlaneEndpoint` | that one; it cannot be changed once it is stored |
+| a load balancer | its floating IP, or its address where there is none |
+| `apiServerFloatingIP`, or an external network and no `disableAPIServerFloatingIP` | a floating IP |
+| `apiServerFixedIP` | that address |
+
+| floating IP | |
+|---|---|
+| `apiServerFloatingIP` | it belongs to the user: it is looked up and used, and never deleted |
+| else the one with the mark, recorded or described as ours | it is used, and deleted with the cluster |
+| else, where an address is known already: recorded, or that of the endpoint's host | that address, adopted if an \
+earlier provider made it, the user's if somebody else did; else it is asked for |
+| else | a new one |
+
+A floating IP leads to the load balancer once its address is stored. Without a load balancer it leads to a machine of
+the control plane: `windlass.openstack.cluster.ingress`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+
+from windlass.api import capo_cluster as api
+from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.network_requests import AssociateFloatingIp, CreateFloatingIp
+from windlass.openstack.cloud.requests import CloudRequest, Describe, SetTags
+from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer
+from windlass.openstack.cluster.admitted import ipv4
+from windlass.openstack.cluster.balancer import chosen, is_wanted, ports_of
+from windlass.openstack.cluster.new_balancer import Place, Unresolved
+from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.status import ENDPOINT_READY, Reason
+
+PURPOSE: Final = "API endpoint made"
+"""How the description of the floating IP begins."""
+TAGS: Final = "standard-attr-tag"
+_REASON: Final = Reason.API_ENDPOINT_CONFIG_FAILED
+_NO_ENDPOINT: Final = (
+    "unable to determine control plane endpoint: set spec.controlPlaneEndpoint, or spec.apiServerFixedIP and "
+    "spec.disableAPIServerFloatingIP to true, or name an external network"
+)
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """`host` is empty as long as it is not known. `floating`: what leads to the control plane, if something does."""
+
+    part: Part
+    host: str = ""
+    port: int
+    floating: FloatingIp | None = None
+
+
+def address_of(infra: api.OpenStackCluster) -> str:
+    """The floating IP by its address, if one is known: the user's, else what is recorded, else the endpoint."""
+    spec, recorded = infra.spec, infra.status.api_server_load_balancer
+    if spec.api_server_floating_ip:
+        return spec.api_server_floating_ip
+    return (recorded.ip if recorded is not None else "") or _literal(host_of(infra))
+
+
+def host_of(infra: api.OpenStackCluster) -> str:
+    given = infra.spec.control_plane_endpoint
+    return given.host if given is not None else ""
+
+
+def name_to_resolve(infra: api.OpenStackCluster) -> str:
+    """The host of the endpoint, if it is a name whose address decides something: that of the load balancer is not
+    known yet. Empty if nothing has to be resolved."""
+    spec, host = infra.spec, host_of(infra)
+    if not host or _literal(host) or not is_wanted(spec) or address_of(infra):
+        return ""
+    recorded = infra.status.api_server_load_balancer
+    known = (recorded is not None and recorded.internal_ip) or spec.api_server_fixed_ip
+    return "" if spec.disable_api_server_floating_ip and known else host
+
+
+def endpoint(
+    infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Place, *, balanced: Part | None = None
+) -> Endpoint:
+    """`balanced`: the part that is the load balancer, if one is wanted."""
+    found = chosen(infra, estate)
+    told = balanced.fields if balanced is not None else {}
+    return _Step(infra, ours, estate, place, found.balancer if found is not None else None, told).endpoint()
+
+
+class _Step(Struct, frozen=True):
+    infra: api.OpenStackCluster
+    ours: Ours
+    estate: Estate
+    place: Place
+    lb: LoadBalancer | None
+    told: Mapping[str, Any]
+
+    def endpoint(self) -> Endpoint:
+        spec = self.infra.spec
+        floating = self._floating() if self._floats else None
+        if isinstance(floating, Part):
+            return self._told(floating)
+        host = host_of(self.infra)
+        if is_wanted(spec):
+            return self._balanced(floating, host)
+        host = host or (floating.floating_ip_address if floating is not None else spec.api_server_fixed_ip or "")
+        if not host:
+            return self._told(_part(obstacles=(Obstacle(ENDPOINT_READY, _REASON, _NO_ENDPOINT),)))
+        requests = tuple(self._upkeep(floating)) if floating is not None else ()
+        return self._told(_part(requests=requests, why="the floating IP of the API servers"), host, floating)
+
+    @property
+    def _floats(self) -> bool:
+        """There is a floating IP, or there is to be one. Without a load balancer, an endpoint that was given is left
+        alone, unless it is the floating IP of an earlier provider or of ours."""
+        spec = self.infra.spec
+        if spec.api_server_floating_ip:
+            return True
+        if spec.disable_api_server_floating_ip or self.place.external is None:
+            return False
+        return is_wanted(spec) or not host_of(self.infra) or self._known() is not None
+
+    def _balanced(self, floating: FloatingIp | None, host: str) -> Endpoint:
+        if self.lb is None:
+            return self._told(_part(waits="the load balancer"), host, floating)
+        if floating is None:
+            return self._told(_part(), host or self.lb.vip_address or "")
+        address, requests = floating.floating_ip_address, self._upkeep(floating)
+        recorded = self.infra.status.api_server_load_balancer
+        stored = recorded is not None and recorded.ip == address
+        if floating.port_id != self.lb.vip_port_id and stored:
+            if floating.port_id and not self._is_ours(floating):
+                return self._told(self._elsewhere(floating), host or address)
+            requests.append(leading(self.ours, floating, self.lb.vip_port_id))
+        fields = {"apiServerLoadBalancer": {**self.told.get("apiServerLoadBalancer", {}), "ip": address}}
+        waits = "" if stored else f"floating IP {address} to be stored"
+        part = _part(requests=tuple(requests), why="the load balancer gets its floating IP", waits=waits, fields=fields)
+        return self._told(part, host or address, floating)
+
+    def _elsewhere(self, floating: FloatingIp) -> Part:
+        text = (
+            f"floating IP {floating.floating_ip_address} of the user leads to port {floating.port_id} already: "
+            "disassociate it there, or name another one in spec.apiServerFloatingIP"
+        )
+        return _part(obstacles=(Obstacle(ENDPOINT_READY, _REASON, text),))
+
+    def _known(self) -> FloatingIp | None:
+        """The floating IP as it exists; one of somebody else only where there is a load balancer for it."""
+        address = address_of(self.infra) or (self.place.resolved if isinstance(self.place.resolved, str) else "")
+        found = [each for each in self.estate.floating_ips if each.floating_ip_address == address]
+        if found and (self._is_ours(found[0]) or self._is_earlier(found[0]) or self._is_used):
+            return found[0]
+        mine = (
+            each for each in self.estate.floating_ips if self._is_ours(each) and each.description.startswith(PURPOSE)
+        )
+        return None if self.infra.spec.api_server_floating_ip else next(mine, None)
+
+    @property
+    def _is_used(self) -> bool:
+        return bool(self.infra.spec.api_server_floating_ip) or is_wanted(self.infra.spec)
+
+    def _floating(self) -> FloatingIp | Part:
+        """The floating IP, or what comes before it."""
+        if (found := self._known()) is not None:
+            return found
+        spec, resolved = self.infra.spec, self.place.resolved
+        if spec.api_server_floating_ip:
+            text = (
+                f"spec.apiServerFloatingIP: the project has no floating IP {spec.api_server_floating_ip}: create it, "
+                "or leave the field out"
+            )
+            return _part(obstacles=(Obstacle(ENDPOINT_READY, _REASON, text),))
+        if isinstance(resolved, Unresolved):
+            return _part(obstacles=(Obstacle(ENDPOINT_READY, _REASON, resolved.why),))
+        if not self.estate.certain:
+            wait = self.estate.certain_in
+            text = f"the answer to an earlier request, which may arrive in the next {wait:.0f} s"
+            return _part(waits=text, again=max(wait, 1.0))
+        assert self.place.external is not None
+        address = address_of(self.infra) or resolved
+        body = {
+            "floating_network_id": self.place.external.id,
+            "description": described(self.ours.description(PURPOSE), self.ours.mark),
+            **({"floating_ip_address": address} if address else {}),
+        }
+        create = CreateFloatingIp(
+            project=self.ours.project, intent=self.ours.intent, subject="of the API servers", body=body
+        )
+        return _part(requests=(create,), why="the API servers are reached by it")
+
+    def _upkeep(self, floating: FloatingIp) -> list[CloudRequest]:
+        """The mark of one that is ours, or was an earlier provider's; none on one that the user has pinned; tags."""
+        pinned, ours = self.infra.spec.api_server_floating_ip, self._is_ours(floating)
+        text, requests = "", list[CloudRequest]()
+        if ours and pinned:
+            text = self.ours.description(PURPOSE)
+        elif not ours and not pinned and self._is_earlier(floating):
+            text = described(self.ours.description(PURPOSE), self.ours.mark)
+        if text:
+            requests.append(
+                Describe(
+                    project=self.ours.project,
+                    mark=self.ours.mark,
+                    subject=floating.floating_ip_address,
+                    id=floating.id,
+                    collection="floatingips",
+                    before=floating.description,
+                    description=text,
+                )
+            )
+        wanted = self.ours.tags
+        if ours and wanted and TAGS in self.ours.extensions and set(wanted) != set(floating.tags):
+            requests.append(
+                SetTags(
+                    project=self.ours.project,
+                    mark=self.ours.mark,
+                    subject=floating.floating_ip_address,
+                    id=floating.id,
+                    collection="floatingips",
+                    before=tuple(floating.tags),
+                    tags=wanted,
+                )
+            )
+        return requests
+
+    def _is_ours(self, floating: FloatingIp) -> bool:
+        return mark_of(floating) == self.ours.mark
+
+    def _is_earlier(self, floating: FloatingIp) -> bool:
+        """An earlier provider made it for this cluster."""
+        return floating.description == f"Created by cluster-api-provider-openstack cluster {self.ours.cluster}"
+
+    def _told(self, part: Part, host: str = "", floating: FloatingIp | None = None) -> Endpoint:
+        return Endpoint(part=part, host=host, port=ports_of(self.infra.spec)[0], floating=floating)
+
+
+def leading(ours: Ours, floating: FloatingIp, port: str | None) -> AssociateFloatingIp:
+    """Leads the floating IP to the port."""
+    return AssociateFloatingIp(
+        project=ours.project,
+        mark=ours.mark,
+        subject=floating.floating_ip_address,
+        id=floating.id,
+        before=floating.port_id,
+        port=port,
+    )
+
+
+def _literal(host: str) -> str:
+    """The host if it is an address."""
+    return host if ipv4(host) is not None and "/" not in host else ""
+
+
+def _part(**fields: Any) -> Part:
+    return Part(condition=ENDPOINT_READY, reason=_REASON, **fields)

@@ -1,0 +1,169 @@
+"""The request that creates the load balancer of the API servers: where it stands, and what makes it.
+
+| field | taken from |
+|---|---|
+| network, subnet | `network` and the first of `subnets`; without them, the first subnet of the cluster |
+| address | the recorded one; else `apiServerFixedIP`; else, without a floating IP, that of the endpoint |
+| provider, flavor | those of the names; Octavia's default, and a Warning Event, where it has none so called |
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from windlass.api import capo_cluster as api
+from windlass.openstack.cloud.balancer_requests import CreateLoadBalancer
+from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.resources import BalancerFlavor, Network, Router, Subnet
+from windlass.openstack.cluster.part import News, Obstacle, Ours, Part
+from windlass.openstack.cluster.snapshot import Answers
+from windlass.openstack.filters import network_query, subnet_query
+from windlass.openstack.status import ENDPOINT_READY, Reason
+
+PROVIDERS: Final = Query("load balancer provider")
+_REASON: Final = Reason.API_ENDPOINT_CONFIG_FAILED
+
+
+class Unresolved(Struct, frozen=True):
+    """A name has no address: `why` is a sentence."""
+
+    why: str
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """What the endpoint stands on: the network of the cluster, its router, the external network; answers to `queries`.
+
+    `resolved`: the address of the endpoint's host; empty if it has none yet.
+    """
+
+    network: Network
+    subnets: Sequence[Subnet] = ()
+    router: Router | None = None
+    external: Network | None = None
+    answers: Answers = {}
+    resolved: str | Unresolved = ""
+
+
+def queries(infra: api.OpenStackCluster) -> tuple[Query, ...]:
+    """What must be asked before a load balancer is created; nothing once one is recorded."""
+    wanted, recorded = infra.spec.api_server_load_balancer, infra.status.api_server_load_balancer
+    if wanted is None or wanted.enabled is False or (recorded is not None and recorded.id):
+        return ()
+    asked = [network_query(wanted.network), *map(subnet_query, wanted.subnets[:1])]
+    asked += [PROVIDERS if wanted.provider else None, _flavor_query(wanted.flavor)]
+    return tuple(each for each in asked if each is not None)
+
+
+def creation(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Place, *, name: str) -> Part:
+    if not estate.certain:
+        text = f"the answer to an earlier request, which may arrive in the next {estate.certain_in:.0f} s"
+        return _part(waits=text, again=max(estate.certain_in, 1.0))
+    wanted = infra.spec.api_server_load_balancer
+    assert wanted is not None
+    lookup = _Lookup(wanted, place)
+    vip = {**lookup.network(), **_vip_address(infra, place, lookup)}
+    body: dict[str, Any] = {
+        "name": name,
+        "description": described(ours.description(), ours.mark),
+        **vip,
+        **lookup.provider(),
+        **lookup.flavor(),
+        **({"availability_zone": wanted.availability_zone} if wanted.availability_zone else {}),
+        **({"tags": list(ours.tags)} if ours.tags else {}),
+    }
+    if lookup.obstacles:
+        return _part(obstacles=tuple(lookup.obstacles))
+    create = CreateLoadBalancer(project=ours.project, intent=ours.intent, subject=name, body=body)
+    return _part(requests=(create,), why="the API servers get a load balancer", news=tuple(lookup.news))
+
+
+class _Lookup:
+    """Goes on after an obstacle, and collects all obstacles."""
+
+    def __init__(self, wanted: api.LoadBalancer, place: Place) -> None:
+        self._wanted = wanted
+        self._place = place
+        self.obstacles: list[Obstacle] = []
+        self.news: list[News] = []
+
+    def network(self) -> dict[str, str]:
+        """The network and subnet of the virtual address: those of the spec, else the first subnet of the cluster."""
+        asked = network_query(self._wanted.network)
+        if asked is None:
+            subnet = next(iter(self._place.subnets), None)
+            return {"vip_subnet_id": subnet.id} if subnet is not None else {"vip_network_id": self._place.network.id}
+        network = self._one(asked, Network, "spec.apiServerLoadBalancer.network")
+        if network is None:
+            return {}
+        subnets = [query for each in self._wanted.subnets if (query := subnet_query(each)) is not None]
+        if not subnets:
+            return {"vip_network_id": network.id}
+        field = "spec.apiServerLoadBalancer.subnets[0]"
+        subnet = self._one(subnets[0], Subnet, field, within=network.id)
+        return {"vip_network_id": network.id, "vip_subnet_id": subnet.id} if subnet is not None else {}
+
+    def provider(self) -> dict[str, str]:
+        if not (name := self._wanted.provider):
+            return {}
+        known = self._answer(PROVIDERS, "look up the providers of load balancers")
+        if known is None or any(each.name == name for each in known):
+            return {"provider": name}
+        self.news.append(News("OctaviaProviderNotFound", f"Octavia has no provider {name}: its default is used"))
+        return {}
+
+    def flavor(self) -> dict[str, str]:
+        if (query := _flavor_query(self._wanted.flavor)) is None:
+            return {}
+        found = self._answer(query, "look up the flavors of load balancers")
+        for each in found or ():
+            if isinstance(each, BalancerFlavor) and each.enabled:
+                return {"flavor_id": each.id}
+        text = f"Octavia has no flavor {self._wanted.flavor} that is enabled: its default is used"
+        self.news.append(News("OctaviaFlavorNotFound", text))
+        return {}
+
+    def _one(self, query: Query, kind: type[Any], field: str, *, within: str = "") -> Any:
+        answer = self._answer(query, f"look up {query}")
+        if answer is None:
+            return None
+        found = [each for each in answer if isinstance(each, kind) and within in ("", getattr(each, "network_id", ""))]
+        if len(found) == 1:
+            return found[0]
+        there = f"no {query} exists" if not found else f"{len(found)} match {query}"
+        where = f" on network {within}" if within else ""
+        self.add(f"{field}: {there}{where}: {'name one by id' if found else 'correct it'}")
+        return None
+
+    def _answer(self, query: Query, doing: str) -> "tuple[Any, ...] | None":
+        answer = self._place.answers.get(query, ())
+        if isinstance(answer, CloudFailure):
+            self.obstacles.append(Obstacle(ENDPOINT_READY, Reason.OPENSTACK_ERROR, answer, doing))
+            return None
+        return answer
+
+    def add(self, why: str) -> None:
+        self.obstacles.append(Obstacle(ENDPOINT_READY, _REASON, why))
+
+
+def _vip_address(infra: api.OpenStackCluster, place: Place, lookup: _Lookup) -> dict[str, str]:
+    """The address that the load balancer had, else that of the spec, else the one that people reach it by."""
+    spec, recorded = infra.spec, infra.status.api_server_load_balancer
+    address = (recorded.internal_ip if recorded is not None else "") or spec.api_server_fixed_ip or ""
+    if not address and spec.disable_api_server_floating_ip:
+        if isinstance(place.resolved, Unresolved):
+            lookup.add(place.resolved.why)
+        else:
+            address = place.resolved
+    return {"vip_address": address} if address else {}
+
+
+def _flavor_query(name: str | None) -> Query | None:
+    return Query("load balancer flavor", filters=(("name", name),)) if name else None
+
+
+def _part(**fields: Any) -> Part:
+    return Part(condition=ENDPOINT_READY, reason=_REASON, **fields)

@@ -1,0 +1,235 @@
+"""The endpoint of the API servers, and the floating IP behind it."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from windlass.openstack.cloud.network_requests import AssociateFloatingIp, CreateFloatingIp
+from windlass.openstack.cloud.requests import Describe
+from windlass.openstack.cloud.resources import FloatingIp
+from windlass.openstack.cluster.endpoint import Endpoint, name_to_resolve
+from windlass.openstack.cluster.endpoint import endpoint as step
+from windlass.openstack.cluster.new_balancer import Unresolved
+from windlass.openstack.cluster.part import Part
+from windlass.openstack.status import ENDPOINT_READY, Reason
+
+from .parts import EXTERNAL, MARK, OURS, Tree, balancer, estate, infra, place, sent
+
+LB: Tree = {"apiServerLoadBalancer": {"enabled": True}}
+EARLIER = "Created by cluster-api-provider-openstack cluster ns-one"
+MINE = FloatingIp(
+    id="f1",
+    floating_ip_address="203.0.113.9",
+    description=f"API endpoint made by Windlass for cluster ns-one windlass-owner={MARK}",
+)
+USERS = FloatingIp(id="f2", floating_ip_address="203.0.113.50", description="mine, keep")
+OLD = FloatingIp(id="f3", floating_ip_address="203.0.113.9", description=EARLIER)
+
+
+def asked(
+    spec: Tree,
+    *floating: FloatingIp,
+    status: Tree | None = None,
+    lb: bool = True,
+    external: bool = True,
+    resolved: str | Unresolved = "",
+    ours: Any = OURS,
+    certain: bool = True,
+) -> Endpoint:
+    balanced = "apiServerLoadBalancer" in spec
+    found = estate(
+        *([balancer()] if balanced and lb else []), floating=floating, certain=certain, certain_in=0.0 if certain else 7
+    )
+    part = Part(
+        condition=ENDPOINT_READY,
+        reason=Reason.API_ENDPOINT_CONFIG_FAILED,
+        fields={"apiServerLoadBalancer": {"id": "lb1"}},
+    )
+    where = place(external=EXTERNAL if external else None, resolved=resolved)
+    return step(infra(spec, status), ours, found, where, balanced=part if balanced else None)
+
+
+def recorded(address: str) -> Tree:
+    return {"apiServerLoadBalancer": {"id": "lb1", "ip": address}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "floating", "external", "host", "port"),
+    [
+        pytest.param({"controlPlaneEndpoint": {"host": "api", "port": 443}}, (), True, "api", 443, id="given"),
+        pytest.param(
+            {"controlPlaneEndpoint": {"host": "198.51.100.1", "port": 6443}}, (), True, "198.51.100.1", 6443, id="IP"
+        ),
+        pytest.param({"apiServerFixedIP": "10.0.0.9"}, (), False, "10.0.0.9", 6443, id="C5 by fixedIP"),
+        pytest.param(
+            {"apiServerFixedIP": "10.0.0.9", "disableAPIServerFloatingIP": True, "apiServerPort": 8443},
+            (),
+            True,
+            "10.0.0.9",
+            8443,
+            id="C5 by fixedIP, with a port",
+        ),
+        pytest.param({}, (MINE,), True, "203.0.113.9", 6443, id="C5 by FIP"),
+        pytest.param({"apiServerFloatingIP": "203.0.113.50"}, (USERS, MINE), True, "203.0.113.50", 6443, id="C5 user"),
+        pytest.param(LB, (), False, "10.0.0.5", 6443, id="load balancer without external network"),
+        pytest.param({**LB, "disableAPIServerFloatingIP": True}, (), True, "10.0.0.5", 6443, id="without FIP"),
+        pytest.param(
+            {**LB, "disableAPIServerFloatingIP": True, "controlPlaneEndpoint": {"host": "api", "port": 443}},
+            (),
+            True,
+            "api",
+            443,
+            id="a name for the load balancer",
+        ),
+    ],
+)
+def test_c5_the_endpoint_and_nothing_to_do(
+    spec: Tree, floating: tuple[FloatingIp, ...], external: bool, host: str, port: int
+) -> None:
+    found = asked(spec, *floating, external=external)
+    assert found.part.is_there, found.part
+    assert (found.host, found.port) == (host, port)
+
+
+def test_nothing_that_could_be_the_endpoint_is_said_with_what_to_set() -> None:
+    found = asked({}, external=False)
+    assert found.host == ""
+    assert "set spec.controlPlaneEndpoint" in str(found.part.obstacles[0].why)
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "resolved", "address"),
+    [
+        pytest.param({}, None, "", None, id="C5 without a load balancer"),
+        pytest.param(LB, None, "", None, id="L4 none"),
+        pytest.param(LB, recorded("203.0.113.9"), "", "203.0.113.9", id="L4 LB ip: the one that was lost"),
+        pytest.param(
+            {**LB, "controlPlaneEndpoint": {"host": "api.example", "port": 6443}},
+            None,
+            "203.0.113.77",
+            "203.0.113.77",
+            id="L4 endpoint valid",
+        ),
+    ],
+)
+def test_l4_p23_a_floating_ip_is_created_with_the_address_that_is_known(
+    spec: Tree, status: Tree | None, resolved: str, address: str | None
+) -> None:
+    (create,) = asked(spec, status=status, resolved=resolved).part.requests
+    assert isinstance(create, CreateFloatingIp)
+    assert create.body.get("floating_ip_address") == address
+    assert create.body["floating_network_id"] == "x1"
+    assert create.body["description"].endswith(f"windlass-owner={MARK}")
+
+
+@pytest.mark.parametrize(
+    ("spec", "resolved", "text"),
+    [
+        pytest.param(
+            {**LB, "controlPlaneEndpoint": {"host": "api.example", "port": 6443}},
+            Unresolved("the host api.example has no address"),
+            "the host api.example has no address",
+            id="L4 invalid",
+        ),
+        pytest.param(
+            {"apiServerFloatingIP": "203.0.113.50"},
+            "",
+            "has no floating IP 203.0.113.50",
+            id="C6 not there",
+        ),
+    ],
+)
+def test_l4_c6_what_is_missing_is_said(spec: Tree, resolved: Any, text: str) -> None:
+    found = asked(spec, resolved=resolved)
+    assert found.part.requests == ()
+    assert text in str(found.part.obstacles[0].why)
+
+
+def test_none_is_created_while_an_earlier_request_may_arrive() -> None:
+    found = asked({}, certain=False)
+    assert found.part.requests == ()
+    assert "in the next 7 s" in found.part.waits
+
+
+def test_the_address_is_stored_before_the_floating_ip_leads_anywhere() -> None:
+    first = asked(LB, MINE)
+    assert first.part.requests == ()
+    assert first.part.fields == {"apiServerLoadBalancer": {"id": "lb1", "ip": "203.0.113.9"}}
+    assert not first.part.is_there
+    (associate,) = asked(LB, MINE, status=recorded("203.0.113.9")).part.requests
+    assert isinstance(associate, AssociateFloatingIp)
+    assert (associate.id, associate.port) == ("f1", "vip")
+    done = asked(LB, replace(MINE, port_id="vip"), status=recorded("203.0.113.9"))
+    assert (done.part.is_there, done.host) == (True, "203.0.113.9")
+
+
+def test_ours_is_led_back_and_the_users_is_not_taken_from_somewhere_else() -> None:
+    moved = asked(LB, replace(MINE, port_id="other"), status=recorded("203.0.113.9"))
+    assert sent(moved.part.requests) == ["associate floating ip 203.0.113.9"]
+    spec = {**LB, "apiServerFloatingIP": "203.0.113.50"}
+    used = asked(spec, replace(USERS, port_id="other"), status=recorded("203.0.113.50"))
+    assert used.part.requests == ()
+    assert "leads to port other already" in str(used.part.obstacles[0].why)
+
+
+def test_l10_the_users_floating_ip_never_gets_our_mark() -> None:
+    spec = {**LB, "apiServerFloatingIP": "203.0.113.50"}
+    found = asked(spec, USERS, status=recorded("203.0.113.50"), ours=replace(OURS, tags=("blue",)))
+    assert sent(found.part.requests) == ["associate floating ip 203.0.113.50"]
+
+
+def test_the_floating_ip_that_the_user_pins_is_the_users_from_then_on() -> None:
+    (release,) = asked({"apiServerFloatingIP": "203.0.113.9"}, MINE).part.requests
+    assert isinstance(release, Describe)
+    assert MARK not in release.description
+
+
+@pytest.mark.parametrize(
+    ("spec", "status"),
+    [
+        pytest.param({"controlPlaneEndpoint": {"host": "203.0.113.9", "port": 6443}}, None, id="of the endpoint"),
+        pytest.param(LB, recorded("203.0.113.9"), id="of a load balancer"),
+    ],
+)
+def test_an_earlier_providers_floating_ip_gets_the_mark(spec: Tree, status: Tree | None) -> None:
+    describe = asked(spec, OLD, status=status).part.requests[0]
+    assert isinstance(describe, Describe)
+    assert describe.description.endswith(f"windlass-owner={MARK}")
+
+
+def test_p23_tags_are_set_where_neutron_has_them() -> None:
+    tagged = replace(OURS, tags=("blue",), extensions=frozenset({"standard-attr-tag"}))
+    assert sent(asked({}, MINE, ours=tagged).part.requests) == ["set tags 203.0.113.9"]
+    assert asked({}, replace(MINE, tags=["blue"]), ours=tagged).part.requests == ()
+    assert asked({}, MINE, ours=replace(OURS, tags=("blue",))).part.requests == ()
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "name"),
+    [
+        pytest.param({**LB, "controlPlaneEndpoint": {"host": "api.example"}}, None, "api.example", id="L4"),
+        pytest.param({**LB, "controlPlaneEndpoint": {"host": "192.0.2.1"}}, None, "", id="an address"),
+        pytest.param({**LB, "controlPlaneEndpoint": {"host": "api"}}, recorded("203.0.113.9"), "", id="LB ip"),
+        pytest.param({"controlPlaneEndpoint": {"host": "api.example"}}, None, "", id="no load balancer"),
+        pytest.param(LB, None, "", id="no endpoint"),
+        pytest.param(
+            {**LB, "controlPlaneEndpoint": {"host": "api"}, "disableAPIServerFloatingIP": True}, None, "api", id="L3"
+        ),
+        pytest.param(
+            {
+                **LB,
+                "controlPlaneEndpoint": {"host": "api"},
+                "disableAPIServerFloatingIP": True,
+                "apiServerFixedIP": "10.0.0.9",
+            },
+            None,
+            "",
+            id="L3 fixedIP",
+        ),
+    ],
+)
+def test_l3_l4_a_name_is_resolved_only_where_its_address_decides(spec: Tree, status: Tree | None, name: str) -> None:
+    host = spec.get("controlPlaneEndpoint")
+    whole = {**spec, **({"controlPlaneEndpoint": {"port": 6443, **host}} if host else {})}
+    assert name_to_resolve(infra(whole, status)) == name
