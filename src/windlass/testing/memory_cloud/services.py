@@ -186,7 +186,6 @@ class Services:
             "enable_dhcp": True,
             "gateway_ip": str(gateway),
             "dns_nameservers": [],
-            "created_at": self.time(),
             "allocation_pools": [{"start": str(gateway + 1), "end": str(last)}],
         }
         which = self.add("subnets", **{**state, **body, "cidr": str(block), "project_id": project})

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -25,14 +26,16 @@ from windlass.testing.cloud.project import ENTRY
 
 pytestmark = pytest.mark.plane
 
-KINDS = (OpenStackServer, OpenStackClusterIdentity, OpenStackCluster, OpenStackMachine)
+KINDS: tuple[type[Any], ...] = (OpenStackServer, OpenStackClusterIdentity, OpenStackCluster, OpenStackMachine)
 MARK = str(uuid4())
 
 
 @pytest.fixture
 async def stage(windlass_plane: PlaneAccess, windlass_namespace: str, project: Project) -> AsyncIterator[Stage]:
     """Without a controller."""
-    await windlass_plane.apply_crds(*crds.documents("cluster.x-k8s.io"), *map(custom_resource_definition, KINDS))
+    await windlass_plane.apply_crds(
+        *crds.documents("cluster.x-k8s.io"), *(custom_resource_definition(kind) for kind in KINDS)
+    )
     kubeconfig = config.load(kubeconfig=windlass_plane.kubeconfig())
     async with Client(kubeconfig) as client, Writes(kubeconfig) as ours:
         yield Stage(client, ours, windlass_namespace, project)
