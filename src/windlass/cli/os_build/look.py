@@ -138,8 +138,7 @@ async def look(api: Any, name: str) -> Sight | None:
         builders = await Builders.read(api)
         sight.builds = builders.of(name)
         sight.snapshot = await builders.snapshot(name)
-        settings = Settings()
-        sight.situation = situation(sight.snapshot, now=datetime.now(UTC), timing=settings.timing)
+        sight.situation = situation(sight.snapshot, now=datetime.now(UTC), timing=Settings().timing)
     except KubeError as error:
         sight.troubles += (("what it asks for", error),)
     try:

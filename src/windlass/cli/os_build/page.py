@@ -188,7 +188,7 @@ class _Page:
             "Started": self._since(build.get("started")),
             "Ended": self._since(build.get("ended")),
         }
-        yield from indented(facts({name: value for name, value in told.items() if value}))
+        yield from indented(facts(told))
 
     def builds(self, builds: Iterable[BuildState]) -> Iterator[str]:
         yield from self._heading("Builders", empty=not builds)
