@@ -40,7 +40,7 @@ from windlass.openstack.cloud.resources import Listener, LoadBalancer, Pool
 from windlass.openstack.cluster.admitted import admitted, canonical, ipv4
 from windlass.openstack.cluster.new_balancer import Place, creation
 from windlass.openstack.cluster.part import News, Obstacle, Ours, Part
-from windlass.openstack.status import ENDPOINT_READY, Reason
+from windlass.openstack.status import DELETING, ENDPOINT_READY, Reason
 
 API_PORT: Final = 6443
 OVN: Final = "ovn"
@@ -83,17 +83,23 @@ def balancer(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Pla
     return about.part([each.balancer for each in estate.balancers if each is not found])
 
 
-def removal(project: str, mark: str, estate: Estate) -> Part:
+def removal(ours: Ours, estate: Estate) -> Part:
     """Deletes what has the mark, with all parts and members."""
     deletions, waits = [], []
     for each in (found.balancer for found in estate.balancers):
-        if mark_of(each) != mark:
+        if mark_of(each) != ours.mark:
             continue
         if each.provisioning_status.startswith(_PENDING):
-            waits.append(waits_for(each))
+            waits.append(_waits(each))
         else:
-            deletions.append(DeleteLoadBalancer(project=project, mark=mark, subject=each.name or each.id, id=each.id))
-    return _part(requests=tuple(deletions), why="the cluster is being deleted", waits="; ".join(waits), again=2.0)
+            deletions.append(_delete(ours, each))
+    return Part(
+        condition=DELETING,
+        reason=Reason.DELETING_LOAD_BALANCER,
+        requests=tuple(deletions),
+        why="the cluster is being deleted",
+        waits="; ".join(waits),
+    )
 
 
 def monitor_of(wanted: api.HealthMonitor | None) -> dict[str, int]:
@@ -130,7 +136,7 @@ class _Found(Struct, frozen=True):
             )
             return _part(obstacles=(Obstacle(ENDPOINT_READY, _REASON, text),), fields=told)
         if not self.found.can_be_changed:
-            return _part(waits=waits_for(lb), fields=told)
+            return _part(waits=_waits(lb), fields=told)
         if not mark_of(lb):
             text = described(lb.description or "", ours.mark)
             mark = DescribeBalancer(
@@ -143,7 +149,7 @@ class _Found(Struct, frozen=True):
             )
             return _part(requests=(mark,), why="what is recorded gets the owner's mark", fields=told)
         more = tuple(
-            DeleteLoadBalancer(project=ours.project, mark=ours.mark, subject=each.name or each.id, id=each.id)
+            _delete(ours, each)
             for each in surplus
             if mark_of(each) == ours.mark and not each.provisioning_status.startswith(_PENDING)
         )
@@ -262,12 +268,15 @@ class _Found(Struct, frozen=True):
         return {field: value for field, value in whole.items() if value}
 
 
+def _delete(ours: Ours, lb: LoadBalancer) -> DeleteLoadBalancer:
+    return DeleteLoadBalancer(project=ours.project, mark=ours.mark, subject=lb.name or lb.id, id=lb.id)
+
+
 def _part(**fields: Any) -> Part:
     return Part(condition=ENDPOINT_READY, reason=_REASON, **fields)
 
 
-def waits_for(lb: LoadBalancer) -> str:
-    """What Octavia is doing."""
+def _waits(lb: LoadBalancer) -> str:
     return f"load balancer {lb.name or lb.id}: {lb.provisioning_status}"
 
 

@@ -10,7 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api.capi import Cluster, Machine
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster, OpenStackClusterSpec
+from windlass.api.capo_server import OpenStackServer
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import calls, emits_events, writes
 from windlass.kube.control.plan import Outcome
@@ -25,12 +27,39 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.network_requests import OF_FLOATING_IPS, OF_NETWORKS
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import LoadBalancer, Resource
+from windlass.openstack.cluster import new_balancer
+from windlass.openstack.cluster.control_plane import (
+    BY_CONTROL_PLANE,
+    control_plane,
+    is_control_plane,
+    labelled_control_plane,
+    reached_otherwise,
+)
 from windlass.openstack.cluster.decide import decide, without_cloud
+from windlass.openstack.cluster.endpoint import address_of as floating_address
+from windlass.openstack.cluster.endpoint import name_to_resolve
 from windlass.openstack.cluster.network import look_up, queries
-from windlass.openstack.cluster.snapshot import Answers, Cloud, Snapshot, cluster_of, is_provisioned, recorded
+from windlass.openstack.cluster.resolve import Resolve, resolve
+from windlass.openstack.cluster.snapshot import (
+    Answers,
+    Cloud,
+    Snapshot,
+    Unresolved,
+    cluster_of,
+    is_provisioned,
+    recorded,
+)
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
-from windlass.openstack.objects import BY_CLUSTER, FreshMarks, References, infrastructure, mark_of
+from windlass.openstack.objects import (
+    BY_CLUSTER,
+    FreshMarks,
+    References,
+    infrastructure,
+    labelled,
+    leads_to_machines,
+    mark_of,
+)
 
 NAME: Final = "openstack-cluster"
 
@@ -54,11 +83,18 @@ class Observer:
     """Takes snapshots of OpenStackClusters. What the spec names is asked for once in an attempt."""
 
     def __init__(
-        self, reader: IndexedReader, clouds: Clouds, *, now: Callable[[], datetime], new_mark: Callable[[], str]
+        self,
+        reader: IndexedReader,
+        clouds: Clouds,
+        *,
+        now: Callable[[], datetime],
+        new_mark: Callable[[], str],
+        resolve: Resolve,
     ) -> None:
         self._reader = reader
         self._clouds = clouds
         self._now = now
+        self._resolve = resolve
         self._fresh = FreshMarks(new_mark)
         self._asked: dict[NamespacedName, _Asked] = {}
 
@@ -82,6 +118,9 @@ class Observer:
             return seen
         if isinstance(last.unread, CloudFailure):
             return replace(seen, cloud=last.unread)
+        if not found.deleting and leads_to_machines(found):
+            plane = await control_plane(self._reader, found.object, namespace=namespace or "", cluster=cluster_name)
+            seen = replace(seen, control_plane=plane)
         return replace(seen, cloud=await self._cloud(key, found, last))
 
     async def _cloud(
@@ -95,6 +134,8 @@ class Observer:
             return credentials
         project, mark = await self._clouds.project(credentials), mark_of(found)
         asked = await self._answers(key, found, credentials.key, project, again=bool(last.results))
+        host = "" if found.deleting else name_to_resolve(found.object)
+        resolved = await self._resolve(host) if host else ""
         age = inf if last.results else RECENT
         if found.deleting or project.weather(mark).refusals:
             age = inf if last.results else 0.0
@@ -103,9 +144,10 @@ class Observer:
             asked=asked.at,
             project=project.key,
             where=credentials.where,
-            estate=await _estate(project, mark, found.object, age=age),
+            estate=await _estate(project, mark, found.object, resolved, age=age),
             weather=project.weather(mark),
             extensions=await project.extensions() if found.object.spec.tags else frozenset(),
+            resolved=resolved,
         )
 
     async def _answers(
@@ -118,7 +160,8 @@ class Observer:
         if kept is not None and kept.by == by and (again or self._is_fresh(kept, found)):
             return kept
         at, answers = self._now(), dict[Query, tuple[Resource, ...] | CloudFailure]()
-        while wanted := [each for each in queries(spec, answers) if each not in answers]:
+        of_balancer = new_balancer.queries(found.object)
+        while wanted := [each for each in (*queries(spec, answers), *of_balancer) if each not in answers]:
             answers |= await project.find(wanted)
         self._asked[key] = asked = _Asked(by, spec, answers, at)
         return asked
@@ -130,9 +173,12 @@ class Observer:
         return not made and young and kept.spec == found.object.spec and not look_up(kept.spec, kept.answers).obstacles
 
 
-async def _estate(project: Account, mark: str, infra: OpenStackCluster, *, age: float) -> Estate | CloudFailure:
+async def _estate(
+    project: Account, mark: str, infra: OpenStackCluster, resolved: str | Unresolved, *, age: float
+) -> Estate | CloudFailure:
+    addresses = [each for each in (floating_address(infra), resolved) if isinstance(each, str) and each]
     try:
-        return await project.estate(mark, recorded(infra), kinds=_kinds(infra), age=age)
+        return await project.estate(mark, (*recorded(infra), *addresses), kinds=_kinds(infra), age=age)
     except CloudFailure as failure:
         return failure
 
@@ -150,6 +196,7 @@ def cluster_controller(
     namespace: str | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     new_mark: Callable[[], str] = lambda: str(uuid4()),
+    resolve: Resolve = resolve,
 ) -> Controller[NamespacedName, Snapshot]:
     """The controller, of OpenStackClusters in `namespace` (None: all). Keys are `(namespace, name)`."""
 
@@ -159,6 +206,11 @@ def cluster_controller(
             for infra in reader.known(OpenStackCluster, BY_CLUSTER, cluster):
                 if infra.deleting:
                     yield infra.key
+
+    def of_control_plane(machine: Object[Any]) -> Iterable[NamespacedName]:
+        if is_control_plane(reader, machine):
+            for cluster in labelled(machine):
+                yield from (infra.key for infra in reader.known(OpenStackCluster, BY_CLUSTER, cluster))
 
     indexes = {BY_CLUSTER: _cluster, BY_IDENTITY: identities}
     return Controller(
@@ -170,19 +222,30 @@ def cluster_controller(
                 Machine,
                 of_machine,
                 namespace=namespace,
-                indexes={BY_CLUSTER: _cluster_of_machine},
+                indexes={BY_CLUSTER: _cluster_of_machine, BY_CONTROL_PLANE: labelled_control_plane},
                 when=identity_differs,
                 cache_only=True,
             ),
+            Watch(
+                OpenStackMachine,
+                of_control_plane,
+                namespace=namespace,
+                indexes={BY_CLUSTER: labelled},
+                when=reached_otherwise,
+                cache_only=True,
+            ),
+            # The ports of machines are known before their addresses, which wake the cluster.
+            Watch(OpenStackServer, lambda _: (), namespace=namespace, cache_only=True),
             *identity_watches(reader, OpenStackCluster, namespace=namespace),
         ),
         permissions=(
             writes(OpenStackCluster, "patch", namespace=namespace),
             writes(OpenStackCluster, "patch", subresource="status", namespace=namespace),
+            writes(OpenStackMachine, "patch", namespace=namespace),
             emits_events(namespace=namespace),
             calls(*OF_NETWORKS, *OF_FLOATING_IPS, *OF_BALANCERS, *OF_MEMBERS),
         ),
-        observe=Observer(reader, clouds, now=now, new_mark=new_mark),
+        observe=Observer(reader, clouds, now=now, new_mark=new_mark, resolve=resolve),
         decide=decide,
         workers=4,
     )

@@ -39,7 +39,7 @@ from windlass.openstack.cluster.telling import (
     write,
 )
 from windlass.openstack.identity.find import IdentityTrouble
-from windlass.openstack.objects import intend, is_held, is_paused, mark_of, release, unseen
+from windlass.openstack.objects import event, intend, is_held, is_paused, mark_of, release, unseen
 from windlass.openstack.sending import calls
 from windlass.openstack.status import (
     AUTHENTICATED,
@@ -147,10 +147,13 @@ def _with_cloud(seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, 
     )
     if found.deleting:
         return deleting.delete(found, cloud, estate, ours, last=seen.last, now=now)
-    made, where = parts(found.object, cloud, estate, ours)
-    if where is not None and all(part.is_there for part in made):
-        return _ready(found, where, _fields(made), now=now)
-    return _go_on(seen, found, cloud, made, now=now)
+    made, reached = parts(found.object, cloud, estate, ours, seen.control_plane)
+    if reached.where is not None and all(part.is_there for part in made):
+        plan = _ready(found, reached.where, _fields(made), now=now)
+    else:
+        plan = _go_on(seen, found, cloud, made, now=now)
+    news = (event(found, each.reason, each.note, warning=True) for part in made for each in part.news)
+    return Plan((*reached.annotations, *plan.actions, *news), plan.next)
 
 
 def _go_on(

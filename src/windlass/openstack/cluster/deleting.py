@@ -13,7 +13,8 @@ from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Merge, Outcome, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.estate import Estate
-from windlass.openstack.cluster.part import Ours, Part
+from windlass.openstack.cluster import balancer
+from windlass.openstack.cluster.part import Ours
 from windlass.openstack.cluster.removal import removal, staying
 from windlass.openstack.cluster.snapshot import Cloud
 from windlass.openstack.cluster.telling import Trouble, pause, post_of, trouble_of, write
@@ -29,7 +30,7 @@ def delete(
     found: Present[OpenStackCluster], cloud: Cloud, estate: Estate, ours: Ours, *, last: Outcome, now: datetime
 ) -> Plan:
     names = (found.metadata.name, f"{found.metadata.namespace}-{found.metadata.name}")
-    step = removal(ours, estate, names=names, balancer=Part(condition=DELETING, reason=Reason.DELETING_LOAD_BALANCER))
+    step = removal(ours, estate, names=names, balancer=balancer.removal(ours, estate))
     if step.is_there:
         news = None
         if left := staying(ours, estate):

@@ -32,8 +32,9 @@ from windlass.openstack.cloud.requests import CloudRequest, Describe, SetTags
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer
 from windlass.openstack.cluster.admitted import ipv4
 from windlass.openstack.cluster.balancer import chosen, is_wanted, ports_of
-from windlass.openstack.cluster.new_balancer import Place, Unresolved
+from windlass.openstack.cluster.new_balancer import Place
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.cluster.snapshot import Unresolved
 from windlass.openstack.status import ENDPOINT_READY, Reason
 
 PURPOSE: Final = "API endpoint made"
@@ -132,6 +133,8 @@ class _Step(Struct, frozen=True):
         if floating.port_id != self.lb.vip_port_id and stored:
             if floating.port_id and not self._is_ours(floating):
                 return self._told(self._elsewhere(floating), host or address)
+            if not self.place.routed:  # Neutron would refuse it
+                return self._told(_part(waits="the router"), host or address)
             requests.append(leading(self.ours, floating, self.lb.vip_port_id))
         fields = {"apiServerLoadBalancer": {**self.told.get("apiServerLoadBalancer", {}), "ip": address}}
         waits = "" if stored else f"floating IP {address} to be stored"

@@ -21,14 +21,14 @@ from typing import Any, Final
 from msgspec import Struct
 
 from windlass.api.capo import OpenStackMachine
-from windlass.kube.control.plan import Merge, target
-from windlass.kube.control.seen import Present
+from windlass.kube.control.plan import Merge, target_of
 from windlass.openstack.cloud.balancer_requests import CreateMember, DeleteMember
 from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.resources import FloatingIp, Member, Pool, Subnet
-from windlass.openstack.cluster.balancer import ERROR, waits_for
+from windlass.openstack.cluster.balancer import ERROR
 from windlass.openstack.cluster.endpoint import leading
 from windlass.openstack.cluster.part import Ours, Part
+from windlass.openstack.cluster.snapshot import ControlMachine
 from windlass.openstack.constants import INGRESS_ANNOTATION
 from windlass.openstack.status import ENDPOINT_READY, Reason
 
@@ -36,36 +36,17 @@ GIVEN: Final = "given"
 """The annotation where the endpoint is not ours to lead anywhere."""
 
 
-class ControlMachine(Struct, frozen=True, kw_only=True):
-    """A machine of the control plane. `ports` are the IDs of its ports, those on the network of the cluster first."""
-
-    found: Present[OpenStackMachine]
-    ports: Sequence[str] = ()
-
-    @property
-    def name(self) -> str:
-        return self.found.metadata.name
-
-    @property
-    def deleting(self) -> bool:
-        return self.found.deleting
-
-    @property
-    def ingress(self) -> str:
-        return self.found.metadata.annotations.get(INGRESS_ANNOTATION, "")
-
-    def address(self, subnets: Iterable[Subnet]) -> str:
-        """Its address on the network of the cluster, else its first one; empty if it has none yet."""
-        addresses = [each.address for each in self.found.object.status.addresses if each.type == "InternalIP"]
-        inside = (each for each in addresses if subnet_of(each, subnets) is not None)
-        return next(inside, "") or next(iter(addresses), "")
-
-
 class Way(Struct, frozen=True, kw_only=True):
     """What comes next in the cloud, and the annotations of machines that say how far it is."""
 
     part: Part
     annotations: tuple[Merge, ...] = ()
+
+
+def address_of(machine: ControlMachine, subnets: Sequence[Subnet]) -> str:
+    """Its address on the network of the cluster, else its first one; empty if it has none yet."""
+    inside = (each for each in machine.addresses if subnet_of(each, subnets) is not None)
+    return next(inside, "") or next(iter(machine.addresses), "")
 
 
 def subnet_of(address: str, subnets: Iterable[Subnet]) -> Subnet | None:
@@ -102,8 +83,8 @@ def by_balancer(
     """`name` of the load balancer; `network`: the ID of that of the cluster, on which the machines are."""
     if found is None or found.balancer.provisioning_status == ERROR:  # machines that go must not wait for it
         return Way(part=_part(), annotations=_released(machines))
-    if not found.can_be_changed:
-        return Way(part=_part(waits=waits_for(found.balancer)))
+    if not found.can_be_changed:  # its own part says so
+        return Way(part=_part())
     members = _Members(ours, found, machines, name, ports, subnets, network)
     return members.way()
 
@@ -147,7 +128,7 @@ class _Members(Struct, frozen=True):
         return f"{self.name}-{port}-{machine}"
 
     def _is_in(self, machine: ControlMachine) -> bool:
-        address = machine.address(self.subnets)
+        address = address_of(machine, self.subnets)
         return bool(address) and all(_has(pool, address, port) for port, pool in self._pools())
 
     def _leave(self, leaving: Iterable[str]) -> Iterator[DeleteMember]:
@@ -157,7 +138,7 @@ class _Members(Struct, frozen=True):
 
     def _missing(self) -> Iterator[CreateMember]:
         for machine in self.machines:
-            address = machine.address(self.subnets)
+            address = address_of(machine, self.subnets)
             if machine.deleting or not address:
                 continue
             for port, pool in self._pools():
@@ -166,7 +147,7 @@ class _Members(Struct, frozen=True):
 
     def _surplus(self) -> Iterator[DeleteMember]:
         """Members of machines that are gone, or have another address."""
-        addresses = {each.name: each.address(self.subnets) for each in self.machines}
+        addresses = {each.name: address_of(each, self.subnets) for each in self.machines}
         for port, pool in self._pools():
             prefix = self._member(port, "")
             for member in pool.members:
@@ -233,7 +214,7 @@ def _annotate(machine: ControlMachine, value: str) -> Merge:
     annotations = dict(machine.found.metadata.annotations)
     others = {name: each for name, each in annotations.items() if name != INGRESS_ANNOTATION}
     return Merge(
-        target=target(machine.found),
+        target=target_of(OpenStackMachine, machine.found.metadata),
         observed={"metadata": {"annotations": annotations}},
         desired={"metadata": {"annotations": {**others, **({INGRESS_ANNOTATION: value} if value else {})}}},
         why="the API endpoint leads to the control plane" if value else "the API endpoint does not lead to it any more",

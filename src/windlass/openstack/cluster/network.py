@@ -1,5 +1,5 @@
-"""The network of an OpenStackCluster, its subnets, its router and the external network, as the cloud has them; its API
-endpoint, and its failure domains.
+"""The network of an OpenStackCluster, its subnets, its router and the external network, as the cloud has them; and its
+failure domains.
 
 | spec | what is taken |
 |---|---|
@@ -9,12 +9,6 @@ endpoint, and its failure domains.
 | `router` | the one that matches |
 | `externalNetwork` | the external one that matches; without it, the only external one, if there is one |
 | `disableExternalNetwork` | none |
-
-| spec | endpoint |
-|---|---|
-| `controlPlaneEndpoint` | that one |
-| `apiServerFloatingIP`, or an external network and no `disableAPIServerFloatingIP` | a floating IP: not supported yet |
-| `apiServerFixedIP` | that address |
 
 The second question may depend on the first answer, so ask until `queries` has nothing new:
 
@@ -35,14 +29,12 @@ from windlass.openstack.cloud.resources import Network, PortAddress, Resource, R
 from windlass.openstack.cluster.part import Obstacle
 from windlass.openstack.cluster.snapshot import Answers
 from windlass.openstack.filters import network_query, router_query, subnet_query
-from windlass.openstack.status import ENDPOINT_READY, NETWORK_READY, ROUTER_READY, Reason
+from windlass.openstack.status import NETWORK_READY, ROUTER_READY, Reason
 
 T = TypeVar("T", Network, Subnet, Router)
 
 ZONES: Final = Query("zone")
-PORT: Final = 6443
 _EXTERNAL: Final = ("router:external", "true")
-_REMEDY: Final = "set spec.controlPlaneEndpoint, or spec.apiServerFixedIP and spec.disableAPIServerFloatingIP to true"
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -101,21 +93,6 @@ def told_router(found: Router) -> dict[str, Any]:
     ips = [each.ip_address for each in gateway.external_fixed_ips] if gateway is not None else []
     whole: dict[str, Any] = {"id": found.id, "name": found.name, "tags": found.tags, "ips": ips}
     return {name: value for name, value in whole.items() if value}
-
-
-def endpoint(spec: api.OpenStackClusterSpec, found: Found) -> tuple[str, int] | Obstacle:
-    """Host and port, or why there is none."""
-    given = spec.control_plane_endpoint
-    if given is not None and given.host:
-        return given.host, given.port
-    floats = found.external is not None and not spec.disable_api_server_floating_ip
-    if spec.api_server_floating_ip or floats:
-        text = f"a floating IP for the API server is not supported yet: {_REMEDY}"
-        return Obstacle(ENDPOINT_READY, Reason.INVALID_CONFIGURATION, text)
-    if not spec.api_server_fixed_ip:
-        text = f"unable to determine control plane endpoint: {_REMEDY}"
-        return Obstacle(ENDPOINT_READY, Reason.API_ENDPOINT_CONFIG_FAILED, text)
-    return spec.api_server_fixed_ip, (given.port if given is not None else 0) or spec.api_server_port or PORT
 
 
 def failure_domains(spec: api.OpenStackClusterSpec, zones: Sequence[str]) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import BalancerFlavor, Network, Router, Subnet
 from windlass.openstack.cluster.part import News, Obstacle, Ours, Part
-from windlass.openstack.cluster.snapshot import Answers
+from windlass.openstack.cluster.snapshot import Answers, Unresolved
 from windlass.openstack.filters import network_query, subnet_query
 from windlass.openstack.status import ENDPOINT_READY, Reason
 
@@ -28,24 +28,19 @@ PROVIDERS: Final = Query("load balancer provider")
 _REASON: Final = Reason.API_ENDPOINT_CONFIG_FAILED
 
 
-class Unresolved(Struct, frozen=True):
-    """A name has no address: `why` is a sentence."""
-
-    why: str
-
-
 class Place(Struct, frozen=True, kw_only=True):
     """What the endpoint stands on: the network of the cluster, its router, the external network; answers to `queries`.
 
-    `resolved`: the address of the endpoint's host; empty if it has none yet.
+    `resolved`: as in `Cloud`. `routed`: the router connects both networks, if there is to be one.
     """
 
-    network: Network
+    network: Network | None = None
     subnets: Sequence[Subnet] = ()
     router: Router | None = None
     external: Network | None = None
     answers: Answers = {}
     resolved: str | Unresolved = ""
+    routed: bool = True
 
 
 def queries(infra: api.OpenStackCluster) -> tuple[Query, ...]:
@@ -64,6 +59,8 @@ def creation(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Pla
         return _part(waits=text, again=max(estate.certain_in, 1.0))
     wanted = infra.spec.api_server_load_balancer
     assert wanted is not None
+    if place.network is None:
+        return _part(waits="the network of the cluster")
     lookup = _Lookup(wanted, place)
     vip = {**lookup.network(), **_vip_address(infra, place, lookup)}
     body: dict[str, Any] = {
@@ -95,6 +92,7 @@ class _Lookup:
         asked = network_query(self._wanted.network)
         if asked is None:
             subnet = next(iter(self._place.subnets), None)
+            assert self._place.network is not None
             return {"vip_subnet_id": subnet.id} if subnet is not None else {"vip_network_id": self._place.network.id}
         network = self._one(asked, Network, "spec.apiServerLoadBalancer.network")
         if network is None:

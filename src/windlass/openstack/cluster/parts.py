@@ -1,6 +1,6 @@
 """All parts of a cluster's infrastructure, in the order in which they need each other."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from windlass.api.capo_cluster import OpenStackCluster
@@ -9,14 +9,15 @@ from windlass.openstack.cluster import managed_network
 from windlass.openstack.cluster.groups import groups, retired
 from windlass.openstack.cluster.network import (
     Found,
-    endpoint,
     failure_domains,
     look_up,
     told_network,
     told_router,
 )
+from windlass.openstack.cluster.new_balancer import Place
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
-from windlass.openstack.cluster.snapshot import Cloud, is_provisioned
+from windlass.openstack.cluster.reach import Reached, reach
+from windlass.openstack.cluster.snapshot import Cloud, ControlMachine, is_provisioned
 from windlass.openstack.cluster.unsupported import unsupported
 from windlass.openstack.status import ENDPOINT_READY, NETWORK_READY, ROUTER_READY, SECURITY_GROUPS_READY, Reason
 
@@ -24,28 +25,38 @@ _REASONS = {
     NETWORK_READY: Reason.NETWORK_CREATE_FAILED,
     ROUTER_READY: Reason.ROUTER_CREATE_FAILED,
     SECURITY_GROUPS_READY: Reason.SECURITY_GROUP_CREATE_FAILED,
-    ENDPOINT_READY: Reason.API_ENDPOINT_CONFIG_FAILED,
 }
 
 
 def parts(
-    infra: OpenStackCluster, cloud: Cloud, estate: Estate, ours: Ours
-) -> tuple[list[Part], tuple[str, int] | None]:
-    """The parts, and host and port of the API endpoint, once they are known."""
+    infra: OpenStackCluster, cloud: Cloud, estate: Estate, ours: Ours, machines: Sequence[ControlMachine]
+) -> tuple[list[Part], Reached]:
+    """The parts, and how the `machines` of the control plane are reached."""
     spec = infra.spec
     seen = managed_network.made(spec, ours, estate, look_up(spec, cloud.answers))
-    where = endpoint(spec, seen)
     obstacles = [Obstacle(part, Reason.INVALID_CONFIGURATION, text) for part, text in unsupported(infra).items()]
-    obstacles += [*seen.obstacles, *([where] if isinstance(where, Obstacle) else ())]
     bastion = _has_bastion(infra)
     made = [
-        *_by_condition(obstacles, _fields(infra, seen)),
+        *_by_condition([*obstacles, *seen.obstacles], _fields(infra, seen)),
         *(step(spec, ours, estate, seen) for step in managed_network.STEPS),
         groups(spec, ours, estate, seen, bastion=bastion, weather=cloud.weather),
     ]
     if is_provisioned(infra):  # else a group that is still in use would hold up the cluster
         made.append(retired(spec, ours, estate, bastion=bastion))
-    return made, None if isinstance(where, Obstacle) else where
+    if seen.obstacles:  # what is not known now must not look as if it were not there
+        waits = Part(condition=ENDPOINT_READY, reason=Reason.API_ENDPOINT_CONFIG_FAILED, waits="what the spec names")
+        return [*made, waits], Reached(parts=(), where=None)
+    place = Place(
+        network=seen.network,
+        subnets=seen.subnets,
+        router=seen.router,
+        external=seen.external,
+        answers=cloud.answers,
+        resolved=cloud.resolved,
+        routed=all(part.is_there for part in made if part.condition == ROUTER_READY),
+    )
+    reached = reach(infra, ours, estate, place, machines=machines, weather=cloud.weather)
+    return [*made, *reached.parts], reached
 
 
 def _by_condition(obstacles: Iterable[Obstacle], fields: dict[str, Any]) -> Iterable[Part]:

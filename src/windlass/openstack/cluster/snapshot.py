@@ -1,15 +1,16 @@
 """The input of a decision about an OpenStackCluster, and facts that follow from the objects alone."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
 from windlass.api.capi import Cluster
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.meta import ObjectMeta
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Present, Seen
+from windlass.kube.control.seen import Present, Seen, Unreadable
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Weather
@@ -22,11 +23,43 @@ from windlass.openstack.objects import owner_name
 Answers = Mapping[Query, "tuple[Resource, ...] | CloudFailure"]
 
 
+class Unresolved(Struct, frozen=True):
+    """A name has no address: `why` is a sentence."""
+
+    why: str
+
+
+class ControlMachine(Struct, frozen=True, kw_only=True):
+    """A machine of the control plane, readable or not: one that cannot be read keeps its place.
+
+    `ports` are the IDs of its ports, those on the network of the cluster first.
+    """
+
+    found: Present[OpenStackMachine] | Unreadable
+    ports: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        return self.found.metadata.name
+
+    @property
+    def deleting(self) -> bool:
+        return self.found.metadata.deletion_timestamp is not None
+
+    @property
+    def addresses(self) -> list[str]:
+        """Those inside the cloud; none as long as they are not known."""
+        if isinstance(self.found, Unreadable):
+            return []
+        return [each.address for each in self.found.object.status.addresses if each.type == "InternalIP"]
+
+
 class Cloud(Struct, frozen=True, kw_only=True):
     """What the cloud answered to what the spec names, when it was asked, and what it has of the cluster.
 
     `project` is the key of the project, `where` says for people where its credentials are. `extensions` are those of
-    Neutron, by alias; asked for only if there are tags. `estate`: why it is not known, if it is not.
+    Neutron, by alias; asked for only if there are tags. `estate`: why it is not known, if it is not. `resolved`: the
+    address of the host of the endpoint, where that is a name that matters; else empty.
     """
 
     answers: Answers
@@ -36,10 +69,12 @@ class Cloud(Struct, frozen=True, kw_only=True):
     estate: Estate | CloudFailure = Estate()
     weather: Weather = Weather()
     extensions: frozenset[str] = frozenset()
+    resolved: str | Unresolved = ""
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
     """`cluster` None: no Cluster owns it. `machines`: those of the Cluster, only looked for while it is being deleted.
+    `control_plane`: only looked for where the endpoint is led to them.
 
     `cloud` is why there is no access to it, or None while nothing has to be asked. `fresh_mark`: a new mark, in case
     the object has none.
@@ -49,6 +84,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     cluster: Seen[Cluster] | None = None
     cluster_name: str = ""
     machines: tuple[str, ...] = ()
+    control_plane: tuple[ControlMachine, ...] = ()
     cloud: Cloud | IdentityTrouble | CloudFailure | None = None
     fresh_mark: str = ""
     last: Outcome = Outcome()

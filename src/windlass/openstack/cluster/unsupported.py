@@ -1,7 +1,7 @@
 """Fields of an OpenStackCluster that ask for what this version does not make, each with what to set instead."""
 
 from windlass.api.capo_cluster import OpenStackCluster
-from windlass.openstack.status import ENDPOINT_READY, NETWORK_READY
+from windlass.openstack.status import NETWORK_READY
 
 
 def unsupported(infra: OpenStackCluster) -> dict[str, str]:
@@ -10,7 +10,4 @@ def unsupported(infra: OpenStackCluster) -> dict[str, str]:
     found: dict[str, str] = {}
     if spec.bastion is not None and spec.bastion.enabled is not False:
         found[NETWORK_READY] = "spec.bastion is not supported yet: set spec.bastion.enabled to false"
-    if spec.api_server_load_balancer is not None and spec.api_server_load_balancer.enabled is not False:
-        remedy = "set its field enabled to false, and spec.controlPlaneEndpoint to a load balancer of yours"
-        found[ENDPOINT_READY] = f"spec.apiServerLoadBalancer is not supported yet: {remedy}"
     return found

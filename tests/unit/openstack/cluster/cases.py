@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from windlass.api.capi import Cluster, Machine
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
+from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event, Namespace, Secret
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.rounds import Ending
@@ -76,8 +78,9 @@ class World:
 
     def __init__(self, *trees: Tree, times: Times = Times()) -> None:  # noqa: B008
         self.cloud = MemoryCloud(no_answer=no_answer)
-        kinds = (OpenStackCluster, Cluster, Machine, OpenStackClusterIdentity, Secret, Namespace, Event)
-        self.api = MemoryApi(*kinds, clock=lambda: self.now)
+        kinds = (OpenStackCluster, OpenStackMachine, OpenStackServer, Cluster, Machine)
+        others = (OpenStackClusterIdentity, Secret, Namespace, Event)
+        self.api = MemoryApi(*kinds, *others, clock=lambda: self.now)
         self.network = self.cloud.services.network("machines")
         self.api.load(*trees)
         self.times = times

@@ -16,8 +16,9 @@ from windlass.openstack.cloud.resources import BalancerFlavor, BalancerProvider,
 from windlass.openstack.cluster.admitted import admitted
 from windlass.openstack.cluster.balancer import balancer as step
 from windlass.openstack.cluster.balancer import removal
-from windlass.openstack.cluster.new_balancer import PROVIDERS, Unresolved, queries
+from windlass.openstack.cluster.new_balancer import PROVIDERS, queries
 from windlass.openstack.cluster.part import Part
+from windlass.openstack.cluster.snapshot import Unresolved
 
 from .parts import MARK, MARKED, NAME, OURS, ROUTER, SUBNET, Tree, balancer, estate, infra, place, sent
 
@@ -328,6 +329,6 @@ def test_a_monitor_is_changed_in_place_only_where_it_differs() -> None:
     ],
 )
 def test_only_what_has_the_mark_is_deleted(found: tuple[Balancer, ...], requests: list[str], waits: str) -> None:
-    part = removal("p", MARK, estate(*found))
+    part = removal(OURS, estate(*found))
     assert sent(part.requests) == requests
     assert part.waits == waits

@@ -144,18 +144,6 @@ async def test_s17_an_identity_that_is_not_for_the_namespace_is_told() -> None:
             "spec.bastion.enabled to false",
             id="a bastion",
         ),
-        pytest.param(
-            {"apiServerLoadBalancer": {"enabled": True}},
-            "APIEndpointReady",
-            "spec.controlPlaneEndpoint to a load balancer of yours",
-            id="a load balancer",
-        ),
-        pytest.param(
-            {"controlPlaneEndpoint": None, "apiServerFloatingIP": "203.0.113.9"},
-            "APIEndpointReady",
-            "a floating IP for the API server is not supported yet",
-            id="C6 floating IP",
-        ),
     ],
 )
 async def test_what_is_not_supported_is_said_with_what_to_set_instead(spec: Tree, part: str, text: str) -> None:

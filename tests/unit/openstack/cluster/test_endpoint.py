@@ -10,8 +10,8 @@ from windlass.openstack.cloud.requests import Describe
 from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.cluster.endpoint import Endpoint, name_to_resolve
 from windlass.openstack.cluster.endpoint import endpoint as step
-from windlass.openstack.cluster.new_balancer import Unresolved
 from windlass.openstack.cluster.part import Part
+from windlass.openstack.cluster.snapshot import Unresolved
 from windlass.openstack.status import ENDPOINT_READY, Reason
 
 from .parts import EXTERNAL, MARK, OURS, Tree, balancer, estate, infra, place, sent

@@ -11,14 +11,12 @@ from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import Gateway, Network, PortAddress, Router, Subnet, Zone
 from windlass.openstack.cluster.network import (
     Found,
-    endpoint,
     failure_domains,
     look_up,
     queries,
     told_network,
     told_router,
 )
-from windlass.openstack.cluster.part import Obstacle
 from windlass.openstack.cluster.snapshot import Answers
 
 Tree = dict[str, Any]
@@ -203,33 +201,6 @@ def test_the_status_has_what_was_found_and_nothing_empty() -> None:
 
 
 HOST = {"host": "api.example", "port": 443}
-
-
-@pytest.mark.parametrize(
-    ("spec", "external", "expected"),
-    [
-        pytest.param({"controlPlaneEndpoint": HOST}, None, ("api.example", 443), id="given"),
-        pytest.param({"controlPlaneEndpoint": HOST}, PUBLIC, ("api.example", 443), id="given, with external network"),
-        pytest.param({"apiServerFixedIP": "10.0.0.9"}, None, ("10.0.0.9", 6443), id="C5 fixed IP"),
-        pytest.param(
-            {"apiServerFixedIP": "10.0.0.9", "apiServerPort": 8443}, None, ("10.0.0.9", 8443), id="C5 fixed IP, port"
-        ),
-        pytest.param(
-            {"apiServerFixedIP": "10.0.0.9", "disableAPIServerFloatingIP": True},
-            PUBLIC,
-            ("10.0.0.9", 6443),
-            id="C5 no floating IP wanted",
-        ),
-        pytest.param({"apiServerFixedIP": "10.0.0.9"}, PUBLIC, "InvalidConfiguration", id="C5 floating IP wanted"),
-        pytest.param({"apiServerFloatingIP": "203.0.113.9"}, None, "InvalidConfiguration", id="C5 floating IP"),
-        pytest.param({}, None, "APIEndpointConfigFailed", id="nothing"),
-    ],
-)
-def test_the_endpoint(spec: Tree, external: Network | None, expected: tuple[str, int] | str) -> None:
-    where = endpoint(msgspec.convert(spec, OpenStackClusterSpec), Found(external=external))
-    assert (where.reason if isinstance(where, Obstacle) else where) == expected
-    if isinstance(where, Obstacle):
-        assert "set spec.controlPlaneEndpoint, or spec.apiServerFixedIP" in str(where.why)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,68 @@
+"""How the API servers are reached: the load balancer, the endpoint, and the way from there to the machines."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.kube.control.plan import Merge
+from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cluster import ingress
+from windlass.openstack.cluster.balancer import balancer, chosen, is_wanted, name_of, ports_of
+from windlass.openstack.cluster.endpoint import Endpoint, endpoint
+from windlass.openstack.cluster.new_balancer import Place
+from windlass.openstack.cluster.part import Ours, Part
+from windlass.openstack.cluster.snapshot import ControlMachine
+
+
+class Reached(Struct, frozen=True, kw_only=True):
+    """`where`: host and port of the endpoint, once they are known. `annotations` tell machines that they are led to."""
+
+    parts: tuple[Part, ...]
+    where: tuple[str, int] | None
+    annotations: tuple[Merge, ...] = ()
+
+
+def reach(
+    infra: OpenStackCluster,
+    ours: Ours,
+    estate: Estate,
+    place: Place,
+    *,
+    machines: Sequence[ControlMachine],
+    weather: Weather,
+) -> Reached:
+    """`machines`: of the control plane; none where nobody waits to hear of the endpoint."""
+    balanced = balancer(infra, ours, estate, place, weather=weather) if is_wanted(infra.spec) else None
+    found = endpoint(infra, ours, estate, place, balanced=balanced)
+    parts = (*((balanced,) if balanced is not None else ()), found.part)
+    where = (found.host, found.port) if found.host else None
+    busy = balanced is not None and balanced.requests
+    if busy or not (machines or balanced is not None):  # one request at a time about a load balancer
+        return Reached(parts=parts, where=where)
+    way = _way(infra, ours, estate, place, found, machines)
+    return Reached(parts=(*parts, way.part), where=where, annotations=way.annotations)
+
+
+def _way(
+    infra: OpenStackCluster,
+    ours: Ours,
+    estate: Estate,
+    place: Place,
+    found: Endpoint,
+    machines: Sequence[ControlMachine],
+) -> ingress.Way:
+    if is_wanted(infra.spec):
+        return ingress.by_balancer(
+            ours,
+            chosen(infra, estate),
+            machines,
+            name=name_of(ours),
+            ports=ports_of(infra.spec),
+            subnets=place.subnets,
+            network=place.network.id if place.network is not None else "",
+        )
+    if found.floating is not None:
+        return ingress.by_floating_ip(ours, found.floating, machines)
+    return ingress.given(machines)
