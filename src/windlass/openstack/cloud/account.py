@@ -271,11 +271,11 @@ class Account:
         try:
             tree = await self.ask(Http(BALANCING, "GET", f"{ROOT}/loadbalancers/{found.id}/status"), agent="server")
         except Missing:
-            balancers.drop(found.id)
+            self._gone(found)
             return None
         told = msgspec.json.decode(tree.body, type=dict[str, dict[str, BalancerTree]])["statuses"]["loadbalancer"]
         if told.provisioning_status == "DELETED":
-            balancers.drop(found.id)
+            self._gone(found)
             return None
         found = replace(found, provisioning_status=told.provisioning_status)
         balancers.put(found)
@@ -288,6 +288,11 @@ class Account:
         pools = {each.id: each for each in (*told.pools, *(pool for one in told.listeners for pool in one.pools))}
         watched = {each.health_monitor.id for each in pools.values() if each.health_monitor is not None}
         return Balancer(found, listeners, tuple(pools.values()), tuple(each for each in monitors if each.id in watched))
+
+    def _gone(self, balancer: LoadBalancer) -> None:
+        """Octavia deletes the port of its address first, so that it is not in the way of its network any more."""
+        self._lists_of[LoadBalancer].drop(balancer.id)
+        self._ports.drop(balancer.vip_port_id or "")
 
     async def _parts(self, key: str, kind: type[T], query: tuple[tuple[str, str], ...]) -> tuple[T, ...]:
         return await pages(Http(BALANCING, "GET", f"{ROOT}/{key}", query), key, kind, self.ask)

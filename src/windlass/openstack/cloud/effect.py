@@ -138,6 +138,9 @@ def _after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], List
             _change_parent(ports, request.id, None)
         case DeletePort() | DeleteRouter() | DeleteNetwork() | DeleteSecurityGroup() | DeleteFloatingIp():
             lists[_DELETED[type(request)]].drop(request.id)
+            if isinstance(request, DeleteNetwork):
+                for subnet in [each for each in lists[Subnet].all() if each.network_id == request.id]:
+                    lists[Subnet].drop(subnet.id)
         case ReleaseVolume():
             _change(volumes, request.volume, status="available")
         case DeleteServer() if answer.status == GONE:

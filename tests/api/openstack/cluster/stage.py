@@ -1,0 +1,120 @@
+"""An OpenStackCluster on a real API server and a real cloud, and its controllers in this process."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from tests.waiting import eventually
+from windlass.api.capi import Cluster
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.core import Secret
+from windlass.kube import config
+from windlass.kube.client.client import Client
+from windlass.kube.conditions import find
+from windlass.kube.errors import NotFound
+from windlass.kube.process.manager import Manager
+from windlass.kube.verbs import PatchType
+from windlass.openstack.cloud.certainty import Times
+from windlass.openstack.cloud.clouds import Clouds, PollTimes
+from windlass.openstack.cloud.requests import OPENSTACK
+from windlass.openstack.controllers import makers
+from windlass.testing import PlaneAccess
+from windlass.testing.cloud import Project
+
+Tree = dict[str, Any]
+
+NAME: Final = "one"
+
+
+class Stage:
+    """A namespace in which our controllers work, and somebody who uses it."""
+
+    def __init__(self, client: Client, namespace: str, project: Project) -> None:
+        self.client = client
+        self.namespace = namespace
+        self.project = project
+
+    async def make(self, kind: type[Any], name: str, **body: Any) -> Tree:
+        meta = {"name": name, **body.pop("metadata", {})}
+        tree = {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind, "metadata": meta, **body}
+        return (await self.client.create(kind, tree, namespace=self.namespace, field_manager="kubectl")).tree()
+
+    async def cluster(self, **spec: Any) -> None:
+        """The OpenStackCluster with this spec, the Cluster that owns it, and credentials."""
+        data = {"clouds.yaml": base64.b64encode(self.project.clouds_yaml.encode()).decode()}
+        await self.make(Secret, "cloud", data=data)
+        reference = {"apiGroup": OpenStackCluster.RESOURCE.group, "kind": "OpenStackCluster", "name": NAME}
+        owner = await self.make(Cluster, NAME, spec={"infrastructureRef": reference})
+        reference = {"apiVersion": owner["apiVersion"], "kind": "Cluster", "name": NAME}
+        await self.make(
+            OpenStackCluster,
+            NAME,
+            metadata={"ownerReferences": [{**reference, "uid": owner["metadata"]["uid"]}]},
+            spec={"identityRef": {"type": "Secret", "name": "cloud", "cloudName": "openstack"}, **spec},
+        )
+
+    async def get(self) -> Tree:
+        return (await self.client.get(OpenStackCluster, NAME, namespace=self.namespace)).tree()
+
+    async def patch(self, body: Any) -> None:
+        await self.client.patch(
+            OpenStackCluster, NAME, body, type=PatchType.MERGE, namespace=self.namespace, field_manager="kubectl"
+        )
+
+    async def until(self, holds: Callable[[Tree], Any], *, what: str) -> Tree:
+        return await eventually(self.get, holds, what=what)
+
+    async def until_ready(self) -> Tree:
+        return await self.until(
+            lambda found: (
+                says(found, "Ready") == "True Ready"
+                and says(found, "Progressing") == "False Success"
+                and _is_current(found)
+            ),
+            what="Ready",
+        )
+
+    async def delete(self) -> None:
+        """Delete it, and wait until it is gone."""
+        await self.client.delete(OpenStackCluster, NAME, namespace=self.namespace)
+
+        async def left() -> Any:
+            try:
+                return (await self.get()).get("status")
+            except NotFound:
+                return None
+
+        await eventually(left, lambda status: status is None, what="the OpenStackCluster is gone")
+
+    def asked(self) -> list[str]:
+        """The requests of this project to its cloud by our controllers, without those for tokens."""
+        found = self.project.requests(user_agent="^windlass-openstack/")
+        return [f"{each.method} {each.path}" for each in found if each.service != "keystone"]
+
+
+def says(tree: Tree, kind: str) -> str:
+    """Status and reason of a condition."""
+    found = find(tree.get("status", {}).get("conditions", []), kind)
+    return f"{found['status']} {found['reason']}" if found else "missing"
+
+
+def _is_current(tree: Tree) -> bool:
+    return all(each["observedGeneration"] == tree["metadata"]["generation"] for each in tree["status"]["conditions"])
+
+
+@asynccontextmanager
+async def staged(plane: PlaneAccess, namespace: str, project: Project) -> AsyncIterator[Stage]:
+    """A stage with all our controllers at work, as a new process that leads."""
+    async with Client(config.load(kubeconfig=plane.kubeconfig())) as client:
+        clouds = Clouds(polls=PollTimes(after_write=0.3, building=1.0, at_rest=60.0), times=Times(request=2.0))
+        async with clouds, Manager(client, systems={OPENSTACK: clouds}) as manager:
+            for make in makers(clouds, [namespace]):
+                await manager.start(make)
+            running = asyncio.create_task(manager.run())
+            try:
+                yield Stage(client, namespace, project)
+            finally:
+                manager.shut_down()
+                await running
