@@ -5,23 +5,11 @@ from typing import Any
 import pytest
 
 from tests.unit.openstack.clouded import KEY, NAMESPACE, Process, World, server
+from tests.unit.openstack.weather import FAULTS
 from windlass.api.capo_server import OpenStackServer
 
 POSTS = ("/v2.0/ports", "/v2.0/trunks", "/volumes", "/servers")
 EVERYTHING = {"trunk": True, "tags": ["blue"], "rootVolume": {"sizeGiB": 10}}
-FAULTS: dict[str, dict[str, Any]] = {
-    "the answer is lost": {"after": True, "drop": True},
-    "the connection is closed": {"drop": True},
-    "503 after it was done": {"after": True, "status": 503},
-    "503 before it was done": {"status": 503},
-    "502": {"status": 502},
-    "500": {"status": 500},
-    "too slow, and done": {"after": True, "slow": True},
-    "too slow, and not done": {"slow": True},
-    "429 with Retry-After": {"status": 429, "headers": {"retry-after": "30"}},
-    "413 with Retry-After": {"status": 413, "headers": {"retry-after": "5"}},
-    "409": {"status": 409, "body": b'{"NeutronError": {"message": "busy"}}'},
-}
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())

@@ -10,9 +10,9 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.testing.crash import Crashed, CrashPoint, MortalApi, MortalCarrier, Scenario, When, crash_everywhere
 
-from ..test_weather import FAULTS
+from ..weather import FAULTS
 from .cases import Process, World
-from .test_network_stories import WHOLE, made, managed
+from .managed import WHOLE, made, managed
 
 POSTS = ("networks", "subnets", "routers", "security-groups", "security-group-rules")
 

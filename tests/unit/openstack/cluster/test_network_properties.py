@@ -12,7 +12,7 @@ from tests.explore import examples
 from windlass.openstack.cloud.wire import Method
 
 from .cases import World
-from .test_network_stories import NAME, ask, managed
+from .managed import NAME, ask, managed
 
 PREFIX = "k8s-cluster-ns-one-secgroup"
 OTHERS = "windlass-owner=somebody"
