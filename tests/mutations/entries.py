@@ -1348,8 +1348,8 @@ _IN_THE_CLOUD = (
         "openstack/cluster/ownership.py",
         "openstack/cluster",
         ("if mark_of(each) == ours.mark)", "if each.name.startswith(ours.name[:10]))"),
-        ("if not mark_of(each) and _is_of_provider(each, ours):", "if _is_of_provider(each, ours):"),
-        ("if not mark_of(each) and _is_of_provider(each, ours):", "if not mark_of(each):"),
+        ("if not mark_of(each) and _has_our_name(each, ours):", "if _has_our_name(each, ours):"),
+        ("if not mark_of(each) and _has_our_name(each, ours):", "if not mark_of(each):"),
         ("tags=(*found.tags, *missing)", "tags=ours.tags"),
     ),
     *_in(
@@ -1371,6 +1371,7 @@ _IN_THE_CLOUD = (
         "openstack/cluster/test_groups.py",
         ("    if missing and not estate.certain:\n", "    if False:\n"),
         ("complete=not obstacles)", "complete=True)"),
+        ("if not spec.managed_subnets and any(", "if False and any("),
         ("            yield bulk\n        return\n", "            yield bulk\n"),
         ("each.at >= estate.as_of)", "True)"),
         ("isinstance(each.failure, InConflict) and", ""),

@@ -2,7 +2,7 @@
 
 | there is | next |
 |---|---|
-| a group that an earlier provider recorded, without the mark | mark it, before anything else |
+| a group that the status records, without the mark | mark it, before anything else |
 | not every group | create the missing ones, at the same time: rules name other groups |
 | missing rules | create those of each group, all in one request |
 | that refused, because one exists already | create them one by one; one that exists counts as created |
@@ -32,10 +32,10 @@ from windlass.openstack.cloud.network_requests import (
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import SecurityGroup
 from windlass.openstack.cluster.network import Found
-from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, tagging, uncertain
+from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, strange, tagging, uncertain
 from windlass.openstack.cluster.part import Ours, Part
 from windlass.openstack.cluster.rules import BASTION, CONTROL_PLANE, WORKER, Rule, desired, rule_of
-from windlass.openstack.status import SECURITY_GROUPS_READY, Reason
+from windlass.openstack.status import NETWORK_READY, SECURITY_GROUPS_READY, Reason
 
 _GROUPS: Final = Part(condition=SECURITY_GROUPS_READY, reason=Reason.SECURITY_GROUP_CREATE_FAILED)
 _FIELDS: Final = {
@@ -55,6 +55,8 @@ def groups(
         return _GROUPS
     if marks := adoption(estate.groups, ours):
         return replace(_GROUPS, requests=marks, why=ADOPTS)
+    if lost := strange(estate.groups, ours, _GROUPS):
+        return replace(_GROUPS, obstacles=lost)
     there = by_role(ours, estate)
     roles = (CONTROL_PLANE, WORKER, *((BASTION,) if bastion else ()))
     fields = {_FIELDS[role]: {"id": each.id, "name": each.name} for role, each in there.items()}
@@ -101,9 +103,11 @@ def by_role(ours: Ours, estate: Estate) -> Mapping[str, SecurityGroup]:
 
 
 def _cidrs(spec: OpenStackClusterSpec, found: Found) -> list[str]:
-    """Those of the subnets, even before one is made; none if a CIDR of the spec is none."""
+    """Those of the subnets; none if they are not all known, or if one is no CIDR: rules for it would be deleted."""
+    if not spec.managed_subnets and any(each.part == NETWORK_READY for each in found.obstacles):
+        return []
     try:
-        return [str(ip_network(each.cidr, strict=False)) for each in found.subnets or spec.managed_subnets]
+        return [str(ip_network(each.cidr, strict=False)) for each in spec.managed_subnets or found.subnets]
     except ValueError:
         return []
 

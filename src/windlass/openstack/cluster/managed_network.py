@@ -2,7 +2,7 @@
 
 | there is | next |
 |---|---|
-| something that an earlier provider recorded, without the mark | mark it, before anything else |
+| something that the status records, without the mark | mark it, before anything else |
 | no network, no router | create both, at the same time; the router on the external network |
 | no subnet | create it, once the network is there |
 | other DNS servers | change those of the subnet |
@@ -33,7 +33,7 @@ from windlass.openstack.cloud.network_requests import (
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import Network, Router, Subnet
 from windlass.openstack.cluster.network import Found
-from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, tagging, uncertain
+from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, strange, tagging, uncertain
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.status import NETWORK_READY, ROUTER_READY, Reason
 
@@ -61,6 +61,8 @@ def network(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found
         return _refused(_NETWORK, text)
     if marks := adoption(estate.networks, ours):
         return replace(_NETWORK, requests=marks, why=ADOPTS)
+    if lost := strange(estate.networks, ours, _NETWORK):
+        return replace(_NETWORK, obstacles=lost)
     if found.network is not None:
         return replace(_NETWORK, requests=tuple(tagging(found.network, ours)), why="tags of the spec")
     if not estate.certain:
@@ -111,12 +113,16 @@ def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
 
 def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
     """The router, from the external network to the subnet of `found`."""
-    if len(spec.managed_subnets) != 1 or found.external is None:
+    if len(spec.managed_subnets) != 1:
         return _ROUTER
+    if found.external is None:  # there is none, or nobody knows now
+        return replace(_ROUTER, waits="the external network") if found.obstacles else _ROUTER
     if len(found.router_addresses) < len(spec.external_router_ips):
         return replace(_ROUTER, waits="the subnets of spec.externalRouterIPs")
     if marks := adoption(estate.routers, ours) if spec.router is None else ():
         return replace(_ROUTER, requests=marks, why=ADOPTS)
+    if lost := strange(estate.routers, ours, _ROUTER) if spec.router is None else ():
+        return replace(_ROUTER, obstacles=lost)
     if found.router is None and spec.router is not None:
         return replace(_ROUTER, waits="the router that spec.router names")
     if found.router is None:

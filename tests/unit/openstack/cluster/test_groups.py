@@ -13,8 +13,9 @@ from windlass.openstack.cloud.inventory import Refusal, Weather
 from windlass.openstack.cloud.resources import SecurityGroup, SecurityGroupRule, Subnet
 from windlass.openstack.cluster.groups import groups, retired
 from windlass.openstack.cluster.network import Found
-from windlass.openstack.cluster.part import Ours, Part
+from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.cluster.rules import desired
+from windlass.openstack.status import Reason
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 CIDR = "10.0.0.0/24"
@@ -140,11 +141,11 @@ def test_groups_that_an_earlier_provider_recorded_are_marked_and_used() -> None:
     assert bodies(found)[0] == {"description": "Cluster API managed group windlass-owner=m"}
 
 
-@pytest.mark.parametrize(
-    "meta", [FOREIGN, {"name": f"{PREFIX}-worker", "description": "mine"}], ids=["marked", "named alike"]
-)
-def test_groups_of_others_are_not_taken(meta: dict[str, str]) -> None:
-    assert len(part(ruled("controlplane"), group("worker", **meta)).requests) == 1
+@pytest.mark.parametrize("meta", [FOREIGN, {"name": "mine", "description": "mine"}], ids=["marked", "another name"])
+def test_groups_that_the_status_records_and_others_have_are_not_taken_and_not_doubled(meta: dict[str, str]) -> None:
+    found = part(ruled("controlplane"), group("worker", **meta))
+    assert found.requests == ()
+    assert "which the status records" in str(found.obstacles[0].why)
 
 
 def test_g5_tags_are_added_where_neutron_has_them() -> None:
@@ -158,6 +159,8 @@ def test_groups_wait_for_what_they_need() -> None:
     both = (group("controlplane"), group("worker"))
     assert part(*both, found=Found()).waits == "the subnets of the cluster"
     assert part(*both, found=Found(), fields={**SPEC, "managedSubnets": [{"cidr": "x"}]}).waits
+    half = replace(FOUND, obstacles=(Obstacle("NetworkReady", Reason.OPENSTACK_ERROR, "no answer"),))
+    assert part(ruled("controlplane"), ruled("worker"), found=half).waits == "the subnets of the cluster"
     planned = part(*both, found=Found(), fields={**SPEC, "managedSubnets": [{"cidr": "10.6.0.0/24"}]})
     prefixes = {rule.get("remote_ip_prefix") for each in bodies(planned) for rule in each}
     assert prefixes == {None, "10.6.0.0/24"}

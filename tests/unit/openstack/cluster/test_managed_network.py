@@ -10,7 +10,7 @@ from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.resources import Gateway, Network, Port, PortAddress, Router, Subnet
 from windlass.openstack.cluster import managed_network
 from windlass.openstack.cluster.network import Found
-from windlass.openstack.cluster.part import Ours, Part
+from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.status import Reason
 
 CIDR = "10.6.0.0/24"
@@ -123,6 +123,8 @@ def test_p21_a_router_that_the_spec_names_is_used_and_not_made() -> None:
 
 def test_p18_without_an_external_network_there_is_no_router() -> None:
     assert parts(Estate(), found=Found())[2].is_there
+    unknown = Found(obstacles=(Obstacle("NetworkReady", Reason.OPENSTACK_ERROR, "no answer"),))
+    assert parts(Estate(), found=unknown)[2].waits == "the external network"
 
 
 @pytest.mark.parametrize(
@@ -196,14 +198,27 @@ def test_what_an_earlier_provider_made_is_marked_before_anything_else() -> None:
 
 
 @pytest.mark.parametrize(
-    "meta", [FOREIGN, {"name": NAME}, {**PROVIDERS, "name": "lan"}], ids=["marked", "named alike", "described alike"]
+    ("meta", "says"),
+    [
+        (FOREIGN, "which the status records, belongs to somebody"),
+        ({**PROVIDERS, "name": "lan"}, "which the status records, has neither mark nor name of this cluster"),
+    ],
+    ids=["marked", "another name"],
 )
-def test_what_others_made_is_not_taken(meta: dict[str, Any]) -> None:
+def test_what_the_status_records_and_others_have_is_not_taken_and_not_doubled(meta: dict[str, Any], says: str) -> None:
     estate = Estate(networks=(Network(id="n", **meta),), routers=(Router(id="r", **meta),))
     network, subnet, router = parts(estate)
-    assert (sent(network), sent(router)) == (["POST /v2.0/networks"], ["POST /v2.0/routers"])
+    for part in (network, router):
+        assert part.requests == ()
+        assert says in str(part.obstacles[0].why)
     assert made(estate).network is None
     assert subnet.waits
+
+
+def test_a_mark_that_somebody_has_removed_is_given_again() -> None:
+    estate = replace(WHOLE, networks=(replace(NETWORK, description="hands off"),))
+    network = parts(estate)[0]
+    assert bodies(network) == [{"description": "hands off windlass-owner=m"}]
 
 
 def test_nothing_is_created_while_an_earlier_request_may_arrive() -> None:

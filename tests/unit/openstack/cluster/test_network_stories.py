@@ -57,6 +57,26 @@ async def test_c6_on_a_spec_that_cannot_be_nothing_is_sent_and_deletion_works() 
     assert world.is_gone
 
 
+async def test_p8_nothing_is_created_while_it_is_not_known_whether_there_are_tags() -> None:
+    world = managed()
+    world.cloud.fault(path="/extensions$", status=503)
+    await world.process.step()
+    assert set(methods(world)) == {"GET"}
+    await world.process.settle()
+    assert world.held() == WHOLE
+
+
+async def test_p18_while_the_external_network_is_not_known_the_router_is_not_said_to_be_there() -> None:
+    world = managed()
+    world.cloud.services.external_network("other", cidr="198.51.100.0/24")
+    await world.process.step()
+    status, reason, message = world.condition("NetworkReady")
+    assert (status, reason) == ("False", "NetworkCreateFailed")
+    assert "there are several external networks (other, public)" in message
+    assert world.condition("RouterReady")[0] == "False"
+    assert "routers" not in world.held()
+
+
 async def test_p20_dns_servers_and_rules_are_changed_while_the_cluster_lives() -> None:
     world = await made()
     rule = {"name": "bgp", "direction": "ingress", "protocol": "tcp", "portRangeMin": 179, "portRangeMax": 179}
@@ -162,7 +182,7 @@ async def test_what_an_earlier_provider_made_is_taken_over_and_goes_with_the_clu
         "router": {"id": router},
         "controlPlaneSecurityGroup": {"id": groups["controlplane"]},
         "workerSecurityGroup": {"id": groups["worker"]},
-        "bastionSecurityGroup": {"id": user},
+        **({"bastionSecurityGroup": {"id": user}} if deleted else {}),
         "ready": True,
     }
     meta = {"finalizers": [FINALIZER], **({"deletionTimestamp": GONE} if deleted else {})}
