@@ -282,7 +282,7 @@ class Account:
         if found.provisioning_status != "ACTIVE":
             return Balancer(found)
         listeners, monitors = await asyncio.gather(
-            self._parts("listeners", Listener, (("load_balancer_id", found.id),)),
+            self._parts("listeners", Listener, (("loadbalancer_id", found.id),)),
             self._parts("healthmonitors", HealthMonitor, (("project_id", self._project_id),)),
         )
         pools = {each.id: each for each in (*told.pools, *(pool for one in told.listeners for pool in one.pools))}

@@ -84,10 +84,10 @@ def balancer(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Pla
 
 
 def removal(ours: Ours, estate: Estate) -> Part:
-    """Deletes what has the mark, with all parts and members."""
+    """Deletes what has the mark, with all parts and members; and what an earlier provider recorded under its name."""
     deletions, waits = [], []
     for each in (found.balancer for found in estate.balancers):
-        if mark_of(each) != ours.mark:
+        if mark_of(each) != ours.mark and (mark_of(each) or each.name != name_of(ours)):
             continue
         if each.provisioning_status.startswith(_PENDING):
             waits.append(_waits(each))

@@ -17,6 +17,7 @@ from windlass.kube.object import NamespacedName
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cluster.controller import cluster_controller
+from windlass.openstack.cluster.resolve import Resolve, resolve
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.memory_cloud import MemoryCloud
@@ -143,5 +144,11 @@ class Process(clouded.Process):
 
     key = KEY
 
+    def __init__(self, world: Any, *, resolve: Resolve = resolve, **others: Any) -> None:
+        self.resolve = resolve
+        super().__init__(world, **others)
+
     def make(self, reader: MemoryReader) -> Controller[NamespacedName, Any]:
-        return cluster_controller(reader, self.clouds, now=lambda: self.world.now, new_mark=lambda: MARK)
+        return cluster_controller(
+            reader, self.clouds, now=lambda: self.world.now, new_mark=lambda: MARK, resolve=self.resolve
+        )
