@@ -41,6 +41,9 @@ from windlass.openstack.trouble import Told, invalid, lasting_since, told, troub
 
 OVERDUE: Final = 300.0
 """Seconds without an answer of the cloud after which a part that was there counts as missing."""
+_SLOWLY: Final = 20.0
+"""The part of the time since the cluster began to change after which it is looked at again. A load balancer is made in
+a dozen steps, and each has to be waited for."""
 _LONGEST: Final = 10.0
 """Seconds between two looks at what the cloud is doing."""
 
@@ -142,7 +145,7 @@ def pause(found: Present[OpenStackCluster], parts: Iterable[Part], *, now: datet
     if not waiting:
         return None
     began = trouble_since(found.object.status.conditions, PROGRESSING, "True") or now
-    seconds = min(max((now - began).total_seconds() / 4, min(part.again for part in waiting)), _LONGEST)
+    seconds = min(max((now - began).total_seconds() / _SLOWLY, min(part.again for part in waiting)), _LONGEST)
     return RequeueAfter(seconds, "; ".join(part.waits for part in waiting))
 
 
