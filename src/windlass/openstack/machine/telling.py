@@ -132,9 +132,9 @@ def ingress(seen: Snapshot, found: Present[OpenStackMachine]) -> Condition | Non
     had = find(found.object.status.conditions, INGRESS_READY)
     if had is not None and had.status == TRUE:
         return condition(INGRESS_READY, True, had.reason, had.message)
-    said = find(infra.object.status.conditions, ENDPOINT_READY) if infra is not None else None
-    if said is not None and said.status == FALSE:
-        return condition(INGRESS_READY, False, said.reason, said.message)
+    endpoint = find(infra.object.status.conditions, ENDPOINT_READY) if infra is not None else None
+    if endpoint is not None and endpoint.status == FALSE:
+        return condition(INGRESS_READY, False, endpoint.reason, endpoint.message)
     whose = f"OpenStackCluster {infra.metadata.name}" if infra is not None else "the OpenStackCluster"
     text = f"Waiting for {whose} to lead its API endpoint to the machine"
     return condition(INGRESS_READY, False, Reason.WAITING_FOR_CLUSTER, text)
