@@ -36,7 +36,7 @@ async def clean(
 ) -> dict[str, str]:
     """Delete what has the marks of `found`, for so many `seconds`. Returns why each that is left is there, by its ID.
 
-    A failure that does not go away ends the attempt to delete that resource; others of its mark are still tried.
+    What is refused for good is not tried again; what must go after it stays too.
     """
     deadline, pause = clock() + seconds, _FIRST_PAUSE
     marks = {each.mark: _Progress({}, set()) for each in found}

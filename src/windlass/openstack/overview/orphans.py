@@ -3,48 +3,37 @@
 Such an orphan is left when an object was removed without its finalizer, or its whole management cluster. To the cluster
 that is asked, the resources of another cluster that uses the same project look the same.
 
-| there is | next |
-|---|---|
-| servers, trunks, ports, volumes | as their owner would delete them (`windlass.openstack.instance.delete`) |
-| load balancers, with all their parts; floating IPs | delete them, at the same time |
-| none of those any more, and routers | take the interfaces off, then delete them |
-| no routers any more, and networks, security groups | delete them |
+They go as their owners would delete them: first servers with all that they have (`windlass.openstack.instance.delete`),
+then load balancers, addresses and networks (`windlass.openstack.cluster.removal`).
 """
 
 import uuid
-from collections.abc import Collection, Iterator
-from datetime import datetime, timedelta
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
 
-from windlass.openstack.cloud.balancer_requests import DeleteLoadBalancer
+from windlass.kube.clock import rfc3339
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.inventory import Inventory
-from windlass.openstack.cloud.network_requests import (
-    DeleteFloatingIp,
-    DeleteNetwork,
-    DeleteRouter,
-    DeleteSecurityGroup,
-    RemoveInterface,
-)
-from windlass.openstack.cloud.requests import CloudRequest
+from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Server
+from windlass.openstack.cluster import balancer
+from windlass.openstack.cluster.part import Ours
+from windlass.openstack.cluster.removal import removal
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.overview.tree import NAMES
 
 YOUNG: Final = timedelta(hours=1)
-_DELETABLE: Final = frozenset({"ACTIVE", "ERROR"})
-"""The states in which Octavia takes the request to delete a load balancer."""
-_INTERFACES: Final = "network:router_interface", "network:ha_router_replicated_interface"
 _OF_OBJECTS: Final = 4
 """The version of the uuids that objects have as marks. Those of `create_instance` have another."""
 
 
 class Orphan(Struct, frozen=True):
-    """A resource. `kind` is its name for people; `created` is as its service tells it."""
+    """A resource. `kind` is its name for people; `created`: RFC 3339; empty if that is not known."""
 
     kind: str
     name: str
@@ -84,52 +73,26 @@ def is_of_object(mark: str) -> bool:
 def is_young(found: Collection[Orphan], now: datetime) -> bool:
     """Whether something of a mark was made so short a time ago that its owner may be at work, or this is not known."""
     try:
-        newest = max(datetime.fromisoformat(each.created) for each in found)
-        return now - (newest if newest.tzinfo else newest.replace(tzinfo=now.tzinfo)) < YOUNG
+        return now - max(datetime.fromisoformat(each.created) for each in found) < YOUNG
     except ValueError:
         return True
 
 
 def next_requests(inventory: Inventory, estate: Estate, *, project: str, mark: str) -> Next:
-    """The next step for all that has the mark; `project` is the key of the project. Nothing: it is gone."""
-    requests: list[CloudRequest] = []
-    waits, stuck = [], ""
+    """The next step for all that has the mark, as its owner would take it; `project` is the key of the project. With
+    neither requests nor waits, nothing more can be done."""
+    stuck = ""
     match next_deletion(inventory, project=project, mark=mark):
-        case Send(requests=some):
-            requests += some
+        case Send(requests=requests):
+            return Next(requests)
         case Await(what=what):
-            waits.append(what)
-        case Stuck(message=why):
+            return Next(waits=what)
+        case Stuck(message=why) | Vanished(note=why):
             stuck = why
-        case Vanished(note=why):
-            stuck = why
-    for each in estate.balancers:
-        balancer = each.balancer
-        if balancer.provisioning_status in _DELETABLE:
-            requests.append(DeleteLoadBalancer(project=project, mark=mark, subject=balancer.name or "", id=balancer.id))
-        else:
-            waits.append(f"load balancer {balancer.name} ({balancer.id}) is {balancer.provisioning_status}")
-    for address in estate.floating_ips:
-        subject = address.floating_ip_address
-        requests.append(DeleteFloatingIp(project=project, mark=mark, subject=subject, id=address.id))
-    if not (requests or waits):
-        requests += _network(estate, project, mark)
-    return Next(tuple(requests), "; ".join(waits), stuck)
-
-
-def _network(estate: Estate, project: str, mark: str) -> Iterator[CloudRequest]:
-    for router in estate.routers:
-        ports = [each for each in estate.ports if each.device_id == router.id and each.device_owner in _INTERFACES]
-        subnets = dict.fromkeys(address.subnet_id for port in ports for address in port.fixed_ips)
-        for subnet in subnets:
-            yield RemoveInterface(project=project, mark=mark, subject=router.name, id=router.id, subnet=subnet)
-        if not subnets:
-            yield DeleteRouter(project=project, mark=mark, subject=router.name, id=router.id)
-    if not estate.routers:
-        for network in estate.networks:
-            yield DeleteNetwork(project=project, mark=mark, subject=network.name, id=network.id)
-        for group in estate.groups:
-            yield DeleteSecurityGroup(project=project, mark=mark, subject=group.name, id=group.id)
+    ours = Ours(project=project, intent=Intent(mark), cluster="")
+    part = removal(ours, estate, names=(), balancer=balancer.removal(ours, estate))
+    obstacles = (str(each.why) for each in part.obstacles)
+    return Next(part.requests, part.waits, "; ".join(filter(None, (stuck, *obstacles))))
 
 
 def still_there(holdings: Holdings, found: Collection[Orphan]) -> list[Orphan]:
@@ -145,4 +108,10 @@ def _name(resource: Markable) -> str:
 
 
 def _created(resource: Markable) -> str:
-    return resource.created if isinstance(resource, Server) else resource.created_at
+    """RFC 3339. Cinder and Octavia leave out the zone, which is UTC."""
+    told = resource.created if isinstance(resource, Server) else resource.created_at
+    try:
+        time = datetime.fromisoformat(told)
+    except ValueError:
+        return ""
+    return rfc3339(time if time.tzinfo else time.replace(tzinfo=UTC))

@@ -1,1 +1,167 @@
 """`windlass openstack orphans`: on the models of an API server and a cloud."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.unit.openstack.clouded import NAMESPACE, PROJECT, START, World, secret
+from windlass.api import mapi
+from windlass.api.capo import OpenStackMachine
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.core import Secret
+from windlass.cli import main
+from windlass.cli.openstack.left_over import Found, OrphansRequest, Unknowable, look, render
+from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.wire import Http
+from windlass.openstack.constants import MARK_ANNOTATION
+from windlass.openstack.overview.orphans import Orphan
+from windlass.testing.memory import MemoryApi
+
+MARK, OTHER = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2))
+IDENTITY = {"type": "Secret", "name": "credentials", "cloudName": "one"}
+
+
+class Cluster:
+    """A cluster in memory, and a project that has a port for each of the marks."""
+
+    def __init__(self, *marks: str, kinds: tuple[type[Any], ...] = (OpenStackServer, mapi.Machine)) -> None:
+        self.world = World()
+        self.marks = marks
+        self.api = MemoryApi(*kinds, Secret, clock=lambda: START)
+        self.api.load(secret())
+
+    def has(self, kind: type[Any], name: str, *, mark: str = "", **spec: Any) -> None:
+        metadata = {"name": name, "namespace": NAMESPACE, "annotations": {MARK_ANNOTATION: mark} if mark else {}}
+        resource = kind.RESOURCE
+        whole = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
+        self.api.load(whole)
+
+    async def look(self, *, then: Callable[[], None] = lambda: None) -> tuple[list[str], list[str]]:
+        """The marks of the orphans, and the troubles; `then` happens when the cloud was asked."""
+        wire = self.world.cloud.wire(PROJECT)
+        for mark in self.marks:
+            port = {"network_id": self.world.network, "name": "p", "description": described("", mark)}
+            await wire.send(Http("network", "POST", "/v2.0/ports", body={"port": port}), seconds=30)
+
+        asked = len(self.world.cloud.requests)
+        listing = self.api.list
+
+        async def late(kind: Any, **where: Any) -> Any:
+            if len(self.world.cloud.requests) > asked:
+                then()
+            return await listing(kind, **where)
+
+        self.api.list = late  # type: ignore[method-assign]
+        found, troubles = await look(self.api, self.world.clouds(), OrphansRequest())
+        return [each.orphan.mark for each in found], troubles
+
+
+async def test_what_no_object_has_is_found_with_the_credentials_that_objects_name() -> None:
+    cluster = Cluster(MARK, OTHER)
+    cluster.has(OpenStackServer, "w", mark=OTHER, identityRef=IDENTITY)
+    assert await cluster.look() == ([MARK], [])
+
+
+@pytest.mark.parametrize("kind", [OpenStackMachine, OpenStackCluster, mapi.Machine], ids=lambda kind: kind.__name__)
+async def test_the_owner_may_be_of_any_kind_and_in_any_namespace(kind: type[Any]) -> None:
+    cluster = Cluster(MARK, kinds=(OpenStackServer, kind))
+    cluster.has(OpenStackServer, "w", identityRef=IDENTITY)
+    cluster.has(kind, "owner", mark=MARK)
+    assert await cluster.look() == ([], [])
+
+
+async def test_an_owner_that_came_while_the_cloud_was_asked_is_seen() -> None:
+    cluster = Cluster(MARK)
+    cluster.has(OpenStackServer, "w", identityRef=IDENTITY)
+    news = iter([lambda: cluster.has(OpenStackServer, "new", mark=MARK)])
+    assert await cluster.look(then=lambda: next(news, lambda: None)()) == ([], [])
+
+
+async def test_a_malformed_owner_still_owns() -> None:
+    cluster = Cluster(MARK)
+    cluster.has(OpenStackServer, "w", identityRef=IDENTITY)
+    cluster.has(OpenStackServer, "odd", mark=MARK, ports="none")
+    assert await cluster.look() == ([], [])
+
+
+async def test_a_project_that_cannot_be_asked_is_a_trouble_and_the_others_are_asked() -> None:
+    cluster = Cluster(MARK)
+    cluster.has(OpenStackServer, "w", identityRef=IDENTITY)
+    cluster.has(OpenStackServer, "x", identityRef={**IDENTITY, "name": "nothing"})
+    marks, (trouble,) = await cluster.look()
+    assert marks == [MARK]
+    assert trouble == (
+        f"Secret {NAMESPACE}/nothing does not exist: create it with the key clouds.yaml, or correct identityRef.name"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kinds", "why"),
+    [
+        ((), "the API server serves no kind that has resources in OpenStack: is it the right --context?"),
+        ((OpenStackServer,), "no object names credentials of a cloud: say --os-cloud NAME"),
+    ],
+)
+async def test_what_is_an_orphan_must_be_knowable(kinds: tuple[type[Any], ...], why: str) -> None:
+    with pytest.raises(Unknowable) as error:
+        await Cluster(MARK, kinds=kinds).look()
+    assert error.value.message == why
+
+
+def found(**more: Any) -> Found:
+    orphan = Orphan("security group", "workers", "g-1", MARK, "2026-11-22T11:00:00Z")
+    account: Any = type("Project", (), {"where": "Secret prod/cloud"})
+    return Found(orphan, account, **more)
+
+
+def lines(each: Found, form: str = "table", *, headings: bool = True) -> list[str]:
+    return render([each], OrphansRequest(form, headings=headings), now=START)
+
+
+def test_a_row_says_what_it_is_how_old_and_why() -> None:
+    heading, row = lines(found())
+    assert heading.split() == ["KIND", "NAME", "ID", "AGE", "MARK", "WHY"]
+    assert row.split(maxsplit=5) == ["security-group", "workers", "g-1", "60m", MARK, "no object has this mark"]
+    assert lines(found(), headings=False) == [row]
+    assert START - timedelta(hours=1) == START.replace(hour=11)
+
+
+def test_after_a_deletion_a_row_says_what_came_of_it() -> None:
+    heading, row = lines(found(result="left", problem="in use by port x"))
+    assert heading.split()[-2:] == ["RESULT", "REASON"]
+    assert row.endswith("left     in use by port x")
+
+
+def test_programs_get_every_field() -> None:
+    (item,) = json.loads("\n".join(lines(found(), "json")))["items"]
+    assert item == {
+        "kind": "security group",
+        "name": "workers",
+        "id": "g-1",
+        "mark": MARK,
+        "created": "2026-11-22T11:00:00Z",
+        "credentials": "Secret prod/cloud",
+        "why": "no object has this mark",
+        "result": None,
+        "problem": None,
+    }
+    assert yaml.safe_load("\n".join(lines(found(), "yaml"))) == {"items": [item]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-n", "x"], "owners are looked for in all namespaces: leave out -n"),
+        (["--delete"], "--delete changes many objects and needs a terminal to ask for confirmation: add --yes"),
+    ],
+)
+def test_a_wrong_command_line_says_what_to_do(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["openstack", "orphans", *arguments]) == 64
+    assert capsys.readouterr().err.startswith(f"error: {message}\n")

@@ -114,14 +114,25 @@ async def test_what_a_cloud_refuses_is_left_with_its_reason_and_all_else_goes(pr
     assert len(tried) == 1
 
 
-async def test_a_network_that_others_use_is_left_with_the_clouds_answer(project: Project) -> None:
+async def test_a_network_that_others_use_is_left_and_they_are_named(project: Project) -> None:
     network = await project.neutron("network")
     await project.neutron("subnet", network_id=network, ip_version=4, cidr="10.9.0.0/24")
-    await project.neutron("port", "", network_id=network)
-    left = await project.clean(await project.found(), seconds=30.0)
+    port = await project.neutron("port", "", network_id=network)
+    left = await project.clean(await project.found())
     assert network in left
-    assert all("one or more ports" in reason.lower() for reason in left.values()), left
-    assert project.world.cloud.services.now >= 30.0
+    assert all(f"has ports of others: port ({port})" in reason for reason in left.values()), left
+
+
+async def test_a_project_is_known_from_one_list_of_each_kind(project: Project) -> None:
+    await project.cluster()
+    for _ in range(3):
+        await project.machine()
+    before = len(project.world.cloud.requests)
+    await project.account.holdings()
+    asked = [f"{each.service} {each.path}" for each in project.world.cloud.requests[before:]]
+    of_balancer = [each for each in asked if "lbaas" in each and not each.endswith("/loadbalancers")]
+    assert len(of_balancer) <= 3
+    assert len(asked) - len(of_balancer) == 11
 
 
 async def test_an_outage_is_waited_for(project: Project) -> None:
