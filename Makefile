@@ -9,6 +9,7 @@ OS_BUILD := deploy/os-build/base
 OPENSTACK := deploy/openstack/base
 OPENSTACK_POLICIES := deploy/openstack/components/policies/policies.yaml
 OPENSTACK_CRDS := deploy/openstack/crds/crds.yaml
+OPENSTACK_MACHINE_API := deploy/openstack/machine-api/rbac.yaml
 # Tests of processes wait for much of their time, so more workers than cores.
 PARALLEL := -n 4 --dist loadfile
 export PYTHONUNBUFFERED := 1
@@ -49,6 +50,7 @@ generate: .venv/ready ## write the files that are made from code
 	$(RUN)windlass manifests crds update-status > $(UPDATE_STATUS)/crds.yaml
 	$(RUN)windlass manifests rbac os-build > $(OS_BUILD)/rbac.yaml
 	$(RUN)windlass manifests rbac openstack > $(OPENSTACK)/rbac.yaml
+	$(RUN)windlass manifests rbac openstack --machine-api > $(OPENSTACK_MACHINE_API)
 	$(RUN)windlass manifests crds openstack > $(OPENSTACK_CRDS)
 	$(RUN)windlass manifests policies openstack > $(OPENSTACK_POLICIES)
 
@@ -59,6 +61,7 @@ check-generated: .venv/ready
 	$(RUN)windlass manifests crds update-status | diff -u $(UPDATE_STATUS)/crds.yaml -
 	$(RUN)windlass manifests rbac os-build | diff -u $(OS_BUILD)/rbac.yaml -
 	$(RUN)windlass manifests rbac openstack | diff -u $(OPENSTACK)/rbac.yaml -
+	$(RUN)windlass manifests rbac openstack --machine-api | diff -u $(OPENSTACK_MACHINE_API) -
 	$(RUN)windlass manifests crds openstack | diff -u $(OPENSTACK_CRDS) -
 	$(RUN)windlass manifests policies openstack | diff -u $(OPENSTACK_POLICIES) -
 

@@ -17,10 +17,17 @@ class AWSPlatformStatus(Struct, rename="camel", omit_defaults=True, kw_only=True
     """IPv4, DualStackIPv4Primary or DualStackIPv6Primary; empty means IPv4."""
 
 
+class OpenStackPlatformLoadBalancer(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`type` is OpenShiftManagedDefault or UserManaged: then nothing of the cluster has the virtual addresses."""
+
+    type: str = ""
+
+
 class OpenStackPlatformStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     api_server_internal_ips: list[str] = field(default_factory=list, name="apiServerInternalIPs")
     ingress_ips: list[str] = field(default_factory=list, name="ingressIPs")
     cloud_name: str = ""
+    load_balancer: OpenStackPlatformLoadBalancer | None = None
 
 
 class PowerVSPlatformStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

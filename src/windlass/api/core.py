@@ -186,10 +186,17 @@ class PodStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
     container_statuses: list[ContainerStatus] = field(default_factory=list)
 
 
+class PodSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`node_name` is empty until the Pod is scheduled."""
+
+    node_name: str = ""
+
+
 class Pod(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Read to see how it ended."""
+    """Read to see how it ended, and what runs on a Node."""
 
     RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="Pod", plural="pods")
 
     metadata: ObjectMeta = always(ObjectMeta)
+    spec: PodSpec = always(PodSpec)
     status: PodStatus = always(PodStatus)

@@ -6,6 +6,7 @@
 | `instance` | the core, pure: resolves specs, decides on the next requests, reads states, deletes |
 | `server` | the controller of OpenStackServers, the only one that creates anything |
 | `machine` | OpenStackMachines: each has an OpenStackServer, and reports to Cluster API |
+| `machine_api` | Machines of OpenShift's Machine API: in the place of its machine and drain controllers |
 | `cluster` | OpenStackClusters on networks that exist |
 | `identity` | Secrets with credentials, held while they are needed |
 | `status`, `trouble`, `objects` | conditions; failures as conditions; what all controllers do alike |

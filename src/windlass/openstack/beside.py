@@ -1,19 +1,26 @@
-"""Works only while the OpenStack provider of Cluster API does not: two controllers would make every server twice.
+"""Works only while no other OpenStack provider does: two controllers would make every server twice.
 
-| Lease `controller-leader-election-capo` | Windlass |
+| provider | Lease |
 |---|---|
-| does not exist, or was released | works |
-| is held, and not known to have expired | does nothing, and is not ready; the log and readiness name the holder |
-| expires or is released | starts |
-| is taken while Windlass works | finishes the keys in work, and stops |
-| cannot be read | goes on with what it did; does not start |
+| of Cluster API | `controller-leader-election-capo` |
+| of the Machine API (with `--machine-api`) | `openshift-machine-api/cluster-api-provider-openstack-leader` |
+
+| the Leases | Windlass |
+|---|---|
+| do not exist, or were released | works |
+| one is held, and not known to have expired | does nothing, and is not ready; the log and readiness name the holder |
+| it expires or is released | starts |
+| one is taken while Windlass works | finishes the keys in work, and stops |
+| one cannot be read | goes on with what it did; does not start |
 
 A Lease that is found held counts as such for one lease duration, unless it is released. So Windlass starts 15 seconds
 late after a provider that was killed, and at once after one that was scaled down.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
+
+from msgspec import Struct
 
 from windlass.api.coordination import Lease
 from windlass.kube.clock import Clock, SystemClock
@@ -23,18 +30,36 @@ from windlass.kube.errors import KubeError
 from windlass.kube.logger import Logger
 from windlass.kube.process.lease import Rival
 from windlass.openstack.constants import LEASE
+from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 
 PROVIDER_NAMESPACE: Final = "capo-system"
 """The namespace in which clusterctl installs the provider."""
 
 
-def beside_permissions() -> tuple[Permission, ...]:
-    """The read that `Beside` needs: cluster-wide, as the provider's namespace need not exist."""
-    return (permission(Lease, "get", names=(LEASE,)),)
+class Provider(Struct, frozen=True):
+    """Another provider: `what` for people, and its Lease."""
+
+    what: str
+    namespace: str
+    lease: str
+
+
+MACHINE_API_PROVIDER: Final = Provider(
+    "machine controller of the Machine API", MACHINE_API_NAMESPACE, "cluster-api-provider-openstack-leader"
+)
+
+
+def cluster_api_provider(namespace: str) -> Provider:
+    return Provider("OpenStack provider of Cluster API", namespace, LEASE)
+
+
+def beside_permissions(*, machine_api: bool = False) -> tuple[Permission, ...]:
+    """The reads that `Beside` needs: cluster-wide, as the provider's namespace need not exist."""
+    return (permission(Lease, "get", names=(LEASE, *((MACHINE_API_PROVIDER.lease,) if machine_api else ()))),)
 
 
 class Beside:
-    """See the module. The provider is in `namespace`; its Lease is read every `period` seconds."""
+    """See the module. The Leases of `others` are read every `period` seconds."""
 
     def __init__(
         self,
@@ -42,17 +67,16 @@ class Beside:
         *,
         start: Callable[[], Awaitable[None]],
         stop: Callable[[], Awaitable[None]],
-        namespace: str = PROVIDER_NAMESPACE,
+        others: Iterable[Provider] = (cluster_api_provider(PROVIDER_NAMESPACE),),
         period: float = 5.0,
         clock: Clock | None = None,
     ) -> None:
         self._reader = reader
         self._start = start
         self._stop = stop
-        self._namespace = namespace
         self._period = period
         self._clock = clock or SystemClock()
-        self._rival = Rival(self._clock)
+        self._rivals = {each: Rival(self._clock) for each in others}
         self._working = False
         self._why = "its Lease has not been read yet"
         self._log = Logger(__name__)
@@ -63,7 +87,7 @@ class Beside:
             works, why = await self._verdict()
             if why != self._why:
                 self._why = why
-                self._log.info(why or "the OpenStack provider of Cluster API does not work")
+                self._log.info(why or "no other OpenStack provider works")
             if works and not self._working:
                 await self._start()
             elif self._working and works is False:
@@ -73,25 +97,30 @@ class Beside:
 
     @property
     def idle(self) -> bool:
-        """The provider works."""
-        return self._rival.remaining > 0
+        """Another provider works."""
+        return any(rival.remaining > 0 for rival in self._rivals.values())
 
     def report(self) -> dict[str, str]:
         """For readiness: why this process does nothing."""
         return {"openstack-provider": "" if self._working else self._why}
 
     async def _verdict(self) -> tuple[bool | None, str]:
-        """Whether to work, and why not; None: as before."""
-        what = f"Lease {self._namespace}/{LEASE}"
+        """Whether to work, and why not; None: as before. One that works counts more than one that cannot be read."""
+        verdicts = [await self._look(each, rival) for each, rival in self._rivals.items()]
+        order = (False, None, True)
+        return min(verdicts, key=lambda verdict: order.index(verdict[0]))
+
+    async def _look(self, other: Provider, rival: Rival) -> tuple[bool | None, str]:
+        what = f"Lease {other.namespace}/{other.lease}"
         try:
-            found = await self._reader.see(Lease, LEASE, namespace=self._namespace, live=True)
+            found = await self._reader.see(Lease, other.lease, namespace=other.namespace, live=True)
         except KubeError as error:
             return None, f"{what} cannot be read: {error}"
         if isinstance(found, Absent):
             return True, ""
         if not isinstance(found, Present):
             return None, f"{what} cannot be read: {found.why}"
-        self._rival.observe(found.object)
-        if self._rival.gone:
+        rival.observe(found.object)
+        if rival.gone:
             return True, ""
-        return False, f"the OpenStack provider of Cluster API works: {self._rival.holder} holds {what}; scale it down"
+        return False, f"the {other.what} works: {rival.holder} holds {what}; scale it down"

@@ -30,24 +30,30 @@ def capability(
     provider_namespace: str = PROVIDER_NAMESPACE,
     polls: PollTimes | None = None,
     credentials: Callable[[], Credentials] | None = None,
+    machine_api: bool = False,
 ) -> Capability:
     """For objects in `namespaces` (none: in all namespaces). The provider of Cluster API is looked for in
-    `provider_namespace`. Plans from files ask the cloud of `credentials`, if there are any."""
+    `provider_namespace`. Plans from files ask the cloud of `credentials`, if there are any. `machine_api`: Machines of
+    the Machine API get their servers here too."""
 
     def controllers(reader: Any, clouds: Clouds) -> tuple[Controller[Any, Any], ...]:
         from windlass.openstack.controllers import makers
 
-        return tuple(make(reader) for make in makers(clouds, namespaces))
+        return tuple(make(reader) for make in makers(clouds, namespaces, machine_api=machine_api))
 
     def permissions() -> tuple[Declaration, ...]:
         declared = permissions_of(controllers(Unread(), Clouds()), lease=OWN_LEASE, namespace=home)
-        return (*declared, *beside_permissions())
+        return (*declared, *beside_permissions(machine_api=machine_api))
 
     def frame() -> "Frame":
         from windlass.openstack.service import frame
 
         return frame(
-            home=home, namespaces=namespaces, provider_namespace=provider_namespace, polls=polls or PollTimes()
+            home=home,
+            namespaces=namespaces,
+            provider_namespace=provider_namespace,
+            polls=polls or PollTimes(),
+            machine_api=machine_api,
         )
 
     def planner() -> "Planner":

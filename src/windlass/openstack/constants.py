@@ -6,6 +6,8 @@ SERVER_FINALIZER: Final = "openstackserver.infrastructure.cluster.x-k8s.io"
 MACHINE_FINALIZER: Final = "openstackmachine.infrastructure.cluster.x-k8s.io"
 CLUSTER_FINALIZER: Final = "openstackcluster.infrastructure.cluster.x-k8s.io"
 """The finalizers of the provider: objects that it had can be taken over, and given back."""
+MACHINE_API_FINALIZER: Final = "machine.machine.openshift.io"
+"""That of the Machine API's machine controller, on its Machines."""
 SECRET_FINALIZER: Final = "openstack.windlass.dev/credentials"
 """Ours, on a Secret with credentials while an object needs it."""
 

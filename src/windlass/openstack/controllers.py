@@ -12,16 +12,19 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cluster.controller import cluster_controller
 from windlass.openstack.identity.controller import identity_controller
 from windlass.openstack.machine.controller import machine_controller
+from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
+from windlass.openstack.machine_api.controller import machine_api_controller
 from windlass.openstack.server.controller import server_controller
 
 
-def makers(clouds: Clouds, namespaces: Sequence[str] = ()) -> tuple[Make, ...]:
-    """All controllers, for objects in `namespaces`; without any: in all."""
+def makers(clouds: Clouds, namespaces: Sequence[str] = (), *, machine_api: bool = False) -> tuple[Make, ...]:
+    """All controllers, for objects in `namespaces`; without any: in all. `machine_api`: that of its Machines too."""
     every: Final[tuple[Callable[..., Controller[Any, Any]], ...]] = (
-        partial(server_controller, clouds=clouds),
+        partial(server_controller, clouds=clouds, machine_api=MACHINE_API_NAMESPACE if machine_api else ""),
         partial(machine_controller, born=clouds.born),
         partial(cluster_controller, clouds=clouds),
         identity_controller,
+        *((partial(machine_api_controller, clouds=clouds),) if machine_api else ()),
     )
     return tuple(partial(_made, make, tuple(dict.fromkeys(namespaces))) for make in every)
 

@@ -11,6 +11,7 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
+from windlass.api.mapi import Machine as MachineApiMachine
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.plan import Emit, Merge, Plan, RemoveFinalizers, target
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen, Unreadable
@@ -19,6 +20,7 @@ from windlass.openstack.constants import (
     CLUSTER_FINALIZER,
     CLUSTER_LABEL,
     EVENT_SOURCE,
+    MACHINE_API_FINALIZER,
     MACHINE_FINALIZER,
     MANAGED_BY_ANNOTATION,
     MARK_ANNOTATION,
@@ -32,6 +34,7 @@ FINALIZERS: Final[dict[type[Any], str]] = {
     OpenStackMachine: MACHINE_FINALIZER,
     OpenStackCluster: CLUSTER_FINALIZER,
     Secret: SECRET_FINALIZER,
+    MachineApiMachine: MACHINE_API_FINALIZER,
 }
 BY_CLUSTER: Final = "cluster"
 """Index of what belongs to a Cluster: by its `namespace/name`."""

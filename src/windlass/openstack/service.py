@@ -1,6 +1,6 @@
 """The parts of the process `windlass run openstack`.
 
-    Beside ── starts and stops the controllers by the Lease of Cluster API's own OpenStack provider
+    Beside ── starts and stops the controllers by the Leases of other OpenStack providers
     Clouds ── carries their requests, polls for them; closed when the last request has ended
 
 It has a Lease of its own, for which only its replicas compete.
@@ -16,7 +16,7 @@ from windlass.kube.client import Client
 from windlass.kube.control.controller import Controller
 from windlass.kube.process.lease import Election, LeaseTimes, own_identity
 from windlass.kube.process.manager import Manager
-from windlass.openstack.beside import Beside
+from windlass.openstack.beside import MACHINE_API_PROVIDER, Beside, cluster_api_provider
 from windlass.openstack.cloud.clouds import Clouds, PollTimes
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.controllers import makers
@@ -26,8 +26,10 @@ from windlass.openstack.objects import FINALIZERS
 OWN_LEASE: Final = "windlass-openstack"
 
 
-def frame(*, home: str, namespaces: Sequence[str], provider_namespace: str, polls: PollTimes) -> Frame:
-    """For objects in `namespaces` (none: in all); the Lease is in `home`."""
+def frame(
+    *, home: str, namespaces: Sequence[str], provider_namespace: str, polls: PollTimes, machine_api: bool = False
+) -> Frame:
+    """For objects in `namespaces` (none: in all), with `machine_api` also for Machines; the Lease is in `home`."""
     clouds = Clouds(polls=polls)
 
     def elect(client: Client, times: LeaseTimes) -> Election:
@@ -38,7 +40,7 @@ def frame(*, home: str, namespaces: Sequence[str], provider_namespace: str, poll
         names: list[str] = []
 
         async def start() -> None:
-            for make in makers(clouds, namespaces):
+            for make in makers(clouds, namespaces, machine_api=machine_api):
                 name = await manager.start(_configured(make, settings))
                 names.append(name)
 
@@ -46,7 +48,8 @@ def frame(*, home: str, namespaces: Sequence[str], provider_namespace: str, poll
             while names:
                 await manager.stop(names.pop())
 
-        beside = Beside(manager.pool.ledger, start=start, stop=stop, namespace=provider_namespace)
+        others = (cluster_api_provider(provider_namespace), *((MACHINE_API_PROVIDER,) if machine_api else ()))
+        beside = Beside(manager.pool.ledger, start=start, stop=stop, others=others)
         if manager.metrics:
             manager.metrics.registry.register(clouds.figures)
             manager.metrics.registry.register(OpenStackFigures(manager.pool.ledger.cached, lambda: beside.idle))

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from windlass.api.meta import Condition
 from windlass.kube.clock import rfc3339
-from windlass.kube.conditions import FALSE, TRUE, Status, condition, find
+from windlass.kube.conditions import FALSE, TRUE, Conditional, Status, condition, find
 from windlass.kube.errors import Failure
 from windlass.openstack.cloud.classify import LONGEST_PAUSE
 from windlass.openstack.cloud.failures import (
@@ -183,7 +183,7 @@ def invalid(message: str, *, part: str = INSTANCE_READY, delays: Delays = DELAYS
 
 
 def trouble_since(
-    conditions: Iterable[Condition], part: str = INSTANCE_READY, status: Status = FALSE
+    conditions: Iterable[Conditional], part: str = INSTANCE_READY, status: Status = FALSE
 ) -> datetime | None:
     """Since when condition `part` has had this status; None if it has not."""
     found = find(conditions, part)
@@ -195,7 +195,7 @@ def trouble_since(
         return None
 
 
-def lasting_since(conditions: Iterable[Condition], part: str) -> datetime | None:
+def lasting_since(conditions: Iterable[Conditional], part: str) -> datetime | None:
     """Since when a trouble has lasted: condition `part` is False, or `Progressing` tells of it."""
     progress = find(conditions, PROGRESSING)
     tells = progress is not None and progress.reason == Reason.TRANSIENT_ERROR

@@ -14,7 +14,7 @@ OF_JOBS = ("service-account.yaml", "role-binding.yaml")
 """What is where build Jobs are."""
 ENTRANCES = {
     "machine-sync": ("", "openshift", "components/policies"),
-    "openstack": ("", "components/alerts", "components/metrics", "components/policies"),
+    "openstack": ("", "machine-api", "components/alerts", "components/metrics", "components/policies"),
     "os-build": ("", "openshift"),
     "update-status": ("", "openshift"),
 }

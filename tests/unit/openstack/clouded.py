@@ -46,18 +46,19 @@ def no_answer(service: str, write: bool, slow: bool) -> CloudFailure:
 class World:
     """Both models, and what a test lays out in them."""
 
+    kinds: tuple[type[Any], ...] = (
+        OpenStackServer,
+        Cluster,
+        OpenStackClusterIdentity,
+        Secret,
+        Namespace,
+        Event,
+        Machine,
+    )
+
     def __init__(self) -> None:
         self.cloud = MemoryCloud(no_answer=no_answer)
-        self.api = MemoryApi(
-            OpenStackServer,
-            Cluster,
-            OpenStackClusterIdentity,
-            Secret,
-            Namespace,
-            Event,
-            Machine,
-            clock=lambda: self.now,
-        )
+        self.api = MemoryApi(*self.kinds, clock=lambda: self.now)
         self.image = self.cloud.services.image("rhcos")
         self.flavor = self.cloud.services.flavor("m1.small")
         self.network = self.cloud.services.network("machines")

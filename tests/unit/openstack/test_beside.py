@@ -12,7 +12,7 @@ from windlass.api.meta import K
 from windlass.kube.control.seen import Seen
 from windlass.kube.errors import TransportError
 from windlass.kube.verbs import PatchType
-from windlass.openstack.beside import PROVIDER_NAMESPACE, Beside
+from windlass.openstack.beside import MACHINE_API_PROVIDER, PROVIDER_NAMESPACE, Beside, cluster_api_provider
 from windlass.openstack.constants import LEASE
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.memory import MemoryApi
@@ -60,7 +60,12 @@ class Story:
         self.provider = Provider(loop)
         self.did: list[tuple[str, int]] = []
         self.beside = Beside(
-            self.provider, start=self._note("start"), stop=self._note("stop"), period=1.0, clock=loop.clock
+            self.provider,
+            start=self._note("start"),
+            stop=self._note("stop"),
+            others=(cluster_api_provider(PROVIDER_NAMESPACE), MACHINE_API_PROVIDER),
+            period=1.0,
+            clock=loop.clock,
         )
 
     def tell(self, play: Callable[["Story"], Coroutine[Any, Any, None]]) -> list[tuple[str, int]]:
@@ -165,3 +170,17 @@ def test_a_lease_that_becomes_unreadable_while_the_provider_works_does_not_start
         await asyncio.sleep(60)
 
     assert story.tell(play) == []
+
+
+def test_beside_the_machine_controller_of_the_machine_api_it_does_nothing_either(story: Story) -> None:
+    async def play(story: Story) -> None:
+        await asyncio.sleep(4.5)
+        place, name = MACHINE_API_PROVIDER.namespace, MACHINE_API_PROVIDER.lease
+        spec = {"holderIdentity": "machine-api-controllers-0", "leaseDurationSeconds": 600}
+        body = {"metadata": {"name": name, "namespace": place}, "spec": spec}
+        await story.provider.api.create(Lease, body, namespace=place)
+        await asyncio.sleep(2)
+        assert "machine-api-controllers-0 holds Lease openshift-machine-api/" in story.trouble
+        assert story.beside.idle
+
+    assert story.tell(play) == [("start", 0), ("stop", 5)]

@@ -43,6 +43,12 @@ def _options(function: Any) -> Any:
             metavar="NAME",
             help="Only for objects in this namespace; may be repeated. [default: all]",
         ),
+        click.option(
+            "--machine-api",
+            is_flag=True,
+            help="Also serve Machines of OpenShift's Machine API whose authority is MachineAPI, in the place of its"
+            " machine controller.",
+        ),
     ):
         function = option(function)
     return function
@@ -64,6 +70,7 @@ def _make(
     poll_building: float = 10.0,
     poll_period: float = 60.0,
     os_cloud: str | None = None,
+    machine_api: bool = False,
 ) -> "Capability":
     from windlass.openstack.capability import capability
     from windlass.openstack.cloud.clouds import PollTimes
@@ -78,6 +85,7 @@ def _make(
         provider_namespace=provider_namespace,
         polls=PollTimes(after_write=min(1.0, poll_building), building=poll_building, at_rest=poll_period),
         credentials=(lambda: of_user(os_cloud)) if os_cloud else None,
+        machine_api=machine_api,
     )
 
 

@@ -122,3 +122,11 @@ class IndexedReader(Reader, Protocol):
     def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
         """The same, for waking keys: while the kind is not served, the objects that were known before."""
         ...
+
+
+class ListingReader(IndexedReader, Protocol):
+    """The same, and lists objects of kinds that are too many to be cached, such as Pods."""
+
+    async def listed(self, kind: type[K], *, label_selector: str = "", field_selector: str = "") -> list[Seen[K]]:
+        """The objects in all namespaces that the API server selects now."""
+        ...

@@ -27,7 +27,7 @@ from windlass.openstack.cloud.listing import Identified, Listing
 from windlass.openstack.cloud.lookups import SOURCES, listed, matching, pages, request
 from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.query import EXTENSIONS, Query
-from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, CreateServer, Creation
+from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, CreateServer, CreateServerGroup, Creation
 from windlass.openstack.cloud.resources import (
     Extension,
     FloatingIp,
@@ -129,6 +129,7 @@ class Account:
         self._patience = times.answer
         self._sent = sent
         self._one_ended = asyncio.Event()
+        self._grouping = asyncio.Lock()
         self._room = Room(self._servers_left, clock)
         self._kept: dict[Query, Kept] = {}
         self._asking: dict[Query, asyncio.Task[tuple[Any, ...]]] = {}
@@ -377,7 +378,17 @@ class Account:
                 self.gates.check(request.http, self._now(), creates=True)
             async with self._room.taken():
                 return await self._carry(request)
+        if isinstance(request, CreateServerGroup):
+            async with self._grouping:
+                return await self._group(request)
         return await self._carry(request)
+
+    async def _group(self, request: CreateServerGroup) -> None:
+        """Make the group unless there is one by now: several machines want it at the same time, and two groups of one
+        name would be ambiguous for ever."""
+        named = Query("server group", filters=(("name", request.subject),))
+        if not matching(named, await self._read(listed(named))):
+            await self._carry(request)
 
     async def _carry(self, request: CloudRequest) -> Any:
         if isinstance(request, Creation):

@@ -27,9 +27,12 @@ from weakref import WeakValueDictionary, finalize
 
 from msgspec import Struct, field
 
+from windlass.api.meta import KubernetesObject
 from windlass.kube.control.poll import PollEach, Polled
-from windlass.kube.control.source import Detach, Wake
+from windlass.kube.control.queue import Priority
+from windlass.kube.control.source import Detach, Source, Wake
 from windlass.kube.logger import Logger
+from windlass.kube.object import NamespacedName
 from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.credentials import Credentials
@@ -55,6 +58,13 @@ class PollTimes(Struct, frozen=True, kw_only=True):
     building: float = 10.0
     at_rest: float = 60.0
     unused: float = 600.0
+
+
+class Owner(Struct, frozen=True):
+    """The key of an owner of another `kind` than OpenStackServer (None), whose keys are pairs of names."""
+
+    kind: type[KubernetesObject] | None
+    key: NamespacedName
 
 
 class _Follower(Struct):
@@ -86,8 +96,33 @@ class Polls(PollEach[Any]):
         self._clouds = clouds
 
     def attach(self, wake: Wake[Any]) -> Detach:
-        self._clouds.begin_term()
-        return super().attach(wake)
+        """Wake OpenStackServers."""
+        return self.attach_for(None, wake)
+
+    def of(self, kind: type[KubernetesObject]) -> Source[NamespacedName]:
+        """The same polls as a source of keys of another kind."""
+        return _PollsOf(self, kind)
+
+    def attach_for(self, kind: type[KubernetesObject] | None, wake: Wake[Any]) -> Detach:
+        """Wake the owners of this kind; None: OpenStackServers."""
+
+        def those(key: Any, *, priority: Priority = Priority.NORMAL) -> None:
+            owner = key if isinstance(key, Owner) else Owner(None, key)
+            if owner.kind is kind:
+                wake(owner.key, priority=priority)
+
+        if not self._wakes:
+            self._clouds.begin_term()
+        return super().attach(those)
+
+
+class _PollsOf:
+    def __init__(self, polls: Polls, kind: type[KubernetesObject]) -> None:
+        self._polls = polls
+        self._kind = kind
+
+    def attach(self, wake: Wake[NamespacedName]) -> Detach:
+        return self._polls.attach_for(self._kind, wake)
 
 
 class Clouds:

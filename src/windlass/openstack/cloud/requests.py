@@ -116,6 +116,24 @@ class CreateServer(Creation, frozen=True, kw_only=True):
         return self._http("POST", self.PATH, {"server": server, **hints}, self.microversion)
 
 
+class CreateServerGroup(CloudRequest, frozen=True, kw_only=True):
+    """A server group of the name `subject`, whose servers Nova keeps apart if it can.
+
+    It has no mark, for Nova has no place for one: it is found by its name, and stays, as servers of others may use it.
+    """
+
+    SERVICE = "compute"
+    CREATES = True
+
+    @property
+    def http(self) -> Http:
+        group = {"name": self.subject, "policies": ["soft-anti-affinity"]}
+        return self._http("POST", "/os-server-groups", {"server_group": group}, "2.15")
+
+    def diff(self) -> tuple[FieldChange, ...]:
+        return (FieldChange("name", None, self.subject),)
+
+
 class Naming(CloudRequest, frozen=True, kw_only=True):
     """A request about an existing resource, by ID."""
 

@@ -38,6 +38,7 @@ class Server(Struct, frozen=True, gc=False):
     addresses: dict[str, list[ServerAddress]] = field(default_factory=dict)
     fault: Fault | None = None
     task_state: str | None = field(default=None, name="OS-EXT-STS:task_state")
+    zone: str | None = field(default=None, name="OS-EXT-AZ:availability_zone")
     volumes: list[AttachedVolume] = field(default_factory=list, name="os-extended-volumes:volumes_attached")
 
 

@@ -49,7 +49,7 @@ _READ: WeakKeyDictionary[Object[Secret], dict[tuple[str, str], Found]] = WeakKey
 async def credentials_of(reader: IndexedReader, ref: IdentityReference, *, namespace: str) -> Found:
     """The credentials for an object in `namespace`. Raises KubeErrors when the API server does not answer."""
     if ref.type != CLUSTER_IDENTITY:
-        return await _of_secret(reader, namespace, ref.name, ref=ref, named_by="identityRef.name")
+        return await credentials_in(reader, namespace, ref.name, ref=ref, named_by="identityRef.name")
     found = await reader.see(OpenStackClusterIdentity, ref.name)
     match found:
         case Unreadable():
@@ -67,10 +67,10 @@ async def credentials_of(reader: IndexedReader, ref: IdentityReference, *, names
         return IdentityTrouble(f"{text}: change its spec.namespaceSelector, or label the namespace")
     secret = spec.secret_ref
     where = f"spec.secretRef of OpenStackClusterIdentity {ref.name}"
-    return await _of_secret(reader, secret.namespace, secret.name, ref=ref, named_by=where)
+    return await credentials_in(reader, secret.namespace, secret.name, ref=ref, named_by=where)
 
 
-async def _of_secret(
+async def credentials_in(
     reader: IndexedReader, namespace: str, name: str, *, ref: IdentityReference, named_by: str
 ) -> Found:
     if not name or not namespace:

@@ -15,13 +15,14 @@ from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.server_of import identity_of
 from windlass.openstack.machine.snapshot import Snapshot
 
-_FORM: Final = re.compile(r"openstack://([^/]*)/([0-9a-fA-F-]{32,36})")
+PROVIDER_ID: Final = re.compile(r"openstack://([^/]*)/([0-9a-fA-F-]{32,36})")
+"""Its groups are the region and the ID of the server."""
 
 
 def provider_id(found: Present[OpenStackMachine], server: str) -> str:
     """The providerID of the machine with the server of this ID. The one that it has stays, if it names that server."""
     stored = found.object.spec.provider_id or ""
-    form = _FORM.fullmatch(stored)
+    form = PROVIDER_ID.fullmatch(stored)
     if form is not None and form[2] == server:
         return stored
     ref = found.object.spec.identity_ref
@@ -39,7 +40,7 @@ def existing_server(seen: Snapshot, found: Present[OpenStackMachine]) -> str | P
     for field, text in named.items():
         if not text:
             continue
-        form = _FORM.fullmatch(text)
+        form = PROVIDER_ID.fullmatch(text)
         if form is None:
             return _wrong(f"{field} is {text!r}, which names no server in OpenStack: remove it, or correct the ID")
         ref = identity_of(found.object, seen.known_infra)

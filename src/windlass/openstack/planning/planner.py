@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from windlass.api.capo_server import OpenStackServer
+from windlass.api.mapi import Machine
 from windlass.capability.planning import Decider, Ground, Inventory, NoGround, Planner, Scope
 from windlass.capability.planning.planner import Told, plain_planner
 from windlass.kube.conditions import FALSE, find
@@ -54,8 +55,9 @@ def planner(
     stand_ins = StandIns()
     watched = [watch.kind for each in controllers(reader, clouds) for watch in each.watches]
     kinds = tuple(dict.fromkeys((*watched, *READ)))
+    subjects = (*COUNTED, *((Machine,) if Machine in watched else ()))
     plain = plain_planner(
-        lambda reader: controllers(reader, clouds), scope=Scope(kinds=kinds, subjects=COUNTED, filled=COUNTED)
+        lambda reader: controllers(reader, clouds), scope=Scope(kinds=kinds, subjects=subjects, filled=subjects)
     )
 
     async def look(reader: Any, *, whole: bool) -> Ground:

@@ -1,9 +1,8 @@
 """Reads the snapshot of an OpenStackServer: objects from caches, and of the cloud what the decision needs, no more."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from typing import Final, TypeAlias
+from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,8 +17,8 @@ from windlass.kube.control.seen import Absent, IndexedReader, Present
 from windlass.kube.object import NamespacedName
 from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds
-from windlass.openstack.cloud.failures import CloudFailure, OverQuota
-from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Weather
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.inventory import NONE, Inventory
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import CreateServer
@@ -30,6 +29,7 @@ from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send
 from windlass.openstack.objects import FreshMarks, is_paused, mark_of
+from windlass.openstack.quotas import QuotaNumbers
 from windlass.openstack.server.building import step_of, unresolved
 from windlass.openstack.server.decide import without_cloud
 from windlass.openstack.server.snapshot import (
@@ -43,9 +43,6 @@ from windlass.openstack.server.snapshot import (
     uses_volumes,
 )
 from windlass.openstack.status import PAUSED
-
-QUOTAS_SECONDS: Final = 60.0
-"""The greatest age of the numbers of quotas."""
 
 Answers: TypeAlias = Mapping[Query, tuple[Resource, ...] | CloudFailure]
 
@@ -82,7 +79,7 @@ class ServerObserver:
         self._fresh = FreshMarks(new_mark)
         self._marks: dict[NamespacedName, str] = {}
         self._asked: dict[NamespacedName, _Asked] = {}
-        self._quotas: dict[str, tuple[datetime, tuple[Quota, ...]]] = {}
+        self._quotas = QuotaNumbers(now)
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
         namespace, name = key
@@ -196,16 +193,7 @@ class ServerObserver:
     async def _with_weather(self, seen: Snapshot, found: Present[OpenStackServer], project: Account) -> Snapshot:
         assert isinstance(seen.cloud, Cloud)
         weather = project.weather(mark_of(found))
-        quotas = await self._numbers(project) if _is_over_quota(weather) else ()
-        return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=quotas))
-
-    async def _numbers(self, project: Account) -> tuple[Quota, ...]:
-        at, quotas = self._quotas.get(project.key, (datetime.min.replace(tzinfo=UTC), ()))
-        if self._now() - at > timedelta(seconds=QUOTAS_SECONDS):
-            with suppress(CloudFailure):
-                quotas = await project.quotas()
-            self._quotas[project.key] = (self._now(), quotas)
-        return quotas
+        return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=await self._quotas.of(project, weather)))
 
     def _fresh_mark(self, key: NamespacedName, found: Present[OpenStackServer]) -> str:
         # If something is recorded, it may exist although nothing has the mark.
@@ -224,8 +212,3 @@ def _attached(inventory: Inventory, mark: str) -> tuple[tuple[str, ...], tuple[s
     ports = (*inventory.ports, *inventory.attached) if servers else ()
     trunks = (str(each.trunk_details["trunk_id"]) for each in ports if each.trunk_details)
     return tuple(each.id for server in servers for each in server.volumes), tuple(trunks)
-
-
-def _is_over_quota(weather: Weather) -> bool:
-    closed = (gate.why for gate in weather.gates.values())
-    return any(isinstance(each, OverQuota) for each in (*closed, *(one.failure for one in weather.refusals)))

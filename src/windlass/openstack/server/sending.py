@@ -27,14 +27,15 @@ def _told(visit: Visit, request: CloudRequest, failure: Failure) -> Told:
     return told(
         failure,
         doing=f"{request.verb} {request.subject}".strip(),
-        reason=_reason_of(request),
+        reason=reason_of(request),
         where=visit.cloud.where,
         quotas=visit.cloud.quotas,
         delays=visit.timing.delays,
     )
 
 
-def _reason_of(request: CloudRequest) -> Reason:
+def reason_of(request: CloudRequest) -> Reason:
+    """The reason of a condition when the request fails."""
     match request:
         case CreatePort() | CreateTrunk():
             return Reason.PORT_CREATE_FAILED

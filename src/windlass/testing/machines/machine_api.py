@@ -10,6 +10,8 @@ and the real webhooks, from the module github.com/openshift/machine-api-operator
     ...
     judge.close()
 
+With `machines=False` the controllers of Machines and drains are left out: another program is in their place.
+
 The cloud's instances are those of `simulators.instances`, so a simulated infrastructure provider can take them over
 and hand them back. An instance runs, and its Node is ready, as soon as it is created.
 """
@@ -45,6 +47,7 @@ class MachineApi:
         namespace: str = "openshift-machine-api",
         cloud: str = "openshift-cluster-api",
         kubeconfig: Path | None = None,
+        machines: bool = True,
     ) -> None:
         self._plane = plane
         self.log = folder / f"{NAME}.log"
@@ -56,6 +59,7 @@ class MachineApi:
             f"--namespace={namespace}",
             f"--cloud={cloud}",
             f"--platform={platform}",
+            f"--machines={str(machines).lower()}",
             f"--webhook-port={self._port}",
             f"--webhook-cert-dir={self._certificate.folder}",
             "-v=3",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from windlass.api.core import Event
+from windlass.api.core import Event, Pod
 from windlass.api.meta import KubernetesObject
 from windlass.kube.object import Object
 from windlass.testing.memory.refusals import bad_request
@@ -55,7 +55,7 @@ def _label_test(found: re.Match[str]) -> Matches:
 
 def field_selector(text: str, kind: type[KubernetesObject]) -> Selects:
     """`metadata.name=x,metadata.namespace!=y` as a predicate; fields that `kind` has no selector for are refused."""
-    selectable = _OF_EVENTS if kind is Event else _OF_ANY_KIND
+    selectable = _OF_EVENTS if kind is Event else _OF_PODS if kind is Pod else _OF_ANY_KIND
     tests: list[Selects] = []
     for part in filter(None, text.split(",")):
         path, operator, value = re.split(r"(!=|==|=)", part, maxsplit=1)
@@ -66,6 +66,7 @@ def field_selector(text: str, kind: type[KubernetesObject]) -> Selects:
 
 
 _OF_ANY_KIND = ("metadata.name", "metadata.namespace")
+_OF_PODS = (*_OF_ANY_KIND, "spec.nodeName", "status.phase")
 _OF_EVENTS = (*_OF_ANY_KIND, "involvedObject.kind", "involvedObject.name", "involvedObject.namespace")
 
 

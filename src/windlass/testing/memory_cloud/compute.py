@@ -129,6 +129,11 @@ def _address(address: str, kind: str) -> Tree:
     return {"addr": address, "version": 6 if ":" in address else 4, "OS-EXT-IPS:type": kind}
 
 
+def _create_server_group(cloud: Services, project: str, asked: Any) -> Answer:
+    which = cloud.server_group(asked.body["server_group"]["name"])
+    return 200, {"server_group": cloud.server_groups[which]}
+
+
 def _list_zones(cloud: Services, project: str, asked: Any) -> Answer:
     zones = [{"zoneName": each, "zoneState": {"available": True}} for each in cloud.zones]
     return 200, {"availabilityZoneInfo": zones}
@@ -156,6 +161,7 @@ ROUTES: Final[Routes] = (
     ("GET", "/flavors/detail", lambda cloud, *_: (200, {"flavors": [*cloud.flavors.values()]})),
     ("GET", "/os-keypairs", lambda cloud, *_: (200, {"keypairs": [*cloud.keypairs.values()]})),
     ("GET", "/os-server-groups", lambda cloud, *_: (200, {"server_groups": [*cloud.server_groups.values()]})),
+    ("POST", "/os-server-groups", _create_server_group),
     ("GET", "/os-availability-zone", _list_zones),
     ("GET", "/limits", _limits),
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from windlass.api.core import Pod
 from windlass.kube.cache import Cache
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Declared, permission
@@ -17,6 +18,7 @@ from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadabl
 from windlass.kube.errors import DecodeError, NotServed, Status, TransportError, Undeclared
 from windlass.kube.object import Object
 from windlass.testing.clock import VirtualLoop, run
+from windlass.testing.memory import MemoryApi
 from windlass.testing.scripted import ScriptedServer, Widget
 
 UNKNOWN = NotServed(Status("Failure", "the server could not find the requested resource", "NotFound", 404))
@@ -289,3 +291,16 @@ def test_of_several_caches_one_without_a_selector_is_read() -> None:
         assert world.gets() == 0
 
     run(main())
+
+
+async def test_what_a_cache_should_not_hold_is_listed_by_the_server_if_that_is_declared() -> None:
+    api = MemoryApi(Pod)
+    body = {"apiVersion": "v1", "kind": "Pod", "spec": {"nodeName": "node-0"}}
+    api.load(*({**body, "metadata": {"name": name, "namespace": name}} for name in ("a", "b")))
+    api.load({**body, "metadata": {"name": "c", "namespace": "a"}, "spec": {"nodeName": "node-1"}})
+    reader = CacheReader(api, permits=Declared([permission(Pod, "list")]))
+    found = await reader.listed(Pod, field_selector="spec.nodeName=node-0")
+    assert [each.object.metadata.name for each in found if isinstance(each, Present)] == ["a", "b"]
+    reader = CacheReader(api, permits=Declared([permission(Pod, "list", namespace="a")]))
+    with pytest.raises(Undeclared, match="may list pods cluster-wide"):
+        await reader.listed(Pod, field_selector="spec.nodeName=node-0")

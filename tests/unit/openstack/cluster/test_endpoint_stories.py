@@ -16,7 +16,7 @@ from windlass.testing.crash import Scenario, crash_everywhere
 from windlass.testing.memory import MemoryApi
 
 from ..clouded import PROJECT
-from ..test_weather import FAULTS
+from ..weather import FAULTS
 from .cases import MARK, Process, Tree, World, cluster, infra, secret, tree
 
 LB = "k8s-clusterapi-cluster-ns-one-kubeapi"

@@ -29,6 +29,7 @@ func main() {
 	namespace := flag.String("namespace", "openshift-machine-api", "where the Machines are")
 	records := flag.String("cloud", "openshift-cluster-api", "where the records of instances are")
 	platform := flag.String("platform", "OpenStack", "whose instances are played: OpenStack or AWS")
+	machines := flag.Bool("machines", true, "run the controllers of machines and drains; false: another program does")
 	port := flag.Int("webhook-port", 0, "port on loopback of the webhooks; 0: none")
 	certificates := flag.String("webhook-cert-dir", "", "folder with tls.crt and tls.key of the webhooks")
 	flag.Parse()
@@ -57,7 +58,9 @@ func main() {
 	must(0, gate.Add(map[featuregate.Feature]featuregate.FeatureSpec{
 		featuregate.Feature(features.FeatureGateMachineAPIMigration): {Default: true, PreRelease: featuregate.Alpha},
 	}))
-	must(0, machine.AddWithActuator(manager, played, gate))
+	if *machines {
+		must(0, machine.AddWithActuator(manager, played, gate))
+	}
 	must(0, machineset.Add(manager, options, gate))
 	must(0, nodelink.Add(manager, options))
 	if *port != 0 {

@@ -1,0 +1,293 @@
+"""From a Machine to its server: resolve, create, store its ID, and tell.
+
+Nothing that is resolved is stored: until a server exists, the provider spec is resolved again. From then on it does not
+matter any more, and the server is known by `spec.providerID`.
+
+| the cloud | what is done |
+|---|---|
+| has no server | what the instance core says; a server group that is missing is created |
+| has the server | providerID, labels and annotations are stored, then addresses and phase |
+| does not have the server that providerID names, twice | phase Failed: no other one is made |
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from windlass.api.mapi import Machine
+from windlass.api.meta import tree
+from windlass.kube.conditions import condition
+from windlass.kube.control.plan import Emit, Merge, Plan, RequeueAfter, target
+from windlass.kube.control.seen import Present
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.requests import CloudRequest, CreateServer, CreateServerGroup
+from windlass.openstack.cloud.resources import Server
+from windlass.openstack.instance.next import next_adoption, next_step
+from windlass.openstack.instance.resolve import resolve
+from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
+from windlass.openstack.instance.state import addresses, verdict
+from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck, Vanished
+from windlass.openstack.machine_api.constants import (
+    ID_ANNOTATION,
+    INSTANCE_TYPE_LABEL,
+    LEGACY_ANNOTATION,
+    REGION_LABEL,
+    STATE_ANNOTATION,
+    ZONE_LABEL,
+)
+from windlass.openstack.machine_api.provider_spec import provider_spec
+from windlass.openstack.machine_api.sending import admit
+from windlass.openstack.machine_api.snapshot import (
+    FAILED,
+    PROVISIONED,
+    PROVISIONING,
+    RUNNING,
+    Visit,
+    intent_of,
+    recorded,
+    spec_of,
+)
+from windlass.openstack.machine_api.telling import AUTHENTIC, EXISTS, MISSING, NOT_CREATED, failure_event, write
+from windlass.openstack.objects import event, mark_of
+from windlass.openstack.sending import Held, calls
+from windlass.openstack.status import INSTANCE_READY, PROGRESSING, Reason
+from windlass.openstack.trouble import Told, invalid, told_of_problems, trouble_since
+
+SOON: Final = 0.2
+"""Seconds until the rest is sent, after a request of the same attempt failed."""
+LOST: Final = "can't find created instance"
+_UNKNOWN: Final = "Unknown"
+"""The state of a server of a Machine that has failed."""
+
+
+def build(visit: Visit) -> Plan:
+    """What to do about a Machine that is neither paused nor being deleted, with access to its cloud."""
+    match step_of(visit):
+        case Send(requests, why):
+            return _send(visit, requests, why)
+        case Await(what):
+            return _await(visit, what)
+        case Standing(server):
+            return _standing(visit, server)
+        case Stuck(reason, message):
+            ready = condition(INSTANCE_READY, False, reason, message)
+            progress = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
+            news = failure_event(visit.found, "Create", ready)
+            return Plan.of(write(visit.found, (AUTHENTIC, NOT_CREATED, ready, progress), now=visit.now), news)
+        case Vanished():
+            return _vanished(visit)
+        case problems:
+            return _unresolved(visit, problems)
+
+
+def step_of(visit: Visit) -> Step | tuple[Problem | CloudFailure, ...]:
+    """What comes next, or why the provider spec cannot be resolved."""
+    found, cloud, known = visit.found, visit.cloud, recorded(visit.found)
+    there = next_adoption(visit.inventory, recorded=known, project=cloud.project, mark=mark_of(found))
+    if known.server:
+        return there or Vanished()
+    spec, intent = spec_of(visit.seen, found), intent_of(found)
+    if intent is None:
+        return Await("the finalizer and the mark")
+    resolved = resolve(spec, cloud.answers) if isinstance(spec, InstanceSpec) else spec
+    if isinstance(spec, InstanceSpec) and isinstance(resolved, Resolved):
+        return next_step(
+            spec,
+            resolved,
+            visit.inventory,
+            project=cloud.project,
+            intent=intent,
+            extensions=cloud.extensions,
+            user_data=visit.seen.user_data if isinstance(visit.seen.user_data, str) else "",
+        )
+    if there is not None:  # it is made already: whether its image still exists does not matter
+        return there
+    group = missing_group(spec, visit) if isinstance(spec, InstanceSpec) else None
+    if group is not None:
+        return Send((group,), "a server group of that name is wanted")
+    assert not isinstance(resolved, Resolved)
+    return resolved
+
+
+def missing_group(spec: InstanceSpec, visit: Visit) -> CreateServerGroup | None:
+    """The request for the server group, if all that is in the way is that none has its name."""
+    group = spec.server_group
+    if group is None or group.id or visit.cloud.answers.get(group) != ():
+        return None
+    others = resolve(replace(spec, server_group=None), visit.cloud.answers)
+    if not isinstance(others, Resolved):
+        return None
+    return CreateServerGroup(
+        project=visit.cloud.project, mark=mark_of(visit.found), subject=dict(group.filters)["name"]
+    )
+
+
+def fail(found: Present[Machine], problems: Sequence[Problem], *, now: datetime) -> Plan:
+    """The object is wrong, which needs no cloud to see: phase Failed, for ever."""
+    text = "; ".join(problem.message for problem in problems)
+    ready = invalid(text).condition
+    stop = condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, text)
+    fields = {"errorReason": "InvalidConfiguration", "errorMessage": text}
+    merge = write(found, (NOT_CREATED, ready, stop), phase=FAILED, now=now, fields=fields)
+    return Plan.of(_annotated(found, _UNKNOWN), merge, event(found, "FailedCreate", text, warning=True))
+
+
+def _send(visit: Visit, requests: Sequence[CloudRequest], why: str) -> Plan:
+    ready, starved = _with_user_data(visit, requests)
+    sending = admit(ready, visit)
+    if sending.now and not sending.later:
+        return Plan.of(*calls(visit.found, sending.now, why))
+    plan = Plan.nothing().then(RequeueAfter(SOON, "send the rest"))
+    if (first := sending.first or starved) is not None:
+        told = _in_the_way(visit, first.told, first.until)
+        return told.then(plan.next) if sending.now else told
+    return plan
+
+
+def _with_user_data(visit: Visit, requests: Sequence[CloudRequest]) -> tuple[list[CloudRequest], Held | None]:
+    """The requests that may be made: a server is not created without the user data that it asks for."""
+    problem = visit.seen.user_data
+    waits = next((request for request in requests if isinstance(request, CreateServer)), None)
+    if waits is None or not isinstance(problem, Problem):
+        return list(requests), None
+    about = told_of_problems([problem], delays=visit.timing.delays)
+    held = Held(waits, about.due(visit.now, since=visit.since), about)
+    return [request for request in requests if request is not waits], held
+
+
+def _await(visit: Visit, what: str) -> Plan:
+    waiting = condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what)
+    progress = condition(PROGRESSING, True, Reason.PROGRESSING, what)
+    plan = Plan.of(write(visit.found, (AUTHENTIC, NOT_CREATED, waiting, progress), phase=PROVISIONING, now=visit.now))
+    if not visit.inventory.certain:
+        return plan.then(RequeueAfter(visit.inventory.certain_in + SOON, what))
+    began = trouble_since(visit.found.object.status.conditions, PROGRESSING, "True") or visit.now
+    return plan.then(RequeueAfter(min(max((visit.now - began).total_seconds() / 4, 1.0), 10.0), what))
+
+
+def _unresolved(visit: Visit, problems: Sequence[Problem | CloudFailure]) -> Plan:
+    about = told_of_problems(problems, delays=visit.timing.delays)
+    asked = visit.cloud.answered or visit.now
+    return _in_the_way(visit, about, about.due(asked, since=visit.since))
+
+
+def _in_the_way(visit: Visit, trouble: Told, until: datetime) -> Plan:
+    """A trouble as conditions, and as an Event when it is new; the next look is at `until`. The phase stays."""
+    there = EXISTS if recorded(visit.found).server else NOT_CREATED
+    told = (trouble.condition, trouble.progress(until), there)
+    merge = write(visit.found, told, now=visit.now)
+    news = failure_event(visit.found, "Update" if there is EXISTS else "Create", trouble.condition)
+    wait = max((until - visit.now).total_seconds(), 0.05)
+    return Plan.of(merge, news).then(RequeueAfter(wait, trouble.message))
+
+
+def _standing(visit: Visit, server: Server) -> Plan:
+    """The server exists: its ID, then its state and its addresses."""
+    found, says = visit.found, verdict(server)
+    status = found.object.status
+    message = (
+        "Instance is building" if says.building else says.message
+    )  # without its tasks, which would be a write each
+    ready = condition(INSTANCE_READY, says.ready, says.reason, message)
+    if says.building:
+        progress = condition(PROGRESSING, True, Reason.PROGRESSING, message)
+    elif says.ready:
+        progress = condition(PROGRESSING, False, Reason.SUCCESS)
+    else:
+        progress = condition(PROGRESSING, False, says.reason, message)
+    fields: dict[str, Any] = {"errorReason": None, "errorMessage": None}
+    if server.addresses:
+        fields["addresses"] = _addresses(server, found.metadata.name)
+    merge = write(
+        found,
+        (AUTHENTIC, EXISTS, ready, progress),
+        phase=PROVISIONED if status.node_ref is None else RUNNING,
+        now=visit.now,
+        fields=fields,
+    )
+    plan = Plan.of(
+        _stored(visit, server), merge, *_news(visit, server), None if says.building else _broken(visit, ready)
+    )
+    if says.building:
+        return plan.then(RequeueAfter(10.0, "the server is building"))
+    return plan if says.ready else plan.then(RequeueAfter(60.0, says.message))
+
+
+def _stored(visit: Visit, server: Server) -> Merge:
+    """The ID of the server, and what the Machine API shows of it in labels and annotations."""
+    found = visit.found
+    meta, spec = found.metadata, found.tree.get("spec") or {}
+    observed = {
+        "metadata": {"labels": dict(meta.labels), "annotations": dict(meta.annotations)},
+        "spec": {"providerID": spec.get("providerID")} if spec.get("providerID") else {},
+    }
+    annotations = {name: value for name, value in meta.annotations.items() if name != LEGACY_ANNOTATION}
+    shown = {ID_ANNOTATION: server.id, STATE_ANNOTATION: server.status or "BUILD"}
+    return Merge(
+        target=target(found),
+        observed=observed,
+        desired={
+            "metadata": {"labels": _labels(visit, server), "annotations": {**annotations, **shown}},
+            "spec": {"providerID": spec.get("providerID") or f"openstack:///{server.id}"},
+        },
+        why="the server exists",
+    )
+
+
+def _labels(visit: Visit, server: Server) -> dict[str, str]:
+    """Region, zone and flavor, once the zone is known. They stay once all three are set."""
+    there = dict(visit.found.metadata.labels)
+    given = provider_spec(visit.found.object)
+    if not server.zone or isinstance(given, Problem):
+        return there
+    if all(there.get(label) for label in (REGION_LABEL, ZONE_LABEL, INSTANCE_TYPE_LABEL)):
+        return there
+    return {**there, REGION_LABEL: visit.seen.region, ZONE_LABEL: server.zone, INSTANCE_TYPE_LABEL: given.flavor}
+
+
+def _addresses(server: Server, name: str) -> list[Any]:
+    *of_networks, _ = [tree(each) for each in addresses(server)]
+    return [*of_networks, {"type": "Hostname", "address": name}, {"type": "InternalDNS", "address": name}]
+
+
+def _news(visit: Visit, server: Server) -> list[Emit]:
+    found = visit.found
+    if not recorded(found).server:
+        return [event(found, "Created", f"Created OpenStack instance {server.id}")]
+    state = server.status or "BUILD"
+    if found.metadata.annotations.get(STATE_ANNOTATION) in (state, None):
+        return []
+    return [event(found, "Updated", f"Updated Machine {found.metadata.name}", occasion=state)]
+
+
+def _broken(visit: Visit, ready: Any) -> Emit | None:
+    """An Event of a server that is in ERROR, or was deleted, when that is new."""
+    return failure_event(visit.found, "Update", ready) if ready.status == "False" else None
+
+
+def _vanished(visit: Visit) -> Plan:
+    """The server is missing. It may be a mistake of the cloud, so it has to be missing twice."""
+    found = visit.found
+    began, lost = visit.inventory.missing_since or visit.now, visit.timing.lost
+    seen_again = (visit.inventory.as_of or visit.now) - began
+    if seen_again < timedelta(seconds=lost):
+        wait = lost - max(seen_again.total_seconds(), 0.0)
+        return Plan.nothing().then(RequeueAfter(wait, "the server is missing: look again"))
+    gone = f"The server was unexpectedly deleted: {recorded(found).server} does not exist any more"
+    ready = condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_FOUND, gone)
+    progress = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, f"{gone}. Delete the Machine to replace it")
+    told = (AUTHENTIC, MISSING, ready, progress)
+    merge = write(found, told, phase=FAILED, now=visit.now, fields={"errorReason": None, "errorMessage": LOST})
+    return Plan.of(_annotated(found, _UNKNOWN), merge, failure_event(found, "Update", ready))
+
+
+def _annotated(found: Present[Machine], state: str) -> Merge:
+    annotations = dict(found.metadata.annotations)
+    return Merge(
+        target=target(found),
+        observed={"metadata": {"annotations": annotations}},
+        desired={"metadata": {"annotations": {**annotations, STATE_ANNOTATION: state}}},
+        why="nobody knows the state of its server any more",
+    )

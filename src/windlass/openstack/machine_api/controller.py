@@ -1,0 +1,103 @@
+"""The controller of Machines of the Machine API: what wakes one, and what it may read, write and ask of a cloud."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+from uuid import uuid4
+
+from msgspec import Struct, field
+
+from windlass.api.config import Infrastructure
+from windlass.api.core import ConfigMap, Node, Pod, Secret
+from windlass.api.mapi import Machine
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import calls, emits_events, evicts_pods, permission, writes
+from windlass.kube.control.seen import ListingReader
+from windlass.kube.object import NamespacedName, Object
+from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.cloud.requests import OF_SERVERS, CreateServerGroup
+from windlass.openstack.identity.find import BY_NAME
+from windlass.openstack.identity.watches import own_name
+from windlass.openstack.machine_api.decide import decide
+from windlass.openstack.machine_api.observe import AUTHORITY, BY_DELETION, MachineObserver, being_deleted
+from windlass.openstack.machine_api.snapshot import Snapshot
+from windlass.openstack.server.snapshot import TIMING, Timing
+
+NAME: Final = "openstack-machine-api"
+BY_SECRET: Final = "secret"
+"""Index of Machines: by `namespace/name` of the Secrets that their provider spec names."""
+
+
+def machine_api_controller(
+    reader: ListingReader,
+    clouds: Clouds,
+    *,
+    namespace: str | None = None,
+    timing: Timing = TIMING,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    new_mark: Callable[[], str] = lambda: str(uuid4()),
+) -> Controller[NamespacedName, Snapshot]:
+    """The controller, of Machines in `namespace` (None: all). Keys are namespace and name."""
+
+    def of_secret(secret: Object[Any]) -> Iterable[NamespacedName]:
+        return (each.key for each in reader.known(Machine, BY_SECRET, f"{secret.namespace}/{secret.name}"))
+
+    indexes = {BY_SECRET: _secrets, BY_DELETION: being_deleted}
+    _, name, _ = AUTHORITY
+    return Controller(
+        name=NAME,
+        watches=(
+            Watch(Machine, lambda machine: [machine.key], namespace=namespace, indexes=indexes),
+            Watch(Secret, of_secret, namespace=namespace, indexes={BY_NAME: own_name}, metadata_only=True),
+            # Only new Machines are given its virtual addresses.
+            Watch(Infrastructure, lambda _: [], cache_only=True),
+        ),
+        sources=(clouds.polls.of(Machine),),
+        permissions=(
+            writes(Machine, "patch", namespace=namespace),
+            writes(Machine, "patch", subresource="status", namespace=namespace),
+            permission(Node, "get", "list", "patch", "delete"),
+            permission(Pod, "list"),
+            evicts_pods(),
+            permission(ConfigMap, "get", names=(name,)),
+            emits_events(namespace=namespace),
+            calls(*OF_SERVERS, CreateServerGroup),
+        ),
+        observe=MachineObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark),
+        decide=partial(decide, timing=timing),
+        workers=10,
+        resync=600.0,
+    )
+
+
+class _Reference(Struct, gc=False):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Value(Struct, rename="camel", gc=False):
+    clouds_secret: _Reference | None = None
+    user_data_secret: _Reference | None = None
+
+
+class _Provider(Struct, gc=False):
+    value: _Value | None = None
+
+
+class _Spec(Struct, rename="camel", gc=False):
+    provider_spec: _Provider = field(default_factory=_Provider)
+
+
+class _References(Struct, gc=False):
+    """The fields that the index needs, even if others are malformed."""
+
+    spec: _Spec = field(default_factory=_Spec)
+
+
+def _secrets(machine: Object[Any]) -> Iterator[str]:
+    shown = machine.glimpse(_References)
+    value = shown.spec.provider_spec.value if shown is not None else None
+    for ref in (value.clouds_secret, value.user_data_secret) if value is not None else ():
+        if ref is not None and ref.name:
+            yield f"{ref.namespace or machine.namespace}/{ref.name}"

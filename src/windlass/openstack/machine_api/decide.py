@@ -1,0 +1,178 @@
+"""What to do about a Machine of the Machine API. The rows, in order:
+
+| situation | what is done | module |
+|---|---|---|
+| it does not exist, cannot be read, or is for another platform | nothing | |
+| no authority is told | the one that is asked for is told | |
+| the authority is not MachineAPI | `Paused`, once no request of ours can be under way, and nothing else | |
+| it is being deleted | its Node is drained; its server goes, then its Node and the finalizer | `deleting` |
+| its cluster label or its provider spec is missing | an Event | |
+| its phase is Failed | nothing: it stays so until it is deleted | |
+| its provider spec is wrong, and there is no server | phase Failed | `building` |
+| nobody has looked at it | phase Provisioning | |
+| it has no finalizer or no mark | both are stored | |
+| the credentials or the cloud fail | say so, and when it is tried again; never phase Failed | |
+| else | resolve, create, tell; its server is missing, twice: phase Failed | `building` |
+
+Source: `pkg/controller/machine/controller.go` of openshift/machine-api-operator, whose phases, conditions and Events
+these are.
+"""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from windlass.api.mapi import Machine
+from windlass.kube.conditions import condition, find, is_true
+from windlass.kube.control.plan import Merge, Plan, RequeueAfter, target
+from windlass.kube.control.seen import Present
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.instance.spec import Problem
+from windlass.openstack.machine_api import building, deleting
+from windlass.openstack.machine_api.constants import MACHINE_API, MACHINE_API_CLUSTER_LABEL
+from windlass.openstack.machine_api.provider_spec import is_ours
+from windlass.openstack.machine_api.snapshot import (
+    FAILED,
+    PROVISIONING,
+    Snapshot,
+    Visit,
+    recorded,
+    server_of,
+    spec_of,
+)
+from windlass.openstack.machine_api.telling import NOT_CREATED, exists_unknown, failure_event, paused, write
+from windlass.openstack.objects import event, intend, is_held, mark_of, unseen
+from windlass.openstack.server.snapshot import TIMING, Cloud, Timing
+from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, PAUSED, Reason
+from windlass.openstack.trouble import Delays, Told, lasting_since, told, told_of_identity, trouble_since
+
+STANDS_STILL: Final = ("ClusterAPI", "Migrating")
+"""The authorities under which nothing is done."""
+
+
+def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
+    """Pure: the rows of the module."""
+    found = seen.machine
+    if not isinstance(found, Present):
+        return unseen(found, Machine)
+    plan = without_cloud(seen, found, now=now, timing=timing)
+    if plan is not None:
+        return plan
+    cloud = seen.cloud
+    if not isinstance(cloud, Cloud):
+        return _out_of_reach(found, _no_access(cloud, timing.delays), now=now, timing=timing)
+    visit = Visit(seen=seen, found=found, cloud=cloud, now=now, timing=timing)
+    if found.object.status.authoritative_api in STANDS_STILL:
+        return _pause(found, visit, now=now, timing=timing)
+    if not mark_of(found) and (cloud.inventory is None or cloud.inventory.servers):
+        return Plan.of(intend(found, seen.fresh_mark))
+    return deleting.delete(visit) if found.deleting else building.build(visit)
+
+
+def without_cloud(seen: Snapshot, found: Present[Machine], *, now: datetime, timing: Timing) -> Plan | None:
+    """The plan, if it follows without asking the cloud; else None."""
+    machine = found.object
+    if not is_ours(machine):
+        return Plan.nothing("its provider spec is of another platform")
+    authority, asked = machine.status.authoritative_api, machine.spec.authoritative_api
+    if not authority and asked:
+        return Plan.of(_authority(found, asked))
+    if authority in STANDS_STILL:
+        reachable = not isinstance(seen.cloud, IdentityTrouble | CloudFailure)
+        return None if _is_in_between(found) and reachable else _pause(found, None, now=now, timing=timing)
+    if authority not in ("", MACHINE_API):
+        return Plan.nothing(f"status.authoritativeAPI is {authority!r}, which says nothing to the Machine API")
+    if found.deleting:
+        return deleting.without_cloud(seen, found, now=now)
+    if (wrong := _invalid(machine)) is not None:
+        return Plan.of(event(found, "FailedValidate", wrong, warning=True))
+    if authority and (told := find(machine.status.conditions, PAUSED)) is not None and told.status != "False":
+        return Plan.of(write(found, (), now=now, why="it is not paused any more"))
+    if machine.status.phase == FAILED:
+        return Plan.nothing("its phase is Failed: delete the Machine to replace it")
+    return _first_steps(seen, found, now=now)
+
+
+def _first_steps(seen: Snapshot, found: Present[Machine], *, now: datetime) -> Plan | None:
+    """What precedes the first look at the cloud."""
+    named = server_of(found)
+    if isinstance(named, Problem):
+        return building.fail(found, (named,), now=now)
+    if named:
+        return None
+    spec = spec_of(seen, found)
+    if isinstance(spec, tuple):
+        return building.fail(found, spec, now=now)
+    if not found.object.status.phase:
+        return Plan.of(write(found, (NOT_CREATED,), phase=PROVISIONING, now=now))
+    if not (mark_of(found) and is_held(found)):
+        return Plan.of(intend(found, seen.fresh_mark))
+    return None
+
+
+def _authority(found: Present[Machine], asked: str) -> Merge:
+    return Merge(
+        target=target(found),
+        part="status",
+        observed={"status": {}},
+        desired={"status": {"authoritativeAPI": asked}},
+        why="nobody has told the authority yet",
+    )
+
+
+def _invalid(machine: Machine) -> str | None:
+    """Why the Machine API does not accept the Machine; None if it does."""
+    problems = []
+    if not machine.metadata.labels.get(MACHINE_API_CLUSTER_LABEL):
+        problems.append(f"metadata.labels: missing {MACHINE_API_CLUSTER_LABEL} label")
+    if machine.spec.provider_spec.value is None:
+        problems.append("spec.providerSpec: value field must be set")
+    return f"{machine.metadata.name}: machine validation failed: {'; '.join(problems)}" if problems else None
+
+
+def _pause(found: Present[Machine], visit: Visit | None, *, now: datetime, timing: Timing) -> Plan:
+    """`Paused` is True once nothing can be under way any more. `visit` None: the cloud cannot say, or need not."""
+    if _is_in_between(found):
+        since = trouble_since(found.object.status.conditions, PAUSED, "Unknown") or now
+        inventory = visit.inventory if visit is not None else None
+        patient = now - since < timedelta(seconds=timing.pausing)
+        if patient and (inventory is None or not inventory.certain):
+            what = "A request may be under way"
+            wait = inventory.certain_in if inventory is not None else timing.pausing
+            merge = write(found, (condition(PAUSED, None, Reason.PAUSING, what),), now=now)
+            return Plan.of(merge).then(RequeueAfter(max(wait, 1.0), what))
+    return Plan.of(write(found, (paused(found),), now=now, why="the other side may act now"))
+
+
+def _is_in_between(found: Present[Machine]) -> bool:
+    """Something may have been created whose result is not stored."""
+    if is_true(found.object.status.conditions, PAUSED):
+        return False
+    return bool(mark_of(found)) and is_held(found) and not recorded(found).server
+
+
+def _no_access(cloud: IdentityTrouble | CloudFailure | None, delays: Delays) -> Told:
+    match cloud:
+        case IdentityTrouble():
+            return told_of_identity(cloud, delays=delays)
+        case CloudFailure():
+            return told(cloud, doing="ask the cloud", delays=delays)
+    return told_of_identity(IdentityTrouble("the credentials have not been read yet"), delays=delays)
+
+
+def _out_of_reach(found: Present[Machine], trouble: Told, *, now: datetime, timing: Timing) -> Plan:
+    """The cloud cannot be asked. What was known about a server stays, until nothing has been heard for too long."""
+    conditions = found.object.status.conditions
+    since = lasting_since(conditions, trouble.type)
+    until = trouble.due(now, since=since)
+    told_now = [trouble.progress(until)]
+    unheard = since is not None and (now - since).total_seconds() >= timing.overdue
+    if trouble.type == AUTHENTICATED or not recorded(found).server:
+        told_now += [trouble.condition, exists_unknown(trouble.message)]
+    elif not trouble.by_itself or unheard:
+        ready = condition(INSTANCE_READY, None, trouble.reason, trouble.message)
+        told_now += [ready, exists_unknown(trouble.message)]
+    action = "Delete" if found.deleting else "Update" if recorded(found).server else "Create"
+    news = failure_event(found, action, trouble.condition)
+    merge = write(found, told_now, now=now)
+    return Plan.of(merge, news).then(RequeueAfter((until - now).total_seconds(), trouble.message))

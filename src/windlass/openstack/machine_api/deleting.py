@@ -1,0 +1,144 @@
+"""Deletes a Machine: drains its Node, deletes what it has in the cloud, then the Node, then lets it go.
+
+| condition | until it is True |
+|---|---|
+| `Drained` | the Node is cordoned, and its Pods are evicted (`drain`) |
+| `Terminable` | a preTerminate hook holds the server |
+
+Nothing depends on the provider spec but the credentials: what it has in the cloud has its mark.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from windlass.api.mapi import Machine
+from windlass.kube.conditions import condition, find, is_true
+from windlass.kube.control.plan import Action, Delete, Plan, RequeueAfter, target
+from windlass.kube.control.seen import Present
+from windlass.openstack.cloud.requests import CloudRequest
+from windlass.openstack.instance.delete import next_deletion
+from windlass.openstack.instance.next import next_adoption
+from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
+from windlass.openstack.machine_api import drain
+from windlass.openstack.machine_api.building import SOON
+from windlass.openstack.machine_api.sending import admit
+from windlass.openstack.machine_api.snapshot import DELETING, Snapshot, Visit, may_own, recorded
+from windlass.openstack.machine_api.telling import AUTHENTIC, DRAINED, drained, failure_event, not_drained, write
+from windlass.openstack.objects import event, is_held, mark_of, release
+from windlass.openstack.sending import calls
+from windlass.openstack.status import INSTANCE_READY, PROGRESSING, Reason
+from windlass.openstack.trouble import trouble_since
+
+
+def without_cloud(seen: Snapshot, found: Present[Machine], *, now: datetime) -> Plan | None:
+    """The plan, if it follows without asking the cloud; else None."""
+    machine = found.object
+    if machine.status.phase != DELETING:
+        return Plan.of(write(found, (), phase=DELETING, now=now))
+    if not is_held(found):
+        return Plan.nothing("it is being deleted, and nothing of ours holds it")
+    if not is_true(machine.status.conditions, DRAINED):
+        return _drain(seen, found, now=now)
+    merge = write(found, (), phase=DELETING, now=now)
+    if machine.spec.lifecycle_hooks.pre_terminate:
+        return Plan.of(merge)
+    if merge.needed:  # a hook has gone
+        return Plan.of(merge)
+    if not may_own(found):
+        return _let_go(seen, found, "nothing was created for it")
+    return None
+
+
+def delete(visit: Visit) -> Plan:
+    """The Node is drained, and no hook holds the server."""
+    found, inventory, now = visit.found, visit.inventory, visit.now
+    had, project, mark = recorded(found), visit.cloud.project, mark_of(found)
+    # The ports and volumes that another provider gave the server have no mark yet.
+    adoption = next_adoption(inventory, recorded=had, project=project, mark=mark) if had.server else None
+    step = (
+        adoption
+        if isinstance(adoption, Send | Stuck)
+        else next_deletion(inventory, recorded=had, project=project, mark=mark)
+    )
+    match step:
+        case Send(requests, why):
+            return _send(visit, requests, why)
+        case Await(what):
+            plan = Plan.of(_tell(visit, Reason.DELETING_SERVER, what))
+            return plan.then(RequeueAfter(_patience(visit), what))
+        case Stuck(reason=reason, message=message):
+            told = condition(INSTANCE_READY, False, reason, message)
+            stop = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
+            return Plan.of(write(found, (AUTHENTIC, told, stop), now=now), failure_event(found, "Delete", told))
+        case Vanished():
+            gone = event(found, "Deleted", f"Deleted machine {found.metadata.name}")
+            return Plan((gone, *_let_go(visit.seen, found, "nothing is left of it in the cloud").actions))
+    return Plan.nothing(f"a step that ends no server: {step}")
+
+
+def _drain(seen: Snapshot, found: Present[Machine], *, now: datetime) -> Plan:
+    match drain.next_drain(found.object, seen.node, now=now):
+        case drain.Skipped():
+            text = "Node drain skipped"
+            merge = write(found, (drained(text),), phase=DELETING, now=now)
+            return Plan.of(merge, event(found, "DrainSkipped", text))
+        case drain.Blocked(hooks):
+            news = event(found, "DrainBlocked", "Drain blocked by pre-drain hook", occasion=" ".join(hooks))
+            return Plan.of(write(found, (), phase=DELETING, now=now), news)
+        case drain.Drained(node):
+            merge = write(found, (drained("Drain finished successfully"),), phase=DELETING, now=now)
+            said = event(found, "Deleted", f'Node "{node}" drained') if node else None
+            return Plan.of(merge, said, event(found, "DrainSucceeded", "Node drain succeeded"))
+        case drain.Draining(actions, waits):
+            return _drain_on(seen, found, actions, waits, now=now)
+    raise AssertionError("a drain is skipped, blocked, done, or goes on")
+
+
+def _drain_on(seen: Snapshot, found: Present[Machine], actions: Sequence[Action], waits: str, *, now: datetime) -> Plan:
+    if actions:
+        return Plan.of(event(found, "DrainProceeds", "Node drain proceeds"), *actions)
+    told = not_drained(waits)
+    before = find(found.object.status.conditions, DRAINED)
+    news = None
+    if before is None or before.message != told.message:
+        news = event(found, "DrainRequeued", f"Node drain requeued: {waits}")
+    began = trouble_since(found.object.status.conditions, DRAINED) or now
+    wait = min(max((now - began).total_seconds() / 4, 1.0), 20.0)
+    return Plan.of(write(found, (told,), phase=DELETING, now=now), news).then(RequeueAfter(wait, waits))
+
+
+def _send(visit: Visit, requests: Sequence[CloudRequest], why: str) -> Plan:
+    found, now = visit.found, visit.now
+    sending = admit(requests, visit)
+    first = sending.first
+    if sending.now and not sending.later:
+        return Plan.of(_tell(visit, Reason.DELETING_SERVER, why), *calls(found, sending.now, why))
+    if first is None:
+        return Plan.nothing().then(RequeueAfter(SOON, "send the rest"))
+    failed = f"Deleting instance failed: {first.told.message}"
+    told = condition(INSTANCE_READY, False, Reason.INSTANCE_DELETE_FAILED, failed)
+    merge = write(found, (AUTHENTIC, told, first.told.progress(first.until)), now=now)
+    wait = SOON if sending.now else max((first.until - now).total_seconds(), 0.05)
+    return Plan.of(merge, failure_event(found, "Delete", told)).then(RequeueAfter(wait, failed))
+
+
+def _tell(visit: Visit, reason: Reason, what: str) -> Action:
+    told = condition(INSTANCE_READY, False, reason, f"Deleting the server: {what}")
+    progress = condition(PROGRESSING, True, Reason.PROGRESSING, what)
+    return write(visit.found, (AUTHENTIC, told, progress), now=visit.now)
+
+
+def _let_go(seen: Snapshot, found: Present[Machine], why: str) -> Plan:
+    """Delete the Node, whose server is gone, then remove the finalizer."""
+    node = seen.node.node if seen.node is not None else None
+    deletion = None
+    if isinstance(node, Present):
+        deletion = Delete(target=target(node), deleting=node.deleting, why="its server is gone")
+    return Plan.of(deletion, release(found, why))
+
+
+def _patience(visit: Visit) -> float:
+    if not visit.inventory.certain:
+        return visit.inventory.certain_in + SOON
+    began = trouble_since(visit.found.object.status.conditions, PROGRESSING, "True") or visit.now
+    return min(max((visit.now - began) / timedelta(seconds=4), 1.0), 10.0)

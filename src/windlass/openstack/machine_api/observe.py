@@ -1,0 +1,299 @@
+"""Reads the snapshot of a Machine: objects from caches, and of Node and cloud what the decision needs, no more."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from windlass.api.capo import IdentityReference
+from windlass.api.config import Infrastructure
+from windlass.api.core import ConfigMap, Node, Pod, Secret
+from windlass.api.mapi import Machine
+from windlass.kube.conditions import is_true
+from windlass.kube.control.plan import Evict, Outcome
+from windlass.kube.control.seen import Absent, ListingReader, Present
+from windlass.kube.errors import Unevictable
+from windlass.kube.object import NamespacedName, Object
+from windlass.openstack.cloud.account import VOLUMES, Account
+from windlass.openstack.cloud.clouds import Clouds, Owner
+from windlass.openstack.cloud.credentials import Credentials
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.marks import mark_of as mark_on
+from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.requests import CreateServer
+from windlass.openstack.cloud.resources import Resource
+from windlass.openstack.identity.find import IdentityTrouble, credentials_in
+from windlass.openstack.instance.next import needs_extensions
+from windlass.openstack.instance.resolve import queries, resolve
+from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
+from windlass.openstack.instance.step import Send
+from windlass.openstack.machine_api.building import missing_group, step_of
+from windlass.openstack.machine_api.decide import without_cloud
+from windlass.openstack.machine_api.drain import (
+    CONTROL_PLANE_LABELS,
+    NodeView,
+    is_control_plane,
+    is_skipped,
+    why_refused,
+)
+from windlass.openstack.machine_api.provider_spec import provider_spec
+from windlass.openstack.machine_api.snapshot import Snapshot, Visit, recorded, spec_of
+from windlass.openstack.machine_api.telling import DRAINED
+from windlass.openstack.machine_api.user_data import user_data
+from windlass.openstack.objects import FreshMarks, mark_of
+from windlass.openstack.quotas import QuotaNumbers
+from windlass.openstack.server.snapshot import Cloud, Timing
+from windlass.openstack.trouble import told_of_problems
+
+BY_DELETION: Final = "deletion"
+"""Index of Machines that are being deleted and have a Node: all have the value `DELETED`."""
+DELETED: Final = "deleted"
+AUTHORITY: Final = ("openshift-config", "cloud-provider-config", "ca-bundle.pem")
+"""Namespace, name and key of the ConfigMap with the CA of the cloud, where the Secret has none."""
+KEPT: Final = 60.0
+"""Seconds for which answers that resolved a provider spec are used again, and for which the CA is."""
+
+Answers: TypeAlias = Mapping[Query, tuple[Resource, ...] | CloudFailure]
+
+
+class _Asked(Struct, frozen=True):
+    """Answers to `queries`, of the time `at`; they are not asked for again before `until`."""
+
+    queries: tuple[Query, ...]
+    answers: Answers
+    at: datetime
+    until: datetime
+
+
+class MachineObserver:
+    """Takes snapshots of Machines. It remembers marks that are not persisted yet, answers of the cloud until there is a
+    server, and which evictions were refused in an attempt."""
+
+    def __init__(
+        self,
+        reader: ListingReader,
+        clouds: Clouds,
+        *,
+        timing: Timing,
+        now: Callable[[], datetime],
+        new_mark: Callable[[], str],
+    ) -> None:
+        self._reader = reader
+        self._clouds = clouds
+        self._timing = timing
+        self._now = now
+        self._fresh = FreshMarks(new_mark)
+        self._marks: dict[NamespacedName, str] = {}
+        self._asked: dict[NamespacedName, _Asked] = {}
+        self._refused: dict[NamespacedName, dict[str, str]] = {}
+        self._authority: tuple[datetime, str] | None = None
+        self._quotas = QuotaNumbers(now)
+
+    async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
+        namespace, name = key
+        found = await self._reader.see(Machine, name, namespace=namespace)
+        if not isinstance(found, Present):
+            if isinstance(found, Absent):
+                self._forget(key)
+            return Snapshot(machine=found, last=last)
+        seen = Snapshot(
+            machine=found, infrastructure=await self._reader.see(Infrastructure, "cluster"), node=None, last=last
+        )
+        if found.deleting:
+            seen = replace(seen, node=await self._node(key, found, last))
+        server = recorded(found).server
+        if not server:  # else the mark may be that of the server
+            seen = replace(seen, fresh_mark=self._fresh.of(key, found, born=self._clouds.born))
+        if isinstance(last.unread, CloudFailure):
+            return replace(seen, cloud=last.unread)
+        if without_cloud(seen, found, now=self._now(), timing=self._timing) is not None:
+            return seen
+        credentials = await self._credentials(found)
+        if isinstance(credentials, IdentityTrouble):
+            return replace(seen, cloud=credentials)
+        return await self._in_cloud(key, seen, found, credentials)
+
+    async def _in_cloud(
+        self, key: NamespacedName, seen: Snapshot, found: Present[Machine], credentials: Credentials
+    ) -> Snapshot:
+        project = await self._clouds.project(credentials)
+        region = credentials.region or str(credentials.cloud.get("region_name") or "")
+        cloud = Cloud(project=project.key, where=credentials.where, inventory=await self._look(key, found, project))
+        seen = replace(seen, cloud=cloud, region=region)
+        if not mark_of(found) and recorded(found).server:
+            return replace(seen, fresh_mark=self._mark_for(key, found, cloud.inventory or Inventory()))
+        if not found.deleting and mark_of(found):
+            seen = await self._for_building(key, seen, found, project)
+        return await self._with_weather(seen, found, project)
+
+    # Kubernetes
+
+    async def _node(self, key: NamespacedName, found: Present[Machine], last: Outcome) -> NodeView | None:
+        ref = found.object.status.node_ref
+        if ref is None:
+            return None
+        node = await self._reader.see(Node, ref.name, live=True)
+        view = NodeView(node=node)
+        if not isinstance(node, Present) or is_skipped(found.object) or _is_drained(found):
+            return view
+        if is_control_plane(node.metadata):
+            view = replace(view, **await self._others(found, node))
+        pods = await self._reader.listed(Pod, field_selector=f"spec.nodeName={ref.name}")
+        return replace(view, pods=tuple(pods), refused=self._refusals(key, last))
+
+    async def _others(self, found: Present[Machine], node: Present[Node]) -> dict[str, Any]:
+        nodes: dict[str, Present[Node]] = {}
+        for label in CONTROL_PLANE_LABELS:
+            listed = await self._reader.listed(Node, label_selector=label)
+            nodes |= {each.metadata.name: each for each in listed if isinstance(each, Present)}
+        nodes.pop(node.metadata.name, None)
+        drained_first = [each for each in self._being_deleted() if _order(each) < _order(found)]
+        named = {each.object.status.node_ref.name for each in drained_first if each.object.status.node_ref is not None}
+        return {
+            "cordoned": tuple(sorted(name for name, each in nodes.items() if each.object.spec.unschedulable)),
+            "earlier": tuple(sorted(named & nodes.keys())),
+        }
+
+    def _being_deleted(self) -> list[Present[Machine]]:
+        machines = (each.decode() for each in self._reader.indexed(Machine, BY_DELETION, DELETED))
+        return [Present(each, b"") for each in machines]
+
+    def _refusals(self, key: NamespacedName, last: Outcome) -> Mapping[str, str]:
+        """The evictions that were refused in this attempt. The runtime shows those of the last round only."""
+        if not last.results:
+            self._refused.pop(key, None)
+        for each in last.failures:
+            if isinstance(each.action, Evict) and isinstance(each.error, Unevictable):
+                self._refused.setdefault(key, {})[each.action.target.uid] = why_refused(each.error)
+        return dict(self._refused.get(key, {}))
+
+    async def _credentials(self, found: Present[Machine]) -> Credentials | IdentityTrouble:
+        given = provider_spec(found.object)
+        if isinstance(given, Problem):
+            return IdentityTrouble(given.message)
+        secret = given.clouds_secret
+        if secret is None or not secret.name:
+            return IdentityTrouble("spec.providerSpec.value.cloudsSecret names no Secret: set name")
+        where = "spec.providerSpec.value.cloudsSecret"
+        ref = IdentityReference(type="Secret", name=secret.name, cloud_name=given.cloud_name)
+        place = secret.namespace or found.metadata.namespace
+        credentials = await credentials_in(self._reader, place, secret.name, ref=ref, named_by=where)
+        if isinstance(credentials, IdentityTrouble) or credentials.cacert:
+            return credentials
+        return replace(credentials, cacert=await self._ca())
+
+    async def _ca(self) -> str:
+        """The CA of the cluster's own configuration; empty if it has none."""
+        if self._authority is None or self._now() - self._authority[0] > timedelta(seconds=KEPT):
+            namespace, name, entry = AUTHORITY
+            found = await self._reader.see(ConfigMap, name, namespace=namespace, live=True)
+            self._authority = self._now(), found.object.data.get(entry, "") if isinstance(found, Present) else ""
+        return self._authority[1]
+
+    async def _user_data(self, found: Present[Machine]) -> str | Problem | None:
+        given = provider_spec(found.object)
+        if isinstance(given, Problem) or given.user_data_secret is None or not given.user_data_secret.name:
+            return None
+        name, place = given.user_data_secret.name, given.user_data_secret.namespace or found.metadata.namespace
+        secret = await self._reader.see(Secret, name, namespace=place, live=True)
+        where = f"Secret {place}/{name} of spec.providerSpec.value.userDataSecret"
+        if not isinstance(secret, Present):
+            return Problem("Dependency", "userDataSecret", f"{where} does not exist")
+        return user_data(secret.object, where=where)
+
+    # the cloud
+
+    async def _look(self, key: NamespacedName, found: Present[Machine], project: Account) -> Inventory:
+        mark, had = mark_of(found), recorded(found)
+        inventory = await project.look(mark, had, services=(VOLUMES,))
+        unmarked = [server for server in inventory.servers if mark_on(server) != mark]
+        if attached := tuple(each.id for server in unmarked for each in server.volumes):
+            had = replace(had, volumes=attached)
+            inventory = await project.look(mark, had, services=(VOLUMES,))
+        if inventory.missing_since is not None and self._is_due(inventory):
+            inventory = await project.look(mark, had, services=(VOLUMES,), fresh=True)
+        if mark:
+            self._marks[key] = mark
+            self._clouds.follow(Owner(Machine, key), project, mark, had)
+        return inventory
+
+    def _is_due(self, inventory: Inventory) -> bool:
+        """A missing server has to be looked for once more."""
+        began, lost = inventory.missing_since or self._now(), timedelta(seconds=self._timing.lost)
+        return self._now() - began >= lost and (inventory.as_of or began) - began < lost
+
+    def _mark_for(self, key: NamespacedName, found: Present[Machine], inventory: Inventory) -> str:
+        """That of the server, which another object of ours made; else a new one."""
+        theirs = next((mark_on(server) for server in inventory.servers), "")
+        return theirs or self._fresh.of(key, found, born=None)
+
+    async def _for_building(
+        self, key: NamespacedName, seen: Snapshot, found: Present[Machine], project: Account
+    ) -> Snapshot:
+        cloud, spec = seen.cloud, spec_of(seen, found)
+        assert isinstance(cloud, Cloud)
+        if not recorded(found).server and isinstance(spec, InstanceSpec):
+            seen = replace(seen, cloud=await self._answered(key, seen, found, spec, cloud, project))
+        step = step_of(self._visit(seen, found))
+        if isinstance(step, Send) and any(isinstance(request, CreateServer) for request in step.requests):
+            seen = replace(seen, user_data=await self._user_data(found))
+        return seen
+
+    async def _answered(
+        self,
+        key: NamespacedName,
+        seen: Snapshot,
+        found: Present[Machine],
+        spec: InstanceSpec,
+        cloud: Cloud,
+        project: Account,
+    ) -> Cloud:
+        asked, wanted = self._asked.pop(key, None), queries(spec)
+        if asked is None or asked.queries != wanted or asked.until <= self._now():
+            at, answers = self._now(), await project.find(wanted)
+            asked = _Asked(wanted, answers, at, at + timedelta(seconds=KEPT))
+        cloud = replace(cloud, answers=asked.answers, answered=asked.at)
+        resolved = resolve(spec, asked.answers)
+        visit = self._visit(replace(seen, cloud=cloud), found)
+        if isinstance(resolved, Resolved):
+            if needs_extensions(resolved):
+                cloud = replace(cloud, extensions=await project.extensions())
+        elif missing_group(spec, visit) is not None:
+            return cloud  # the answer is another one as soon as the group is made
+        else:
+            due = told_of_problems(resolved, delays=self._timing.delays).due(asked.at, since=visit.since)
+            asked = replace(asked, until=due)
+        self._asked[key] = asked
+        return cloud
+
+    def _visit(self, seen: Snapshot, found: Present[Machine]) -> Visit:
+        assert isinstance(seen.cloud, Cloud)
+        return Visit(seen=seen, found=found, cloud=seen.cloud, now=self._now(), timing=self._timing)
+
+    async def _with_weather(self, seen: Snapshot, found: Present[Machine], project: Account) -> Snapshot:
+        assert isinstance(seen.cloud, Cloud)
+        weather = project.weather(mark_of(found))
+        return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=await self._quotas.of(project, weather)))
+
+    def _forget(self, key: NamespacedName) -> None:
+        self._fresh.forget(key)
+        self._asked.pop(key, None)
+        self._refused.pop(key, None)
+        if mark := self._marks.pop(key, None):
+            self._clouds.forget(Owner(Machine, key), mark)
+
+
+def being_deleted(machine: Object[Any]) -> tuple[str, ...]:
+    """The index `BY_DELETION`."""
+    return (DELETED,) if machine.deleting else ()
+
+
+def _is_drained(found: Present[Machine]) -> bool:
+    return is_true(found.object.status.conditions, DRAINED)
+
+
+def _order(found: Present[Machine]) -> tuple[str, str]:
+    return found.metadata.deletion_timestamp or "", found.metadata.name

@@ -1,0 +1,34 @@
+"""Which requests for a Machine may be sent now, and how their failures are told."""
+
+from collections.abc import Iterable
+from functools import partial
+
+from windlass.kube.errors import Failure
+from windlass.openstack.cloud.requests import CloudRequest
+from windlass.openstack.machine_api.snapshot import Visit
+from windlass.openstack.sending import Post, Sending
+from windlass.openstack.server.sending import reason_of
+from windlass.openstack.trouble import Told, told
+
+
+def admit(requests: Iterable[CloudRequest], visit: Visit) -> Sending:
+    """Those that may be sent now, and what the others wait for."""
+    post = Post(
+        weather=visit.cloud.weather,
+        last=visit.seen.last,
+        now=visit.now,
+        since=lambda _: visit.since,
+        tell=partial(_told, visit),
+    )
+    return post.admit(requests)
+
+
+def _told(visit: Visit, request: CloudRequest, failure: Failure) -> Told:
+    return told(
+        failure,
+        doing=f"{request.verb} {request.subject}".strip(),
+        reason=reason_of(request),
+        where=visit.cloud.where,
+        quotas=visit.cloud.quotas,
+        delays=visit.timing.delays,
+    )

@@ -1,0 +1,98 @@
+"""The input of a decision about a Machine of the Machine API, and facts that follow from the object alone."""
+
+from datetime import datetime
+from typing import Final
+
+from msgspec import Struct
+
+from windlass.api.config import Infrastructure
+from windlass.api.mapi import Machine
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Absent, Present, Seen
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.requests import Intent
+from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.instance.spec import InstanceSpec, Problem
+from windlass.openstack.machine.existing import PROVIDER_ID
+from windlass.openstack.machine_api.drain import NodeView
+from windlass.openstack.machine_api.provider_spec import instance_spec
+from windlass.openstack.objects import is_held, mark_of
+from windlass.openstack.server.snapshot import Cloud, Timing
+from windlass.openstack.trouble import trouble_since
+
+PROVISIONING: Final = "Provisioning"
+PROVISIONED: Final = "Provisioned"
+RUNNING: Final = "Running"
+DELETING: Final = "Deleting"
+FAILED: Final = "Failed"
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """`cloud` is why there is no access to it, or None while nothing has to be asked; `region` is that of its entry in
+    clouds.yaml. `fresh_mark`: the mark that the Machine is to get, in case it has none. `user_data` is base64, or why
+    there is none; None: it is not needed now. `node` only while the Machine is being deleted.
+    """
+
+    machine: Seen[Machine]
+    infrastructure: Seen[Infrastructure] = Absent()
+    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    region: str = ""
+    fresh_mark: str = ""
+    user_data: str | Problem | None = None
+    node: NodeView | None = None
+    last: Outcome = Outcome()
+
+
+class Visit(Struct, frozen=True, kw_only=True):
+    """A decision with access to the cloud: the snapshot, and what is there in it."""
+
+    seen: Snapshot
+    found: Present[Machine]
+    cloud: Cloud
+    now: datetime
+    timing: Timing
+
+    @property
+    def inventory(self) -> Inventory:
+        return self.cloud.inventory or Inventory(certain=False)
+
+    @property
+    def since(self) -> datetime | None:
+        """When the trouble began, as the condition has it."""
+        return trouble_since(self.found.object.status.conditions)
+
+
+def server_of(found: Present[Machine]) -> str | Problem:
+    """The ID of the server that providerID names; empty if there is none yet."""
+    named = found.object.spec.provider_id
+    if not named:
+        return ""
+    form = PROVIDER_ID.fullmatch(named)
+    if form is None:
+        text = (
+            f"spec.providerID is {named!r}, which names no server in OpenStack: delete the Machine, or correct the ID"
+        )
+        return Problem("Invalid", "providerID", text)
+    return form[2]
+
+
+def recorded(found: Present[Machine]) -> Recorded:
+    server = server_of(found)
+    return Recorded(server=server if isinstance(server, str) else "")
+
+
+def may_own(found: Present[Machine]) -> bool:
+    """Whether something in the cloud may be its own: it has a mark, or a server."""
+    return bool(mark_of(found) or recorded(found).server)
+
+
+def intent_of(found: Present[Machine]) -> Intent | None:
+    """The intent, if finalizer and mark were seen persisted; without it nothing may be created."""
+    mark = mark_of(found)
+    return Intent(mark) if mark and is_held(found) and not found.deleting else None
+
+
+def spec_of(seen: Snapshot, found: Present[Machine]) -> InstanceSpec | tuple[Problem, ...]:
+    infrastructure = seen.infrastructure
+    return instance_spec(found.object, infrastructure.object if isinstance(infrastructure, Present) else None)

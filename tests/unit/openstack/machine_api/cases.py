@@ -1,0 +1,106 @@
+"""A Machine of the Machine API on models of an API server and of a cloud, and the controller in one process."""
+
+from typing import Any, Final
+
+import msgspec
+
+from tests.unit.openstack.clouded import KEY, MARK, NAMESPACE, Process, World
+from windlass.api.config import Infrastructure
+from windlass.api.core import ConfigMap, Event, Node, Pod, Secret
+from windlass.api.mapi import Machine
+from windlass.kube.verbs import PatchType
+from windlass.openstack.machine_api.controller import machine_api_controller
+
+Tree = dict[str, Any]
+NAME: Final = KEY[1]
+LABELS: Final = {"machine.openshift.io/cluster-api-cluster": "shop-x7"}
+
+
+class Fleet(World):
+    """Both models, with what a Machine needs."""
+
+    kinds = (Machine, Node, Pod, Infrastructure, ConfigMap, Secret, Event)
+
+    @property
+    def machine(self) -> Tree:
+        found = self.api.peek(Machine, NAME, namespace=NAMESPACE)
+        assert found is not None
+        return dict(msgspec.json.decode(found.raw))
+
+    @property
+    def status(self) -> Tree:
+        return self.machine.get("status") or {}
+
+    @property
+    def is_gone(self) -> bool:
+        return self.api.peek(Machine, NAME, namespace=NAMESPACE) is None
+
+    def says(self, kind: str) -> str:
+        """Status and reason of a condition."""
+        found = next(each for each in self.status["conditions"] if each["type"] == kind)
+        return f"{found['status']} {found.get('reason', '')}".strip()
+
+    def message(self, kind: str) -> str:
+        return next(str(each.get("message", "")) for each in self.status["conditions"] if each["type"] == kind)
+
+    def events(self) -> list[str]:
+        return sorted({event.decode().reason for event in self.api.listing(Event)})
+
+    async def change(self, body: Tree, *, part: Any = "") -> None:
+        await self.api.patch(Machine, NAME, body, type=PatchType.MERGE, namespace=NAMESPACE, subresource=part)
+
+    async def delete(self) -> None:
+        await self.api.delete(Machine, NAME, namespace=NAMESPACE)
+
+
+class MachineProcess(Process):
+    def make(self, reader: Any) -> Any:
+        return machine_api_controller(reader, self.clouds, now=lambda: self.world.now, new_mark=lambda: MARK)
+
+
+def machine(world: World, *, status: Tree | None = None, meta: Tree | None = None, **value: Any) -> Tree:
+    """A Machine with one port on the network of the world."""
+    given = {
+        "kind": "OpenstackProviderSpec",
+        "cloudsSecret": {"name": "credentials", "namespace": NAMESPACE},
+        "cloudName": "one",
+        "flavor": "m1.small",
+        "image": "rhcos",
+        "networks": [{"uuid": world.network}],
+        **value,
+    }
+    return {
+        "apiVersion": "machine.openshift.io/v1beta1",
+        "kind": "Machine",
+        "metadata": {"name": NAME, "namespace": NAMESPACE, "labels": LABELS, **(meta or {})},
+        "spec": {"authoritativeAPI": "MachineAPI", "providerSpec": {"value": given}},
+        **({"status": status} if status else {}),
+    }
+
+
+def node(name: str = "node-0", *, labels: Tree | None = None, ready: str = "True", **spec: Any) -> Tree:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels or {}},
+        "spec": spec,
+        "status": {"conditions": [{"type": "Ready", "status": ready}]},
+    }
+
+
+def pod(name: str, *, on: str = "node-0", phase: str = "Running", **meta: Any) -> Tree:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop", **meta},
+        "spec": {"nodeName": on},
+        "status": {"phase": phase},
+    }
+
+
+async def built(world: Fleet, **value: Any) -> MachineProcess:
+    """A process that has made a server of the provider spec."""
+    world.api.load(machine(world, **value))
+    process = MachineProcess(world)
+    await process.settle()
+    return process
