@@ -1052,7 +1052,6 @@ _IN_THE_CLOUD = (
         ("            if isinstance(request, DeleteNetwork):\n", "            if False:\n"),
         ("                    ports.drop(port.id)\n", "                    pass\n"),
         ("if each.id != without]", "if True]"),
-        ('provisioning_status="PENDING_DELETE")', 'provisioning_status="ACTIVE")'),
         (
             "            _change(lists[Subnet], request.id, dns_nameservers=list(request.nameservers))\n",
             "            pass\n",

@@ -35,10 +35,9 @@ WRONG: Final = frozenset(
         Reason.ROUTER_CREATE_FAILED,
         Reason.SECURITY_GROUP_CREATE_FAILED,
         Reason.API_ENDPOINT_CONFIG_FAILED,
-        Reason.MULTIPLE_ISSUES,
     }
 )
-"""Reasons of `Ready` that somebody has to do something about before the objects are created."""
+"""Reasons of `Ready`, or of a cause of it, that somebody has to do something about before the objects are created."""
 
 Controllers = Callable[[Any, Clouds], tuple[Controller[Any, Any], ...]]
 
@@ -94,7 +93,10 @@ def _wrong(inventory: Inventory) -> Iterator[Told]:
         for found in inventory.listing(kind):
             conditions = (found.tree().get("status") or {}).get("conditions") or []
             ready = find(conditions, READY)
-            if ready is None or ready["status"] != FALSE or ready["reason"] not in WRONG:
+            if ready is None or ready["status"] != FALSE:
+                continue
+            causes = [ready] if ready["reason"] != Reason.MULTIPLE_ISSUES else conditions
+            if not any(each["status"] == FALSE and each["reason"] in WRONG for each in causes):
                 continue
             if ready["message"] not in said:
                 said.add(ready["message"])

@@ -7,6 +7,7 @@
 | a Machine whose OpenStackMachine is given | the owner reference between both |
 | a Machine without bootstrap data | its Secret, empty |
 | a Cluster | the mark of Cluster API that its infrastructure is there |
+| a Cluster whose OpenStackCluster is given | the owner reference between both |
 """
 
 import base64
@@ -18,6 +19,7 @@ from msgspec import Struct, field
 
 from windlass.api.capi import Machine, MachineSet
 from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
+from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.core import Secret
 from windlass.api.meta import KubernetesObject, ObjectMeta, Resource
 from windlass.kube.object import NamespacedName
@@ -56,9 +58,10 @@ class StandIns:
         for tree in list(found.values()):
             match tree["kind"]:
                 case "Machine" if tree["apiVersion"] == Machine.RESOURCE.api_version:
-                    _own(tree, found)
+                    _boot(tree, found)
                 case "Cluster":
                     found[_key(tree)] = _provisioned(tree)
+                    _own(tree, OpenStackCluster, found, cluster=tree["metadata"]["name"])
         if credentials is not None:
             for secret in _secrets(found.values(), credentials):
                 found[_key(secret)] = secret
@@ -89,22 +92,28 @@ def _sets(found: Mapping[tuple[str, str, str], Tree]) -> Iterator[Tree]:
             yield tree
 
 
-def _own(machine: Tree, found: dict[tuple[str, str, str], Tree]) -> None:
+def _boot(machine: Tree, found: dict[tuple[str, str, str], Tree]) -> None:
     """What Cluster API's core and a bootstrap provider do for a Machine."""
     place, name = _place(machine), machine["metadata"]["name"]
     spec = dict(machine.get("spec") or {})
     bootstrap = dict(spec.get("bootstrap") or {})
     secret = bootstrap.setdefault("dataSecretName", f"{name}-bootstrap")
-    uid = machine["metadata"].setdefault("uid", f"uid-of-{name}")
     found[_key(machine)] = {**machine, "spec": {**spec, "bootstrap": bootstrap}}
     found.setdefault((Secret.RESOURCE.kind, place, secret), _secret(place, secret, {"value": ""}))
-    key = (OpenStackMachine.RESOURCE.kind, place, str((spec.get("infrastructureRef") or {}).get("name")))
+    _own(machine, OpenStackMachine, found, cluster=spec.get("clusterName", ""))
+
+
+def _own(owner: Tree, kind: type[KubernetesObject], found: dict[tuple[str, str, str], Tree], *, cluster: str) -> None:
+    """What Cluster API's core does for the infrastructure object of a Machine or Cluster, if that is a `kind`."""
+    name, reference = owner["metadata"]["name"], (owner.get("spec") or {}).get("infrastructureRef") or {}
+    key = kind.RESOURCE.kind, _place(owner), str(reference.get("name"))
     infra = found.get(key)
     if infra is None or infra["metadata"].get("ownerReferences"):
         return
-    owner = {"apiVersion": Machine.RESOURCE.api_version, "kind": "Machine", "name": name, "uid": uid}
-    labels = {CLUSTER_LABEL: spec.get("clusterName", ""), **infra["metadata"].get("labels", {})}
-    found[key] = {**infra, "metadata": {**infra["metadata"], "labels": labels, "ownerReferences": [owner]}}
+    uid = owner["metadata"].setdefault("uid", f"uid-of-{name}")
+    by = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": name, "uid": uid}
+    labels = {CLUSTER_LABEL: cluster, **infra["metadata"].get("labels", {})}
+    found[key] = {**infra, "metadata": {**infra["metadata"], "labels": labels, "ownerReferences": [by]}}
 
 
 def _provisioned(cluster: Tree) -> Tree:

@@ -38,6 +38,12 @@ SERVER: Tree = {
 }
 IDENTITY = {"name": "cloud", "cloudName": "one"}
 NETWORK = {"id": "network-of-machines", "name": "machines", "subnets": []}
+FOUND: Tree = {
+    "network": {"filter": {"name": "machines"}},
+    "controlPlaneEndpoint": {"host": "api", "port": 6443},
+    "disableExternalNetwork": True,
+    "disableAPIServerFloatingIP": True,
+}
 INFRA = "infrastructure.cluster.x-k8s.io/v1beta1"
 CORE = "cluster.x-k8s.io/v1beta2"
 
@@ -52,7 +58,7 @@ def machines(replicas: int) -> list[Tree]:
     return [
         named(CORE, "Cluster", "one", {"infrastructureRef": {**infra, "kind": "OpenStackCluster", "name": "one"}}),
         {
-            **named(INFRA, "OpenStackCluster", "one", {"identityRef": IDENTITY, "network": {"filter": {}}}),
+            **named(INFRA, "OpenStackCluster", "one", {**FOUND, "identityRef": IDENTITY}),
             "status": {"network": NETWORK, "initialization": {"provisioned": True}},
         },
         named(INFRA, "OpenStackMachineTemplate", "workers", {"template": {"spec": machine}}),
@@ -172,3 +178,18 @@ async def test_a_cloud_that_is_not_in_the_users_file_is_an_error(check: Check) -
     check.credentials = none  # type: ignore[assignment]
     assert await check(SERVER) is Exit.UNREADABLE
     assert check.err == "error: cloud 'mine' of your clouds.yaml: not found\n"
+
+
+async def test_the_network_of_a_cluster_is_planned_and_is_no_error(check: Check) -> None:
+    check.cloud.services.external_network()
+    reference = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "OpenStackCluster", "name": "one"}
+    spec = {"identityRef": IDENTITY, "managedSubnets": [{"cidr": "10.6.0.0/24"}], "managedSecurityGroups": {}}
+    cluster = named(CORE, "Cluster", "one", {"infrastructureRef": reference})
+    infra = named(INFRA, "OpenStackCluster", "one", {**spec, "controlPlaneEndpoint": {"host": "api", "port": 6443}})
+    assert await check(cluster, infra) is Exit.CHANGES
+    for what in ("create network", "create router", "create security group"):
+        assert what in check.out
+    assert {each.method for each in check.cloud.requests} == {"GET"}
+    wrong = {**infra["spec"], "managedSubnets": [{"cidr": "lan"}], "apiServerLoadBalancer": {"enabled": False}}
+    assert await check(cluster, {**infra, "spec": wrong}) is Exit.FAILED
+    assert "spec.managedSubnets[0]: 'lan' does not appear to be" in check.err
