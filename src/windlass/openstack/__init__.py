@@ -4,10 +4,10 @@
 |---|---|
 | `cloud` | clouds: credentials, requests, failures, gates, what exists and what changed |
 | `instance` | the core, pure: resolves specs, decides on the next requests, reads states, deletes |
-| `server` | the controller of OpenStackServers, the only one that creates anything |
+| `server` | the controller of OpenStackServers, the only one that creates servers |
 | `machine` | OpenStackMachines: each has an OpenStackServer, and reports to Cluster API |
 | `machine_api` | Machines of OpenShift's Machine API: in the place of its machine and drain controllers |
-| `cluster` | OpenStackClusters on networks that exist |
+| `cluster` | OpenStackClusters: networks, security groups, load balancer and endpoint |
 | `identity` | Secrets with credentials, held while they are needed |
 | `status`, `trouble`, `objects` | conditions; failures as conditions; what all controllers do alike |
 | `create` | `create_instance`, the same core for programs without Kubernetes |

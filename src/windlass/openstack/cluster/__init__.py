@@ -1,12 +1,18 @@
-"""OpenStackClusters on networks that exist: what the cloud has of them is looked up, and told to Cluster API.
+"""OpenStackClusters: networks, groups and the endpoint of the API servers, found or made, and told to Cluster API.
 
-Nothing is created or deleted. What would have to be is InvalidConfiguration, with what to set instead.
+Each part is a pure function of the spec, of what the cloud has, and of the parts before it; one decision sends what all
+of them need next. Here alone load balancers and floating IPs are changed.
 
 | module | what it holds |
 |---|---|
 | `snapshot` | the input of a decision |
-| `decide` | the rows |
-| `network` | networks, subnets and router: what is asked, and what the answers mean; API endpoint, failure domains |
+| `decide`, `telling` | the rows; what is said of the parts |
+| `part`, `parts` | what a part is; all of them, in the order in which they need each other |
+| `network` | what the spec names in the cloud: what is asked, and what the answers mean |
+| `managed_network`, `groups`, `rules` | what is made: the network with its router, security groups |
+| `reach` | load balancer (`balancer`, `new_balancer`, `admitted`), `endpoint`, and the way to machines (`ingress`) |
+| `control_plane`, `resolve` | what those need to know: machines, addresses of names |
+| `ownership`, `deleting`, `removal` | what belongs to a cluster, and its end |
 | `unsupported` | fields that ask for what this version does not make |
 | `controller` | what wakes a cluster, and what the controller may read and write |
 """

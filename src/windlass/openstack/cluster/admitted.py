@@ -1,7 +1,7 @@
 """The networks from which the API servers are reached through the load balancer: IPv4, in one order, each once."""
 
 from collections.abc import Iterable
-from ipaddress import IPv4Network, ip_network
+from ipaddress import IPv4Network, ip_address, ip_network
 
 from windlass.api import capo_cluster as api
 from windlass.openstack.cloud.resources import Router, Subnet
@@ -35,3 +35,11 @@ def ipv4(entry: str) -> IPv4Network | None:
     except ValueError:
         return None
     return found if isinstance(found, IPv4Network) else None
+
+
+def literal(host: str) -> str:
+    """The host if it is an address itself, else nothing."""
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return ""

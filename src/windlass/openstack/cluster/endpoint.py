@@ -30,7 +30,7 @@ from windlass.openstack.cloud.marks import described, mark_of
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp, CreateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest, Describe, SetTags
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer
-from windlass.openstack.cluster.admitted import ipv4
+from windlass.openstack.cluster.admitted import literal
 from windlass.openstack.cluster.balancer import chosen, is_wanted, ports_of
 from windlass.openstack.cluster.new_balancer import Place
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
@@ -61,7 +61,7 @@ def address_of(infra: api.OpenStackCluster) -> str:
     spec, recorded = infra.spec, infra.status.api_server_load_balancer
     if spec.api_server_floating_ip:
         return spec.api_server_floating_ip
-    return (recorded.ip if recorded is not None else "") or _literal(host_of(infra))
+    return (recorded.ip if recorded is not None else "") or literal(host_of(infra))
 
 
 def host_of(infra: api.OpenStackCluster) -> str:
@@ -73,7 +73,7 @@ def name_to_resolve(infra: api.OpenStackCluster) -> str:
     """The host of the endpoint, if it is a name whose address decides something: that of the load balancer is not
     known yet. Empty if nothing has to be resolved."""
     spec, host = infra.spec, host_of(infra)
-    if not host or _literal(host) or not is_wanted(spec) or address_of(infra):
+    if not host or literal(host) or not is_wanted(spec) or address_of(infra):
         return ""
     recorded = infra.status.api_server_load_balancer
     known = (recorded is not None and recorded.internal_ip) or spec.api_server_fixed_ip
@@ -124,7 +124,7 @@ class _Step(Struct, frozen=True):
 
     def _balanced(self, floating: FloatingIp | None, host: str) -> Endpoint:
         if self.lb is None:
-            return self._told(_part(waits="the load balancer"), host, floating)
+            return self._told(_part(), host, floating)
         if floating is None:
             return self._told(_part(), host or self.lb.vip_address or "")
         address, requests = floating.floating_ip_address, self._upkeep(floating)
@@ -248,11 +248,6 @@ def leading(ours: Ours, floating: FloatingIp, port: str | None) -> AssociateFloa
         before=floating.port_id,
         port=port,
     )
-
-
-def _literal(host: str) -> str:
-    """The host if it is an address."""
-    return host if ipv4(host) is not None and "/" not in host else ""
 
 
 def _part(**fields: Any) -> Part:

@@ -19,6 +19,7 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import BalancerFlavor, Network, Router, Subnet
+from windlass.openstack.cluster.admitted import literal
 from windlass.openstack.cluster.part import News, Obstacle, Ours, Part
 from windlass.openstack.cluster.snapshot import Answers, Unresolved
 from windlass.openstack.filters import network_query, subnet_query
@@ -155,7 +156,8 @@ def _vip_address(infra: api.OpenStackCluster, place: Place, lookup: _Lookup) -> 
         if isinstance(place.resolved, Unresolved):
             lookup.add(place.resolved.why)
         else:
-            address = place.resolved
+            given = spec.control_plane_endpoint
+            address = place.resolved or literal(given.host if given is not None else "")
     return {"vip_address": address} if address else {}
 
 

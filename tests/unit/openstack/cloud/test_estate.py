@@ -322,3 +322,12 @@ async def test_an_interface_that_is_there_or_gone_already_is_done_and_looked_for
         site.cloud.pass_time(1.0)
         found = await site.known()
         assert sum(each.device_id == ids["router"] for each in found.ports) == there
+
+
+async def test_a_floating_ip_without_a_mark_is_found_by_its_address() -> None:
+    site = Site()
+    made = await site.raw("POST", "floatingips", floating_network_id=site.external)
+    other = await site.raw("POST", "floatingips", floating_network_id=site.external)
+    found = await site.account.estate(MARK, [made["floating_ip_address"], other["id"], "203.0.113.250"], age=0.0)
+    assert {each.id for each in found.floating_ips} == {made["id"], other["id"]}
+    assert (await site.account.estate(MARK)).floating_ips == ()

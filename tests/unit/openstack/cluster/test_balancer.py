@@ -78,6 +78,13 @@ def asked(
             {"vip_subnet_id": "s1", "vip_address": "10.0.0.8"},
             id="L3 the endpoint",
         ),
+        pytest.param(
+            {},
+            {"disableAPIServerFloatingIP": True, "controlPlaneEndpoint": {"host": "10.0.0.8", "port": 6443}},
+            {},
+            {"vip_subnet_id": "s1", "vip_address": "10.0.0.8"},
+            id="L3 the endpoint is an address",
+        ),
         pytest.param({}, {"resolved": "203.0.113.8"}, {}, {"vip_subnet_id": "s1"}, id="L3 not behind a floating IP"),
         pytest.param(
             {"provider": "ovn"}, {}, {}, {"vip_subnet_id": "s1", "provider": "ovn"}, id="a provider that exists"

@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from windlass.api.capo import OpenStackMachine
-from windlass.kube.control.seen import Present
+from windlass.api.meta import ObjectMeta
+from windlass.kube.control.seen import Present, Unreadable
 from windlass.openstack.cloud.balancer_requests import CreateMember
 from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
@@ -135,6 +136,16 @@ def test_a_load_balancer_that_cannot_be_changed(found: Balancer, annotated: dict
     way = asked(LEAVES, B, found=found)
     assert way.part.requests == ()
     assert annotations(way) == annotated
+
+
+def test_a_machine_that_cannot_be_read_keeps_its_member_and_may_leave() -> None:
+    meta = ObjectMeta(name="cp-0", namespace="ns", annotations={ANNOTATION: "lb1"})
+    way = asked(ControlMachine(found=Unreadable(meta, "malformed")), found=balancer(members=(IN_A,)))
+    assert way.part.requests == ()
+    leaves = ControlMachine(found=Unreadable(replace(meta, deletion_timestamp=GONE), "malformed"))
+    way = asked(leaves, found=balancer(members=(IN_A,)))
+    assert sent(way.part.requests) == [f"delete member {NAME}-6443-cp-0"]
+    assert annotations(asked(leaves)) == {"cp-0": None}
 
 
 def test_a_machine_need_not_leave_a_load_balancer_that_is_gone() -> None:
