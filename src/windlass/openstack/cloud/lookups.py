@@ -4,7 +4,7 @@
 |---|---|---|
 | image | the images of that name and with those tags | 5 minutes |
 | flavor | all flavors, once for all queries | 5 minutes |
-| network, subnet, router, security group | those that match | no time |
+| network, subnet, router, security group, floating IP | those that match | no time |
 | server group, keypair | all of the project | no time |
 | zone, extension, provider and flavor of load balancers | all | an hour |
 """
@@ -24,6 +24,7 @@ from windlass.openstack.cloud.resources import (
     BalancerProvider,
     Extension,
     Flavor,
+    FloatingIp,
     Image,
     Keypair,
     Network,
@@ -62,6 +63,7 @@ SOURCES: Final[Mapping[Kind, Source]] = {
     "subnet": Source("network", "/v2.0/subnets", "subnets", Subnet),
     "router": Source("network", "/v2.0/routers", "routers", Router),
     "security group": Source("network", "/v2.0/security-groups", "security_groups", SecurityGroup),
+    "floating ip": Source("network", "/v2.0/floatingips", "floatingips", FloatingIp),
     "server group": Source("compute", "/os-server-groups", "server_groups", ServerGroup, filtered=False),
     "keypair": Source("compute", "/os-keypairs", "keypairs", Keypair, filtered=False),
     "zone": Source("compute", "/os-availability-zone", "availabilityZoneInfo", Zone, filtered=False, kept=60 * MINUTES),

@@ -19,6 +19,7 @@ Kind: TypeAlias = Literal[
     "zone",
     "extension",
     "keypair",
+    "floating ip",
     "load balancer provider",
     "load balancer flavor",
 ]

@@ -286,6 +286,7 @@ class Keypair(Struct, frozen=True, gc=False):
 Resource: TypeAlias = (
     Image
     | Flavor
+    | FloatingIp
     | Network
     | Subnet
     | Router

@@ -5,7 +5,7 @@ OpenStackServer: the Machine itself keeps the mark in its annotation, and the se
 
 | module | what it holds |
 |---|---|
-| `provider_spec`, `user_data` | what the provider spec asks for |
+| `provider_spec`, `user_data`, `floating_ip` | what the provider spec asks for |
 | `snapshot`, `observe` | the input of a decision |
 | `decide` | the rows; `building`, `deleting` and `drain` are some of them |
 | `telling` | the status: phases and conditions of the Machine API, and ours |

@@ -22,6 +22,7 @@ from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Emit, Merge, Plan, RequeueAfter, target
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest, CreateServer, CreateServerGroup
 from windlass.openstack.cloud.resources import Server
 from windlass.openstack.instance.next import next_adoption, next_step
@@ -37,6 +38,7 @@ from windlass.openstack.machine_api.constants import (
     STATE_ANNOTATION,
     ZONE_LABEL,
 )
+from windlass.openstack.machine_api.floating_ip import next_floating
 from windlass.openstack.machine_api.provider_spec import provider_spec
 from windlass.openstack.machine_api.sending import admit
 from windlass.openstack.machine_api.snapshot import (
@@ -70,7 +72,7 @@ def build(visit: Visit) -> Plan:
         case Await(what):
             return _await(visit, what)
         case Standing(server):
-            return _standing(visit, server)
+            return _with_floating_ip(visit, server, _standing(visit, server))
         case Stuck(reason, message):
             ready = condition(INSTANCE_READY, False, reason, message)
             progress = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
@@ -213,6 +215,24 @@ def _standing(visit: Visit, server: Server) -> Plan:
     if says.building:
         return plan.then(RequeueAfter(10.0, "the server is building"))
     return plan if says.ready else plan.then(RequeueAfter(60.0, says.message))
+
+
+def _with_floating_ip(visit: Visit, server: Server, plan: Plan) -> Plan:
+    """The plan, and what comes next for the floating IP that the Machine asks for. Without it the server is ready."""
+    step = next_floating(visit, server)
+    if step is None or any(action.needed for action in plan.actions if not isinstance(action, Emit)):
+        return plan
+    if isinstance(step, AssociateFloatingIp):
+        sending = admit((step,), visit)
+        if sending.now and not sending.later:
+            return Plan.of(*calls(visit.found, sending.now, "the Machine asks for the address"))
+        about = sending.first.told if sending.first is not None else None
+    else:
+        about = told_of_problems([step], delays=visit.timing.delays)
+    if about is None:
+        return plan.then(RequeueAfter(SOON, "send the rest"))
+    news = event(visit.found, "FailedUpdate", about.message, warning=True)
+    return Plan.of(news).then(RequeueAfter(about.limits.first, about.message))
 
 
 def _stored(visit: Visit, server: Server) -> Merge:

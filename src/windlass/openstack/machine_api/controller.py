@@ -16,6 +16,7 @@ from windlass.kube.control.permissions import calls, emits_events, evicts_pods, 
 from windlass.kube.control.seen import ListingReader
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.requests import OF_SERVERS, CreateServerGroup
 from windlass.openstack.identity.find import BY_NAME
 from windlass.openstack.identity.watches import own_name
@@ -62,7 +63,7 @@ def machine_api_controller(
             evicts_pods(),
             permission(ConfigMap, "get", names=(name,)),
             emits_events(namespace=namespace),
-            calls(*OF_SERVERS, CreateServerGroup),
+            calls(*OF_SERVERS, CreateServerGroup, AssociateFloatingIp),
         ),
         observe=MachineObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark),
         decide=partial(decide, timing=timing),

@@ -96,7 +96,9 @@ def _drain(seen: Snapshot, found: Present[Machine], *, now: datetime) -> Plan:
 
 def _drain_on(seen: Snapshot, found: Present[Machine], actions: Sequence[Action], waits: str, *, now: datetime) -> Plan:
     if actions:
-        return Plan.of(event(found, "DrainProceeds", "Node drain proceeds"), *actions)
+        # Nobody watches Pods: they are looked at again.
+        plan = Plan.of(event(found, "DrainProceeds", "Node drain proceeds"), *actions)
+        return plan.then(RequeueAfter(1.0, "the Pods are evicted"))
     told = not_drained(waits)
     before = find(found.object.status.conditions, DRAINED)
     news = None

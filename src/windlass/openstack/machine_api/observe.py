@@ -29,7 +29,7 @@ from windlass.openstack.identity.find import IdentityTrouble, credentials_in
 from windlass.openstack.instance.next import needs_extensions
 from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
-from windlass.openstack.instance.step import Send
+from windlass.openstack.instance.step import Send, Standing
 from windlass.openstack.machine_api.building import missing_group, step_of
 from windlass.openstack.machine_api.decide import without_cloud
 from windlass.openstack.machine_api.drain import (
@@ -39,6 +39,7 @@ from windlass.openstack.machine_api.drain import (
     is_skipped,
     why_refused,
 )
+from windlass.openstack.machine_api.floating_ip import floating_query
 from windlass.openstack.machine_api.provider_spec import provider_spec
 from windlass.openstack.machine_api.snapshot import Snapshot, Visit, recorded, spec_of
 from windlass.openstack.machine_api.telling import DRAINED
@@ -238,6 +239,9 @@ class MachineObserver:
         if not recorded(found).server and isinstance(spec, InstanceSpec):
             seen = replace(seen, cloud=await self._answered(key, seen, found, spec, cloud, project))
         step = step_of(self._visit(seen, found))
+        if isinstance(step, Standing) and (query := floating_query(self._visit(seen, found), step.server)) is not None:
+            assert isinstance(seen.cloud, Cloud)
+            seen = replace(seen, cloud=replace(seen.cloud, answers=await project.find([query])))
         if isinstance(step, Send) and any(isinstance(request, CreateServer) for request in step.requests):
             seen = replace(seen, user_data=await self._user_data(found))
         return seen

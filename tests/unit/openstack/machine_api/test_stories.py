@@ -333,3 +333,40 @@ async def test_only_one_node_of_the_control_plane_is_drained_at_a_time() -> None
     await world.api.patch(Node, "node-1", {"spec": {"unschedulable": None}}, type=PatchType.MERGE)
     await process.settle()
     assert world.is_gone
+
+
+def floating_ip(world: Fleet) -> dict[str, Any]:
+    """An address of the project that leads nowhere; the network of the machines has a router to where it is."""
+
+    def ask(method: Any, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return dict(world.cloud.services.handle(PROJECT, Http("network", method, path, body=body))[1])
+
+    public = world.cloud.services.network("public", cidr="203.0.113.0/24", external=True)
+    gateway = {"name": "r", "external_gateway_info": {"network_id": public}}
+    router = ask("POST", "/v2.0/routers", {"router": gateway})["router"]["id"]
+    subnet = world.cloud.services.networks[world.network]["subnets"][0]
+    ask("PUT", f"/v2.0/routers/{router}/add_router_interface", {"subnet_id": subnet})
+    made: dict[str, Any] = ask("POST", "/v2.0/floatingips", {"floatingip": {"floating_network_id": public}})[
+        "floatingip"
+    ]
+    return made
+
+
+async def test_a_floating_ip_of_the_project_is_led_to_the_server_and_stays() -> None:
+    world = Fleet()
+    floating = floating_ip(world)
+    address = floating["floating_ip_address"]
+    process = await begun(world, floatingIP="203.0.113.250")
+    world.cloud.pass_time(5)
+    await process.settle()
+    assert "FailedUpdate" in world.events(), "the project does not have this address"
+    assert world.says("InstanceReady") == "True Ready"
+    await world.change({"spec": {"providerSpec": {"value": {"floatingIP": address}}}})
+    await process.settle()
+    assert world.cloud.services.floatingips[floating["id"]]["port_id"]
+    assert f"ExternalIP {address}" in [f"{each['type']} {each['address']}" for each in world.status["addresses"]]
+    assert sum("/floatingips/" in each.path for each in world.cloud.requests) == 1, "nobody asks for it twice"
+    await world.delete()
+    await process.settle()
+    assert world.is_gone
+    assert floating["id"] in world.cloud.services.floatingips
