@@ -1289,7 +1289,6 @@ _IN_THE_CLOUD = (
         ("    if isinstance(seen.server, Present):", "    if False:"),
         ("status.addresses or had.addresses", "status.addresses"),
         ("for name, value in known.items() if value}", "for name, value in known.items()}"),
-        ("wanted is None or wanted.region != has.region", "wanted is None"),
     ),
     *_in(
         "openstack/machine/existing.py",
@@ -1305,6 +1304,7 @@ _IN_THE_CLOUD = (
         ("        annotations[ADOPT_ANNOTATION] = existing\n", ""),
         ("Plan.of(intend(found, mark), news, creation)", "Plan.of(news, creation)"),
         ("mark_of(found) or seen.fresh_mark", "seen.fresh_mark"),
+        ("wanted is None or wanted.region != has.region", "wanted is None"),
     ),
     *_in(
         "openstack/machine/deletion.py",

@@ -9,6 +9,7 @@
 | `OpenStackAuthenticationSucceeded` | the cloud accepts the credentials | who has to correct what |
 | `InstanceReady` | the server is ACTIVE | why not |
 | `NetworkReady`, `RouterReady`, `SecurityGroupsReady`, `APIEndpointReady` | of a cluster | why not |
+| `BastionReady` | of a cluster: the bastion is there, or none is wanted | why not |
 
 Every condition of an object is there after the first visit, before the cloud is asked: Unknown, `NotYetObserved`.
 
@@ -41,13 +42,15 @@ NETWORK_READY: Final = "NetworkReady"
 ROUTER_READY: Final = "RouterReady"
 SECURITY_GROUPS_READY: Final = "SecurityGroupsReady"
 ENDPOINT_READY: Final = "APIEndpointReady"
+BASTION_READY: Final = "BastionReady"
 
 INSTANCE_PARTS: Final = (AUTHENTICATED, INSTANCE_READY)
 """What `Ready` of an OpenStackServer or OpenStackMachine is made from."""
 INSTANCE: Final = (READY, *INSTANCE_PARTS, PROGRESSING, DELETING, PAUSED)
 """The conditions of an OpenStackServer and of an OpenStackMachine."""
 CLUSTER_PARTS: Final = (AUTHENTICATED, NETWORK_READY, ROUTER_READY, SECURITY_GROUPS_READY, ENDPOINT_READY)
-CLUSTER: Final = (READY, *CLUSTER_PARTS, PROGRESSING, DELETING, PAUSED)
+"""What a cluster needs to be provisioned."""
+CLUSTER: Final = (READY, *CLUSTER_PARTS, BASTION_READY, PROGRESSING, DELETING, PAUSED)
 
 MESSAGE_LIMIT: Final = 32_768
 """The length of a condition's message that Kubernetes accepts."""
@@ -75,6 +78,7 @@ class Reason(StrEnum):
     ROUTER_CREATE_FAILED = "RouterCreateFailed"
     SECURITY_GROUP_CREATE_FAILED = "SecurityGroupCreateFailed"
     API_ENDPOINT_CONFIG_FAILED = "APIEndpointConfigFailed"
+    FLOATING_IP_ERROR = "FloatingIPError"
     LOAD_BALANCER_MEMBER_ERROR = "LoadBalancerMemberError"
     # ------------------------------------------------------------------
     NOT_YET_OBSERVED = "NotYetObserved"

@@ -140,7 +140,7 @@ class Process:
         quiet = 0.0
         for _ in range(most):
             ending = await self.step()
-            pause = _pause(ending)
+            pause = pause_of(ending)
             if pause is None and not ending.writes:
                 return
             quiet = 0.0 if ending.writes else quiet + (pause or 0.0)
@@ -155,7 +155,7 @@ class Process:
         raise AssertionError(f"no rest after {most} reconciles: {self.endings[-3:]}")
 
 
-def _pause(ending: Ending) -> float | None:
+def pause_of(ending: Ending) -> float | None:
     match ending.next:
         case RequeueAfter(seconds=seconds):
             return seconds

@@ -13,6 +13,7 @@ from windlass.api.capi import Cluster, Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster, OpenStackClusterSpec
 from windlass.api.capo_server import OpenStackServer
+from windlass.kube.conditions import find, is_true
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import calls, emits_events, writes
 from windlass.kube.control.plan import Outcome
@@ -27,7 +28,7 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.network_requests import OF_FLOATING_IPS, OF_NETWORKS
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import LoadBalancer, Resource
-from windlass.openstack.cluster import new_balancer
+from windlass.openstack.cluster import bastion, bastion_address, new_balancer
 from windlass.openstack.cluster.control_plane import (
     BY_CONTROL_PLANE,
     control_plane,
@@ -59,7 +60,9 @@ from windlass.openstack.objects import (
     labelled,
     leads_to_machines,
     mark_of,
+    owner_name,
 )
+from windlass.openstack.status import BASTION_READY, READY
 
 NAME: Final = "openstack-cluster"
 
@@ -111,6 +114,11 @@ class Observer:
         born = None if recorded(found.object) else self._clouds.born
         mark = self._fresh.of(key, found, born=born)
         seen = Snapshot(infra=found, cluster=cluster, cluster_name=cluster_name, fresh_mark=mark, last=last)
+        if cluster_name:  # an absence lets the finalizer go, so the cache is not enough for it
+            server = await self._reader.see(
+                OpenStackServer, bastion.name_of(cluster_name), namespace=namespace, confirm=found.deleting
+            )
+            seen = replace(seen, bastion=server)
         if found.deleting:
             machines = self._reader.indexed(Machine, BY_CLUSTER, f"{namespace}/{cluster_name}") if cluster_name else ()
             seen = replace(seen, machines=tuple(sorted(each.name for each in machines)))
@@ -121,10 +129,10 @@ class Observer:
         if not found.deleting and leads_to_machines(found):
             plane = await control_plane(self._reader, found.object, namespace=namespace or "", cluster=cluster_name)
             seen = replace(seen, control_plane=plane)
-        return replace(seen, cloud=await self._cloud(key, found, last))
+        return replace(seen, cloud=await self._cloud(key, seen, found))
 
     async def _cloud(
-        self, key: NamespacedName, found: Present[OpenStackCluster], last: Outcome
+        self, key: NamespacedName, seen: Snapshot, found: Present[OpenStackCluster]
     ) -> Cloud | IdentityTrouble:
         ref = found.object.spec.identity_ref
         if ref is None:
@@ -133,18 +141,18 @@ class Observer:
         if isinstance(credentials, IdentityTrouble):
             return credentials
         project, mark = await self._clouds.project(credentials), mark_of(found)
-        asked = await self._answers(key, found, credentials.key, project, again=bool(last.results))
+        asked = await self._answers(key, found, credentials.key, project, again=bool(seen.last.results))
         host = "" if found.deleting else name_to_resolve(found.object)
         resolved = await self._resolve(host) if host else ""
-        age = inf if last.results else RECENT
-        if found.deleting or project.weather(mark).refusals:
-            age = inf if last.results else 0.0
+        age = inf if seen.last.results else RECENT
+        if found.deleting or project.weather(mark).refusals or _is_changed(found):
+            age = inf if seen.last.results else 0.0
         return Cloud(
             answers=asked.answers,
             asked=asked.at,
             project=project.key,
             where=credentials.where,
-            estate=await _estate(project, mark, found.object, resolved, age=age),
+            estate=await _estate(project, mark, found.object, (resolved, *_of_bastion(seen, found)), age=age),
             weather=project.weather(mark),
             extensions=await project.extensions() if found.object.spec.tags else frozenset(),
             resolved=resolved,
@@ -167,20 +175,34 @@ class Observer:
         return asked
 
     def _is_fresh(self, kept: _Asked, found: Present[OpenStackCluster]) -> bool:
-        """Nothing was missing a moment ago, and the cluster is still being made."""
-        made = is_provisioned(found.object)
+        """Nothing was missing a moment ago, and the cluster or its bastion is still being made."""
+        made = is_provisioned(found.object) and is_true(found.object.status.conditions, BASTION_READY)
         young = (self._now() - kept.at).total_seconds() < KEPT
         return not made and young and kept.spec == found.object.spec and not look_up(kept.spec, kept.answers).obstacles
 
 
+def _is_changed(found: Present[OpenStackCluster]) -> bool:
+    """The spec is another one since the last visit: it may name what was not there then."""
+    said = find(found.object.status.conditions, READY)
+    return said is not None and said.observed_generation != found.metadata.generation
+
+
 async def _estate(
-    project: Account, mark: str, infra: OpenStackCluster, resolved: str | Unresolved, *, age: float
+    project: Account, mark: str, infra: OpenStackCluster, others: Iterable[str | Unresolved], *, age: float
 ) -> Estate | CloudFailure:
-    addresses = [each for each in (floating_address(infra), resolved) if isinstance(each, str) and each]
+    """`others`: IDs and addresses to look for, beside those that the status records."""
+    named = [each for each in (floating_address(infra), *others) if isinstance(each, str) and each]
     try:
-        return await project.estate(mark, (*recorded(infra), *addresses), kinds=_kinds(infra), age=age)
+        return await project.estate(mark, (*recorded(infra), *named), kinds=_kinds(infra), age=age)
     except CloudFailure as failure:
         return failure
+
+
+def _of_bastion(seen: Snapshot, found: Present[OpenStackCluster]) -> tuple[str, ...]:
+    """Its floating IPs, which may be the user's, and the ports that are its server's."""
+    own = bastion.own_server(found, seen.bastion)
+    ports = bastion_address.ports_of(own.object) if own is not None else ()
+    return (*bastion_address.addresses_of(found.object), *ports)
 
 
 def _kinds(infra: OpenStackCluster) -> list[type[Any]]:
@@ -234,14 +256,15 @@ def cluster_controller(
                 when=reached_otherwise,
                 cache_only=True,
             ),
-            # The ports of machines are known before their addresses, which wake the cluster.
-            Watch(OpenStackServer, lambda _: (), namespace=namespace, cache_only=True),
+            # The ports of machines are known before their addresses, which wake the cluster; its bastion does itself.
+            Watch(OpenStackServer, _of_server, namespace=namespace),
             *identity_watches(reader, OpenStackCluster, namespace=namespace),
         ),
         permissions=(
             writes(OpenStackCluster, "patch", namespace=namespace),
             writes(OpenStackCluster, "patch", subresource="status", namespace=namespace),
             writes(OpenStackMachine, "patch", namespace=namespace),
+            writes(OpenStackServer, "create", "patch", "delete", namespace=namespace),
             emits_events(namespace=namespace),
             calls(*OF_NETWORKS, *OF_FLOATING_IPS, *OF_BALANCERS, *OF_MEMBERS),
         ),
@@ -254,6 +277,11 @@ def cluster_controller(
 def _cluster(infra: Object[OpenStackCluster]) -> Iterable[str]:
     name = cluster_of(infra.metadata)
     return (f"{infra.namespace}/{name}",) if name else ()
+
+
+def _of_server(server: Object[OpenStackServer]) -> Iterable[NamespacedName]:
+    name = owner_name(server.metadata, OpenStackCluster)
+    return ((server.namespace, name),) if name else ()
 
 
 def _cluster_of_machine(machine: Object[Machine]) -> tuple[str, ...]:

@@ -4,13 +4,15 @@
 |---|---|
 | it does not exist, cannot be read, or is managed by others | nothing |
 | it is paused, or its Cluster is | `Paused` says so |
-| it is being deleted | wait until the Cluster has no Machines, then what it has in the cloud goes, then the finalizer |
+| it is being deleted, and its Cluster has Machines | wait until they are gone |
+| it is being deleted | the bastion goes, then what it has in the cloud, then the finalizer |
 | no Cluster owns it | wait |
 | finalizer or mark is missing | both are added |
 | the credentials fail | say so |
 | parts are in the way of themselves | each condition says so; the others go on |
 | parts need something | it is requested, what is known is stored, and each condition says what is awaited |
-| all is there | the endpoint is stored, then status and `provisioned`, once |
+| all parts are there | the endpoint is stored, then status and `provisioned`, once |
+| the bastion needs something | the same, apart from the parts (`bastion`) |
 """
 
 from collections.abc import Sequence
@@ -25,6 +27,7 @@ from windlass.openstack.cloud.account import BALANCING
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.cluster import deleting
+from windlass.openstack.cluster.bastion import Step, bastion, is_wanted, own_server, removal
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.cluster.parts import parts
 from windlass.openstack.cluster.snapshot import Cloud, Snapshot, is_external, is_provisioned, recorded
@@ -43,6 +46,7 @@ from windlass.openstack.objects import event, intend, is_held, is_paused, mark_o
 from windlass.openstack.sending import calls
 from windlass.openstack.status import (
     AUTHENTICATED,
+    BASTION_READY,
     CLUSTER,
     DELETING,
     ENDPOINT_READY,
@@ -120,6 +124,12 @@ def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) 
         return Plan.of(write(found, (waits, goes_on, NOT_PAUSED), now=now, awaited=text)).then(
             WaitFor(f"the Machines of Cluster {seen.cluster_name} to go")
         )
+    if (step := removal(found, seen.bastion)) is not None:
+        plan, text = step
+        going = condition(DELETING, True, Reason.DELETING_BASTION, text)
+        goes_on = condition(PROGRESSING, True, Reason.PROGRESSING, text)
+        merge = write(found, (going, goes_on, NOT_PAUSED), now=now, awaited=text)
+        return Plan.of(merge, *plan.actions).then(plan.next)
     if mark_of(found):
         return None
     if recorded(found.object):  # by an earlier provider, which has no marks; only what has one is deleted
@@ -147,41 +157,60 @@ def _with_cloud(seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, 
     )
     if found.deleting:
         return deleting.delete(found, cloud, estate, ours, last=seen.last, now=now)
-    made, reached = parts(found.object, cloud, estate, ours, seen.control_plane)
+    exists = found.object.status.bastion is not None or own_server(found, seen.bastion) is not None
+    has_bastion = is_wanted(found.object) or exists
+    made, reached = parts(found.object, cloud, estate, ours, machines=seen.control_plane, bastion=has_bastion)
+    guest = bastion(found, seen.bastion, ours, estate, cluster=seen.cluster_name, last=seen.last)
+    plan, fields = None, _fields([*made, guest.part])
     if reached.where is not None and all(part.is_there for part in made):
-        plan = _ready(found, reached.where, _fields(made), now=now)
-    else:
-        plan = _go_on(seen, found, cloud, made, now=now)
+        plan, fields = _with_endpoint(found, reached.where), {**fields, "initialization": {"provisioned": True}}
+        if plan is None and guest.is_there:
+            plan = _rest(found, guest, fields, now=now)
+    if plan is None:
+        plan = _go_on(seen, found, cloud, made, guest, fields, now=now)
     news = (event(found, each.reason, each.note, warning=True) for part in made for each in part.news)
     return Plan((*reached.annotations, *plan.actions, *news), plan.next)
 
 
 def _go_on(
-    seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, made: Sequence[Part], *, now: datetime
+    seen: Snapshot,
+    found: Present[OpenStackCluster],
+    cloud: Cloud,
+    made: Sequence[Part],
+    guest: Step,
+    fields: dict[str, Any],
+    *,
+    now: datetime,
 ) -> Plan:
     """Send what may be sent, store what is known, say what is awaited and what is in the way."""
-    post = post_of(found, cloud, made, last=seen.last, now=now)
-    sending = post.admit(request for part in made for request in part.requests)
-    troubles = [trouble_of(found, each, cloud.asked) for part in made for each in part.obstacles]
+    whole = [*made, guest.part]
+    post = post_of(found, cloud, whole, last=seen.last, now=now)
+    sending = post.admit(request for part in whole for request in part.requests)
+    troubles = [trouble_of(found, each, cloud.asked) for part in whole for each in part.obstacles]
     if sending.first is not None:
         troubles.append(Trouble(sending.first.told, sending.first.until))
-    good = conditions_of(found, made, without={each.told.type for each in troubles})
-    again = pause(found, made, now=now)
+    bad = {each.told.type for each in troubles}
+    good = [*conditions_of(found, made, without=bad), *([guest.ready] if BASTION_READY not in bad else [])]
+    again = pause(found, whole, now=now)
     if troubles:
-        plan = troubled(found, troubles, now=now, good=good, fields=_fields(made))
+        plan = troubled(found, troubles, now=now, good=good, fields=fields)
     else:
-        what = again.why if again is not None else "what is missing is being created"
+        what = again.why if again is not None else guest.awaits or "what is missing is being created"
         goes_on = condition(PROGRESSING, True, Reason.PROGRESSING, what)
-        plan = Plan.of(write(found, (*good, goes_on), now=now, fields=_fields(made)))
-        plan = plan if again is None else plan.then(again)
+        if guest.progress is not None and all(part.is_there for part in whole):
+            goes_on = guest.progress
+        plan = Plan.of(write(found, (*good, goes_on), now=now, fields=fields))
+        plan = plan.then(again if again is not None else WaitFor(what))
+    plan = Plan.of(*plan.actions, *guest.actions).then(plan.next)
     if not sending.now:
         return plan
     if sending.later:
         return plan.then(RequeueAfter(SOON, "send the rest"))
-    return Plan.of(*plan.actions, *calls(found, sending.now, "; ".join(part.why for part in made if part.requests)))
+    return Plan.of(*plan.actions, *calls(found, sending.now, "; ".join(part.why for part in whole if part.requests)))
 
 
-def _ready(found: Present[OpenStackCluster], where: tuple[str, int], fields: dict[str, Any], *, now: datetime) -> Plan:
+def _with_endpoint(found: Present[OpenStackCluster], where: tuple[str, int]) -> Plan | None:
+    """Stores it, before anything says that the cluster is provisioned; None if it is stored."""
     spec: dict[str, Any] = dict(found.tree.get("spec") or {})
     given = {"host": where[0], "port": where[1]}
     stored = Merge(
@@ -190,12 +219,13 @@ def _ready(found: Present[OpenStackCluster], where: tuple[str, int], fields: dic
         desired={"spec": {"controlPlaneEndpoint": given}},
         why="Cluster API copies it when the cluster is provisioned",
     )
-    if stored.needed:  # the status says which generation it is about
-        return Plan.of(stored)
+    return Plan.of(stored) if stored.needed else None  # the status says which generation it is about
+
+
+def _rest(found: Present[OpenStackCluster], guest: Step, fields: dict[str, Any], *, now: datetime) -> Plan:
     rests = condition(PROGRESSING, False, Reason.SUCCESS)
-    fields = {**fields, "initialization": {"provisioned": True}}
-    merge = write(found, (*conditions_of(found, ()), rests), now=now, fields=fields)
-    return Plan.of(merge).then(RequeueAfter(REST, "look whether the cloud has changed"))
+    merge = write(found, (*conditions_of(found, ()), guest.ready, rests), now=now, fields=fields)
+    return Plan.of(merge, *guest.actions).then(RequeueAfter(REST, "look whether the cloud has changed"))
 
 
 def _fields(made: Sequence[Part]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from windlass.openstack.cluster.new_balancer import Place
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.cluster.reach import Reached, reach
 from windlass.openstack.cluster.snapshot import Cloud, ControlMachine, is_provisioned
-from windlass.openstack.cluster.unsupported import unsupported
 from windlass.openstack.status import ENDPOINT_READY, NETWORK_READY, ROUTER_READY, SECURITY_GROUPS_READY, Reason
 
 _REASONS = {
@@ -29,15 +28,19 @@ _REASONS = {
 
 
 def parts(
-    infra: OpenStackCluster, cloud: Cloud, estate: Estate, ours: Ours, machines: Sequence[ControlMachine]
+    infra: OpenStackCluster,
+    cloud: Cloud,
+    estate: Estate,
+    ours: Ours,
+    *,
+    machines: Sequence[ControlMachine],
+    bastion: bool,
 ) -> tuple[list[Part], Reached]:
-    """The parts, and how the `machines` of the control plane are reached."""
+    """The parts, and how the `machines` of the control plane are reached. `bastion`: there is one, or shall be one."""
     spec = infra.spec
     seen = managed_network.made(spec, ours, estate, look_up(spec, cloud.answers))
-    obstacles = [Obstacle(part, Reason.INVALID_CONFIGURATION, text) for part, text in unsupported(infra).items()]
-    bastion = _has_bastion(infra)
     made = [
-        *_by_condition([*obstacles, *seen.obstacles], _fields(infra, seen)),
+        *_by_condition(seen.obstacles, _fields(infra, seen)),
         *(step(spec, ours, estate, seen) for step in managed_network.STEPS),
         groups(spec, ours, estate, seen, bastion=bastion, weather=cloud.weather),
     ]
@@ -63,12 +66,6 @@ def _by_condition(obstacles: Iterable[Obstacle], fields: dict[str, Any]) -> Iter
     for name, reason in _REASONS.items():
         own = tuple(each for each in obstacles if each.part == name)
         yield Part(condition=name, reason=reason, obstacles=own, fields=fields if name == NETWORK_READY else {})
-
-
-def _has_bastion(infra: OpenStackCluster) -> bool:
-    """There is a bastion, or shall be one."""
-    wanted = infra.spec.bastion
-    return infra.status.bastion is not None or (wanted is not None and wanted.enabled is not False)
 
 
 def _fields(infra: OpenStackCluster, seen: Found) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from windlass.api.capi import Cluster
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import ObjectMeta
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Present, Seen, Unreadable
@@ -74,7 +75,7 @@ class Cloud(Struct, frozen=True, kw_only=True):
 
 class Snapshot(Struct, frozen=True, kw_only=True):
     """`cluster` None: no Cluster owns it. `machines`: those of the Cluster, only looked for while it is being deleted.
-    `control_plane`: only looked for where the endpoint is led to them.
+    `control_plane`: only looked for where the endpoint is led to them. `bastion`: the OpenStackServer of its name.
 
     `cloud` is why there is no access to it, or None while nothing has to be asked. `fresh_mark`: a new mark, in case
     the object has none.
@@ -85,6 +86,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     cluster_name: str = ""
     machines: tuple[str, ...] = ()
     control_plane: tuple[ControlMachine, ...] = ()
+    bastion: Seen[OpenStackServer] | None = None
     cloud: Cloud | IdentityTrouble | CloudFailure | None = None
     fresh_mark: str = ""
     last: Outcome = Outcome()

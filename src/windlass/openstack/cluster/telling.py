@@ -28,6 +28,7 @@ from windlass.openstack.cluster.snapshot import Cloud
 from windlass.openstack.sending import Post
 from windlass.openstack.status import (
     AUTHENTICATED,
+    BASTION_READY,
     CLUSTER,
     CLUSTER_PARTS,
     NOT_DELETING,
@@ -65,7 +66,7 @@ def write(
 ) -> Merge:
     """The one status write; conditions that are missing are added, Unknown."""
     first = first_visit(unvisited(found, CLUSTER), awaited=awaited)
-    return status.write(found, (*first, *told), parts=CLUSTER_PARTS, now=now, fields=fields)
+    return status.write(found, (*first, *told), parts=(*CLUSTER_PARTS, BASTION_READY), now=now, fields=fields)
 
 
 def troubled(

@@ -31,7 +31,7 @@ from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.deletion import delete
 from windlass.openstack.machine.existing import existing_server, provider_id
 from windlass.openstack.machine.pause import pause, resume
-from windlass.openstack.machine.server_of import foreign, identity_of, make
+from windlass.openstack.machine.server_of import foreign, identity_of, make, with_identity
 from windlass.openstack.machine.snapshot import Snapshot, own_server
 from windlass.openstack.machine.telling import WAITS_FOR_SERVER, in_the_way, ingress, mirrored, write
 from windlass.openstack.objects import intend, is_paused, mark_of, unseen
@@ -138,7 +138,8 @@ def _tell(seen: Snapshot, found: Present[OpenStackMachine], server: Present[Open
             fields["initialization"] = {"provisioned": True}
         else:
             told = (*told, condition(PROGRESSING, True, Reason.PROGRESSING, reached.message))
-    before = Plan.of(intend(found, mark_of(server)), _with_identity(seen, found, server), stored)
+    credentials = with_identity(server, identity_of(found.object, seen.known_infra))
+    before = Plan.of(intend(found, mark_of(server)), credentials, stored)
     if stored is not None and stored.needed:  # the status says which generation it is about
         return before
     merge = write(seen, found, (*told, *([reached] if reached is not None else ())), now=now, fields=fields)
@@ -150,20 +151,3 @@ def _with_provider_id(found: Present[OpenStackMachine], server: str) -> Merge:
     desired = {**spec, "providerID": provider_id(found, server)}
     why = "Cluster API copies it when the machine is provisioned"
     return Merge(target=target(found), observed={"spec": spec}, desired={"spec": desired}, why=why)
-
-
-def _with_identity(seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer]) -> Merge | None:
-    """Other credentials for the same region, as users rotate them."""
-    wanted, has = identity_of(found.object, seen.known_infra), server.object.spec.identity_ref
-    if wanted is None or wanted.region != has.region:
-        return None
-    fields = ("type", "name", "cloudName")
-    observed: dict[str, Any] = dict((server.tree.get("spec") or {}).get("identityRef") or {})
-    named = {**tree(wanted), "type": wanted.type or "Secret"}
-    desired = {**observed, **{name: named[name] for name in fields}}
-    return Merge(
-        target=target(server),
-        observed={"spec": {"identityRef": {**observed, "type": has.type or "Secret"}}},
-        desired={"spec": {"identityRef": desired}},
-        why="the credentials of its machine are others now",
-    )

@@ -1,5 +1,7 @@
 """The OpenStackServer of an OpenStackMachine: what its spec takes from the machine, its Machine and its cluster.
 
+That of a bastion is mapped in the same way (`windlass.openstack.cluster.bastion`).
+
 | field | from |
 |---|---|
 | `identityRef` | the machine, else its cluster |
@@ -25,13 +27,14 @@ from windlass.api.capo import (
     IdentityReference,
     Network,
     OpenStackMachine,
+    OpenStackMachineSpec,
     Port,
     SecurityGroup,
 )
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer, OpenStackServerSpec, SecretReference
 from windlass.api.meta import owner_reference, tree
-from windlass.kube.control.plan import Create, Plan, Target, WaitFor
+from windlass.kube.control.plan import Create, Merge, Plan, Target, WaitFor, target
 from windlass.kube.control.seen import Present
 from windlass.openstack.constants import ADOPT_ANNOTATION, CLUSTER_LABEL, MARK_ANNOTATION, SERVER_FINALIZER
 from windlass.openstack.instance.spec import Problem
@@ -54,13 +57,28 @@ def server_spec(
     if identity is None:
         where = f" and in OpenStackCluster {infra.metadata.name}" if infra is not None else ""
         return Problem("Invalid", "identityRef", f"spec.identityRef is missing here{where}: set it")
-    if machine.spec.floating_ip_pool_ref is not None:
+    groups = _managed(infra, control_plane=control_plane) if infra is not None else []
+    return mapped(machine.spec, identity, infra=infra, groups=groups, zone=_zone(owner), user_data=_user_data(owner))
+
+
+def mapped(
+    spec: OpenStackMachineSpec,
+    identity: IdentityReference,
+    *,
+    infra: OpenStackCluster | None,
+    groups: list[SecurityGroup],
+    zone: str | None = None,
+    user_data: str = "",
+) -> OpenStackServerSpec | Problem:
+    """The spec of a machine or bastion, or what is wrong with it. `groups`: for ports that name none. `user_data` is
+    the name of a Secret."""
+    if spec.floating_ip_pool_ref is not None:
         text = "spec.floatingIPPoolRef is not supported yet: remove it, and give the server an address yourself"
         return Problem("Invalid", "floatingIPPoolRef", text)
-    ports = _ports(machine, infra, control_plane=control_plane)
+    ports = _ports(spec, infra, groups)
     if isinstance(ports, Problem):
         return ports
-    return _spec(machine, identity, ports, owner=owner, infra=infra)
+    return _spec(spec, identity, ports, infra=infra, zone=zone, user_data=user_data)
 
 
 def adopting_spec(
@@ -70,19 +88,19 @@ def adopting_spec(
     identity = identity_of(machine, infra)
     if identity is None:
         return Problem("Invalid", "identityRef", "spec.identityRef is missing, and so is the OpenStackCluster: set it")
-    return _spec(machine, identity, machine.spec.ports, owner=owner, infra=infra)
+    ports = machine.spec.ports
+    return _spec(machine.spec, identity, ports, infra=infra, zone=_zone(owner), user_data=_user_data(owner))
 
 
 def _spec(
-    machine: OpenStackMachine,
+    spec: OpenStackMachineSpec,
     identity: IdentityReference,
     ports: list[Port],
     *,
-    owner: Machine | None,
     infra: OpenStackCluster | None,
+    zone: str | None,
+    user_data: str,
 ) -> OpenStackServerSpec:
-    spec = machine.spec
-    data = owner.spec.bootstrap.data_secret_name if owner is not None else None
     return OpenStackServerSpec(
         identity_ref=identity,
         image=spec.image,
@@ -92,15 +110,23 @@ def _spec(
         flavor_id=spec.flavor_id,
         additional_block_devices=spec.additional_block_devices,
         root_volume=spec.root_volume,
-        availability_zone=(owner.spec.failure_domain or None) if owner is not None else None,
+        availability_zone=zone,
         config_drive=spec.config_drive,
         server_group=spec.server_group,
         server_metadata=spec.server_metadata,
         tags=list(dict.fromkeys([*spec.tags, *(infra.spec.tags if infra is not None else ())])),
         trunk=spec.trunk or None,
-        user_data_ref=SecretReference(name=data) if data else None,
+        user_data_ref=SecretReference(name=user_data) if user_data else None,
         scheduler_hint_additional_properties=spec.scheduler_hint_additional_properties,
     )
+
+
+def _zone(owner: Machine | None) -> str | None:
+    return (owner.spec.failure_domain or None) if owner is not None else None
+
+
+def _user_data(owner: Machine | None) -> str:
+    return (owner.spec.bootstrap.data_secret_name or "") if owner is not None else ""
 
 
 def make(seen: Snapshot, found: Present[OpenStackMachine], *, existing: str = "") -> Plan | Problem:
@@ -119,7 +145,7 @@ def make(seen: Snapshot, found: Present[OpenStackMachine], *, existing: str = ""
         annotations[ADOPT_ANNOTATION] = existing
         note = f"Server {existing} is adopted: it has its OpenStackServer, and no other server is created"
         news = event(found, "AdoptingServer", note, occasion=mark)
-    creation = _create(found, spec, cluster=seen.cluster_name, annotations=annotations)
+    creation = create(found, spec, name=found.metadata.name, cluster=seen.cluster_name, annotations=annotations)
     return Plan.of(intend(found, mark), news, creation).then(WaitFor("the OpenStackServer to have its server"))
 
 
@@ -129,29 +155,50 @@ def foreign(found: Present[OpenStackServer]) -> str:
     return " and ".join(owners) or "no OpenStackMachine"
 
 
-def _create(
-    found: Present[OpenStackMachine], spec: OpenStackServerSpec, *, cluster: str, annotations: Mapping[str, str]
+def create(
+    owner: Present[Any],
+    spec: OpenStackServerSpec,
+    *,
+    name: str,
+    cluster: str,
+    annotations: Mapping[str, str] | None = None,
 ) -> Create:
     """The OpenStackServer, with its finalizer: it is the first thing that stands for what is made in the cloud."""
-    meta = found.metadata
+    kind = type(owner.object)
     body: dict[str, Any] = {
         "metadata": {
             "labels": {CLUSTER_LABEL: cluster},
-            "annotations": annotations,
+            "annotations": annotations or {},
             "finalizers": [SERVER_FINALIZER],
-            "ownerReferences": [tree(owner_reference(OpenStackMachine, meta))],
+            "ownerReferences": [tree(owner_reference(kind, owner.metadata))],
         },
         "spec": tree(spec),
     }
-    return Create(
-        target=Target(OpenStackServer, meta.name, meta.namespace), body=body, why="it has no OpenStackServer yet"
+    place = owner.metadata.namespace
+    return Create(target=Target(OpenStackServer, name, place), body=body, why="it has no OpenStackServer yet")
+
+
+def with_identity(server: Present[OpenStackServer], wanted: IdentityReference | None) -> Merge | None:
+    """Other credentials for the same region, as users rotate them; None if they are for another region."""
+    has = server.object.spec.identity_ref
+    if wanted is None or wanted.region != has.region:
+        return None
+    fields = ("type", "name", "cloudName")
+    observed: dict[str, Any] = dict((server.tree.get("spec") or {}).get("identityRef") or {})
+    named = {**tree(wanted), "type": wanted.type or "Secret"}
+    desired = {**observed, **{name: named[name] for name in fields}}
+    return Merge(
+        target=target(server),
+        observed={"spec": {"identityRef": {**observed, "type": has.type or "Secret"}}},
+        desired={"spec": {"identityRef": desired}},
+        why="the credentials of its owner are others now",
     )
 
 
-def _ports(machine: OpenStackMachine, infra: OpenStackCluster | None, *, control_plane: bool) -> list[Port] | Problem:
-    ports, network, groups = machine.spec.ports or [Port()], None, list[SecurityGroup]()
-    if infra is not None:
-        network, groups = _network(infra), _managed(infra, control_plane=control_plane)
+def _ports(
+    spec: OpenStackMachineSpec, infra: OpenStackCluster | None, groups: list[SecurityGroup]
+) -> list[Port] | Problem:
+    ports, network = spec.ports or [Port()], _network(infra) if infra is not None else None
     if network is None and any(map(_needs_network, ports)):
         text = "no network configured: set spec.network of the OpenStackCluster, or network in each of spec.ports"
         return Problem("Invalid", "ports", text)
@@ -160,7 +207,7 @@ def _ports(machine: OpenStackMachine, infra: OpenStackCluster | None, *, control
         if port.network is None and network is not None and infra is not None:
             port = replace(port, network=network, fixed_ips=[FixedIP(subnet=each) for each in infra.spec.subnets])
         if not port.disable_port_security:
-            port = replace(port, security_groups=[*(port.security_groups or groups), *machine.spec.security_groups])
+            port = replace(port, security_groups=[*(port.security_groups or groups), *spec.security_groups])
         made.append(port)
     return made
 

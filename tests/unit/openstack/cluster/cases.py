@@ -126,6 +126,7 @@ class World:
         whole = self.tree()
         whole["spec"] = {name: value for name, value in {**whole["spec"], **spec}.items() if value is not None}
         whole["metadata"].pop("resourceVersion")
+        whole["metadata"]["generation"] += 1
         self.api.load(whole)
 
     async def delete(self) -> None:

@@ -136,28 +136,6 @@ async def test_s17_an_identity_that_is_not_for_the_namespace_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "part", "text"),
-    [
-        pytest.param(
-            {"bastion": {"spec": {"flavor": "f", "image": {"id": "i"}}}},
-            "NetworkReady",
-            "spec.bastion.enabled to false",
-            id="a bastion",
-        ),
-    ],
-)
-async def test_what_is_not_supported_is_said_with_what_to_set_instead(spec: Tree, part: str, text: str) -> None:
-    world = World(infra(spec), cluster(), secret())
-    await world.rest()
-    status, reason, message = world.condition(part)
-    assert (status, reason) == ("False", "InvalidConfiguration")
-    assert text in message
-    assert world.condition("Ready")[0] == "False"
-    assert "initialization" not in world.tree()["status"]
-    assert (await world.rest()).writes == 0
-
-
-@pytest.mark.parametrize(
     "spec", [{"bastion": {"enabled": False}}, {"apiServerLoadBalancer": {"enabled": False}}], ids=["bastion", "LB"]
 )
 async def test_c2_what_is_switched_off_is_not_in_the_way(spec: Tree) -> None:

@@ -1,0 +1,188 @@
+"""The floating IP of a bastion: which one it is, and how it comes to lead to the server.
+
+| spec | floating IP |
+|---|---|
+| `bastion.floatingIP` | it belongs to the user: it is used, and never deleted; one of ours loses the mark |
+| `disableExternalNetwork`, or no external network exists | none |
+| else | the one with the mark that is described as the bastion's |
+| there is none | that of an earlier provider, which the status records; it gets the mark |
+| there is none either | a new one |
+
+Its address is stored before it leads to the server. While the server is replaced it leads nowhere, and stays. It is
+deleted with the bastion, or with the cluster, and only if it has the mark.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from msgspec.structs import replace
+
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_server import OpenStackServer
+from windlass.kube.conditions import is_true
+from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.network_requests import AssociateFloatingIp, CreateFloatingIp, DeleteFloatingIp
+from windlass.openstack.cloud.requests import CloudRequest, Describe, SetTags
+from windlass.openstack.cloud.resources import FloatingIp, Port
+from windlass.openstack.cluster.endpoint import TAGS, leading
+from windlass.openstack.cluster.ownership import SOON
+from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.status import BASTION_READY, NETWORK_READY, ROUTER_READY, Reason
+
+PURPOSE: Final = "Bastion address made"
+"""How the description of the floating IP begins."""
+ADDRESS: Final = Part(condition=BASTION_READY, reason=Reason.FLOATING_IP_ERROR)
+_SUBJECT: Final = "of the bastion"
+
+
+def pinned(infra: OpenStackCluster) -> str:
+    """The address that the user has chosen; empty if there is none."""
+    return (infra.spec.bastion.floating_ip or "") if infra.spec.bastion is not None else ""
+
+
+def addresses_of(infra: OpenStackCluster) -> tuple[str, ...]:
+    """Its floating IPs by their address: the user's, and the one that is recorded, as far as they are known."""
+    had = infra.status.bastion
+    return tuple(each for each in (pinned(infra), had.floating_ip if had is not None else "") if each)
+
+
+def ports_of(server: OpenStackServer) -> tuple[str, ...]:
+    """The IDs of its ports, which the cluster has to know beside its own."""
+    resources = server.status.resources
+    return tuple(each.id for each in resources.ports) if resources is not None else ()
+
+
+def port_of(infra: OpenStackCluster, server: OpenStackServer, estate: Estate) -> Port | None:
+    """The first port on the network of the cluster, else the first; None if it is not known yet."""
+    there = {each.id: each for each in estate.ports}
+    found = [there[each] for each in ports_of(server) if each in there]
+    network = infra.status.network.id if infra.status.network is not None else ""
+    return next((each for each in found if each.network_id == network), found[0] if found else None)
+
+
+def next_step(infra: OpenStackCluster, port: Port | None, ours: Ours, estate: Estate) -> tuple[Part, str]:
+    """What comes next for the floating IP of a server that runs, and its address (empty: not known yet, or none)."""
+    found = _chosen(infra, ours, estate)
+    if off := tuple(_taken_off(found, port, ours, estate)):
+        had = infra.status.bastion
+        return replace(ADDRESS, requests=off, why="another one takes its place"), had.floating_ip if had else ""
+    if infra.spec.disable_external_network:
+        return released(ours, estate), ""
+    if found is not None:
+        address = found.floating_ip_address
+        surplus = released(ours, estate, keep=address)
+        return (_lead(infra, found, port, ours) if surplus.is_there else surplus), address
+    if (address := pinned(infra)) != "":
+        text = f"the project has no floating IP {address}: create it, or leave the field out"
+        return _obstacle(f"spec.bastion.floatingIP: {text}"), ""
+    external = infra.status.external_network
+    if external is None:
+        made = is_true(infra.status.conditions, NETWORK_READY)
+        return (ADDRESS if made else replace(ADDRESS, waits="the external network")), ""
+    if not estate.certain:
+        return _uncertain(estate), ""
+    description = described(ours.description(PURPOSE), ours.mark)
+    body = {"floating_network_id": external.id, "description": description}
+    create = CreateFloatingIp(project=ours.project, intent=ours.intent, subject=_SUBJECT, body=body)
+    return replace(ADDRESS, requests=(create,), why="the bastion is reached by it"), ""
+
+
+def _chosen(infra: OpenStackCluster, ours: Ours, estate: Estate) -> FloatingIp | None:
+    there = {each.floating_ip_address: each for each in estate.floating_ips}
+    if address := pinned(infra):
+        return there.get(address)
+    recorded = [there[each] for each in addresses_of(infra) if each in there]
+    kept = [each for each in recorded if _is_ours(each, ours) or _is_earlier(each, ours)]
+    return next(iter((*kept, *_ours(ours, estate))), None)
+
+
+def _taken_off(
+    found: FloatingIp | None, port: Port | None, ours: Ours, estate: Estate
+) -> Iterator[AssociateFloatingIp]:
+    """What leads to the server, and is neither `found` nor ours."""
+    for each in estate.floating_ips:
+        if port is not None and each.port_id == port.id and each != found and not _is_ours(each, ours):
+            yield leading(ours, each, None)
+
+
+def released(ours: Ours, estate: Estate, *, keep: str = "") -> Part:
+    """Deletes those that are ours, but for the address to `keep`."""
+    requests = tuple(
+        DeleteFloatingIp(project=ours.project, mark=ours.mark, subject=each.floating_ip_address, id=each.id)
+        for each in _ours(ours, estate)
+        if each.floating_ip_address != keep
+    )
+    return replace(ADDRESS, requests=requests, why="the bastion does not use it any more")
+
+
+def _lead(infra: OpenStackCluster, found: FloatingIp, port: Port | None, ours: Ours) -> Part:
+    """Mark and tags, then the way to the server."""
+    address, had = found.floating_ip_address, infra.status.bastion
+    theirs = address == pinned(infra)
+    if requests := tuple(_upkeep(found, ours, theirs=theirs)):
+        return replace(ADDRESS, requests=requests, why="whose the floating IP of the bastion is")
+    if port is None:
+        return replace(ADDRESS, waits="the port of the bastion")
+    if had is None or had.floating_ip != address:
+        return replace(ADDRESS, waits=f"floating IP {address} to be stored")
+    if found.port_id == port.id:
+        return ADDRESS
+    if found.port_id and theirs:
+        text = f"floating IP {address} of the user leads to port {found.port_id} already: disassociate it there"
+        return _obstacle(f"{text}, or name another one in spec.bastion.floatingIP")
+    if not is_true(infra.status.conditions, ROUTER_READY):  # Neutron would refuse it
+        return replace(ADDRESS, waits="the router")
+    return replace(ADDRESS, requests=(leading(ours, found, port.id),), why="the floating IP leads to the bastion")
+
+
+def _upkeep(found: FloatingIp, ours: Ours, *, theirs: bool) -> Iterator[CloudRequest]:
+    """`theirs`: the user has chosen it, so it has no mark."""
+    text = ours.description(PURPOSE)
+    which = partial(
+        Describe,
+        project=ours.project,
+        mark=ours.mark,
+        subject=found.floating_ip_address,
+        id=found.id,
+        collection="floatingips",
+        before=found.description,
+    )
+    if theirs and mark_of(found) == ours.mark:
+        yield which(description=text)
+    elif not theirs and _is_earlier(found, ours):
+        yield which(description=described(text, ours.mark))
+    missing = [each for each in ours.tags if each not in found.tags]
+    if missing and not theirs and TAGS in ours.extensions:
+        yield SetTags(
+            project=ours.project,
+            mark=ours.mark,
+            subject=found.floating_ip_address,
+            id=found.id,
+            collection="floatingips",
+            before=tuple(found.tags),
+            tags=(*found.tags, *missing),
+        )
+
+
+def _ours(ours: Ours, estate: Estate) -> list[FloatingIp]:
+    return [each for each in estate.floating_ips if _is_ours(each, ours)]
+
+
+def _is_ours(found: FloatingIp, ours: Ours) -> bool:
+    return mark_of(found) == ours.mark and found.description.startswith(PURPOSE)
+
+
+def _is_earlier(found: FloatingIp, ours: Ours) -> bool:
+    """An earlier provider made it for this cluster."""
+    return found.description == f"Created by cluster-api-provider-openstack cluster {ours.cluster}"
+
+
+def _uncertain(estate: Estate) -> Part:
+    late = f"the answer to an earlier request, which may arrive in the next {estate.certain_in:.0f} s"
+    return replace(ADDRESS, waits=late, again=estate.certain_in + SOON)
+
+
+def _obstacle(text: str) -> Part:
+    return replace(ADDRESS, obstacles=(Obstacle(BASTION_READY, Reason.INVALID_CONFIGURATION, text),))

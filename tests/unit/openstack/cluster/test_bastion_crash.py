@@ -1,0 +1,84 @@
+"""A crash at any write for a bastion is harmless, and so is any bad weather: one of each, and nothing is left."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from windlass.openstack.cloud.requests import OPENSTACK
+from windlass.testing.crash import Scenario, crash_everywhere
+
+from ..test_weather import FAULTS
+from .bastioned import BASTION, WHOLE, Process, World
+from .test_bastion_stories import WITHOUT
+from .test_network_crash import delete
+
+# The network and the groups crash in tests of their own.
+
+
+def change(world: World, bastion: Any) -> Any:
+    """A user changes the bastion, once."""
+    done: list[bool] = []
+
+    async def act(_: Any) -> None:
+        if not done and world.server is not None and world.ready[0] == "True":
+            done.append(True)
+            world.change(bastion=bastion)
+
+    return act
+
+
+BIGGER = {**BASTION, "spec": {**BASTION["spec"], "flavor": "m1.medium"}}
+OFF = {**BASTION, "enabled": False}
+
+
+def scenario(bastion: Any, *actors: Any) -> Scenario:
+    world = World()
+
+    async def settle(api: Any, reader: Any, systems: Any) -> None:
+        await Process(world, api=api, clouds=systems[OPENSTACK]).settle()
+
+    def unowned(trees: Sequence[Any]) -> list[str]:
+        kinds = {tree["kind"] for tree in trees}
+        expected = {} if "OpenStackCluster" not in kinds else WHOLE if "OpenStackServer" in kinds else WITHOUT
+        held = world.held()
+        return [] if held == expected else [f"the project has {dict(held)}, not {expected}"]
+
+    return Scenario(
+        world.api,
+        settle,
+        actors=(*([change(world, bastion)] if bastion else []), *actors),
+        systems={OPENSTACK: world.clouds},
+        unowned=unowned,
+    )
+
+
+@pytest.mark.parametrize(
+    ("bastion", "actors", "least"),
+    [
+        pytest.param(None, (), 40, id="created"),
+        pytest.param(BIGGER, (), 50, id="changed"),
+        pytest.param(OFF, (), 50, id="switched off"),
+        pytest.param(None, (delete,), 50, id="deleted with the cluster"),
+    ],
+)
+async def test_c16_a_crash_at_any_write_leaves_one_of_each(bastion: Any, actors: Any, least: int) -> None:
+    report = await crash_everywhere(lambda: scenario(bastion, *actors))
+    assert report.points >= least
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+async def test_requests_for_the_address_meet_a_fault_and_there_is_one(fault: dict[str, Any]) -> None:
+    world = World()
+    faults = [world.cloud.fault(method=each, path="^/v2.0/floatingips", **fault) for each in ("POST", "PUT")]
+    process = Process(world)
+    await process.settle()
+    assert [each.hits for each in faults] == [1, 1]
+    assert world.held() == WHOLE
+    assert world.leads_to_the_server()
+    assert world.ready[0] == world.condition("Ready")[0] == "True"
+    fault_of_deletion = world.cloud.fault(method="DELETE", path="^/v2.0/floatingips", **fault)
+    world.change(bastion=OFF)
+    await process.settle()
+    assert fault_of_deletion.hits == 1
+    assert world.held() == WITHOUT
