@@ -1452,6 +1452,28 @@ _IN_THE_CLOUD = (
         ),
         ("        if len(found) == 1:\n            return found[0]", "        if found:\n            return found[0]"),
     ),
+    *_in(
+        "openstack/overview/orphans.py",
+        "openstack/overview",
+        ("if is_of_object(mark)]", "if True]"),
+        ("if mark in known or each.id in known}", "if mark in known}"),
+        ("max(datetime.fromisoformat(each.created)", "min(datetime.fromisoformat(each.created)"),
+    ),
+    *_in(
+        "openstack/overview/cleaning.py",
+        "openstack/overview/test_cleaning.py",
+        ("if each not in progress.refused]", "]"),
+    ),
+    *_in(
+        "openstack/versions/__init__.py",
+        "openstack/versions",
+        ("if _spec(before, kind, version, []) == spec:", "if before:"),
+    ),
+    *_in(
+        "cli/openstack/left_over.py",
+        "cli/openstack/test_orphans.py",
+        ("if request.all_ages or not _is_young", "if True or not _is_young"),
+    ),
 )
 
 _BUILDING_HERE = (

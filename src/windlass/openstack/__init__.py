@@ -11,5 +11,6 @@
 | `identity` | Secrets with credentials, held while they are needed |
 | `status`, `trouble`, `objects` | conditions; failures as conditions; what all controllers do alike |
 | `create` | `create_instance`, the same core for programs without Kubernetes |
+| `overview` | what exists in clouds beside what objects say: trees of clusters, orphans |
 | `versions` | objects of v1beta1 as v1beta2 and back, for files; pure |
 """

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -50,6 +50,10 @@ class Found(NamedTuple):
     problem: str = ""
 
 
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
 class Unknowable(click.ClickException):
     """It cannot be told what is an orphan."""
 
@@ -57,27 +61,33 @@ class Unknowable(click.ClickException):
 async def show(settings: Settings, request: OrphansRequest) -> Exit:
     """`windlass openstack orphans`. Raises KubeErrors, and Unknowable."""
     async with connect(settings) as client, Clouds() as clouds:
-        found, troubles = await look(client, clouds, request)
-        for text in troubles:
-            complaints.say("error", text)
-        if not request.delete or not found:
-            _print(found, request)
-            if not (found or troubles):
-                click.echo("No orphans.", err=True)
-            return Exit.FAILED if troubles else Exit.CHANGES if found else Exit.OK
-        chosen = [each for each in found if request.all_ages or not _is_young(each, found)]
-        if len(chosen) < len(found):
-            text = f"{len(found) - len(chosen)} of {len(found)} have marks that were used in the last hour: "
-            complaints.warn(f"{text}their owner may be at work elsewhere; --all-ages deletes them too")
-        if chosen and request.ask:
-            _print(chosen, request._replace(form="table"), err=True)
-            where = connection(settings).server
-            complaints.warn(f"their owners were looked for in {where} only; other clusters may use the same project")
-            if not terminal.agreed(f"Delete these {len(chosen)} resources?"):
-                return Exit.FAILED
-        results = await deleted(chosen, request)
-        results += [each._replace(result="left", problem="its mark is young") for each in found if each not in chosen]
-    _print(results, request)
+        return await carry_out(client, clouds, request, where=connection(settings).server)
+
+
+async def carry_out(
+    api: Api, clouds: Clouds, request: OrphansRequest, *, where: str, now: Callable[[], datetime] = _now
+) -> Exit:
+    """The same with these connections; `where` is the API server, for people."""
+    found, troubles = await look(api, clouds, request)
+    for text in troubles:
+        complaints.say("error", text)
+    if not request.delete or not found:
+        _print(found, request, now())
+        if not (found or troubles):
+            click.echo("No orphans.", err=True)
+        return Exit.FAILED if troubles else Exit.CHANGES if found else Exit.OK
+    chosen = [each for each in found if request.all_ages or not _is_young(each, found, now())]
+    if len(chosen) < len(found):
+        text = f"{len(found) - len(chosen)} of {len(found)} have marks that were used in the last hour: "
+        complaints.warn(f"{text}their owner may be at work elsewhere; --all-ages deletes them too")
+    if chosen and request.ask:
+        _print(chosen, request._replace(form="table"), now(), err=True)
+        complaints.warn(f"their owners were looked for in {where} only; other clusters may use the same project")
+        if not terminal.agreed(f"Delete these {len(chosen)} resources?"):
+            return Exit.FAILED
+    results = await deleted(chosen, request)
+    results += [each._replace(result="left", problem="its mark is young") for each in found if each not in chosen]
+    _print(results, request, now())
     return Exit.FAILED if troubles or any(each.result != "deleted" for each in results) else Exit.OK
 
 
@@ -135,12 +145,12 @@ async def deleted(chosen: Sequence[Found], request: OrphansRequest) -> list[Foun
     return results
 
 
-def _is_young(one: Found, found: Sequence[Found]) -> bool:
-    return is_young([each.orphan for each in found if each.orphan.mark == one.orphan.mark], datetime.now(UTC))
+def _is_young(one: Found, found: Sequence[Found], now: datetime) -> bool:
+    return is_young([each.orphan for each in found if each.orphan.mark == one.orphan.mark], now)
 
 
-def _print(found: Sequence[Found], request: OrphansRequest, *, err: bool = False) -> None:
-    for line in render(found, request, now=datetime.now(UTC), colour=colourful(sys.stderr if err else sys.stdout)):
+def _print(found: Sequence[Found], request: OrphansRequest, now: datetime, *, err: bool = False) -> None:
+    for line in render(found, request, now=now, colour=colourful(sys.stderr if err else sys.stdout)):
         click.echo(line, err=err)
 
 
@@ -155,7 +165,7 @@ def render(found: Sequence[Found], request: OrphansRequest, *, now: datetime, co
     if not found:
         return []
     columns: list[Column[Found]] = [
-        Column("KIND", lambda each: Cell(each.orphan.kind.replace(" ", "-"))),
+        Column("KIND", lambda each: Cell(each.orphan.kind.replace(" ", "-").lower())),
         Column("NAME", lambda each: Cell(each.orphan.name or NOTHING)),
         Column("ID", lambda each: Cell(each.orphan.id)),
         Column("AGE", lambda each: Cell(age(each.orphan.created, now))),

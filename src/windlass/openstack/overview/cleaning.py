@@ -12,7 +12,7 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import CloudRequest, Naming
 from windlass.openstack.overview.orphans import Orphan, next_requests, still_there
 
-_FIRST_PAUSE: Final = 0.5
+_FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
 """Seconds between two rounds, which grow: Nova needs seconds for a server, Octavia a minute for a load balancer."""
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from tests.api.cli.conftest import Windlass
-from tests.api.openstack.server.stage import SECRET, Stage, Writes, at_work, held
+from tests.api.openstack.server.stage import SECRET, Stage, Writes, at_work
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
@@ -97,10 +97,6 @@ async def test_a_cluster_is_shown_with_its_resources_and_what_it_leaves_is_found
     assert (node["name"], node["ready"]["status"]) == (f"{stage.namespace}/w", "True")
     assert [(each["kind"], each["state"]) for each in node["children"]] == [("server", "ACTIVE"), ("port", "ACTIVE")]
     assert node["children"][0]["id"] == server.status.instance_id
-    printed = windlass("openstack", "tree", "c", "-n", stage.namespace)
-    text = printed.stdout.splitlines()
-    assert [line.split()[:3] for line in text[:2]] == [["NAME", "STATE", "READY"], ["OpenStackCluster", place, "-"]]
-
     clouds = tmp_path / "clouds.yaml"
     clouds.write_text(project.clouds_yaml)
     env = {"OS_CLIENT_CONFIG_FILE": str(clouds)}
@@ -115,10 +111,6 @@ async def test_a_cluster_is_shown_with_its_resources_and_what_it_leaves_is_found
     assert dry.returncode == 3
     found = json.loads(dry.stdout)["items"]
     assert {each["id"] for each in found} == {*made.values(), server.status.instance_id, *ports_of(server)}
-    young = windlass(*asked, "--delete", "--yes", env=env)
-    assert (young.returncode, "--all-ages" in young.stderr) == (1, True)
-    assert held(project)["servers"] == 1
-
     cleaned = windlass(*asked, "--delete", "--yes", "--all-ages", "-o", "json", env=env)
     results = json.loads(cleaned.stdout)["items"]
     assert [(each["kind"], each["problem"]) for each in results if each["result"] != "deleted"] == []

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -15,7 +15,8 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.cli import main
-from windlass.cli.openstack.left_over import Found, OrphansRequest, Unknowable, look, render
+from windlass.cli.conventions.exit_codes import Exit
+from windlass.cli.openstack.left_over import Found, OrphansRequest, Unknowable, carry_out, look, render
 from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import MARK_ANNOTATION
@@ -41,13 +42,15 @@ class Cluster:
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
         self.api.load(whole)
 
-    async def look(self, *, then: Callable[[], None] = lambda: None) -> tuple[list[str], list[str]]:
-        """The marks of the orphans, and the troubles; `then` happens when the cloud was asked."""
+    async def make_ports(self) -> None:
         wire = self.world.cloud.wire(PROJECT)
         for mark in self.marks:
             port = {"network_id": self.world.network, "name": "p", "description": described("", mark)}
             await wire.send(Http("network", "POST", "/v2.0/ports", body={"port": port}), seconds=30)
 
+    async def look(self, *, then: Callable[[], None] = lambda: None) -> tuple[list[str], list[str]]:
+        """The marks of the orphans, and the troubles; `then` happens when the cloud was asked."""
+        await self.make_ports()
         asked = len(self.world.cloud.requests)
         listing = self.api.list
 
@@ -59,6 +62,33 @@ class Cluster:
         self.api.list = late  # type: ignore[method-assign]
         found, troubles = await look(self.api, self.world.clouds(), OrphansRequest())
         return [each.orphan.mark for each in found], troubles
+
+    async def run(self, *, hours: float = 2.0, **how: Any) -> int:
+        """The exit code of the command, so many hours after the ports were made."""
+        later = datetime.fromisoformat(self.world.cloud.services.time()) + timedelta(hours=hours)
+        request = OrphansRequest(ask=False, **how)
+        return await carry_out(self.api, self.world.clouds(), request, where="here", now=lambda: later)
+
+
+@pytest.mark.parametrize(
+    ("marks", "how", "code", "ports"),
+    [
+        ((MARK,), {}, Exit.CHANGES, 1),
+        ((MARK,), {"delete": True}, Exit.OK, 0),
+        ((MARK,), {"delete": True, "hours": 0.9}, Exit.FAILED, 1),
+        ((MARK,), {"delete": True, "hours": 0.9, "all_ages": True}, Exit.OK, 0),
+        ((OTHER,), {"delete": True, "all_ages": True}, Exit.OK, 1),
+    ],
+    ids=["dry", "old", "young", "all ages", "owned"],
+)
+async def test_only_what_is_asked_for_and_old_enough_is_deleted(
+    marks: tuple[str, ...], how: dict[str, Any], code: Exit, ports: int
+) -> None:
+    cluster = Cluster(*marks)
+    cluster.has(OpenStackServer, "w", mark=OTHER, identityRef=IDENTITY)
+    await cluster.make_ports()
+    assert await cluster.run(**how) == code
+    assert len(cluster.world.cloud.services.ports) == ports
 
 
 async def test_what_no_object_has_is_found_with_the_credentials_that_objects_name() -> None:
