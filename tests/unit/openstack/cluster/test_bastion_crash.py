@@ -8,7 +8,7 @@ import pytest
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.testing.crash import Scenario, crash_everywhere
 
-from ..test_weather import FAULTS
+from ..weather import FAULTS
 from .bastioned import BASTION, WHOLE, Process, World
 from .test_bastion_stories import WITHOUT
 from .test_network_crash import delete
