@@ -1369,7 +1369,8 @@ _IN_THE_CLOUD = (
         ("        if not self.estate.certain:\n", "        if False:\n"),
         ("stored = recorded is not None and recorded.ip == address", "stored = True"),
         ("if floating.port_id and not self._is_ours(floating):", "if False:"),
-        ("return is_wanted(spec) or not host_of(self.infra) or self._known() is not None", "return True"),
+        ("or self.place.led or self._known() is not None", "or True"),
+        ("or self.place.led or self._known() is not None", "or self._known() is not None"),
         ("        if ours and pinned:\n", "        if False:\n"),
     ),
     *_in(

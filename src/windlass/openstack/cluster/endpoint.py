@@ -114,13 +114,13 @@ class _Step(Struct, frozen=True):
     @property
     def _floats(self) -> bool:
         """There is a floating IP, or there is to be one. Without a load balancer, an endpoint that was given is left
-        alone, unless it is the floating IP of an earlier provider or of ours."""
+        alone, unless it is the floating IP of an earlier provider or of ours, or was one until somebody deleted it."""
         spec = self.infra.spec
         if spec.api_server_floating_ip:
             return True
         if spec.disable_api_server_floating_ip or self.place.external is None:
             return False
-        return is_wanted(spec) or not host_of(self.infra) or self._known() is not None
+        return is_wanted(spec) or not host_of(self.infra) or self.place.led or self._known() is not None
 
     def _balanced(self, floating: FloatingIp | None, host: str) -> Endpoint:
         if self.lb is None:

@@ -53,6 +53,11 @@ def subnet_of(address: str, subnets: Iterable[Subnet]) -> Subnet | None:
     return next((each for each in subnets if each.cidr and _contains(each.cidr, address)), None)
 
 
+def is_led(machine: ControlMachine) -> bool:
+    """It was told of what leads to it."""
+    return machine.found.metadata.annotations.get(INGRESS_ANNOTATION, GIVEN) != GIVEN
+
+
 def given(machines: Sequence[ControlMachine]) -> Way:
     """Nothing of ours leads to the machines."""
     return Way(part=_part(), annotations=_annotated(machines, GIVEN))

@@ -32,7 +32,8 @@ _REASON: Final = Reason.API_ENDPOINT_CONFIG_FAILED
 class Place(Struct, frozen=True, kw_only=True):
     """What the endpoint stands on: the network of the cluster, its router, the external network; answers to `queries`.
 
-    `resolved`: as in `Cloud`. `routed`: the router connects both networks, if there is to be one.
+    `resolved`: as in `Cloud`. `routed`: the router connects both networks, if there is to be one. `led`: a machine was
+    told of the floating IP or load balancer that leads to it.
     """
 
     network: Network | None = None
@@ -42,6 +43,7 @@ class Place(Struct, frozen=True, kw_only=True):
     answers: Answers = {}
     resolved: str | Unresolved = ""
     routed: bool = True
+    led: bool = False
 
 
 def queries(infra: api.OpenStackCluster) -> tuple[Query, ...]:

@@ -7,6 +7,7 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cluster import managed_network
 from windlass.openstack.cluster.groups import groups, retired
+from windlass.openstack.cluster.ingress import is_led
 from windlass.openstack.cluster.network import (
     Found,
     failure_domains,
@@ -57,6 +58,7 @@ def parts(
         answers=cloud.answers,
         resolved=cloud.resolved,
         routed=all(part.is_there for part in made if part.condition == ROUTER_READY),
+        led=any(map(is_led, machines)),
     )
     reached = reach(infra, ours, estate, place, machines=machines, weather=cloud.weather)
     return [*made, *reached.parts], reached

@@ -38,8 +38,9 @@ def reach(
     found = endpoint(infra, ours, estate, place, balanced=balanced)
     parts = (*((balanced,) if balanced is not None else ()), found.part)
     where = (found.host, found.port) if found.host else None
-    busy = balanced is not None and balanced.requests
-    if busy or not (machines or balanced is not None):  # one request at a time about a load balancer
+    # One request at a time about a load balancer; and a floating IP that is to come is not a given endpoint.
+    busy = balanced.requests if balanced is not None else found.floating is None and not found.part.is_there
+    if busy or not (machines or balanced is not None):
         return Reached(parts=parts, where=where)
     way = _way(infra, ours, estate, place, found, machines)
     return Reached(parts=(*parts, way.part), where=where, annotations=way.annotations)

@@ -36,6 +36,7 @@ def asked(
     resolved: str | Unresolved = "",
     ours: Any = OURS,
     certain: bool = True,
+    led: bool = False,
 ) -> Endpoint:
     balanced = "apiServerLoadBalancer" in spec
     found = estate(
@@ -46,7 +47,7 @@ def asked(
         reason=Reason.API_ENDPOINT_CONFIG_FAILED,
         fields={"apiServerLoadBalancer": {"id": "lb1"}},
     )
-    where = place(external=EXTERNAL if external else None, resolved=resolved)
+    where = place(external=EXTERNAL if external else None, resolved=resolved, led=led)
     return step(infra(spec, status), ours, found, where, balanced=part if balanced else None)
 
 
@@ -121,6 +122,13 @@ def test_l4_p23_a_floating_ip_is_created_with_the_address_that_is_known(
     assert create.body.get("floating_ip_address") == address
     assert create.body["floating_network_id"] == "x1"
     assert create.body["description"].endswith(f"windlass-owner={MARK}")
+
+
+def test_a_floating_ip_that_led_to_a_machine_and_is_lost_is_asked_for_by_its_address() -> None:
+    spec = {"controlPlaneEndpoint": {"host": "203.0.113.9", "port": 6443}}
+    (create,) = asked(spec, led=True).part.requests
+    assert isinstance(create, CreateFloatingIp)
+    assert create.body["floating_ip_address"] == "203.0.113.9"
 
 
 @pytest.mark.parametrize(

@@ -266,6 +266,21 @@ async def test_c5_without_a_load_balancer_the_floating_ip_follows_the_machines()
     assert not world.cloud.services.floatingips
 
 
+@pytest.mark.parametrize("may_choose", [True, False], ids=["administrator", "member"])
+async def test_a_floating_ip_that_somebody_deletes_comes_back_with_its_address_or_is_told(may_choose: bool) -> None:
+    world = laid_out(FLOATING, control_machine("cp-0", "10.0.0.21"))
+    world.api.load(server_of(world, "cp-0"))
+    await world.process.settle()
+    world.cloud.services.may_choose_addresses = may_choose
+    (floating,) = world.cloud.services.floatingips.values()
+    ask(world, "DELETE", f"/v2.0/floatingips/{floating['id']}")
+    world.cloud.pass_time(601.0)
+    await world.process.step()
+    assert world.condition("APIEndpointReady")[0] == str(may_choose)
+    found = [each["floating_ip_address"] for each in world.cloud.services.floatingips.values()]
+    assert found == ([floating["floating_ip_address"]] if may_choose else [])
+
+
 async def test_a_given_endpoint_needs_nothing_of_the_cloud_and_machines_hear_of_it() -> None:
     given = {"controlPlaneEndpoint": {"host": "api.example", "port": 6443}}
     world = await made({**FLOATING, **given}, control_machine("cp-0", "10.0.0.21"))
