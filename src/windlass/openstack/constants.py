@@ -15,6 +15,9 @@ MARK_ANNOTATION: Final = "openstack.windlass.dev/mark"
 """On an OpenStackServer and its OpenStackMachine: the mark, a uuid, that all its resources in the cloud have.
 
 It moves with the object to another cluster, which the uid does not."""
+MACHINE_MARK_ANNOTATION: Final = "openstack.windlass.dev/machine-mark"
+"""On a Machine of the Machine API: its mark. Machine sync copies annotations of Machines to their OpenStackMachines,
+whose servers have a mark of their own: it says which of the two has a server now."""
 ADOPT_ANNOTATION: Final = "openstack.windlass.dev/adopt"
 """On an OpenStackServer: the ID of the existing server that it stands for. It never creates one."""
 INGRESS_ANNOTATION: Final = "openstack.windlass.dev/ingress"

@@ -22,6 +22,7 @@ from windlass.openstack.constants import (
     EVENT_SOURCE,
     MACHINE_API_FINALIZER,
     MACHINE_FINALIZER,
+    MACHINE_MARK_ANNOTATION,
     MANAGED_BY_ANNOTATION,
     MARK_ANNOTATION,
     PAUSED_ANNOTATION,
@@ -48,7 +49,11 @@ def unseen(found: Absent | Unreadable | NotServedKind, kind: type[KubernetesObje
 
 def mark_of(found: Present[Any]) -> str:
     """The mark that is persisted; empty if there is none."""
-    return found.metadata.annotations.get(MARK_ANNOTATION, "")
+    return found.metadata.annotations.get(_annotation(found), "")
+
+
+def _annotation(found: Present[Any]) -> str:
+    return MACHINE_MARK_ANNOTATION if isinstance(found.object, MachineApiMachine) else MARK_ANNOTATION
 
 
 class FreshMarks:
@@ -89,7 +94,7 @@ def intend(found: Present[Any], mark: str) -> Merge:
     annotations, finalizers = dict(found.metadata.annotations), list(found.metadata.finalizers)
     finalizer = FINALIZERS[type(found.object)]
     held = finalizers if finalizer in finalizers else [*finalizers, finalizer]
-    marked = {**annotations, MARK_ANNOTATION: mark_of(found) or mark} if mark else annotations
+    marked = {**annotations, _annotation(found): mark_of(found) or mark} if mark else annotations
     return Merge(
         target=target(found),
         observed={"metadata": {"annotations": annotations, "finalizers": finalizers}},

@@ -47,6 +47,7 @@ from windlass.openstack.machine_api.snapshot import (
     PROVISIONING,
     RUNNING,
     Visit,
+    former,
     intent_of,
     recorded,
     spec_of,
@@ -87,7 +88,8 @@ def build(visit: Visit) -> Plan:
 def step_of(visit: Visit) -> Step | tuple[Problem | CloudFailure, ...]:
     """What comes next, or why the provider spec cannot be resolved."""
     found, cloud, known = visit.found, visit.cloud, recorded(visit.found)
-    there = next_adoption(visit.inventory, recorded=known, project=cloud.project, mark=mark_of(found))
+    mark, theirs = mark_of(found), former(visit)
+    there = next_adoption(visit.inventory, recorded=known, project=cloud.project, mark=mark, former=theirs)
     if known.server:
         return there or Vanished()
     spec, intent = spec_of(visit.seen, found), intent_of(found)

@@ -22,7 +22,7 @@ from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.machine_api import drain
 from windlass.openstack.machine_api.building import SOON
 from windlass.openstack.machine_api.sending import admit
-from windlass.openstack.machine_api.snapshot import DELETING, Snapshot, Visit, may_own, recorded
+from windlass.openstack.machine_api.snapshot import DELETING, Snapshot, Visit, former, may_own, recorded
 from windlass.openstack.machine_api.telling import AUTHENTIC, DRAINED, drained, failure_event, not_drained, write
 from windlass.openstack.objects import event, is_held, mark_of, release
 from windlass.openstack.sending import calls
@@ -54,7 +54,9 @@ def delete(visit: Visit) -> Plan:
     found, inventory, now = visit.found, visit.inventory, visit.now
     had, project, mark = recorded(found), visit.cloud.project, mark_of(found)
     # The ports and volumes that another provider gave the server have no mark yet.
-    adoption = next_adoption(inventory, recorded=had, project=project, mark=mark) if had.server else None
+    adoption = None
+    if had.server:
+        adoption = next_adoption(inventory, recorded=had, project=project, mark=mark, former=former(visit))
     step = (
         adoption
         if isinstance(adoption, Send | Stuck)

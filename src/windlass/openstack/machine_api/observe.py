@@ -21,7 +21,6 @@ from windlass.openstack.cloud.clouds import Clouds, Owner
 from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Inventory
-from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import CreateServer
 from windlass.openstack.cloud.resources import Resource
@@ -46,6 +45,7 @@ from windlass.openstack.machine_api.telling import DRAINED
 from windlass.openstack.machine_api.user_data import user_data
 from windlass.openstack.objects import FreshMarks, mark_of
 from windlass.openstack.quotas import QuotaNumbers
+from windlass.openstack.server.observe import attached_to
 from windlass.openstack.server.snapshot import Cloud, Timing
 from windlass.openstack.trouble import told_of_problems
 
@@ -105,9 +105,8 @@ class MachineObserver:
         )
         if found.deleting:
             seen = replace(seen, node=await self._node(key, found, last))
-        server = recorded(found).server
-        if not server:  # else the mark may be that of the server
-            seen = replace(seen, fresh_mark=self._fresh.of(key, found, born=self._clouds.born))
+        born = None if recorded(found).server else self._clouds.born
+        seen = replace(seen, fresh_mark=self._fresh.of(key, found, born=born))
         if isinstance(last.unread, CloudFailure):
             return replace(seen, cloud=last.unread)
         if without_cloud(seen, found, now=self._now(), timing=self._timing) is not None:
@@ -124,8 +123,6 @@ class MachineObserver:
         region = credentials.region or str(credentials.cloud.get("region_name") or "")
         cloud = Cloud(project=project.key, where=credentials.where, inventory=await self._look(key, found, project))
         seen = replace(seen, cloud=cloud, region=region)
-        if not mark_of(found) and recorded(found).server:
-            return replace(seen, fresh_mark=self._mark_for(key, found, cloud.inventory or Inventory()))
         if not found.deleting and mark_of(found):
             seen = await self._for_building(key, seen, found, project)
         return await self._with_weather(seen, found, project)
@@ -210,9 +207,9 @@ class MachineObserver:
     async def _look(self, key: NamespacedName, found: Present[Machine], project: Account) -> Inventory:
         mark, had = mark_of(found), recorded(found)
         inventory = await project.look(mark, had, services=(VOLUMES,))
-        unmarked = [server for server in inventory.servers if mark_on(server) != mark]
-        if attached := tuple(each.id for server in unmarked for each in server.volumes):
-            had = replace(had, volumes=attached)
+        volumes, trunks = attached_to(inventory, mark)
+        if volumes or trunks:
+            had = replace(had, volumes=volumes, trunks=trunks)
             inventory = await project.look(mark, had, services=(VOLUMES,))
         if inventory.missing_since is not None and self._is_due(inventory):
             inventory = await project.look(mark, had, services=(VOLUMES,), fresh=True)
@@ -225,11 +222,6 @@ class MachineObserver:
         """A missing server has to be looked for once more."""
         began, lost = inventory.missing_since or self._now(), timedelta(seconds=self._timing.lost)
         return self._now() - began >= lost and (inventory.as_of or began) - began < lost
-
-    def _mark_for(self, key: NamespacedName, found: Present[Machine], inventory: Inventory) -> str:
-        """That of the server, which another object of ours made; else a new one."""
-        theirs = next((mark_on(server) for server in inventory.servers), "")
-        return theirs or self._fresh.of(key, found, born=None)
 
     async def _for_building(
         self, key: NamespacedName, seen: Snapshot, found: Present[Machine], project: Account

@@ -11,6 +11,7 @@ from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import InstanceSpec, Problem
@@ -80,6 +81,15 @@ def server_of(found: Present[Machine]) -> str | Problem:
 def recorded(found: Present[Machine]) -> Recorded:
     server = server_of(found)
     return Recorded(server=server if isinstance(server, str) else "")
+
+
+def former(visit: Visit) -> str:
+    """The mark on the recorded server, if it is not that of the Machine: Cluster API had the server before.
+
+    The Machine has the authority, so nothing acts for the other owner any more. Empty if there is none.
+    """
+    mark = mark_of(visit.found)
+    return next((theirs for each in visit.inventory.servers if (theirs := mark_on(each)) not in ("", mark)), "")
 
 
 def may_own(found: Present[Machine]) -> bool:

@@ -116,7 +116,7 @@ class ServerObserver:
         had = recorded(found)
         inventory = await project.look(mark, had, services=services)
         former = await self._former(key, inventory, mark)
-        if (adopted(found) or former) and any(attached := _attached(inventory, mark)):
+        if (adopted(found) or former) and any(attached := attached_to(inventory, mark)):
             volumes, trunks = attached
             had = replace(had, volumes=(*had.volumes, *volumes), trunks=(*had.trunks, *trunks))
             services = (VOLUMES,) if volumes else services
@@ -206,7 +206,7 @@ class ServerObserver:
             self._clouds.forget(key, mark)
 
 
-def _attached(inventory: Inventory, mark: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def attached_to(inventory: Inventory, mark: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The volumes and the trunks of a server that is to be adopted."""
     servers = [each for each in inventory.servers if mark_on(each) != mark]
     ports = (*inventory.ports, *inventory.attached) if servers else ()

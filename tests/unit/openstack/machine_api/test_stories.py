@@ -9,7 +9,7 @@ from tests.unit.openstack.machine_api.cases import NAME, Fleet, MachineProcess, 
 from windlass.api.core import Node, Pod, Secret
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.wire import Http
-from windlass.openstack.constants import MARK_ANNOTATION
+from windlass.openstack.constants import MACHINE_MARK_ANNOTATION
 from windlass.testing.memory.refusals import unevictable
 
 QUOTA = b'{"forbidden": {"code": 403, "message": "Quota exceeded for instances: Requested 1"}}'
@@ -236,7 +236,7 @@ async def test_a_machine_of_the_other_provider_is_taken_over_with_its_ports_and_
     process = MachineProcess(world)
     posts = world.posts("/servers")
     await process.settle()
-    assert world.machine["metadata"]["annotations"][MARK_ANNOTATION] == MARK
+    assert world.machine["metadata"]["annotations"][MACHINE_MARK_ANNOTATION] == MARK
     assert world.posts("/servers") == posts
     await world.delete()
     await process.settle()
@@ -244,19 +244,22 @@ async def test_a_machine_of_the_other_provider_is_taken_over_with_its_ports_and_
     assert world.held() == {}
 
 
-async def test_a_server_that_cluster_api_made_keeps_its_mark() -> None:
+async def test_a_server_that_cluster_api_had_gets_the_mark_of_the_machine_on_all_that_it_has() -> None:
     world, theirs = Fleet(), "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
-    await built(world)
-    server = world.cloud.services.servers[server_id(world)]
-    server["metadata"]["windlass-owner"] = theirs
-    for port in world.cloud.services.ports.values():
-        port["description"] = f"windlass-owner={theirs}"
-    await world.change({"metadata": {"annotations": {MARK_ANNOTATION: None}}})
+    await built(world, trunk=True, rootVolume={"diskSize": 1, "sourceUUID": "rhcos"})
+    services = world.cloud.services
+    for each in (*services.servers.values(), *services.volumes.values()):
+        each["metadata"]["windlass-owner"] = theirs
+    for each in (*services.ports.values(), *services.trunks.values()):
+        each["description"] = f"windlass-owner={theirs}"
     process = MachineProcess(world)
     asked = len(world.cloud.requests)
     await process.settle()
-    assert world.machine["metadata"]["annotations"][MARK_ANNOTATION] == theirs
-    assert all(each.method == "GET" for each in world.cloud.requests[asked:]), "nothing is changed in the cloud"
+    of_nova = (*services.servers.values(), *services.volumes.values())
+    assert {each["metadata"]["windlass-owner"] for each in of_nova} == {MARK}
+    described = (*services.ports.values(), *services.trunks.values())
+    assert {each["description"] for each in described} == {f"windlass-owner={MARK}"}
+    assert sum(each.method != "GET" for each in world.cloud.requests[asked:]) == 4
     await world.delete()
     await process.settle()
     assert world.held() == {}

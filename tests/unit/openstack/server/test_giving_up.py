@@ -10,7 +10,7 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.inventory import MARK as KEY_OF_MARK
-from windlass.openstack.constants import MARK_ANNOTATION, PAUSED_ANNOTATION
+from windlass.openstack.constants import MACHINE_MARK_ANNOTATION, PAUSED_ANNOTATION
 
 THEIRS = "11111111-0000-4000-8000-000000000001"
 MACHINE_API = "openshift-machine-api"
@@ -23,7 +23,7 @@ def machine(*, authority: str = "ClusterAPI", paused: str = "True", mark: str = 
     return {
         "apiVersion": Machine.RESOURCE.api_version,
         "kind": "Machine",
-        "metadata": {"name": KEY[1], "namespace": MACHINE_API, "annotations": {MARK_ANNOTATION: mark}},
+        "metadata": {"name": KEY[1], "namespace": MACHINE_API, "annotations": {MACHINE_MARK_ANNOTATION: mark}},
         "spec": {},
         "status": {"authoritativeAPI": authority, "conditions": [condition]},
     }
