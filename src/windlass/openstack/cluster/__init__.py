@@ -13,6 +13,6 @@ of them need next. Here alone load balancers and floating IPs are changed.
 | `reach` | load balancer (`balancer`, `new_balancer`, `admitted`), `endpoint`, and the way to machines (`ingress`) |
 | `control_plane`, `resolve` | what those need to know: machines, addresses of names |
 | `ownership`, `deleting`, `removal` | what belongs to a cluster, and its end |
-| `unsupported` | fields that ask for what this version does not make |
+| `bastion`, `bastion_address` | the bastion, and its floating IP |
 | `controller` | what wakes a cluster, and what the controller may read and write |
 """

@@ -148,8 +148,8 @@ def _wanted(infra: OpenStackCluster) -> OpenStackServerSpec | Problem | str:
     given, status = infra.spec.bastion, infra.status
     if given is None or given.spec is None or infra.spec.identity_ref is None:
         return Problem("Invalid", "bastion", "spec is missing: set it, or set enabled to false")
-    if status.network is None or not status.network.id:
-        return "the network of the cluster"
+    if status.network is None or not status.network.subnets:  # a port that is made now would have no address
+        return "the subnets of the cluster"
     groups = []
     if infra.spec.managed_security_groups is not None:
         group = status.bastion_security_group

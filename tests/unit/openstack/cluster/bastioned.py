@@ -17,6 +17,7 @@ from . import cases
 from .cases import HOST, Tree, cluster, infra, secret
 
 NAME: Final = "one-bastion"
+SERVER_MARK: Final = "7d3f0d9a-0000-4000-8000-000000000003"
 RESTING: Final = 200.0
 """Seconds until the next look at an object that counts as resting."""
 BASTION: Final[Tree] = {"spec": {"flavor": "m1.small", "image": {"filter": {"name": "rhcos"}}, "sshKeyName": "key"}}
@@ -94,7 +95,7 @@ class _Server(clouded.Process):
     key = ("ns", NAME)
 
     def make(self, reader: MemoryReader) -> Controller[NamespacedName, Any]:
-        return server_controller(reader, self.clouds, now=lambda: self.world.now)
+        return server_controller(reader, self.clouds, now=lambda: self.world.now, new_mark=lambda: SERVER_MARK)
 
 
 class Process:

@@ -1,0 +1,44 @@
+"""A bastion on a real cloud: made, replaced with the same address, switched off, and gone with its cluster."""
+
+from typing import Any
+
+from tests.api.openstack.cluster.stage import Stage
+
+SPEC: dict[str, Any] = {"flavor": "m1.tiny", "image": {"filter": {"name": "cirros"}}}
+NETWORK: dict[str, Any] = {
+    "managedSubnets": [{"cidr": "10.9.0.0/24"}],
+    "managedSecurityGroups": {},
+    "disableAPIServerFloatingIP": True,
+    "controlPlaneEndpoint": {"host": "10.9.0.9", "port": 6443},
+}
+
+
+async def test_c14b_c16_a_bastion_is_replaced_with_the_same_address_and_goes_without_a_trace(stage: Stage) -> None:
+    await stage.cluster(**NETWORK, bastion={"spec": SPEC})
+    made = (await stage.until_ready())["status"]["bastion"]
+    sdk = stage.project.sdk
+    [address] = sdk.network.ips(project_id=stage.project.id)
+    assert address.floating_ip_address == made["floatingIP"]
+    assert address.fixed_ip_address == made["ip"]
+
+    await stage.patch({"spec": {"bastion": {"spec": {"flavor": "m1.small"}}}})
+    changed = (await stage.until_ready())["status"]["bastion"]
+    [again] = sdk.network.ips(project_id=stage.project.id)
+    [server] = sdk.compute.servers()
+    [port] = sdk.network.ports(device_id=server.id)
+    assert (again.id, again.floating_ip_address) == (address.id, made["floatingIP"])
+    assert again.port_id == port.id
+    assert changed["id"] == server.id != made["id"]
+    assert server.flavor["original_name"] == "m1.small"
+
+    await stage.patch({"spec": {"bastion": {"enabled": False}}})
+    status = (await stage.until(_is_retired, what="no bastion"))["status"]
+    assert "bastion" not in status
+    assert list(sdk.compute.servers()) == list(sdk.network.ips(project_id=stage.project.id)) == []
+    await stage.delete()
+    assert [each.name for each in sdk.network.security_groups(project_id=stage.project.id)] == ["default"]
+
+
+def _is_retired(tree: Any) -> bool:
+    status = tree["status"]
+    return "bastion" not in status and "bastionSecurityGroup" not in status
