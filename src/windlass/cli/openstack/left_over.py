@@ -124,8 +124,10 @@ async def _accounts(api: Api, clouds: Clouds, request: OrphansRequest) -> tuple[
         except Unauthenticated as wrong:
             raise Unknowable(wrong.fault) from None
     else:
-        for namespace, ref in identities(await _owners(api)):
-            answers.append(await projects.account(ref, namespace))
+        answers += [
+            await projects.account(each.ref, each.namespace, of_machine=each.of_machine)
+            for each in identities(await _owners(api))
+        ]
         if not answers:
             raise Unknowable("no object names credentials of a cloud: say --os-cloud NAME")
     troubles = dict.fromkeys(each for each in answers if isinstance(each, str))

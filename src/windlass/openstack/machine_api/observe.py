@@ -13,7 +13,7 @@ from windlass.api.core import ConfigMap, Node, Pod, Secret
 from windlass.api.mapi import Machine
 from windlass.kube.conditions import is_true
 from windlass.kube.control.plan import Evict, Outcome
-from windlass.kube.control.seen import Absent, ListingReader, Present
+from windlass.kube.control.seen import Absent, ListingReader, Present, Reader
 from windlass.kube.errors import Unevictable
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.account import VOLUMES, Account
@@ -186,9 +186,7 @@ class MachineObserver:
     async def _ca(self) -> str:
         """The CA of the cluster's own configuration; empty if it has none."""
         if self._authority is None or self._now() - self._authority[0] > timedelta(seconds=KEPT):
-            namespace, name, entry = AUTHORITY
-            found = await self._reader.see(ConfigMap, name, namespace=namespace, live=True)
-            self._authority = self._now(), found.object.data.get(entry, "") if isinstance(found, Present) else ""
+            self._authority = self._now(), await authority(self._reader)
         return self._authority[1]
 
     async def _user_data(self, found: Present[Machine]) -> str | Problem | None:
@@ -280,6 +278,13 @@ class MachineObserver:
         self._refused.pop(key, None)
         if mark := self._marks.pop(key, None):
             self._clouds.forget(Owner(Machine, key), mark)
+
+
+async def authority(reader: Reader) -> str:
+    """The CA of clouds in the cluster's own configuration; empty if it has none."""
+    namespace, name, entry = AUTHORITY
+    found = await reader.see(ConfigMap, name, namespace=namespace, live=True)
+    return found.object.data.get(entry, "") if isinstance(found, Present) else ""
 
 
 def being_deleted(machine: Object[Any]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.api import mapi
 from windlass.api.capo import IdentityReference, OpenStackMachine
@@ -29,6 +30,9 @@ from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.identity.find import BY_NAME, IdentityTrouble, credentials_of
+from windlass.openstack.instance.spec import Problem
+from windlass.openstack.machine_api.observe import authority
+from windlass.openstack.machine_api.provider_spec import provider_spec
 from windlass.openstack.overview.tree import Node, Of, members, recorded_elsewhere, tree
 
 UUID: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -79,13 +83,27 @@ class Objects(Struct, frozen=True):
         )
 
 
-def identities(found: Objects) -> dict[tuple[str, IdentityReference], None]:
-    """The credentials that objects name, each once, with the namespace."""
-    named: dict[tuple[str, IdentityReference], None] = {}
+class Identity(Struct, frozen=True):
+    """Credentials that objects in `namespace` name. `of_machine`: a Machine of the Machine API names them, for which
+    the CA may be in the cluster's own configuration."""
+
+    namespace: str
+    ref: IdentityReference
+    of_machine: bool = False
+
+
+def identities(found: Objects) -> dict[Identity, None]:
+    """The credentials that objects name, each once."""
+    named: dict[Identity, None] = {}
     for kind in (OpenStackCluster, OpenStackMachine, OpenStackServer):
         for each in found.all(kind):
             if (ref := each.object.spec.identity_ref) is not None and ref.name:
-                named[each.metadata.namespace, ref] = None
+                named[Identity(each.metadata.namespace, ref)] = None
+    for machine in found.all(mapi.Machine):
+        given = provider_spec(machine.object)
+        if not isinstance(given, Problem) and (secret := given.clouds_secret) is not None and secret.name:
+            ref = IdentityReference(type="Secret", name=secret.name, cloud_name=given.cloud_name)
+            named[Identity(secret.namespace or machine.metadata.namespace, ref, of_machine=True)] = None
     return named
 
 
@@ -109,12 +127,18 @@ class Projects:
         self._survey.add_index(Secret, BY_NAME, lambda found: ())
         self._clouds = clouds
 
-    async def account(self, ref: IdentityReference | None, namespace: str) -> Account | str:
-        """The project for an object in `namespace`."""
+    async def account(
+        self, ref: IdentityReference | None, namespace: str, *, of_machine: bool = False
+    ) -> Account | str:
+        """The project for an object in `namespace`; `of_machine`: see `Identity`."""
         if ref is None:
             return "there is no identityRef: name credentials in it"
         found = await credentials_of(self._survey, ref, namespace=namespace)
-        return found.message if isinstance(found, IdentityTrouble) else await self.of(found)
+        if isinstance(found, IdentityTrouble):
+            return found.message
+        if of_machine and not found.cacert:
+            found = replace(found, cacert=await authority(self._survey))
+        return await self.of(found)
 
     async def of(self, credentials: Credentials) -> Account | str:
         try:

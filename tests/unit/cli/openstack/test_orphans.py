@@ -13,10 +13,12 @@ from windlass.api import mapi
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
-from windlass.api.core import Secret
+from windlass.api.core import ConfigMap, Secret
 from windlass.cli import main
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.openstack.left_over import Found, OrphansRequest, Unknowable, carry_out, look, render
+from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import MARK_ANNOTATION
@@ -103,6 +105,30 @@ async def test_the_owner_may_be_of_any_kind_and_in_any_namespace(kind: type[Any]
     cluster.has(OpenStackServer, "w", identityRef=IDENTITY)
     cluster.has(kind, "owner", mark=MARK)
     assert await cluster.look() == ([], [])
+
+
+@pytest.mark.parametrize("data", [{}, {"ca-bundle.pem": "a CA"}], ids=["no CA", "CA"])
+async def test_machines_of_the_machine_api_name_credentials_and_the_cluster_a_ca(
+    data: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = Cluster(MARK, kinds=(OpenStackServer, mapi.Machine, ConfigMap))
+    value = {"cloudName": "one", "cloudsSecret": {"name": "credentials"}}
+    cluster.has(mapi.Machine, "w", providerSpec={"value": value})
+    cluster.has(mapi.Machine, "of-another-platform", providerSpec={"value": {"ami": "x"}})
+    metadata = {"name": "cloud-provider-config", "namespace": "openshift-config"}
+    cluster.api.load({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    used: list[str] = []
+
+    def clouds() -> Clouds:
+        def wire(credentials: Credentials) -> Any:
+            used.append(credentials.cacert)
+            return cluster.world.cloud.wire(PROJECT)
+
+        return Clouds(wire=wire, now=lambda: cluster.world.now, clock=lambda: cluster.world.cloud.services.now)
+
+    monkeypatch.setattr(cluster.world, "clouds", clouds)
+    assert await cluster.look() == ([MARK], [])
+    assert used == [data.get("ca-bundle.pem", "")]
 
 
 async def test_an_owner_that_came_while_the_cloud_was_asked_is_seen() -> None:
