@@ -1005,7 +1005,8 @@ _IN_THE_CLOUD = (
         "openstack/planning/planner.py",
         "openstack/planning/test_files.py",
         ("return found if whole else", "return found if True else"),
-        ('ready["reason"] not in WRONG', "True"),
+        ('any(each["status"] == FALSE and each["reason"] in WRONG', 'any(each["status"] == FALSE'),
+        ('any(each["status"] == FALSE and each["reason"] in WRONG', "any(False"),
     ),
     *_in(
         "openstack/cloud/marks.py",
