@@ -36,17 +36,13 @@ from windlass.testing.cloud import Project
 from windlass.testing.machines import cluster_api
 from windlass.testing.plane.processes import Processes
 
+from .openstack import DEPLOY, NAME, PROGRAM, QUICK, USER
 from .rights import granted, uses
 
 pytestmark = pytest.mark.plane
 
-DEPLOY = Path(__file__).parents[2] / "deploy" / "openstack"
 RBAC = DEPLOY / "base" / "rbac.yaml"
-NAME = "windlass-openstack"
-USER = f"system:serviceaccount:{HOME}:{NAME}"
 PLACE = "prod"
-PROGRAM = (str(Path(sys.executable).with_name("windlass")), "run", "openstack")
-QUICK = ("--poll-building=1s", "--poll-period=2s", "--drain=40s")
 GROUP = OpenStackCluster.RESOURCE.group
 SCRAPES = {
     ("", "authentication.k8s.io", "tokenreviews", "create"),

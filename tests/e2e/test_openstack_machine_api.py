@@ -27,8 +27,8 @@ from windlass.testing import BlockingControlPlane, crds
 from windlass.testing.cloud import Project
 from windlass.testing.machines.machine_api import MachineApi
 
+from .openstack import DEPLOY, NAME, PROGRAM, QUICK, USER
 from .rights import granted, uses
-from .test_openstack import DEPLOY, NAME, PROGRAM, QUICK, USER
 
 pytestmark = pytest.mark.plane
 

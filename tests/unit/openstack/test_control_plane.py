@@ -12,7 +12,7 @@ from windlass.testing.crash import Scenario, crash_everywhere
 from windlass.testing.memory import MemoryApi
 
 from .cluster import cases
-from .cluster.test_endpoint_stories import BALANCED, FLOATING, LB, WHOLE, laid_out
+from .cluster.endpoints import BALANCED, FLOATING, LB, WHOLE, laid_out
 
 Tree = dict[str, Any]
 

@@ -30,6 +30,14 @@ SPEC: Final[Tree] = {
     "managedSecurityGroups": {},
     "bastion": BASTION,
 }
+WITHOUT: Final = {
+    "networks": 1,
+    "subnets": 1,
+    "routers": 1,
+    "ports": 1,
+    "security_groups": 2,
+    "security_group_rules": 16,
+}
 WHOLE: Final = {
     "networks": 1,
     "subnets": 1,

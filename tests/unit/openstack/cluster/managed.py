@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from windlass.api.capo_cluster import OpenStackCluster
 from windlass.openstack.cloud.wire import Http, Method
 
 from ..clouded import PROJECT
@@ -39,3 +40,9 @@ def ask(world: World, method: Method, path: str, body: Any = None) -> Any:
     status, answer = world.cloud.services.handle(PROJECT, Http("network", method, f"/v2.0{path}", body=body))
     assert status < 300
     return answer
+
+
+async def delete(api: Any) -> None:
+    found = api.peek(OpenStackCluster, "one-infra", namespace="ns")
+    if found is not None and not found.metadata.deletion_timestamp:
+        await api.delete(OpenStackCluster, "one-infra", namespace="ns")

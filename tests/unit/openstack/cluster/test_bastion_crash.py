@@ -9,9 +9,8 @@ from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.testing.crash import Scenario, crash_everywhere
 
 from ..weather import FAULTS
-from .bastioned import BASTION, WHOLE, Process, World
-from .test_bastion_stories import WITHOUT
-from .test_network_crash import delete
+from .bastioned import BASTION, WHOLE, WITHOUT, Process, World
+from .managed import delete
 
 
 def change(world: World, bastion: Any) -> Any:

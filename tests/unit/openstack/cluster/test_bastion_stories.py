@@ -8,11 +8,10 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
 from windlass.openstack.status import CLUSTER_PARTS
 
-from .bastioned import BASTION, NAME, WHOLE, Process, World, made
+from .bastioned import BASTION, NAME, WHOLE, WITHOUT, Process, World, made
 from .cases import Tree, secret
 
 OFF: Tree = {**BASTION, "enabled": False}
-WITHOUT = {"networks": 1, "subnets": 1, "routers": 1, "ports": 1, "security_groups": 2, "security_group_rules": 16}
 
 
 def methods(world: World, since: int) -> list[str]:

@@ -6,21 +6,14 @@ from typing import Any
 
 import pytest
 
-from windlass.api.capo_cluster import OpenStackCluster
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.testing.crash import Crashed, CrashPoint, MortalApi, MortalCarrier, Scenario, When, crash_everywhere
 
 from ..weather import FAULTS
 from .cases import Process, World
-from .managed import WHOLE, made, managed
+from .managed import WHOLE, delete, made, managed
 
 POSTS = ("networks", "subnets", "routers", "security-groups", "security-group-rules")
-
-
-async def delete(api: Any) -> None:
-    found = api.peek(OpenStackCluster, "one-infra", namespace="ns")
-    if found is not None and not found.metadata.deletion_timestamp:
-        await api.delete(OpenStackCluster, "one-infra", namespace="ns")
 
 
 def scenario(*actors: Any) -> Scenario:
