@@ -997,7 +997,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/beside.py",
         "openstack/test_beside.py",
-        ("if self._rival.gone:", "if True:"),
+        ("if rival.gone:", "if True:"),
         ("elif self._working and works is False:", "elif False:"),
         ('return None, f"{what} cannot be read: {error}"', 'return True, ""'),
     ),
@@ -1155,9 +1155,31 @@ _IN_THE_CLOUD = (
         ("if not isinstance(request, CreateServer)]", "]"),
     ),
     *_in(
+        "openstack/machine_api/decide.py",
+        "openstack/machine_api/test_stories.py",
+        ("if authority in STANDS_STILL:", "if False:"),
+    ),
+    *_in(
+        "openstack/machine_api/building.py",
+        "openstack/machine_api/test_stories.py",
+        ("if seen_again < timedelta(seconds=lost):", "if False:"),
+    ),
+    *_in(
+        "openstack/machine_api/deleting.py",
+        "openstack/machine_api/test_stories.py",
+        ("if machine.spec.lifecycle_hooks.pre_terminate:", "if False:"),
+        ("if not is_true(machine.status.conditions, DRAINED):", "if False:"),
+    ),
+    *_in(
+        "openstack/machine_api/drain.py",
+        "openstack/machine_api/test_drain.py",
+        ("before = view.cordoned or view.earlier", "before = view.cordoned"),
+        ("if not pod.deleting and pod.metadata.uid not in view.refused", "if not pod.deleting"),
+    ),
+    *_in(
         "openstack/objects.py",
         "openstack/server",
-        ("MARK_ANNOTATION: mark_of(found) or mark}", "MARK_ANNOTATION: mark}"),
+        ("_annotation(found): mark_of(found) or mark}", "_annotation(found): mark}"),
         ("held = finalizers if finalizer in finalizers else [*finalizers, finalizer]", "held = finalizers"),
     ),
     *_in(
