@@ -822,13 +822,17 @@ _BUILDING_IMAGES = (
         (" and state(each) is not State.SUCCEEDED]", "]"),
         ("if each.metadata.name != self.name and state", "if state"),
         (" and REBUILD not in build.metadata.annotations", ""),
+    ),
+    *_in(
+        "os_build/machine_os/claim.py",
+        "os_build",
         ("else claim.config.metadata.annotations.get(CURRENT)", 'else ""'),
         ("    if stranger := _stranger(claim, build):\n", "    if stranger := None:\n"),
         ("self.build.metadata.uid if self.build else", '"" if self.build else'),
     ),
     *_in(
         "os_build/pool/decide.py",
-        "os_build/pool/test_crash.py",
+        "os_build",
         ("(*machine_os.pointed(claim), *rest.actions)", "rest.actions"),
     ),
     *_in("os_build/machine_os/claim.py", "os_build/pool", ('self.build.metadata.uid if self.build else ""', '""')),
