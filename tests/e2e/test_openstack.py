@@ -17,9 +17,10 @@ from aiohttp import ClientError, ClientSession
 
 from tests.program import Program, starting
 from tests.waiting import eventually
-from windlass.api import capi
+from windlass.api import capi, ipam
 from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
 from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.coordination import Lease
 from windlass.api.core import Event, Namespace, Node, Secret
@@ -51,6 +52,7 @@ SCRAPES = {
 """What is asked only when somebody scrapes."""
 SOMETIMES = {
     ("", "cluster.x-k8s.io", "clusters", "get"),
+    ("", ipam.GROUP, "ipaddresses", "get"),
     *(("", GROUP, plural, "get") for plural in ("openstackclusters", "openstackmachines", "openstackservers")),
 }
 """What is read when a cache may lag: another writer was first, or a Cluster is not in it."""
@@ -110,6 +112,21 @@ class Admin:
         alone = {"disableExternalNetwork": True, "disableAPIServerFloatingIP": True}
         await self.make(OpenStackCluster, "one", spec={**infra, **alone})
         await self.make(capi.Cluster, "one", spec={"infrastructureRef": _reference(OpenStackCluster, "one")})
+
+    async def gives_and_takes_a_floating_ip(self, project: Project) -> None:
+        """A server asks for one, which no router leads to it; a bare API server has no garbage collector."""
+        identity, ref = {"name": "cloud", "cloudName": "openstack"}, _reference(OpenStackFloatingIPPool, "one")
+        await self.make(OpenStackFloatingIPPool, "one", spec={"identityRef": identity, "reclaimPolicy": "Delete"})
+        machine = {"flavor": "m1.tiny", "image": {"filter": {"name": "cirros"}}, "sshKeyName": ""}
+        ports = [{"network": {"id": project.network_id}}]
+        spec = {"identityRef": identity, "ports": ports, "floatingIPPoolRef": ref, **machine}
+        await self.make(OpenStackServer, "jump", spec=spec)
+        (address,) = await eventually(lambda: self.all(ipam.IPAddress), bool, what="an IPAddress")
+        await self.delete(OpenStackServer, "jump")
+        await eventually(lambda: self.all(ipam.IPAddressClaim), lambda found: not found, what="no claim")
+        await self.delete(ipam.IPAddress, address["metadata"]["name"])
+        await self.delete(OpenStackFloatingIPPool, "one")
+        await eventually(lambda: self.all(OpenStackFloatingIPPool), lambda found: not found, what="no pool")
 
     async def machines(self, replicas: int) -> None:
         await self.make(Secret, "data", data={"value": base64.b64encode(b"#cloud-config").decode()})
@@ -178,6 +195,7 @@ async def test_it_does_its_whole_job_by_the_rights_that_are_shipped(
             await eventually(lambda: admin.all(capi.Cluster), lambda found: ready(found, 1), what="a cluster")
             await admin.machines(2)
             await eventually(lambda: admin.all(capi.Machine), lambda found: ready(found, 2), what="two machines")
+            await admin.gives_and_takes_a_floating_ip(project)
             assert await process.end() == 0
         (lease,) = await admin.all(Lease, HOME)
         assert not lease["spec"].get("holderIdentity")

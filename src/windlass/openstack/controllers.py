@@ -10,10 +10,12 @@ from windlass.capability.service import Make
 from windlass.kube.control.controller import Controller
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cluster.controller import cluster_controller
+from windlass.openstack.floating.controller import floating_controller
 from windlass.openstack.identity.controller import identity_controller
 from windlass.openstack.machine.controller import machine_controller
 from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.openstack.machine_api.controller import machine_api_controller
+from windlass.openstack.pool.controller import pool_controller
 from windlass.openstack.server.controller import server_controller
 
 
@@ -23,6 +25,8 @@ def makers(clouds: Clouds, namespaces: Sequence[str] = (), *, machine_api: bool 
         partial(server_controller, clouds=clouds, machine_api=MACHINE_API_NAMESPACE if machine_api else ""),
         partial(machine_controller, born=clouds.born),
         partial(cluster_controller, clouds=clouds),
+        partial(pool_controller, clouds=clouds),
+        partial(floating_controller, clouds=clouds),
         identity_controller,
         *((partial(machine_api_controller, clouds=clouds),) if machine_api else ()),
     )

@@ -22,6 +22,8 @@ from windlass.api.capo import (
 from windlass.api.capo_cluster import Router, RouterFilter
 from windlass.openstack.cloud.query import Kind, Query
 
+EXTERNAL: Final = ("router:external", "true")
+"""The filter of external networks."""
 _FIELDS: Final = ("name", "description", "project_id")
 _SUBNET_FIELDS: Final = ("ip_version", "gateway_ip", "cidr", "ipv6_address_mode", "ipv6_ra_mode")
 _TAG_FIELDS: Final = ("tags", "tags_any", "not_tags", "not_tags_any")

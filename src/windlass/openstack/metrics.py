@@ -5,9 +5,9 @@
 | `windlass_openstack_objects` | `kind`, `ready`, `reason` | number of objects by their condition `Ready` |
 | `windlass_idle` | `reason` | 1 while this process idles; absent while it works or stands by |
 
-Objects are OpenStackClusters, OpenStackMachines and OpenStackServers, and Machines of the Machine API where they are
-served. `ready` is None while there is no such condition. `reason` of `windlass_idle` is ProviderWorks: another
-OpenStack provider holds its Lease.
+Objects are OpenStackClusters, OpenStackMachines, OpenStackServers and OpenStackFloatingIPPools, and Machines of the
+Machine API where they are served. `ready` is None while there is no such condition. `reason` of `windlass_idle` is
+ProviderWorks: another OpenStack provider holds its Lease.
 
 Polls of clouds are `windlass_poll_age_seconds` and `windlass_poll_failures_total`, of the runtime.
 """
@@ -23,13 +23,19 @@ from prometheus_client.registry import Collector
 
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
 from windlass.api.meta import KubernetesObject
 from windlass.kube.object import Object
 from windlass.openstack.status import READY
 
-COUNTED: Final[tuple[type[KubernetesObject], ...]] = (OpenStackCluster, OpenStackMachine, OpenStackServer)
+COUNTED: Final[tuple[type[KubernetesObject], ...]] = (
+    OpenStackCluster,
+    OpenStackMachine,
+    OpenStackServer,
+    OpenStackFloatingIPPool,
+)
 COUNTED_IN_CACHES: Final[tuple[type[KubernetesObject], ...]] = (*COUNTED, Machine)
 """Machines are in a cache only with `--machine-api`."""
 

@@ -9,14 +9,18 @@ from msgspec import Struct, field
 from windlass.api.capi import Cluster
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
+from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.api.mapi import Machine as MachineApiMachine
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.plan import Emit, Merge, Plan, RemoveFinalizers, target
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen, Unreadable
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.constants import (
+    ADDRESS_FINALIZER,
+    CLAIM_FINALIZER,
     CLUSTER_FINALIZER,
     CLUSTER_LABEL,
     EVENT_SOURCE,
@@ -26,6 +30,7 @@ from windlass.openstack.constants import (
     MANAGED_BY_ANNOTATION,
     MARK_ANNOTATION,
     PAUSED_ANNOTATION,
+    POOL_FINALIZER,
     SECRET_FINALIZER,
     SERVER_FINALIZER,
 )
@@ -34,6 +39,9 @@ FINALIZERS: Final[dict[type[Any], str]] = {
     OpenStackServer: SERVER_FINALIZER,
     OpenStackMachine: MACHINE_FINALIZER,
     OpenStackCluster: CLUSTER_FINALIZER,
+    OpenStackFloatingIPPool: POOL_FINALIZER,
+    IPAddress: ADDRESS_FINALIZER,
+    IPAddressClaim: CLAIM_FINALIZER,
     Secret: SECRET_FINALIZER,
     MachineApiMachine: MACHINE_API_FINALIZER,
 }

@@ -13,6 +13,7 @@ from typing import Final
 from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
 from windlass.api.capo_cluster import OpenStackCluster, OpenStackClusterTemplate
 from windlass.api.capo_identity import OpenStackClusterIdentity
+from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import KubernetesObject
 from windlass.capability.manifests.crd import AGE, Column, Owned
@@ -63,6 +64,15 @@ OWNED: Final = (
         Column("InstanceState", ".status.instanceState", description="What Nova says of the server"),
         Column("Ready", ".status.ready", type="boolean", description="It is ACTIVE"),
         Column("InstanceID", ".status.instanceID", description="The server"),
+        _REASON,
+        AGE,
+        labels=_FOUND,
+    ),
+    _owned(
+        OpenStackFloatingIPPool,
+        "osfip",
+        _READY,
+        Column("Claimed", ".status.claimedIPs", description="Floating IPs that are claimed"),
         _REASON,
         AGE,
         labels=_FOUND,

@@ -1,4 +1,4 @@
-"""The conditions of OpenStackServers, OpenStackMachines and OpenStackClusters: one vocabulary, one rule for each.
+"""The conditions of servers, machines, clusters and pools on OpenStack: one vocabulary, one rule for each.
 
 | condition | True | False or Unknown |
 |---|---|---|
@@ -8,6 +8,8 @@
 | `Deleting` | the step of the deletion | it is not being deleted |
 | `OpenStackAuthenticationSucceeded` | the cloud accepts the credentials | who has to correct what |
 | `InstanceReady` | the server is ACTIVE | why not |
+| `FloatingAddressFromPoolReady` | the server has its floating IP from a pool | why not |
+| `OpenstackFloatingIPPoolReadyCondition` | the pool can give floating IPs | why not |
 | `NetworkReady`, `RouterReady`, `SecurityGroupsReady`, `APIEndpointReady` | of a cluster | why not |
 | `BastionReady` | of a cluster: the bastion is there, or none is wanted | why not |
 
@@ -43,6 +45,8 @@ ROUTER_READY: Final = "RouterReady"
 SECURITY_GROUPS_READY: Final = "SecurityGroupsReady"
 ENDPOINT_READY: Final = "APIEndpointReady"
 BASTION_READY: Final = "BastionReady"
+FLOATING_READY: Final = "FloatingAddressFromPoolReady"
+POOL_READY: Final = "OpenstackFloatingIPPoolReadyCondition"
 
 INSTANCE_PARTS: Final = (AUTHENTICATED, INSTANCE_READY)
 """What `Ready` of an OpenStackServer or OpenStackMachine is made from."""
@@ -51,6 +55,8 @@ INSTANCE: Final = (READY, *INSTANCE_PARTS, PROGRESSING, DELETING, PAUSED)
 CLUSTER_PARTS: Final = (AUTHENTICATED, NETWORK_READY, ROUTER_READY, SECURITY_GROUPS_READY, ENDPOINT_READY)
 """What a cluster needs to be provisioned."""
 CLUSTER: Final = (READY, *CLUSTER_PARTS, BASTION_READY, PROGRESSING, DELETING, PAUSED)
+POOL_PARTS: Final = (AUTHENTICATED, POOL_READY)
+POOL: Final = (READY, *POOL_PARTS, PROGRESSING, DELETING, PAUSED)
 
 MESSAGE_LIMIT: Final = 32_768
 """The length of a condition's message that Kubernetes accepts."""
@@ -78,8 +84,12 @@ class Reason(StrEnum):
     ROUTER_CREATE_FAILED = "RouterCreateFailed"
     SECURITY_GROUP_CREATE_FAILED = "SecurityGroupCreateFailed"
     API_ENDPOINT_CONFIG_FAILED = "APIEndpointConfigFailed"
-    FLOATING_IP_ERROR = "FloatingIPError"
     LOAD_BALANCER_MEMBER_ERROR = "LoadBalancerMemberError"
+    WAITING_FOR_IPAM_PROVIDER = "WaitingForIPAMProvider"
+    FLOATING_IP_ERROR = "FloatingIPError"
+    UNABLE_TO_FIND_FLOATING_IP_NETWORK = "UnableToFindFloatingIPNetwork"
+    MAX_IPS_REACHED = "MaxIPsReached"
+    UNABLE_TO_FIND_NETWORK = "UnableToFindNetwork"
     # ------------------------------------------------------------------
     NOT_YET_OBSERVED = "NotYetObserved"
     MULTIPLE_ISSUES = "MultipleIssues"
@@ -102,6 +112,8 @@ class Reason(StrEnum):
     DELETING_LOAD_BALANCER = "DeletingLoadBalancer"
     DELETING_NETWORK = "DeletingNetwork"
     DELETING_SECURITY_GROUPS = "DeletingSecurityGroups"
+    WAITING_FOR_ADDRESSES = "WaitingForIPAddresses"
+    DELETING_FLOATING_IPS = "DeletingFloatingIPs"
 
 
 RESTS: Final = condition(PAUSED, True, Reason.PAUSED, "Nothing is done while the Cluster or this object is paused")

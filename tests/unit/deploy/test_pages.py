@@ -25,7 +25,7 @@ from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
 from windlass.machine_sync.platforms import Platform
 from windlass.openstack import metrics as openstack_metrics
 from windlass.openstack.cloud import metrics as cloud_metrics
-from windlass.openstack.status import CLUSTER, INSTANCE
+from windlass.openstack.status import CLUSTER, FLOATING_READY, INSTANCE, POOL
 from windlass.openstack.status import Reason as OpenStackReason
 from windlass.os_build import metrics as build_metrics
 from windlass.os_build.builder import Cause
@@ -84,7 +84,7 @@ def test_the_runbook_has_a_remedy_for_every_reason_on_openstack() -> None:
 
 def test_the_page_of_openstack_has_every_condition_and_metric() -> None:
     page = DOCS / "openstack.md"
-    assert set(re.findall(r"`(\w+)`", " ".join(rows(page, "## Conditions")))) == {*INSTANCE, *CLUSTER}
+    assert set(re.findall(r"`(\w+)`", " ".join(rows(page, "## Conditions")))) == {*INSTANCE, *CLUSTER, *POOL, FLOATING_READY}
     metrics = f"{openstack_metrics.__doc__}{cloud_metrics.__doc__}"
     assert rows(page, "## Metrics") == re.findall(r"^\| (`\w+`) \|", metrics, re.MULTILINE)
 

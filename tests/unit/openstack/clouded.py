@@ -9,8 +9,10 @@ import msgspec
 
 from windlass.api.capi import Cluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
+from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event, Namespace, Secret
+from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.api.mapi import Machine
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.executor import Executor
@@ -54,6 +56,9 @@ class World:
         Namespace,
         Event,
         Machine,
+        OpenStackFloatingIPPool,
+        IPAddressClaim,
+        IPAddress,
     )
 
     def __init__(self) -> None:

@@ -157,6 +157,9 @@ def _wanted(infra: OpenStackCluster) -> OpenStackServerSpec | Problem | str:
             return "the security group of the bastion"
         groups = [SecurityGroup(id=group.id)]
     zone = given.availability_zone or None
+    if given.spec.floating_ip_pool_ref is not None:
+        text = "spec.floatingIPPoolRef cannot be used for a bastion, which has a floating IP of its own: remove it"
+        return Problem("Invalid", "floatingIPPoolRef", text)
     return mapped(given.spec, infra.spec.identity_ref, infra=infra, groups=groups, zone=zone)
 
 

@@ -28,13 +28,12 @@ from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import Network, PortAddress, Resource, Router, Subnet, Zone
 from windlass.openstack.cluster.part import Obstacle
 from windlass.openstack.cluster.snapshot import Answers
-from windlass.openstack.filters import network_query, router_query, subnet_query
+from windlass.openstack.filters import EXTERNAL, network_query, router_query, subnet_query
 from windlass.openstack.status import NETWORK_READY, ROUTER_READY, Reason
 
 T = TypeVar("T", Network, Subnet, Router)
 
 ZONES: Final = Query("zone")
-_EXTERNAL: Final = ("router:external", "true")
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -233,4 +232,4 @@ def _external(spec: api.OpenStackClusterSpec) -> Query | None:
     if spec.disable_external_network:
         return None
     query = network_query(spec.external_network) or Query("network")
-    return replace(query, filters=(*query.filters, _EXTERNAL))
+    return replace(query, filters=(*query.filters, EXTERNAL))

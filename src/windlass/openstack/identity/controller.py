@@ -6,8 +6,9 @@
 | being deleted, with our finalizer | yes | an Event names what needs it |
 | with our finalizer | no | it is removed |
 
-A Secret is needed by OpenStackClusters, OpenStackMachines and OpenStackServers whose `identityRef` names it, or names
-an OpenStackClusterIdentity that does; also while these are being deleted. Keys are `(namespace, name)` of the Secret.
+A Secret is needed by OpenStackClusters, OpenStackMachines, OpenStackServers and OpenStackFloatingIPPools whose
+`identityRef` names it, or names an OpenStackClusterIdentity that does; also while these are being deleted. Keys are
+`(namespace, name)` of the Secret.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ from msgspec import Struct
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
+from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.api.meta import KubernetesObject
@@ -42,7 +44,12 @@ from windlass.openstack.identity.watches import (
 from windlass.openstack.objects import event, is_held, release
 
 NAME: Final = "openstack-identity"
-USERS: Final[tuple[type[KubernetesObject], ...]] = (OpenStackCluster, OpenStackMachine, OpenStackServer)
+USERS: Final[tuple[type[KubernetesObject], ...]] = (
+    OpenStackCluster,
+    OpenStackMachine,
+    OpenStackServer,
+    OpenStackFloatingIPPool,
+)
 _IDENTITY_BY_NAME: Final = "own-name"
 
 

@@ -72,9 +72,6 @@ def mapped(
 ) -> OpenStackServerSpec | Problem:
     """The spec of a machine or bastion, or what is wrong with it. `groups`: for ports that name none. `user_data` is
     the name of a Secret."""
-    if spec.floating_ip_pool_ref is not None:
-        text = "spec.floatingIPPoolRef is not supported yet: remove it, and give the server an address yourself"
-        return Problem("Invalid", "floatingIPPoolRef", text)
     ports = _ports(spec, infra, groups)
     if isinstance(ports, Problem):
         return ports
@@ -112,6 +109,7 @@ def _spec(
         root_volume=spec.root_volume,
         availability_zone=zone,
         config_drive=spec.config_drive,
+        floating_ip_pool_ref=spec.floating_ip_pool_ref,
         server_group=spec.server_group,
         server_metadata=spec.server_metadata,
         tags=list(dict.fromkeys([*spec.tags, *(infra.spec.tags if infra is not None else ())])),

@@ -3,7 +3,7 @@
 | state of the server | InstanceReady |
 |---|---|
 | none yet | as the OpenStackServer says if that is False; else False, `InstanceNotReady` |
-| ACTIVE | True; False while its addresses are missing; else as the OpenStackServer says |
+| ACTIVE | True; False while its addresses, or its floating IP, are missing; else as the OpenStackServer says |
 | ERROR | False, `InstanceStateError` |
 | DELETED, SOFT_DELETED | False, `InstanceDeleted` |
 | BUILD | False, `InstanceNotReady` |
@@ -32,6 +32,7 @@ from windlass.openstack.objects import leads_to_machines
 from windlass.openstack.status import (
     AUTHENTICATED,
     ENDPOINT_READY,
+    FLOATING_READY,
     INSTANCE,
     INSTANCE_READY,
     NOT_DELETING,
@@ -159,9 +160,19 @@ def _instance_ready(server: Present[OpenStackServer], state: str, *, addresses: 
             return condition(
                 INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, "Waiting for the addresses of the server"
             )
-        return condition(INSTANCE_READY, True, Reason.READY)
+        return _addressed(server)
     text = f"Instance state is not handled: {state}"
     return known or condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, text)
+
+
+def _addressed(server: Present[OpenStackServer]) -> Condition:
+    """It runs, and is ready when it has the floating IP that it asks for."""
+    floating = find(server.object.status.conditions, FLOATING_READY)
+    if server.object.spec.floating_ip_pool_ref is None or (floating is not None and floating.status == TRUE):
+        return condition(INSTANCE_READY, True, Reason.READY)
+    if floating is None or floating.status == UNKNOWN:
+        return condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, "Waiting for the floating IP of the server")
+    return condition(INSTANCE_READY, False, floating.reason, floating.message)
 
 
 def _progress(ready: Condition) -> Condition:

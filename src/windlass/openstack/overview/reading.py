@@ -7,7 +7,7 @@ the resource exists, so an owner that is listed later cannot be too new to be se
 import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from windlass.api import mapi
 from windlass.api.capo import IdentityReference, OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
-from windlass.api.meta import KubernetesObject, ObjectMeta, Resource, always
+from windlass.api.meta import KubernetesObject
 from windlass.capability.planning import Survey
 from windlass.capability.together import together
 from windlass.kube.control.seen import Present, read
@@ -38,22 +39,12 @@ from windlass.openstack.overview.tree import Node, Of, members, recorded_elsewhe
 UUID: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
-class _Pool(Struct, frozen=True, gc=False):
-    """An OpenStackFloatingIPPool, of which only annotations and references are read."""
-
-    RESOURCE: ClassVar[Resource] = Resource(
-        OpenStackCluster.RESOURCE.group, "v1alpha1", "OpenStackFloatingIPPool", "openstackfloatingippools"
-    )
-
-    metadata: ObjectMeta = always(ObjectMeta)
-
-
 OWNERS: Final[tuple[type[KubernetesObject], ...]] = (
     OpenStackCluster,
     OpenStackMachine,
     OpenStackServer,
     mapi.Machine,
-    _Pool,
+    OpenStackFloatingIPPool,
 )
 """The kinds of objects that have resources in clouds."""
 
@@ -95,7 +86,7 @@ class Identity(Struct, frozen=True):
 def identities(found: Objects) -> dict[Identity, None]:
     """The credentials that objects name, each once."""
     named: dict[Identity, None] = {}
-    for kind in (OpenStackCluster, OpenStackMachine, OpenStackServer):
+    for kind in (OpenStackCluster, OpenStackMachine, OpenStackServer, OpenStackFloatingIPPool):
         for each in found.all(kind):
             if (ref := each.object.spec.identity_ref) is not None and ref.name:
                 named[Identity(each.metadata.namespace, ref)] = None

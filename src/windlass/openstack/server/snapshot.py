@@ -24,6 +24,7 @@ from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.objects import is_held, mark_of
 from windlass.openstack.server.resolved import from_status
 from windlass.openstack.server.spec import instance_spec
+from windlass.openstack.status import FLOATING_READY, INSTANCE_PARTS
 from windlass.openstack.trouble import DELAYS, Delays, trouble_since
 
 
@@ -130,6 +131,11 @@ def recorded(found: Present[OpenStackServer]) -> Recorded:
 
 def cluster_of(found: Present[OpenStackServer]) -> str:
     return found.metadata.labels.get(CLUSTER_LABEL, "")
+
+
+def parts_of(server: OpenStackServer) -> tuple[str, ...]:
+    """What `Ready` is made from."""
+    return (*INSTANCE_PARTS, FLOATING_READY) if server.spec.floating_ip_pool_ref is not None else INSTANCE_PARTS
 
 
 def uses_volumes(found: Present[OpenStackServer]) -> bool:

@@ -70,8 +70,8 @@ def instance_spec(server: OpenStackServer) -> InstanceSpec | tuple[Problem, ...]
 
 def _problems(server: OpenStackServer) -> Iterator[Problem]:
     spec = server.spec
-    if spec.floating_ip_pool_ref is not None:
-        yield _invalid("floatingIPPoolRef", "is not supported yet: remove it, and give the server an address yourself")
+    if spec.floating_ip_pool_ref is not None and not spec.floating_ip_pool_ref.api_group:
+        yield _invalid("floatingIPPoolRef.apiGroup", "is missing: name the API group of the pool")
     if spec.image.image_ref is not None:
         yield _invalid("image.imageRef", "is not supported yet: name the image by id or filter")
     elif image_query(spec.image) is None:

@@ -16,10 +16,9 @@ from windlass.openstack.instance.spec import Resolved
 from windlass.openstack.instance.state import ACTIVE, addresses, verdict
 from windlass.openstack.objects import event
 from windlass.openstack.sending import Held
-from windlass.openstack.server.snapshot import TIMING, Timing, adopted
+from windlass.openstack.server.snapshot import TIMING, Timing, adopted, parts_of
 from windlass.openstack.status import (
     AUTHENTICATED,
-    INSTANCE_PARTS,
     INSTANCE_READY,
     NOT_DELETING,
     NOT_PAUSED,
@@ -46,7 +45,7 @@ def write(
 ) -> Merge:
     """The one status write. `ready` is required by the schema of the kind."""
     fields = {"ready": found.object.status.ready, **(fields or {})}
-    return status.write(found, told, parts=INSTANCE_PARTS, now=now, fields=fields, why=why)
+    return status.write(found, told, parts=parts_of(found.object), now=now, fields=fields, why=why)
 
 
 def tell(

@@ -1,11 +1,13 @@
 """The stage of a test: a namespace, a project, and the controller at work."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from tests.api.openstack.server.stage import Stage, staged
 from windlass.api.capo_identity import OpenStackClusterIdentity
+from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.capability.manifests.crd import custom_resource_definition
 from windlass.testing import PlaneAccess, crds
@@ -15,8 +17,9 @@ from windlass.testing.cloud import Project
 @pytest.fixture
 async def openstack_plane(windlass_plane: PlaneAccess) -> PlaneAccess:
     """The shared plane, with the kinds that our controllers watch."""
-    ours = custom_resource_definition(OpenStackServer), custom_resource_definition(OpenStackClusterIdentity)
-    await windlass_plane.apply_crds(*crds.documents("cluster.x-k8s.io"), *ours)
+    kinds: tuple[type[Any], ...] = (OpenStackServer, OpenStackClusterIdentity, OpenStackFloatingIPPool)
+    groups = ("cluster.x-k8s.io", "ipam.cluster.x-k8s.io")
+    await windlass_plane.apply_crds(*crds.documents(*groups), *map(custom_resource_definition, kinds))
     return windlass_plane
 
 

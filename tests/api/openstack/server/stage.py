@@ -2,8 +2,9 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from msgspec import to_builtins
@@ -177,18 +178,25 @@ async def staged(
     timing: Timing = QUICK,
     at_rest: float = 2.0,
     times: Times = TIMES,
+    others: Sequence[Callable[..., Any]] = (),
 ) -> AsyncIterator[Stage]:
-    """A stage with the controller at work."""
+    """A stage with the controller at work, and `others` beside it."""
     kubeconfig = config.load(kubeconfig=plane.kubeconfig())
     async with Client(kubeconfig) as client, Writes(kubeconfig) as ours:
         stage = Stage(client, ours, namespace, project)
-        async with at_work(stage, timing=timing, at_rest=at_rest, times=times):
+        async with at_work(stage, timing=timing, at_rest=at_rest, times=times, others=others):
             yield stage
 
 
 @asynccontextmanager
 async def at_work(
-    stage: Stage, *, timing: Timing = QUICK, at_rest: float = 2.0, times: Times = TIMES, point: CrashPoint | None = None
+    stage: Stage,
+    *,
+    timing: Timing = QUICK,
+    at_rest: float = 2.0,
+    times: Times = TIMES,
+    point: CrashPoint | None = None,
+    others: Sequence[Callable[..., Any]] = (),
 ) -> AsyncIterator[Clouds]:
     """The controller at work, as a new process that leads. One with a `point` does not shut down, it is cut off."""
     clouds = Clouds(
@@ -199,6 +207,8 @@ async def at_work(
     carrier = clouds if point is None else MortalCarrier(clouds, point)
     async with clouds, Manager(stage.ours, systems={OPENSTACK: carrier}) as manager:
         await manager.start(lambda reader: server_controller(reader, clouds, namespace=stage.namespace, timing=timing))
+        for other in others:
+            await manager.start(partial(other, clouds=clouds, namespace=stage.namespace))
         running = asyncio.create_task(manager.run())
         try:
             yield clouds

@@ -169,7 +169,7 @@ async def test_c17_a_wrong_image_is_the_trouble_of_the_bastion_alone() -> None:
         pytest.param({"enabled": True}, "spec.bastion: spec is missing", id="C9 no spec"),
         pytest.param(
             {"spec": {**BASTION["spec"], "floatingIPPoolRef": {"kind": "p", "name": "p"}}},
-            "spec.bastion: spec.floatingIPPoolRef is not supported yet",
+            "spec.bastion: spec.floatingIPPoolRef cannot be used for a bastion",
             id="a pool",
         ),
         pytest.param(

@@ -7,6 +7,7 @@ import pytest
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
+from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event, Secret
 from windlass.kube.object import Object
@@ -19,7 +20,7 @@ from ..process import to_rest, watched
 
 Tree = dict[str, Any]
 
-KINDS = (OpenStackCluster, OpenStackMachine, OpenStackServer)
+KINDS = (OpenStackCluster, OpenStackMachine, OpenStackServer, OpenStackFloatingIPPool)
 GONE: Tree = {"deletionTimestamp": "2026-11-22T11:00:00Z", "finalizers": ["example.com/keep"]}
 
 

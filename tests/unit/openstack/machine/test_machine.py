@@ -67,6 +67,25 @@ async def test_a_mark_that_is_stored_already_is_the_one_that_the_openstackserver
     assert world.born == []
 
 
+async def test_a_machine_that_wants_a_floating_ip_is_provisioned_when_its_server_has_it() -> None:
+    ref = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "OpenStackFloatingIPPool", "name": "p"}
+    world = World(*all_of_it(machine=machine({"floatingIPPoolRef": ref})))
+    await world.rest()
+    assert world.tree(OpenStackServer)["spec"]["floatingIPPoolRef"] == ref
+    active = [says("OpenStackAuthenticationSucceeded", "True", "Ready"), says("InstanceReady", "True", "Ready")]
+    for status, reason, told in (
+        (None, "", ("False", "InstanceNotReady", "Waiting for the floating IP of the server")),
+        ("False", "FloatingIPError", ("False", "FloatingIPError", "it is gone")),
+        ("True", "Ready", ("True", "Ready", "")),
+    ):
+        floating = [says("FloatingAddressFromPoolReady", status, reason, told[2])] if status else []
+        known: Tree = {"instanceID": ID, "instanceState": "ACTIVE", "addresses": ADDRESSES, "ready": True}
+        world.status(OpenStackServer, conditions=[*active, *floating], **known)
+        await world.rest()
+        assert world.condition("InstanceReady") == told
+        assert ("initialization" in world.tree()["status"]) == (status == "True")
+
+
 async def test_a_machine_costs_six_writes_until_it_is_provisioned_and_none_at_rest() -> None:
     world = World(*all_of_it())
     writes = await world.rest()
@@ -256,12 +275,6 @@ async def test_c20_a_server_whose_status_was_dropped_does_not_undo_what_was_know
             "InvalidMachineSpec",
             "no network configured: set spec.network of the OpenStackCluster, or network in each of spec.ports",
             id="M1 no network",
-        ),
-        pytest.param(
-            {"machine": machine({"floatingIPPoolRef": {"apiGroup": "x", "kind": "Pool", "name": "p"}})},
-            "InvalidConfiguration",
-            "spec.floatingIPPoolRef is not supported yet: remove it, and give the server an address yourself",
-            id="floating IP pool",
         ),
         pytest.param(
             {"machine": machine({"providerID": f"aws:///eu-1/{ID}"})},

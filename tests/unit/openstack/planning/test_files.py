@@ -138,7 +138,7 @@ async def test_a_request_that_is_not_sent_is_shown_once(check: Check) -> None:
         pytest.param({"flavor": "m9"}, "no flavor matches flavor (name m9)", id="flavor"),
         pytest.param({"image": {"filter": {"name": "none"}}}, "no image matches image (name none)", id="image"),
         pytest.param({"ports": [{"network": {"filter": {"name": "x"}}}]}, "no network matches", id="network"),
-        pytest.param({"floatingIPPoolRef": {"kind": "P", "name": "p"}}, "spec.floatingIPPoolRef", id="not supported"),
+        pytest.param({"floatingIPPoolRef": {"kind": "P", "name": "p"}}, "floatingIPPoolRef.apiGroup", id="pool"),
     ],
 )
 async def test_a_wrong_reference_is_an_error_with_the_field(check: Check, spec: Tree, said: str) -> None:

@@ -170,7 +170,7 @@ def test_port_security_is_as_the_network_has_it_unless_the_port_says_so() -> Non
     ("spec", "field"),
     [
         pytest.param(
-            {"floatingIPPoolRef": {"apiGroup": "g", "kind": "K", "name": "n"}}, "floatingIPPoolRef", id="floating IPs"
+            {"floatingIPPoolRef": {"kind": "K", "name": "n"}}, "floatingIPPoolRef.apiGroup", id="pool without a group"
         ),
         pytest.param({"image": {"imageRef": {"name": "i"}}}, "image.imageRef", id="S21 image by reference"),
         pytest.param({"image": {}}, "image", id="no image"),

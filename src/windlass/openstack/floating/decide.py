@@ -1,0 +1,223 @@
+"""What to do about the floating IP of an OpenStackServer. The rows, in order:
+
+| situation | what is done |
+|---|---|
+| the server is gone, or another one of its name wants none | its claim is released, and deleted |
+| it names no pool, or not its apiGroup; it has no mark yet, is paused, or is being deleted | nothing |
+| IPAddressClaims are not served | say so |
+| there is no claim, or it lacks our finalizer | both are made |
+| the claim has no IPAddress | wait for the provider of the pool |
+| the server has no port yet | wait |
+| the floating IP leads to a port of the server | done |
+| it does not exist, or leads to something else | say so, and look again |
+| it leads nowhere | lead it to a port: the next one, if the external network is not reachable from one |
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from msgspec import Struct
+
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.ipam import GROUP, IPAddress, IPAddressClaim, PoolReference
+from windlass.api.meta import Condition, owner_reference, tree
+from windlass.kube.conditions import condition, find
+from windlass.kube.control.plan import AddFinalizer, Create, Delete, Outcome, Plan, RequeueAfter, Target, target
+from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen
+from windlass.kube.errors import Failure
+from windlass.openstack.cloud.failures import CloudFailure, Missing
+from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.network_requests import AssociateFloatingIp
+from windlass.openstack.cloud.requests import CloudRequest
+from windlass.openstack.cloud.resources import FloatingIp
+from windlass.openstack.constants import CLAIM_FINALIZER, CLUSTER_LABEL
+from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.objects import is_held, mark_of, release
+from windlass.openstack.sending import Post, calls
+from windlass.openstack.server.snapshot import recorded
+from windlass.openstack.server.telling import write
+from windlass.openstack.status import FLOATING_READY, Reason
+from windlass.openstack.trouble import Told, told, told_of_identity, trouble_since, unmet
+
+SUFFIX: Final = "-floating-ip-address"
+"""The name of a claim is that of its server, and this."""
+SOON: Final = 0.2
+"""Seconds until the rest is sent, after a request of the same attempt failed."""
+
+
+class Cloud(Struct, frozen=True, kw_only=True):
+    """`floating`: the floating IP with the address of the claim, if the project has one."""
+
+    project: str
+    where: str = ""
+    floating: FloatingIp | None = None
+    weather: Weather = Weather()
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """`address`: the IPAddress that the status of the claim names; None: it names none. `cloud` is why there is no
+    access to it, or None while nothing has to be asked."""
+
+    server: Seen[OpenStackServer]
+    claim: Seen[IPAddressClaim]
+    address: Seen[IPAddress] | None = None
+    paused: bool = False
+    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    last: Outcome = Outcome()
+
+
+def decide(seen: Snapshot, *, now: datetime) -> Plan:
+    """Pure: the rows of the module."""
+    plan = without_cloud(seen, now=now)
+    found = seen.server
+    if plan is not None or not isinstance(found, Present):
+        return plan or Plan.nothing("the OpenStackServer cannot be read")
+    match seen.cloud:
+        case Cloud() as cloud:
+            return _lead(seen, found, cloud, now=now)
+        case IdentityTrouble() as problem:
+            about = told_of_identity(problem)
+        case CloudFailure() as failure:
+            about = told(failure, doing="ask the cloud", part=FLOATING_READY)
+        case None:
+            return Plan.nothing("the cloud has not been asked")
+    if about.type != FLOATING_READY:  # the controller of the server tells of the credentials
+        return _wait(found, Reason.FLOATING_IP_ERROR, about.message, now=now)
+    return _in_the_way(found, about, now, now=now)
+
+
+def without_cloud(seen: Snapshot, *, now: datetime) -> Plan | None:
+    """The plan, if it follows without asking the cloud; else None."""
+    found, claim = seen.server, seen.claim
+    of_server = isinstance(claim, Present) and bool(_owners(claim))
+    if isinstance(found, Absent):
+        gone = "its OpenStackServer is gone"
+        return _release(claim, gone) if of_server and isinstance(claim, Present) else Plan.nothing("no claim")
+    if not isinstance(found, Present):
+        return Plan.nothing("the OpenStackServer cannot be read")
+    if isinstance(claim, Present) and of_server and found.metadata.uid not in _owners(claim):
+        return _release(claim, "it is of an earlier OpenStackServer of the same name")
+    ref = found.object.spec.floating_ip_pool_ref
+    if ref is None or not ref.api_group or seen.paused or found.deleting or not mark_of(found):
+        return Plan.nothing("nothing is to be done about a floating IP")
+    if isinstance(claim, NotServedKind):
+        text = f"{GROUP} is not served: install Cluster API core"
+        return _wait(found, Reason.WAITING_FOR_IPAM_PROVIDER, text, now=now, again=60.0)
+    if isinstance(claim, Absent):
+        pool = PoolReference(api_group=ref.api_group, kind=ref.kind, name=ref.name)
+        text = f"Waiting for {ref.kind} {ref.name} to give an address"
+        waits = condition(FLOATING_READY, False, Reason.WAITING_FOR_IPAM_PROVIDER, text)
+        return Plan.of(write(found, (waits,), now=now), _claim(found, pool))
+    if isinstance(claim, Present) and not of_server:
+        text = f"IPAddressClaim {claim.metadata.name} is not of this server: delete it"
+        return _wait(found, Reason.FLOATING_IP_ERROR, text, now=now)
+    if isinstance(claim, Present) and not is_held(claim) and not claim.deleting:
+        held = tuple(claim.metadata.finalizers)
+        return Plan.of(AddFinalizer(target=target(claim), observed=held, finalizer=CLAIM_FINALIZER))
+    if not isinstance(claim, Present) or not isinstance(seen.address, Present):
+        text = f"Waiting for {ref.kind} {ref.name} to give IPAddressClaim {found.metadata.name}{SUFFIX} an address"
+        return _wait(found, Reason.WAITING_FOR_IPAM_PROVIDER, text, now=now)
+    if not (found.object.status.instance_id and recorded(found).ports):
+        return _wait(found, Reason.INSTANCE_NOT_READY, "Waiting for the server and its ports", now=now)
+    return None
+
+
+def _lead(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now: datetime) -> Plan:
+    assert isinstance(seen.address, Present)
+    address, floating = seen.address.object.spec.address, cloud.floating
+    if floating is None:
+        text = f"Floating IP {address} does not exist in the project of the server"
+        return _in_the_way(found, _unmet(text), now, now=now)
+    ports = recorded(found).ports
+    if floating.port_id in ports:
+        return Plan.of(write(found, (condition(FLOATING_READY, True, Reason.READY, address),), now=now))
+    if floating.port_id:
+        text = f"Floating IP {address} leads to port {floating.port_id}, which is not of this server: take it off there"
+        return _in_the_way(found, _unmet(text), now, now=now)
+    refused = {each.subject: each.at for each in cloud.weather.refusals if isinstance(each.failure, Missing)}
+    choices = list(_associations(found, cloud, floating, ports))
+    request = min(choices, key=lambda each: (each.subject in refused, refused.get(each.subject, now)))
+
+    def tell(request: CloudRequest, failure: Failure) -> Told:
+        unreachable = isinstance(failure, Missing)
+        doing = f"{request.verb} {request.subject}"
+        if unreachable:
+            text = f"Failed to {doing}: {failure}. Connect a router with that network and the external one"
+            return _unmet(text, Reason.UNABLE_TO_FIND_FLOATING_IP_NETWORK)
+        return told(failure, doing=doing, part=FLOATING_READY, reason=Reason.FLOATING_IP_ERROR, where=cloud.where)
+
+    post = Post(weather=cloud.weather, last=seen.last, now=now, since=lambda _: _since(found), tell=tell)
+    sending = post.admit([request])
+    if sending.first is not None:
+        return _in_the_way(found, sending.first.told, sending.first.until, now=now, due=True)
+    if sending.later:
+        return Plan.nothing().then(RequeueAfter(SOON, "send the rest"))
+    return Plan.of(*calls(found, sending.now, "the server gets its floating IP"))
+
+
+def _associations(
+    found: Present[OpenStackServer], cloud: Cloud, floating: FloatingIp, ports: tuple[str, ...]
+) -> Iterator[AssociateFloatingIp]:
+    for port in ports:
+        yield AssociateFloatingIp(
+            project=cloud.project,
+            mark=mark_of(found),
+            subject=f"{floating.floating_ip_address} with port {port}",
+            id=floating.id,
+            port=port,
+        )
+
+
+def _claim(found: Present[OpenStackServer], pool: PoolReference) -> Create:
+    meta, cluster = found.metadata, found.metadata.labels.get(CLUSTER_LABEL, "")
+    body = {
+        "metadata": {
+            "labels": {CLUSTER_LABEL: cluster} if cluster else {},
+            "finalizers": [CLAIM_FINALIZER],
+            "ownerReferences": [tree(owner_reference(OpenStackServer, meta, controller=True))],
+        },
+        "spec": {"poolRef": tree(pool), **({"clusterName": cluster} if cluster else {})},
+    }
+    name = f"{meta.name}{SUFFIX}"
+    return Create(target=Target(IPAddressClaim, name, meta.namespace), body=body, why="the server asks for an address")
+
+
+def _release(claim: Present[IPAddressClaim], why: str) -> Plan:
+    """Deleted first: once the finalizer is gone, nobody would delete it again."""
+    if not is_held(claim) and claim.deleting:
+        return Plan.nothing(why)
+    return Plan.of(
+        Delete(target=target(claim), deleting=claim.deleting, why=why), release(claim, why) if claim.deleting else None
+    )
+
+
+def _owners(claim: Present[IPAddressClaim]) -> list[str]:
+    """The uids of OpenStackServers that own it; that of a user has none."""
+    return [each.uid for each in claim.metadata.owner_references if each.kind == OpenStackServer.RESOURCE.kind]
+
+
+def _unmet(text: str, reason: Reason = Reason.FLOATING_IP_ERROR) -> Told:
+    return unmet(text, part=FLOATING_READY, reason=reason)
+
+
+def _wait(found: Present[OpenStackServer], reason: str, text: str, *, now: datetime, again: float = 0.0) -> Plan:
+    plan = Plan.of(write(found, (condition(FLOATING_READY, False, reason, text),), now=now))
+    return plan.then(RequeueAfter(again, text)) if again else plan
+
+
+def _in_the_way(
+    found: Present[OpenStackServer], about: Told, when: datetime, *, now: datetime, due: bool = False
+) -> Plan:
+    """`due`: `when` is the time of the next attempt; else it failed then."""
+    until = when if due else about.due(when, since=_since(found))
+    told_now: Condition = about.condition
+    wait = max((until - now).total_seconds(), 0.05)
+    return Plan.of(write(found, (told_now,), now=now)).then(RequeueAfter(wait, about.message))
+
+
+def _since(found: Present[OpenStackServer]) -> datetime | None:
+    """Since when the present trouble lasts; to wait for others is none."""
+    had = find(found.object.status.conditions, FLOATING_READY)
+    waits = had is None or had.reason in (Reason.WAITING_FOR_IPAM_PROVIDER, Reason.INSTANCE_NOT_READY)
+    return None if waits else trouble_since(found.object.status.conditions, FLOATING_READY)

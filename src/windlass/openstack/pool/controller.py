@@ -1,0 +1,177 @@
+"""The controller of OpenStackFloatingIPPools: what wakes one, what is observed, and what may be read and written."""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from math import inf
+from typing import Any, Final
+from uuid import uuid4
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from windlass.api.capo_pool import OpenStackFloatingIPPool
+from windlass.api.ipam import IPAddress, IPAddressClaim
+from windlass.api.meta import K
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import calls, writes
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Absent, IndexedReader, Present, seen
+from windlass.kube.object import NamespacedName, Object
+from windlass.openstack.cloud.account import Account
+from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.network_requests import CreateFloatingIp, DeleteFloatingIp
+from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.requests import Describe, SetTags
+from windlass.openstack.cloud.resources import FloatingIp, Network
+from windlass.openstack.filters import EXTERNAL, network_query
+from windlass.openstack.identity.find import IdentityTrouble, credentials_of
+from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
+from windlass.openstack.objects import FreshMarks, mark_of
+from windlass.openstack.pool.decide import decide, without_cloud
+from windlass.openstack.pool.snapshot import Cloud, External, Snapshot
+
+NAME: Final = "openstack-floating-ip-pool"
+BY_POOL: Final = "pool"
+"""Index of IPAddressClaims and IPAddresses: by `namespace/name` of their pool, if it is one of ours."""
+RECENT: Final = 30.0
+JUST_NOW: Final = 1.0
+"""The greatest age in seconds of the list of floating IPs: usually, and after a refusal or during deletion."""
+
+
+class Observer:
+    """Takes snapshots of pools."""
+
+    def __init__(self, reader: IndexedReader, clouds: Clouds, *, now: Any, new_mark: Callable[[], str]) -> None:
+        self._reader = reader
+        self._clouds = clouds
+        self._now = now
+        self._fresh = FreshMarks(new_mark)
+
+    async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
+        namespace, name = key
+        found = await self._reader.see(OpenStackFloatingIPPool, name, namespace=namespace)
+        if not isinstance(found, Present):
+            self._fresh.forget(key)
+            return Snapshot(pool=found, last=last)
+        status = found.object.status
+        born = None if status.claimed_ips or status.available_ips else self._clouds.born
+        mark = self._fresh.of(key, found, born=born)
+        claims, _ = self._of_pool(IPAddressClaim, key)
+        addresses, malformed = self._of_pool(IPAddress, key)
+        shot = Snapshot(pool=found, claims=claims, addresses=addresses, fresh_mark=mark, last=last)
+        if without_cloud(shot, found, now=self._now()) is not None:
+            return shot
+        if isinstance(last.unread, CloudFailure):
+            return replace(shot, cloud=last.unread)
+        unknown = malformed | await self._unconfirmed(shot, found)
+        return replace(shot, unknown=unknown, cloud=await self._cloud(found, last))
+
+    def _of_pool(self, kind: type[K], key: NamespacedName) -> tuple[tuple[Present[K], ...], frozenset[str]]:
+        """The objects of the pool, and the names of those that cannot be read."""
+        listed = self._reader.indexed(kind, BY_POOL, f"{key[0]}/{key[1]}")
+        read = [(each.name, seen(each)) for each in listed]
+        there = tuple(each for _, each in read if isinstance(each, Present))
+        return there, frozenset(name for name, each in read if not isinstance(each, Present))
+
+    async def _unconfirmed(self, shot: Snapshot, found: Present[OpenStackFloatingIPPool]) -> frozenset[str]:
+        """Recorded claims that are gone, whose IPAddress the cache does not show (yet) although it exists."""
+        alive = {each.metadata.name for each in shot.claims if not each.deleting}
+        shown = {each.metadata.name for each in shot.addresses}
+        late = set()
+        for each in found.object.status.claims:
+            if each.name not in shown and (found.deleting or each.name not in alive):
+                address = await self._reader.see(IPAddress, each.name, namespace=found.metadata.namespace, confirm=True)
+                if not isinstance(address, Absent):
+                    late.add(each.name)
+        return frozenset(late)
+
+    async def _cloud(self, found: Present[OpenStackFloatingIPPool], last: Outcome) -> Cloud | IdentityTrouble:
+        spec, status, mark = found.object.spec, found.object.status, mark_of(found)
+        credentials = await credentials_of(self._reader, spec.identity_ref, namespace=found.metadata.namespace)
+        if isinstance(credentials, IdentityTrouble):
+            return credentials
+        project = await self._clouds.project(credentials)
+        named = (*spec.pre_allocated_floating_ips, *status.claimed_ips, *status.available_ips)
+        age = JUST_NOW if project.weather(mark).refusals or found.deleting else RECENT
+        if last.results and not named:  # what the pool has made in this attempt is known
+            age = inf
+        return Cloud(
+            project=project.key,
+            where=credentials.where,
+            estate=await project.estate(mark, named, kinds=(FloatingIp,), age=age),
+            external=() if found.deleting else await _external(project, found.object),
+            extensions=await project.extensions(),
+            weather=project.weather(mark),
+        )
+
+
+async def _external(project: Account, pool: OpenStackFloatingIPPool) -> External:
+    query = network_query(pool.spec.floating_ip_network) or Query("network")
+    query = replace(query, filters=(*query.filters, EXTERNAL))
+    answer = (await project.find([query]))[query]
+    if isinstance(answer, CloudFailure):
+        return answer
+    return tuple(each for each in answer if isinstance(each, Network))
+
+
+def pool_controller(
+    reader: IndexedReader,
+    clouds: Clouds,
+    *,
+    namespace: str | None = None,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    new_mark: Callable[[], str] = lambda: str(uuid4()),
+) -> Controller[NamespacedName, Snapshot]:
+    """The controller, of pools in `namespace` (None: all). Keys are namespace and name."""
+    return Controller(
+        name=NAME,
+        watches=(
+            Watch(
+                OpenStackFloatingIPPool,
+                lambda pool: [pool.key],
+                namespace=namespace,
+                indexes={BY_IDENTITY: identities},
+                cache_only=True,
+            ),
+            Watch(IPAddressClaim, _pool, namespace=namespace, indexes={BY_POOL: _by_pool}, cache_only=True),
+            Watch(IPAddress, _pool, namespace=namespace, indexes={BY_POOL: _by_pool}),
+            *identity_watches(reader, OpenStackFloatingIPPool, namespace=namespace),
+        ),
+        permissions=(
+            writes(OpenStackFloatingIPPool, "patch", namespace=namespace),
+            writes(OpenStackFloatingIPPool, "patch", subresource="status", namespace=namespace),
+            writes(IPAddressClaim, "patch", subresource="status", namespace=namespace),
+            writes(IPAddress, "create", "patch", namespace=namespace),
+            calls(CreateFloatingIp, DeleteFloatingIp, Describe, SetTags),
+        ),
+        observe=Observer(reader, clouds, now=now, new_mark=new_mark),
+        decide=decide,
+        workers=4,
+    )
+
+
+class _Reference(Struct, rename="camel", gc=False):
+    api_group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class _Spec(Struct, rename="camel", gc=False):
+    pool_ref: _Reference = field(default_factory=_Reference)
+
+
+class _References(Struct, gc=False):
+    """The field that names the pool, even if others are malformed."""
+
+    spec: _Spec = field(default_factory=_Spec)
+
+
+def _pool(found: Object[Any]) -> Iterable[NamespacedName]:
+    shown, resource = found.glimpse(_References), OpenStackFloatingIPPool.RESOURCE
+    ref = shown.spec.pool_ref if shown is not None else _Reference()
+    return ((found.namespace, ref.name),) if (ref.api_group, ref.kind) == (resource.group, resource.kind) else ()
+
+
+def _by_pool(found: Object[Any]) -> Iterable[str]:
+    return (f"{namespace}/{name}" for namespace, name in _pool(found))

@@ -1,0 +1,348 @@
+"""What to do about an OpenStackFloatingIPPool. The rows, in order:
+
+| situation | what is done |
+|---|---|
+| it does not exist, or cannot be read | nothing |
+| it is paused | `Paused` says so |
+| finalizer or mark is missing | both are added |
+| the credentials or the cloud fail | say so, and when it is tried again |
+| an IPAddress is deleted | its floating IP goes (Delete), or is free again (Retain); then its finalizer |
+| a claim has no address | one is kept for it in the status, then its IPAddress is created, then the claim is told |
+| a floating IP is missing | it is created, up to `maxIPs` |
+| the pool is deleted | wait until there is no IPAddress, then what it made goes (unless Retain), then the finalizer |
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec import Struct
+
+from windlass.api.capo_pool import RETAIN, OpenStackFloatingIPPool
+from windlass.api.ipam import IPAddress, IPAddressClaim
+from windlass.api.meta import Condition, owner_reference, tree
+from windlass.kube.conditions import condition, find
+from windlass.kube.control.plan import Action, Create, Merge, Plan, RequeueAfter, Target, WaitFor, target
+from windlass.kube.control.seen import Present
+from windlass.kube.errors import Failure
+from windlass.openstack import status
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.marks import mark_of as mark_on
+from windlass.openstack.cloud.network_requests import CreateFloatingIp, DeleteFloatingIp
+from windlass.openstack.cloud.requests import CloudRequest, Describe, Intent, SetTags
+from windlass.openstack.cloud.resources import FloatingIp, Network
+from windlass.openstack.constants import ADDRESS_FINALIZER, CLUSTER_LABEL
+from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.instance.next import TAGS
+from windlass.openstack.objects import intend, is_held, is_paused, mark_of, release, unseen
+from windlass.openstack.pool.addresses import Allocation, allocate
+from windlass.openstack.pool.snapshot import TAG, Cloud, External, Snapshot, reference
+from windlass.openstack.sending import Post, calls
+from windlass.openstack.status import (
+    AUTHENTICATED,
+    DELETING,
+    NOT_DELETING,
+    NOT_PAUSED,
+    PAUSED,
+    POOL,
+    POOL_PARTS,
+    POOL_READY,
+    PROGRESSING,
+    RESTS,
+    Reason,
+    first_visit,
+    unvisited,
+)
+from windlass.openstack.trouble import Told, lasting_since, told, told_of_identity, unmet
+
+SOON: Final = 0.2
+"""Seconds until the rest is sent, after a request of the same attempt failed."""
+PREFIX: Final = 32
+"""A floating IP is one address."""
+
+
+def decide(seen: Snapshot, *, now: datetime) -> Plan:
+    """Pure: the rows of the module."""
+    found = seen.pool
+    if not isinstance(found, Present):
+        return unseen(found, OpenStackFloatingIPPool)
+    plan = without_cloud(seen, found, now=now)
+    if plan is not None:
+        return plan
+    match seen.cloud:
+        case Cloud() as cloud:
+            return _Visit(seen, found, cloud, now).plan()
+        case IdentityTrouble() as problem:
+            about = told_of_identity(problem)
+        case CloudFailure() as failure:
+            about = told(failure, doing="ask the cloud", part=POOL_READY)
+        case None:
+            return Plan.nothing("the cloud has not been asked")
+    until = about.due(now, since=lasting_since(found.object.status.conditions, about.type))
+    rest = _deleting(about.message) if found.deleting else NOT_DELETING
+    merge = _write(found, (about.condition, about.progress(until), rest, NOT_PAUSED), now=now)
+    return Plan.of(merge).then(RequeueAfter((until - now).total_seconds(), about.message))
+
+
+def without_cloud(seen: Snapshot, found: Present[OpenStackFloatingIPPool], *, now: datetime) -> Plan | None:
+    """The plan, if it follows without asking the cloud; else None."""
+    if is_paused(found, None):
+        return Plan.of(_write(found, (RESTS,), now=now))
+    held, mark = is_held(found), mark_of(found)
+    if found.deleting and not held:
+        return Plan.nothing("it is being deleted, and nothing of ours holds it")
+    if held and mark and find(found.object.status.conditions, PAUSED) is not None:
+        return None
+    ref = found.object.spec.identity_ref
+    first = _write(
+        found, (NOT_PAUSED,), now=now, awaited=f"Waiting for the credentials in {ref.type or 'Secret'} {ref.name}"
+    )
+    return Plan.of(first, intend(found, seen.fresh_mark))
+
+
+class _Visit(Struct, frozen=True):
+    """A decision with access to the cloud."""
+
+    seen: Snapshot
+    found: Present[OpenStackFloatingIPPool]
+    cloud: Cloud
+    now: datetime
+
+    def plan(self) -> Plan:
+        found, estate = self.found, self.cloud.estate
+        allocation = allocate(
+            found.object,
+            () if found.deleting else self.seen.claims,
+            self.seen.addresses,
+            estate.floating_ips,
+            mark=mark_of(found),
+            certain=estate.certain,
+            unknown=self.seen.unknown,
+        )
+        if found.deleting and not self.seen.addresses and not self.seen.unknown:
+            return self._delete()
+        requests = [*self._upkeep(), *self._deletions(allocation.surplus), *self._creations(allocation)]
+        sending = self._post(requests)
+        told_now, until, why = self._told(allocation, sending.first and (sending.first.told, sending.first.until))
+        objects = (*self._released(allocation), *self._given(allocation), *self._named())
+        merge = _write(found, (*told_now, NOT_PAUSED), now=self.now, fields=self._fields(allocation))
+        if sending.now and not sending.later:
+            return Plan.of(merge, *objects, *calls(found, sending.now, "floating IPs for claims"))
+        plan = Plan.of(merge, *objects)
+        if sending.now:
+            return plan.then(RequeueAfter(SOON, "send the rest"))
+        if until is not None:
+            return plan.then(RequeueAfter(max((until - self.now).total_seconds(), 0.05), why))
+        if not estate.certain:
+            return plan.then(RequeueAfter(estate.certain_in + SOON, "an earlier request may still arrive"))
+        return plan.then(WaitFor("the IPAddresses to go")) if found.deleting else plan
+
+    def _post(self, requests: Iterable[CloudRequest]) -> Any:
+        def tell(request: CloudRequest, failure: Failure) -> Told:
+            doing = f"{request.verb} {request.subject}"
+            return told(failure, doing=doing, part=POOL_READY, where=self.cloud.where)
+
+        conditions = self.found.object.status.conditions
+        post = Post(
+            weather=self.cloud.weather,
+            last=self.seen.last,
+            now=self.now,
+            since=lambda part: lasting_since(conditions, part),
+            tell=tell,
+        )
+        return post.admit(requests)
+
+    # what is asked of the cloud
+
+    def _deletions(self, surplus: Iterable[FloatingIp]) -> Iterator[DeleteFloatingIp]:
+        for each in surplus:
+            yield DeleteFloatingIp(**self._naming(each))
+
+    def _creations(self, allocation: Allocation) -> Iterator[CreateFloatingIp]:
+        external = self._network()
+        if not isinstance(external, Network) or not self.cloud.estate.certain:
+            return
+        mark, place = mark_of(self.found), self.found.metadata.namespace
+        for name in allocation.missing:
+            body = {
+                "floating_network_id": external.id,
+                "description": described(f"Created by Windlass for IPAddressClaim {place}/{name}", mark),
+            }
+            yield CreateFloatingIp(project=self.cloud.project, intent=Intent(mark), subject=f"for {name}", body=body)
+
+    def _upkeep(self) -> Iterator[CloudRequest]:
+        """The mark on those that Cluster API's own provider made for the pool, and the tag on all. Tags of others
+        stay."""
+        tag, mark = TAG.format(self.found.metadata.name), mark_of(self.found)
+        for each in self.cloud.estate.floating_ips:
+            ours = mark_on(each) == mark
+            if tag in each.tags and not mark_on(each) and not self._is_users(each):
+                yield Describe(
+                    **self._naming(each),
+                    collection="floatingips",
+                    before=each.description,
+                    description=described(each.description, mark),
+                )
+            elif ours and tag not in each.tags and TAGS in self.cloud.extensions:
+                yield SetTags(
+                    **self._naming(each), collection="floatingips", before=tuple(each.tags), tags=(*each.tags, tag)
+                )
+
+    def _is_users(self, floating: FloatingIp) -> bool:
+        return floating.floating_ip_address in self.found.object.spec.pre_allocated_floating_ips
+
+    def _naming(self, floating: FloatingIp) -> dict[str, str]:
+        subject, mark = floating.floating_ip_address, mark_of(self.found)
+        return {"project": self.cloud.project, "mark": mark, "subject": subject, "id": floating.id}
+
+    # objects
+
+    def _released(self, allocation: Allocation) -> Iterator[Action]:
+        """IPAddresses that are being deleted go when their floating IP is gone, or stays."""
+        busy = {each.floating_ip_address for each in allocation.surplus}
+        for each in self.seen.addresses:
+            reclaimed = self.cloud.estate.certain and each.object.spec.address not in busy
+            if each.deleting and is_held(each) and reclaimed:
+                yield release(each, "its floating IP is reclaimed")
+
+    def _given(self, allocation: Allocation) -> Iterator[Create]:
+        there = {each.metadata.name for each in self.seen.addresses} | self.seen.unknown
+        for claim in () if self.found.deleting else self.seen.claims:
+            name = claim.metadata.name
+            if name in allocation.kept and name not in there and not claim.deleting:
+                yield self._address(claim, allocation.kept[name])
+
+    def _address(self, claim: Present[IPAddressClaim], address: str) -> Create:
+        meta, pool = claim.metadata, reference(self.found)
+        labels = {CLUSTER_LABEL: label} if (label := meta.labels.get(CLUSTER_LABEL)) else {}
+        body = {
+            "metadata": {
+                "labels": labels,
+                "finalizers": [ADDRESS_FINALIZER],
+                "ownerReferences": [tree(owner_reference(IPAddressClaim, meta, controller=True))],
+            },
+            "spec": {
+                "claimRef": {"name": meta.name},
+                "poolRef": tree(pool),
+                "address": address,
+                "prefix": PREFIX,
+            },
+        }
+        why = f"{address} is kept for the claim"
+        return Create(target=Target(IPAddress, meta.name, meta.namespace), body=body, why=why)
+
+    def _named(self) -> Iterator[Merge]:
+        """Claims are told of their IPAddress."""
+        given = {each.metadata.name: each for each in self.seen.addresses}
+        for claim in self.seen.claims:
+            name, ref = claim.metadata.name, claim.object.status.address_ref
+            address = given.get(name)
+            if address is None or address.deleting or claim.deleting or (ref is not None and ref.name == name):
+                continue
+            owners = {each.uid for each in address.metadata.owner_references if each.kind == "IPAddressClaim"}
+            if not owners or claim.metadata.uid in owners:  # else it is that of an earlier claim, and goes soon
+                yield Merge(
+                    target=target(claim),
+                    part="status",
+                    observed={"status": {"addressRef": tree(ref) if ref is not None else None}},
+                    desired={"status": {"addressRef": {"name": name}}},
+                    why=f"it has {address.object.spec.address}",
+                )
+
+    # what is told
+
+    def _network(self) -> Network | Told:
+        return _one(self.cloud.external, named=self.found.object.spec.floating_ip_network is not None)
+
+    def _fields(self, allocation: Allocation) -> dict[str, Any]:
+        fields: dict[str, Any] = {
+            "claims": [{"name": name, "address": address} for name, address in sorted(allocation.kept.items())],
+            "claimedIPs": sorted(set(allocation.kept.values())),
+            "availableIPs": list(allocation.available),
+            "failedIPs": list(allocation.failed),
+        }
+        network = self._network()
+        if isinstance(network, Network) and not self.found.deleting:
+            known = {"id": network.id, "name": network.name, "tags": network.tags}
+            fields["floatingIPNetwork"] = {name: value for name, value in known.items() if value}
+        return fields
+
+    def _told(
+        self, allocation: Allocation, held: tuple[Told, datetime] | None
+    ) -> tuple[Sequence[Condition], datetime | None, str]:
+        """The conditions, and when what is in the way is tried again."""
+        network = self._network()
+        authentic, rest = condition(AUTHENTICATED, True, Reason.READY), NOT_DELETING
+        if self.found.deleting:
+            names = ", ".join(each.metadata.name for each in self.seen.addresses)
+            rest = _deleting(f"Waiting for {len(self.seen.addresses)} IPAddresses to go: {names}")
+        elif held is None and isinstance(network, Told):
+            held = network, network.due(self.now, since=self._since(network.type))
+        if held is not None:
+            about, until = held
+            several = {each.type: each for each in (authentic, rest, about.condition, about.progress(until))}
+            return tuple(several.values()), until, about.message
+        good = condition(POOL_READY, True, Reason.READY)
+        if allocation.refused:
+            most, names = self.found.object.spec.max_ips, ", ".join(allocation.refused)
+            text = f"All {most} floating IPs of spec.maxIPs are claimed; waiting for one: {names}"
+            full = condition(PROGRESSING, False, Reason.MAX_IPS_REACHED, text)
+            return (authentic, rest, condition(POOL_READY, False, Reason.MAX_IPS_REACHED, text), full), None, text
+        busy = ", ".join(allocation.missing) or ("claims" if self.found.deleting else "")
+        goes_on = condition(PROGRESSING, True, Reason.PROGRESSING, f"Waiting for the floating IPs of {busy}")
+        return (authentic, rest, good, goes_on if busy else condition(PROGRESSING, False, Reason.SUCCESS)), None, ""
+
+    def _since(self, part: str) -> datetime | None:
+        return lasting_since(self.found.object.status.conditions, part)
+
+    # deletion
+
+    def _delete(self) -> Plan:
+        """No IPAddress is left."""
+        found, estate = self.found, self.cloud.estate
+        ours = [each for each in estate.floating_ips if mark_on(each) == mark_of(found) and not self._is_users(each)]
+        if found.object.spec.reclaim_policy == RETAIN:
+            return Plan.of(release(found, "its floating IPs are retained"))
+        if not ours and estate.certain:
+            return Plan.of(release(found, "nothing is left of it in the cloud"))
+        what = f"Deleting {len(ours)} floating IPs" if ours else "An earlier request may still arrive"
+        sending = self._post(self._deletions(ours))
+        progress = condition(PROGRESSING, True, Reason.PROGRESSING, what)
+        wait = estate.certain_in + SOON
+        if (first := sending.first) is not None:
+            what, progress = first.told.message, first.told.progress(first.until)
+            wait = max((first.until - self.now).total_seconds(), 0.05)
+        merge = _write(self.found, (_deleting(what, Reason.DELETING_FLOATING_IPS), progress, NOT_PAUSED), now=self.now)
+        if sending.now and not sending.later:
+            return Plan.of(merge, *calls(found, sending.now, "the pool is deleted"))
+        return Plan.of(merge).then(RequeueAfter(SOON if sending.now else wait, what))
+
+
+def _one(external: External, *, named: bool) -> Network | Told:
+    """The external network, or what is wrong with it."""
+    if isinstance(external, CloudFailure):
+        return told(external, doing="look up the external network", part=POOL_READY)
+    if len(external) == 1:
+        return external[0]
+    where = "spec.floatingIPNetwork matches" if named else "the cloud has"
+    names = ", ".join(sorted(each.name for each in external))
+    text = f"{where} several external networks ({names}): name one" if external else f"{where} no external network"
+    return unmet(text, part=POOL_READY, reason=Reason.UNABLE_TO_FIND_NETWORK)
+
+
+def _deleting(what: str, reason: Reason = Reason.WAITING_FOR_ADDRESSES) -> Condition:
+    return condition(DELETING, True, reason, what)
+
+
+def _write(
+    found: Present[OpenStackFloatingIPPool],
+    told_now: Iterable[Condition],
+    *,
+    now: datetime,
+    fields: Mapping[str, Any] | None = None,
+    awaited: str = "Waiting for the cloud",
+) -> Merge:
+    """The one status write; conditions that are missing are added, Unknown."""
+    first = first_visit(unvisited(found, POOL), awaited=awaited)
+    return status.write(found, (*first, *told_now), parts=POOL_PARTS, now=now, fields=fields)

@@ -1,0 +1,52 @@
+"""The input of a decision about an OpenStackFloatingIPPool."""
+
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from windlass.api.capo_pool import OpenStackFloatingIPPool
+from windlass.api.ipam import IPAddress, IPAddressClaim, PoolReference
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Present, Seen
+from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.resources import Network
+from windlass.openstack.identity.find import IdentityTrouble
+
+TAG: Final = "cluster-api-provider-openstack-fip-pool-{}"
+"""The tag of the floating IPs of a pool, as Cluster API's own provider gives it."""
+
+External: TypeAlias = "tuple[Network, ...] | CloudFailure"
+
+
+class Cloud(Struct, frozen=True, kw_only=True):
+    """`estate` has the floating IPs of the pool. `external`: the networks that its spec names. `extensions` are those
+    of Neutron, by alias. `where`: the credentials, for people."""
+
+    project: str
+    where: str = ""
+    estate: Estate
+    external: External = ()
+    extensions: frozenset[str] = frozenset()
+    weather: Weather = Weather()
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """`claims` and `addresses` of the pool. `unknown`: claims that have an IPAddress, or may have one, which cannot be
+    read. `cloud` is why there is no access to it, or None while nothing has to be asked. `fresh_mark`: a new mark, in
+    case the pool has none."""
+
+    pool: Seen[OpenStackFloatingIPPool]
+    claims: tuple[Present[IPAddressClaim], ...] = ()
+    addresses: tuple[Present[IPAddress], ...] = ()
+    unknown: frozenset[str] = frozenset()
+    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    fresh_mark: str = ""
+    last: Outcome = Outcome()
+
+
+def reference(found: Present[OpenStackFloatingIPPool]) -> PoolReference:
+    """How claims name the pool."""
+    resource = OpenStackFloatingIPPool.RESOURCE
+    return PoolReference(api_group=resource.group, kind=resource.kind, name=found.metadata.name)

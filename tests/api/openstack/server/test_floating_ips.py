@@ -1,0 +1,96 @@
+"""Floating IPs from a pool, with real addresses of a real cloud."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from tests.api.openstack.server.stage import SECRET, Stage, says, staged
+from tests.waiting import eventually
+from windlass.api.capo_pool import OpenStackFloatingIPPool
+from windlass.api.ipam import IPAddress, IPAddressClaim
+from windlass.kube.errors import NotFound
+from windlass.openstack.floating.controller import floating_controller
+from windlass.openstack.floating.decide import SUFFIX
+from windlass.openstack.pool.controller import pool_controller
+from windlass.testing import PlaneAccess
+from windlass.testing.cloud import Project
+
+pytestmark = pytest.mark.plane
+
+RESOURCE = OpenStackFloatingIPPool.RESOURCE
+REF = {"apiGroup": RESOURCE.group, "kind": RESOURCE.kind, "name": "one"}
+FIRST = f"a{SUFFIX}"
+
+
+@pytest.fixture
+async def external(project: Project) -> AsyncIterator[str]:
+    """The external network; a router of the project leads to it."""
+    network = project.sdk.network
+    (found,) = network.networks(is_router_external=True)
+    router = network.create_router(external_gateway_info={"network_id": found.id})
+    network.add_interface_to_router(router, subnet=project.subnet_id)
+    yield found.id
+    network.remove_interface_from_router(router, subnet=project.subnet_id)
+    network.delete_router(router)
+
+
+async def test_p23_one_address_for_two_is_given_to_the_second_when_the_first_has_gone(
+    openstack_plane: PlaneAccess, windlass_namespace: str, project: Project, external: str
+) -> None:
+    both = (pool_controller, floating_controller)
+    async with staged(openstack_plane, windlass_namespace, project, others=both) as stage:
+        await stage.secret()
+        spec = {
+            "identityRef": {"type": "Secret", "name": SECRET, "cloudName": "openstack"},
+            "reclaimPolicy": "Delete",
+            "maxIPs": 1,
+        }
+        await stage.make(OpenStackFloatingIPPool, "one", spec=spec)
+        await stage.server(floatingIPPoolRef=REF)
+        first = await _given(stage, FIRST)
+        await stage.make(IPAddressClaim, "second", spec={"poolRef": REF})
+        server = await stage.until(lambda found: says(found, "FloatingAddressFromPoolReady") == "True Ready")
+        (floating,) = project.sdk.network.ips(project_id=project.id)
+        assert (floating.floating_ip_address, floating.floating_network_id) == (first.spec.address, external)
+        assert server.status.resources is not None
+        assert floating.port_id == server.status.resources.ports[0].id
+        await eventually(
+            lambda: _read(stage, OpenStackFloatingIPPool, "one"),
+            lambda found: "MaxIPsReached" in [each.reason for each in found.status.conditions],
+            what="MaxIPsReached",
+        )
+        assert await _read(stage, IPAddress, "second") is None
+        await stage.delete()
+        await stage.until_gone()
+        await _collect(stage, FIRST)
+        second = await _given(stage, "second")
+        (floating,) = project.sdk.network.ips(project_id=project.id)
+        assert floating.floating_ip_address == second.spec.address
+        for kind, name in ((OpenStackFloatingIPPool, "one"), (IPAddressClaim, "second")):
+            await stage.client.delete(kind, name, namespace=stage.namespace)
+        await _collect(stage, "second")
+        await _gone(stage, OpenStackFloatingIPPool, "one")
+    assert list(project.sdk.network.ips(project_id=project.id)) == []
+
+
+async def _read(stage: Stage, kind: type[Any], name: str) -> Any:
+    try:
+        return (await stage.client.get(kind, name, namespace=stage.namespace)).decode()
+    except NotFound:
+        return None
+
+
+async def _given(stage: Stage, claim: str) -> IPAddress:
+    found: IPAddress = await eventually(lambda: _read(stage, IPAddress, claim), bool, what=f"IPAddress {claim}")
+    return found
+
+
+async def _gone(stage: Stage, kind: type[Any], name: str) -> None:
+    await eventually(lambda: _read(stage, kind, name), lambda found: found is None, what=f"{name} is gone")
+
+
+async def _collect(stage: Stage, claim: str) -> None:
+    """What the garbage collector does after the claim has gone: a bare API server has none."""
+    await _gone(stage, IPAddressClaim, claim)
+    await stage.client.delete(IPAddress, claim, namespace=stage.namespace)
