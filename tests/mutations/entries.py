@@ -832,7 +832,7 @@ _BUILDING_IMAGES = (
     ),
     *_in(
         "os_build/pool/decide.py",
-        "os_build",
+        "os_build/pool/test_machine_os_configs.py",
         ("(*machine_os.pointed(claim), *rest.actions)", "rest.actions"),
     ),
     *_in("os_build/machine_os/claim.py", "os_build/pool", ('self.build.metadata.uid if self.build else ""', '""')),

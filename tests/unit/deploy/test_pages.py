@@ -84,7 +84,8 @@ def test_the_runbook_has_a_remedy_for_every_reason_on_openstack() -> None:
 
 def test_the_page_of_openstack_has_every_condition_and_metric() -> None:
     page = DOCS / "openstack.md"
-    assert set(re.findall(r"`(\w+)`", " ".join(rows(page, "## Conditions")))) == {*INSTANCE, *CLUSTER, *POOL, FLOATING_READY}
+    conditions = set(re.findall(r"`(\w+)`", " ".join(rows(page, "## Conditions"))))
+    assert conditions == {*INSTANCE, *CLUSTER, *POOL, FLOATING_READY}
     metrics = f"{openstack_metrics.__doc__}{cloud_metrics.__doc__}"
     assert rows(page, "## Metrics") == re.findall(r"^\| (`\w+`) \|", metrics, re.MULTILINE)
 

@@ -389,6 +389,19 @@ async def test_b4_a_superseded_build_goes_and_earlier_successes_stay(world: Worl
     assert [true(each) for each in builds(world)] == [["Succeeded"], ["Succeeded"]]
 
 
+async def test_a_config_names_its_build_again_while_that_runs(world: World) -> None:
+    """As after a crash between the two writes."""
+    await world.settle()
+    [builder] = world.builders.builds
+    world.builders.run(builder)
+    await world.settle()
+    await patch_config(world, {"metadata": {"annotations": {CURRENT: None}}})
+    await world.settle()
+    [build] = builds(world)
+    assert config(world).metadata.annotations[CURRENT] == build.name
+    assert true(build) == ["Building"]
+
+
 @pytest.mark.parametrize("ended", [False, True], ids=["it still runs", "it ended meanwhile"])
 async def test_c9_a_restarted_process_goes_on_with_the_build_that_runs(world: World, ended: bool) -> None:
     await world.settle()
