@@ -53,9 +53,11 @@ SCRAPES = {
 SOMETIMES = {
     ("", "cluster.x-k8s.io", "clusters", "get"),
     ("", ipam.GROUP, "ipaddresses", "get"),
+    ("", ipam.GROUP, "ipaddressclaims", "delete"),
     *(("", GROUP, plural, "get") for plural in ("openstackclusters", "openstackmachines", "openstackservers")),
 }
-"""What is read when a cache may lag: another writer was first, or a Cluster is not in it."""
+"""What is read when a cache may lag: another writer was first, or a Cluster is not in it. What the garbage collector
+may delete first."""
 
 Tree = dict[str, Any]
 

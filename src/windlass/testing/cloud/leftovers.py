@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from openstack.connection import Connection as Sdk
-from openstack.exceptions import ConflictException
+from openstack.exceptions import BadRequestException, ConflictException
 
 from windlass.testing.cloud.errors import CloudError
 from windlass.testing.plane.waiting import wait_for
@@ -97,8 +97,8 @@ def delete(admin: Sdk, project: str) -> None:
             for leftover in there:
                 try:
                     KINDS[kind].delete(admin, leftover.id)
-                except ConflictException:
-                    # Something else still has it, or it is changing.
+                except (ConflictException, BadRequestException):
+                    # Something else still has it, or it is changing; Cinder answers 400 then.
                     continue
             return not there or None
 

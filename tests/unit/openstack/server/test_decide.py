@@ -277,7 +277,7 @@ class TestResolving:
     @pytest.mark.parametrize(
         "spec",
         [
-            pytest.param({"floatingIPPoolRef": {"apiGroup": "g", "kind": "K", "name": "n"}}, id="floating IPs"),
+            pytest.param({"floatingIPPoolRef": {"kind": "K", "name": "n"}}, id="a pool of no API group"),
             pytest.param({"image": {"imageRef": {"name": "i"}}}, id="S21 image by reference"),
         ],
     )
