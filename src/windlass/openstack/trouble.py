@@ -143,6 +143,16 @@ def told_of_identity(trouble: IdentityTrouble, *, delays: Delays = DELAYS) -> To
     return _unauthenticated(trouble.message, "", delays)
 
 
+def told_of_no_access(cloud: IdentityTrouble | CloudFailure | None, *, delays: Delays = DELAYS) -> Told:
+    """Tell why the cloud of an object cannot be asked; None: nobody has tried yet."""
+    match cloud:
+        case IdentityTrouble():
+            return told_of_identity(cloud, delays=delays)
+        case CloudFailure():
+            return told(cloud, doing="ask the cloud", delays=delays)
+    return told_of_identity(IdentityTrouble("the credentials have not been read yet"), delays=delays)
+
+
 def _of_object(problem: Problem) -> str:
     """The message, with the field named as in the spec of the object."""
     field = re.sub("[a-z_]+", lambda word: _FIELDS.get(word[0], word[0]), problem.field)

@@ -40,13 +40,12 @@ from windlass.openstack.machine_api.constants import (
 )
 from windlass.openstack.machine_api.floating_ip import next_floating
 from windlass.openstack.machine_api.provider_spec import provider_spec
-from windlass.openstack.machine_api.sending import admit
 from windlass.openstack.machine_api.snapshot import (
     FAILED,
     PROVISIONED,
     PROVISIONING,
     RUNNING,
-    Visit,
+    MachineVisit,
     former,
     intent_of,
     recorded,
@@ -55,6 +54,7 @@ from windlass.openstack.machine_api.snapshot import (
 from windlass.openstack.machine_api.telling import AUTHENTIC, EXISTS, MISSING, NOT_CREATED, failure_event, write
 from windlass.openstack.objects import event, mark_of
 from windlass.openstack.sending import Held, calls
+from windlass.openstack.server.sending import admit
 from windlass.openstack.status import INSTANCE_READY, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, invalid, told_of_problems, trouble_since
 
@@ -65,7 +65,7 @@ _UNKNOWN: Final = "Unknown"
 """The state of a server of a Machine that has failed."""
 
 
-def build(visit: Visit) -> Plan:
+def build(visit: MachineVisit) -> Plan:
     """What to do about a Machine that is neither paused nor being deleted, with access to its cloud."""
     match step_of(visit):
         case Send(requests, why):
@@ -85,7 +85,7 @@ def build(visit: Visit) -> Plan:
             return _unresolved(visit, problems)
 
 
-def step_of(visit: Visit) -> Step | tuple[Problem | CloudFailure, ...]:
+def step_of(visit: MachineVisit) -> Step | tuple[Problem | CloudFailure, ...]:
     """What comes next, or why the provider spec cannot be resolved."""
     found, cloud, known = visit.found, visit.cloud, recorded(visit.found)
     mark, theirs = mark_of(found), former(visit)
@@ -115,7 +115,7 @@ def step_of(visit: Visit) -> Step | tuple[Problem | CloudFailure, ...]:
     return resolved
 
 
-def missing_group(spec: InstanceSpec, visit: Visit) -> CreateServerGroup | None:
+def missing_group(spec: InstanceSpec, visit: MachineVisit) -> CreateServerGroup | None:
     """The request for the server group, if all that is in the way is that none has its name."""
     group = spec.server_group
     if group is None or group.id or visit.cloud.answers.get(group) != ():
@@ -138,7 +138,7 @@ def fail(found: Present[Machine], problems: Sequence[Problem], *, now: datetime)
     return Plan.of(_annotated(found, _UNKNOWN), merge, event(found, "FailedCreate", text, warning=True))
 
 
-def _send(visit: Visit, requests: Sequence[CloudRequest], why: str) -> Plan:
+def _send(visit: MachineVisit, requests: Sequence[CloudRequest], why: str) -> Plan:
     ready, starved = _with_user_data(visit, requests)
     sending = admit(ready, visit)
     if sending.now and not sending.later:
@@ -150,7 +150,7 @@ def _send(visit: Visit, requests: Sequence[CloudRequest], why: str) -> Plan:
     return plan
 
 
-def _with_user_data(visit: Visit, requests: Sequence[CloudRequest]) -> tuple[list[CloudRequest], Held | None]:
+def _with_user_data(visit: MachineVisit, requests: Sequence[CloudRequest]) -> tuple[list[CloudRequest], Held | None]:
     """The requests that may be made: a server is not created without the user data that it asks for."""
     problem = visit.seen.user_data
     waits = next((request for request in requests if isinstance(request, CreateServer)), None)
@@ -161,7 +161,7 @@ def _with_user_data(visit: Visit, requests: Sequence[CloudRequest]) -> tuple[lis
     return [request for request in requests if request is not waits], held
 
 
-def _await(visit: Visit, what: str) -> Plan:
+def _await(visit: MachineVisit, what: str) -> Plan:
     waiting = condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what)
     progress = condition(PROGRESSING, True, Reason.PROGRESSING, what)
     plan = Plan.of(write(visit.found, (AUTHENTIC, NOT_CREATED, waiting, progress), phase=PROVISIONING, now=visit.now))
@@ -171,13 +171,13 @@ def _await(visit: Visit, what: str) -> Plan:
     return plan.then(RequeueAfter(min(max((visit.now - began).total_seconds() / 4, 1.0), 10.0), what))
 
 
-def _unresolved(visit: Visit, problems: Sequence[Problem | CloudFailure]) -> Plan:
+def _unresolved(visit: MachineVisit, problems: Sequence[Problem | CloudFailure]) -> Plan:
     about = told_of_problems(problems, delays=visit.timing.delays)
     asked = visit.cloud.answered or visit.now
     return _in_the_way(visit, about, about.due(asked, since=visit.since))
 
 
-def _in_the_way(visit: Visit, trouble: Told, until: datetime) -> Plan:
+def _in_the_way(visit: MachineVisit, trouble: Told, until: datetime) -> Plan:
     """A trouble as conditions, and as an Event when it is new; the next look is at `until`. The phase stays."""
     there = EXISTS if recorded(visit.found).server else NOT_CREATED
     told = (trouble.condition, trouble.progress(until), there)
@@ -187,7 +187,7 @@ def _in_the_way(visit: Visit, trouble: Told, until: datetime) -> Plan:
     return Plan.of(merge, news).then(RequeueAfter(wait, trouble.message))
 
 
-def _standing(visit: Visit, server: Server) -> Plan:
+def _standing(visit: MachineVisit, server: Server) -> Plan:
     """The server exists: its ID, then its state and its addresses."""
     found, says = visit.found, verdict(server)
     status = found.object.status
@@ -219,7 +219,7 @@ def _standing(visit: Visit, server: Server) -> Plan:
     return plan if says.ready else plan.then(RequeueAfter(60.0, says.message))
 
 
-def _with_floating_ip(visit: Visit, server: Server, plan: Plan) -> Plan:
+def _with_floating_ip(visit: MachineVisit, server: Server, plan: Plan) -> Plan:
     """The plan, and what comes next for the floating IP that the Machine asks for. Without it the server is ready."""
     step = next_floating(visit, server)
     if step is None or any(action.needed for action in plan.actions if not isinstance(action, Emit)):
@@ -237,7 +237,7 @@ def _with_floating_ip(visit: Visit, server: Server, plan: Plan) -> Plan:
     return Plan.of(news).then(RequeueAfter(about.limits.first, about.message))
 
 
-def _stored(visit: Visit, server: Server) -> Merge:
+def _stored(visit: MachineVisit, server: Server) -> Merge:
     """The ID of the server, and what the Machine API shows of it in labels and annotations."""
     found = visit.found
     meta, spec = found.metadata, found.tree.get("spec") or {}
@@ -258,7 +258,7 @@ def _stored(visit: Visit, server: Server) -> Merge:
     )
 
 
-def _labels(visit: Visit, server: Server) -> dict[str, str]:
+def _labels(visit: MachineVisit, server: Server) -> dict[str, str]:
     """Region, zone and flavor, once the zone is known. They stay once all three are set."""
     there = dict(visit.found.metadata.labels)
     given = provider_spec(visit.found.object)
@@ -274,7 +274,7 @@ def _addresses(server: Server, name: str) -> list[Any]:
     return [*of_networks, {"type": "Hostname", "address": name}, {"type": "InternalDNS", "address": name}]
 
 
-def _news(visit: Visit, server: Server) -> list[Emit]:
+def _news(visit: MachineVisit, server: Server) -> list[Emit]:
     found = visit.found
     if not recorded(found).server:
         return [event(found, "Created", f"Created OpenStack instance {server.id}")]
@@ -284,12 +284,12 @@ def _news(visit: Visit, server: Server) -> list[Emit]:
     return [event(found, "Updated", f"Updated Machine {found.metadata.name}", occasion=state)]
 
 
-def _broken(visit: Visit, ready: Any) -> Emit | None:
+def _broken(visit: MachineVisit, ready: Any) -> Emit | None:
     """An Event of a server that is in ERROR, or was deleted, when that is new."""
     return failure_event(visit.found, "Update", ready) if ready.status == "False" else None
 
 
-def _vanished(visit: Visit) -> Plan:
+def _vanished(visit: MachineVisit) -> Plan:
     """The server is missing. It may be a mistake of the cloud, so it has to be missing twice."""
     found = visit.found
     began, lost = visit.inventory.missing_since or visit.now, visit.timing.lost

@@ -34,8 +34,8 @@ from windlass.openstack.machine_api.provider_spec import is_ours
 from windlass.openstack.machine_api.snapshot import (
     FAILED,
     PROVISIONING,
+    MachineVisit,
     Snapshot,
-    Visit,
     recorded,
     server_of,
     spec_of,
@@ -44,7 +44,12 @@ from windlass.openstack.machine_api.telling import NOT_CREATED, exists_unknown, 
 from windlass.openstack.objects import event, intend, is_held, mark_of, unseen
 from windlass.openstack.server.snapshot import TIMING, Cloud, Timing
 from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, PAUSED, Reason
-from windlass.openstack.trouble import Delays, Told, lasting_since, told, told_of_identity, trouble_since
+from windlass.openstack.trouble import (
+    Told,
+    lasting_since,
+    told_of_no_access,
+    trouble_since,
+)
 
 STANDS_STILL: Final = ("ClusterAPI", "Migrating")
 """The authorities under which nothing is done."""
@@ -60,8 +65,8 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
         return plan
     cloud = seen.cloud
     if not isinstance(cloud, Cloud):
-        return _out_of_reach(found, _no_access(cloud, timing.delays), now=now, timing=timing)
-    visit = Visit(seen=seen, found=found, cloud=cloud, now=now, timing=timing)
+        return _out_of_reach(found, told_of_no_access(cloud, delays=timing.delays), now=now, timing=timing)
+    visit = MachineVisit(seen=seen, found=found, cloud=cloud, now=now, timing=timing)
     if found.object.status.authoritative_api in STANDS_STILL:
         return _pause(found, visit, now=now, timing=timing)
     if not mark_of(found) and (cloud.inventory is None or cloud.inventory.servers):
@@ -130,7 +135,7 @@ def _invalid(machine: Machine) -> str | None:
     return f"{machine.metadata.name}: machine validation failed: {'; '.join(problems)}" if problems else None
 
 
-def _pause(found: Present[Machine], visit: Visit | None, *, now: datetime, timing: Timing) -> Plan:
+def _pause(found: Present[Machine], visit: MachineVisit | None, *, now: datetime, timing: Timing) -> Plan:
     """`Paused` is True once nothing can be under way any more. `visit` None: the cloud cannot say, or need not."""
     if _is_in_between(found):
         since = trouble_since(found.object.status.conditions, PAUSED, "Unknown") or now
@@ -149,15 +154,6 @@ def _is_in_between(found: Present[Machine]) -> bool:
     if is_true(found.object.status.conditions, PAUSED):
         return False
     return bool(mark_of(found)) and is_held(found) and not recorded(found).server
-
-
-def _no_access(cloud: IdentityTrouble | CloudFailure | None, delays: Delays) -> Told:
-    match cloud:
-        case IdentityTrouble():
-            return told_of_identity(cloud, delays=delays)
-        case CloudFailure():
-            return told(cloud, doing="ask the cloud", delays=delays)
-    return told_of_identity(IdentityTrouble("the credentials have not been read yet"), delays=delays)
 
 
 def _out_of_reach(found: Present[Machine], trouble: Told, *, now: datetime, timing: Timing) -> Plan:

@@ -21,11 +21,11 @@ from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.machine_api import drain
 from windlass.openstack.machine_api.building import SOON
-from windlass.openstack.machine_api.sending import admit
-from windlass.openstack.machine_api.snapshot import DELETING, Snapshot, Visit, former, may_own, recorded
+from windlass.openstack.machine_api.snapshot import DELETING, MachineVisit, Snapshot, former, may_own, recorded
 from windlass.openstack.machine_api.telling import AUTHENTIC, DRAINED, drained, failure_event, not_drained, write
 from windlass.openstack.objects import event, is_held, mark_of, release
 from windlass.openstack.sending import calls
+from windlass.openstack.server.sending import admit
 from windlass.openstack.status import INSTANCE_READY, PROGRESSING, Reason
 from windlass.openstack.trouble import trouble_since
 
@@ -49,7 +49,7 @@ def without_cloud(seen: Snapshot, found: Present[Machine], *, now: datetime) -> 
     return None
 
 
-def delete(visit: Visit) -> Plan:
+def delete(visit: MachineVisit) -> Plan:
     """The Node is drained, and no hook holds the server."""
     found, inventory, now = visit.found, visit.inventory, visit.now
     had, project, mark = recorded(found), visit.cloud.project, mark_of(found)
@@ -111,7 +111,7 @@ def _drain_on(seen: Snapshot, found: Present[Machine], actions: Sequence[Action]
     return Plan.of(write(found, (told,), phase=DELETING, now=now), news).then(RequeueAfter(wait, waits))
 
 
-def _send(visit: Visit, requests: Sequence[CloudRequest], why: str) -> Plan:
+def _send(visit: MachineVisit, requests: Sequence[CloudRequest], why: str) -> Plan:
     found, now = visit.found, visit.now
     sending = admit(requests, visit)
     first = sending.first
@@ -126,7 +126,7 @@ def _send(visit: Visit, requests: Sequence[CloudRequest], why: str) -> Plan:
     return Plan.of(merge, failure_event(found, "Delete", told)).then(RequeueAfter(wait, failed))
 
 
-def _tell(visit: Visit, reason: Reason, what: str) -> Action:
+def _tell(visit: MachineVisit, reason: Reason, what: str) -> Action:
     told = condition(INSTANCE_READY, False, reason, f"Deleting the server: {what}")
     progress = condition(PROGRESSING, True, Reason.PROGRESSING, what)
     return write(visit.found, (AUTHENTIC, told, progress), now=visit.now)
@@ -141,7 +141,7 @@ def _let_go(seen: Snapshot, found: Present[Machine], why: str) -> Plan:
     return Plan.of(deletion, release(found, why))
 
 
-def _patience(visit: Visit) -> float:
+def _patience(visit: MachineVisit) -> float:
     if not visit.inventory.certain:
         return visit.inventory.certain_in + SOON
     began = trouble_since(visit.found.object.status.conditions, PROGRESSING, "True") or visit.now

@@ -12,13 +12,13 @@ from windlass.openstack.cloud.resources import FloatingIp, Server
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.instance.state import ACTIVE
 from windlass.openstack.machine_api.provider_spec import provider_spec
-from windlass.openstack.machine_api.snapshot import Visit
+from windlass.openstack.machine_api.snapshot import MachineVisit
 from windlass.openstack.objects import mark_of
 
 FloatingStep: TypeAlias = AssociateFloatingIp | Problem | CloudFailure | None
 
 
-def floating_query(visit: Visit, server: Server) -> Query | None:
+def floating_query(visit: MachineVisit, server: Server) -> Query | None:
     """The question for the address; None if the Machine wants none, or its server has it."""
     given = provider_spec(visit.found.object)
     address = "" if isinstance(given, Problem) else given.floating_ip
@@ -28,7 +28,7 @@ def floating_query(visit: Visit, server: Server) -> Query | None:
     return Query("floating ip", filters=(("floating_ip_address", address),))
 
 
-def next_floating(visit: Visit, server: Server) -> FloatingStep:
+def next_floating(visit: MachineVisit, server: Server) -> FloatingStep:
     """The next request, or what is in the way; None if the address leads to the server."""
     query = floating_query(visit, server)
     ports = [each.id for each in visit.inventory.ports if each.device_id == server.id]

@@ -40,7 +40,7 @@ from windlass.openstack.machine_api.drain import (
 )
 from windlass.openstack.machine_api.floating_ip import floating_query
 from windlass.openstack.machine_api.provider_spec import provider_spec
-from windlass.openstack.machine_api.snapshot import Snapshot, Visit, recorded, spec_of
+from windlass.openstack.machine_api.snapshot import MachineVisit, Snapshot, recorded, spec_of
 from windlass.openstack.machine_api.telling import DRAINED
 from windlass.openstack.machine_api.user_data import user_data
 from windlass.openstack.objects import FreshMarks, mark_of
@@ -263,9 +263,9 @@ class MachineObserver:
         self._asked[key] = asked
         return cloud
 
-    def _visit(self, seen: Snapshot, found: Present[Machine]) -> Visit:
+    def _visit(self, seen: Snapshot, found: Present[Machine]) -> MachineVisit:
         assert isinstance(seen.cloud, Cloud)
-        return Visit(seen=seen, found=found, cloud=seen.cloud, now=self._now(), timing=self._timing)
+        return MachineVisit(seen=seen, found=found, cloud=seen.cloud, now=self._now(), timing=self._timing)
 
     async def _with_weather(self, seen: Snapshot, found: Present[Machine], project: Account) -> Snapshot:
         assert isinstance(seen.cloud, Cloud)

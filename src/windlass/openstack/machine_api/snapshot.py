@@ -1,7 +1,6 @@
 """The input of a decision about a Machine of the Machine API, and facts that follow from the object alone."""
 
-from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -10,7 +9,7 @@ from windlass.api.mapi import Machine
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.inventory import Recorded
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.identity.find import IdentityTrouble
@@ -19,8 +18,7 @@ from windlass.openstack.machine.existing import PROVIDER_ID
 from windlass.openstack.machine_api.drain import NodeView
 from windlass.openstack.machine_api.provider_spec import instance_spec
 from windlass.openstack.objects import is_held, mark_of
-from windlass.openstack.server.snapshot import Cloud, Timing
-from windlass.openstack.trouble import trouble_since
+from windlass.openstack.server.snapshot import Cloud, Visit
 
 PROVISIONING: Final = "Provisioning"
 PROVISIONED: Final = "Provisioned"
@@ -45,23 +43,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     last: Outcome = Outcome()
 
 
-class Visit(Struct, frozen=True, kw_only=True):
-    """A decision with access to the cloud: the snapshot, and what is there in it."""
-
-    seen: Snapshot
-    found: Present[Machine]
-    cloud: Cloud
-    now: datetime
-    timing: Timing
-
-    @property
-    def inventory(self) -> Inventory:
-        return self.cloud.inventory or Inventory(certain=False)
-
-    @property
-    def since(self) -> datetime | None:
-        """When the trouble began, as the condition has it."""
-        return trouble_since(self.found.object.status.conditions)
+MachineVisit: TypeAlias = Visit[Snapshot, Machine]
 
 
 def server_of(found: Present[Machine]) -> str | Problem:
@@ -83,7 +65,7 @@ def recorded(found: Present[Machine]) -> Recorded:
     return Recorded(server=server if isinstance(server, str) else "")
 
 
-def former(visit: Visit) -> str:
+def former(visit: MachineVisit) -> str:
     """The mark on the recorded server, if it is not that of the Machine: Cluster API had the server before.
 
     The Machine has the authority, so nothing acts for the other owner any more. Empty if there is none.

@@ -28,9 +28,9 @@ from windlass.openstack.server.resolved import to_status
 from windlass.openstack.server.sending import admit
 from windlass.openstack.server.snapshot import (
     Cloud,
+    ServerVisit,
     Snapshot,
     Timing,
-    Visit,
     intent_of,
     made,
     recorded,
@@ -52,7 +52,7 @@ def has_choices(found: Present[OpenStackServer]) -> bool:
     return bool(recorded(found).server) or made(found).resolved is not None
 
 
-def build(visit: Visit) -> Plan:
+def build(visit: ServerVisit) -> Plan:
     """What to do about an object that is neither paused nor being deleted, with access to its cloud."""
     found, now = visit.found, visit.now
     match step_of(visit.seen, found, visit.cloud):
@@ -96,7 +96,7 @@ def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> St
     )
 
 
-def _resolve(visit: Visit) -> Plan:
+def _resolve(visit: ServerVisit) -> Plan:
     found, now = visit.found, visit.now
     spec = made(found).spec
     resolved = resolve(spec, visit.cloud.answers) if isinstance(spec, InstanceSpec) else spec
@@ -115,7 +115,7 @@ def unresolved(
     return trouble, trouble.due(asked, since=trouble_since(found.object.status.conditions, trouble.type))
 
 
-def _send(visit: Visit, requests: Sequence[CloudRequest], why: str) -> Plan:
+def _send(visit: ServerVisit, requests: Sequence[CloudRequest], why: str) -> Plan:
     ready, starved = _with_user_data(visit, requests)
     sending = admit(ready, visit)
     if sending.now and not sending.later:
@@ -127,7 +127,7 @@ def _send(visit: Visit, requests: Sequence[CloudRequest], why: str) -> Plan:
     return plan
 
 
-def _with_user_data(visit: Visit, requests: Sequence[CloudRequest]) -> tuple[list[CloudRequest], Held | None]:
+def _with_user_data(visit: ServerVisit, requests: Sequence[CloudRequest]) -> tuple[list[CloudRequest], Held | None]:
     """The requests that may be made: a server is not created without the user data that it asks for."""
     user_data = visit.seen.user_data
     if visit.found.object.spec.user_data_ref is None or isinstance(user_data, str):
@@ -141,7 +141,7 @@ def _with_user_data(visit: Visit, requests: Sequence[CloudRequest]) -> tuple[lis
     return others, Held(waits, about.due(visit.now, since=visit.since), about)
 
 
-def _await(visit: Visit, what: str) -> Plan:
+def _await(visit: ServerVisit, what: str) -> Plan:
     plan = Plan.of(going_on(visit.found, what, now=visit.now, fields=_resources(visit)))
     if not visit.inventory.certain:
         return plan.then(RequeueAfter(visit.inventory.certain_in + SOON, what))
@@ -149,7 +149,7 @@ def _await(visit: Visit, what: str) -> Plan:
     return plan.then(RequeueAfter(min(max((visit.now - began).total_seconds() / 4, 1.0), 10.0), what))
 
 
-def _vanished(visit: Visit) -> Plan:
+def _vanished(visit: ServerVisit) -> Plan:
     """The recorded server is missing. It may be a mistake of the cloud, so it has to be missing twice."""
     began, lost = visit.inventory.missing_since or visit.now, visit.timing.lost
     seen_again = (visit.inventory.as_of or visit.now) - began
@@ -172,5 +172,5 @@ def refuse(found: Present[OpenStackServer], problems: Sequence[Problem], *, now:
     return Plan.of(write(found, (about.condition, stop, NOT_DELETING, NOT_PAUSED), now=now))
 
 
-def _resources(visit: Visit) -> dict[str, Any]:
+def _resources(visit: ServerVisit) -> dict[str, Any]:
     return made_of(made(visit.found).resolved, visit.inventory)

@@ -20,12 +20,10 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import condition, find, is_true
 from windlass.kube.control.plan import Plan, RequeueAfter
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Inventory
-from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.objects import intend, is_paused, unseen
 from windlass.openstack.server import building, deleting
-from windlass.openstack.server.snapshot import TIMING, Cloud, Snapshot, Timing, Visit, cluster_of, made, recorded
+from windlass.openstack.server.snapshot import TIMING, Cloud, ServerVisit, Snapshot, Timing, cluster_of, made, recorded
 from windlass.openstack.server.telling import made_of, out_of_reach, write
 from windlass.openstack.status import (
     INSTANCE,
@@ -37,7 +35,7 @@ from windlass.openstack.status import (
     first_visit,
     unvisited,
 )
-from windlass.openstack.trouble import Delays, Told, told, told_of_identity, trouble_since
+from windlass.openstack.trouble import told_of_no_access, trouble_since
 
 
 def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
@@ -53,11 +51,11 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
     if not isinstance(cloud, Cloud):
         if paused:
             return _pause(seen, found, now=now, timing=timing)
-        trouble = _no_access(cloud, timing.delays)
+        trouble = told_of_no_access(cloud, delays=timing.delays)
         if found.deleting:
             return deleting.unreachable(found, trouble, now=now, timing=timing)
         return out_of_reach(found, trouble, now=now, timing=timing)
-    visit = Visit(seen=seen, found=found, cloud=cloud, now=now, timing=timing)
+    visit = ServerVisit(seen=seen, found=found, cloud=cloud, now=now, timing=timing)
     if paused:
         if not found.deleting:
             return _pause(seen, found, now=now, timing=timing)
@@ -133,12 +131,3 @@ def _awaited(seen: Snapshot, found: Present[OpenStackServer]) -> str:
         return f"Waiting for Cluster {found.metadata.namespace}/{cluster_of(found)}"
     ref = found.object.spec.identity_ref
     return f"Waiting for the credentials of cloud {ref.cloud_name} in {ref.type or 'Secret'} {ref.name}"
-
-
-def _no_access(cloud: IdentityTrouble | CloudFailure | None, delays: Delays) -> Told:
-    match cloud:
-        case IdentityTrouble():
-            return told_of_identity(cloud, delays=delays)
-        case CloudFailure():
-            return told(cloud, doing="ask the cloud", delays=delays)
-    return told_of_identity(IdentityTrouble("the credentials have not been read yet"), delays=delays)

@@ -31,7 +31,7 @@ from windlass.openstack.objects import event, intend, is_held, mark_of, release
 from windlass.openstack.sending import calls
 from windlass.openstack.server.building import SOON
 from windlass.openstack.server.sending import admit
-from windlass.openstack.server.snapshot import Snapshot, Timing, Visit, adopted, recorded
+from windlass.openstack.server.snapshot import ServerVisit, Snapshot, Timing, adopted, recorded
 from windlass.openstack.server.telling import AUTHENTIC, LOST, out_of_reach, write
 from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, NOT_PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, trouble_since
@@ -65,7 +65,7 @@ def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
     return None
 
 
-def delete(visit: Visit) -> Plan:
+def delete(visit: ServerVisit) -> Plan:
     found, inventory, now = visit.found, visit.inventory, visit.now
     had, project, mark = recorded(found), visit.cloud.project, mark_of(found)
     step = None
@@ -93,7 +93,7 @@ def delete(visit: Visit) -> Plan:
     return Plan.nothing(f"a step that ends no server: {step}")
 
 
-def given_up(visit: Visit) -> Plan | None:
+def given_up(visit: ServerVisit) -> Plan | None:
     """The plan for a paused object whose server belongs to another owner now, or is gone; None if something is its own.
 
     The other owner is the object of the other API that the machine has moved to, and deletes the server with itself.
@@ -115,7 +115,7 @@ def unreachable(found: Present[OpenStackServer], trouble: Told, *, now: datetime
     return out_of_reach(found, trouble, now=now, timing=timing, rest=(told, NOT_PAUSED))
 
 
-def _send(visit: Visit, requests: Sequence[CloudRequest], why: str) -> Plan:
+def _send(visit: ServerVisit, requests: Sequence[CloudRequest], why: str) -> Plan:
     found, now = visit.found, visit.now
     sending = admit(requests, visit)
     reason = _reason_of(visit.inventory, requests)
@@ -152,7 +152,7 @@ def _reason_of(inventory: Inventory, requests: Sequence[CloudRequest]) -> Reason
     return Reason.DELETING_VOLUMES if inventory.volumes else Reason.DELETING_PORTS
 
 
-def _patience(visit: Visit) -> float:
+def _patience(visit: ServerVisit) -> float:
     if not visit.inventory.certain:
         return visit.inventory.certain_in + SOON
     began = trouble_since(visit.found.object.status.conditions, DELETING, "True") or visit.now

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 from windlass.kube.errors import Failure
 from windlass.openstack.cloud.requests import CloudRequest, CreatePort, CreateTrunk, Creation, Deletion, RemoveSubports
@@ -11,7 +12,7 @@ from windlass.openstack.status import Reason
 from windlass.openstack.trouble import Told, told
 
 
-def admit(requests: Iterable[CloudRequest], visit: Visit) -> Sending:
+def admit(requests: Iterable[CloudRequest], visit: Visit[Any, Any]) -> Sending:
     """Those that may be sent now, and what the others wait for."""
     post = Post(
         weather=visit.cloud.weather,
@@ -23,18 +24,18 @@ def admit(requests: Iterable[CloudRequest], visit: Visit) -> Sending:
     return post.admit(requests)
 
 
-def _told(visit: Visit, request: CloudRequest, failure: Failure) -> Told:
+def _told(visit: Visit[Any, Any], request: CloudRequest, failure: Failure) -> Told:
     return told(
         failure,
         doing=f"{request.verb} {request.subject}".strip(),
-        reason=reason_of(request),
+        reason=_reason_of(request),
         where=visit.cloud.where,
         quotas=visit.cloud.quotas,
         delays=visit.timing.delays,
     )
 
 
-def reason_of(request: CloudRequest) -> Reason:
+def _reason_of(request: CloudRequest) -> Reason:
     """The reason of a condition when the request fails."""
     match request:
         case CreatePort() | CreateTrunk():

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
+from windlass.api.mapi import Machine
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Present, Seen
 from windlass.openstack.cloud.failures import CloudFailure
@@ -74,11 +75,23 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     last: Outcome = Outcome()
 
 
-class Visit(Struct, frozen=True, kw_only=True):
-    """A decision with access to the cloud: the snapshot, and what is there in it."""
+class _Seen(Protocol):
+    """A snapshot."""
 
-    seen: Snapshot
-    found: Present[OpenStackServer]
+    @property
+    def last(self) -> Outcome: ...
+
+
+S = TypeVar("S", bound=_Seen)
+K = TypeVar("K", OpenStackServer, Machine)
+
+
+class Visit(Struct, Generic[S, K], frozen=True, kw_only=True):
+    """A decision with access to the cloud: the snapshot, and what is there in it. The object has a server: it is an
+    OpenStackServer, or a Machine of the Machine API."""
+
+    seen: S
+    found: Present[K]
     cloud: Cloud
     now: datetime
     timing: Timing
@@ -91,6 +104,9 @@ class Visit(Struct, frozen=True, kw_only=True):
     def since(self) -> datetime | None:
         """When the trouble began, as the condition has it."""
         return trouble_since(self.found.object.status.conditions)
+
+
+ServerVisit: TypeAlias = Visit[Snapshot, OpenStackServer]
 
 
 class Made(Struct, frozen=True):
