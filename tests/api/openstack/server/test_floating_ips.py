@@ -1,9 +1,11 @@
 """Floating IPs from a pool, with real addresses of a real cloud."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.api.openstack.server.stage import SECRET, Stage, says, staged
 from tests.waiting import eventually
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.plane
 RESOURCE = OpenStackFloatingIPPool.RESOURCE
 REF = {"apiGroup": RESOURCE.group, "kind": RESOURCE.kind, "name": "one"}
 FIRST = f"a{SUFFIX}"
+EXAMPLE = Path(__file__).parents[4] / "examples" / "floating-ip-pool.yaml"
 
 
 @pytest.fixture
@@ -71,6 +74,28 @@ async def test_p23_one_address_for_two_is_given_to_the_second_when_the_first_has
             await stage.client.delete(kind, name, namespace=stage.namespace)
         await _collect(stage, "second")
         await _gone(stage, OpenStackFloatingIPPool, "one")
+    assert list(project.sdk.network.ips(project_id=project.id)) == []
+
+
+async def test_the_example_gives_its_server_an_address(
+    openstack_plane: PlaneAccess, windlass_namespace: str, project: Project, external: str
+) -> None:
+    project.sdk.network.update_network(project.network_id, name="machines")
+    both = (pool_controller, floating_controller)
+    async with staged(openstack_plane, windlass_namespace, project, others=both) as stage:
+        await stage.secret("cloud", clouds_yaml=project.clouds_yaml.replace("openstack:", "demo:"))
+        pool, server = yaml.safe_load_all(EXAMPLE.read_text(encoding="utf-8"))
+        for each in (pool, server):
+            each["metadata"]["namespace"] = windlass_namespace
+        await openstack_plane.apply(pool, server)
+        await stage.until(lambda found: says(found, "FloatingAddressFromPoolReady") == "True Ready", name="jump")
+        (floating,) = project.sdk.network.ips(project_id=project.id)
+        assert (floating.floating_network_id, floating.status) == (external, "ACTIVE")
+        await stage.delete("jump")
+        await stage.until_gone("jump")
+        await _collect(stage, f"jump{SUFFIX}")
+        await stage.client.delete(OpenStackFloatingIPPool, pool["metadata"]["name"], namespace=stage.namespace)
+        await _gone(stage, OpenStackFloatingIPPool, pool["metadata"]["name"])
     assert list(project.sdk.network.ips(project_id=project.id)) == []
 
 
