@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api.capo import IdentityReference
@@ -16,14 +15,13 @@ from windlass.kube.control.plan import Evict, Outcome
 from windlass.kube.control.seen import Absent, ListingReader, Present, Reader
 from windlass.kube.errors import Unevictable
 from windlass.kube.object import NamespacedName, Object
+from windlass.openstack.answered import KeptAnswers, is_due
 from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds, Owner
 from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Inventory
-from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import CreateServer
-from windlass.openstack.cloud.resources import Resource
 from windlass.openstack.identity.find import IdentityTrouble, credentials_in
 from windlass.openstack.instance.next import needs_extensions
 from windlass.openstack.instance.resolve import queries, resolve
@@ -57,17 +55,6 @@ AUTHORITY: Final = ("openshift-config", "cloud-provider-config", "ca-bundle.pem"
 KEPT: Final = 60.0
 """Seconds for which answers that resolved a provider spec are used again, and for which the CA is."""
 
-Answers: TypeAlias = Mapping[Query, tuple[Resource, ...] | CloudFailure]
-
-
-class _Asked(Struct, frozen=True):
-    """Answers to `queries`, of the time `at`; they are not asked for again before `until`."""
-
-    queries: tuple[Query, ...]
-    answers: Answers
-    at: datetime
-    until: datetime
-
 
 class MachineObserver:
     """Takes snapshots of Machines. It remembers marks that are not persisted yet, answers of the cloud until there is a
@@ -88,7 +75,7 @@ class MachineObserver:
         self._now = now
         self._fresh = FreshMarks(new_mark)
         self._marks: dict[NamespacedName, str] = {}
-        self._asked: dict[NamespacedName, _Asked] = {}
+        self._answers = KeptAnswers(now)
         self._refused: dict[NamespacedName, dict[str, str]] = {}
         self._authority: tuple[datetime, str] | None = None
         self._quotas = QuotaNumbers(now)
@@ -209,17 +196,12 @@ class MachineObserver:
         if volumes or trunks:
             had = replace(had, volumes=volumes, trunks=trunks)
             inventory = await project.look(mark, had, services=(VOLUMES,))
-        if inventory.missing_since is not None and self._is_due(inventory):
+        if is_due(inventory, self._now(), seconds=self._timing.lost):
             inventory = await project.look(mark, had, services=(VOLUMES,), fresh=True)
         if mark:
             self._marks[key] = mark
             self._clouds.follow(Owner(Machine, key), project, mark, had)
         return inventory
-
-    def _is_due(self, inventory: Inventory) -> bool:
-        """A missing server has to be looked for once more."""
-        began, lost = inventory.missing_since or self._now(), timedelta(seconds=self._timing.lost)
-        return self._now() - began >= lost and (inventory.as_of or began) - began < lost
 
     async def _for_building(
         self, key: NamespacedName, seen: Snapshot, found: Present[Machine], project: Account
@@ -245,22 +227,20 @@ class MachineObserver:
         cloud: Cloud,
         project: Account,
     ) -> Cloud:
-        asked, wanted = self._asked.pop(key, None), queries(spec)
-        if asked is None or asked.queries != wanted or asked.until <= self._now():
-            at, answers = self._now(), await project.find(wanted)
-            asked = _Asked(wanted, answers, at, at + timedelta(seconds=KEPT))
-        cloud = replace(cloud, answers=asked.answers, answered=asked.at)
-        resolved = resolve(spec, asked.answers)
+        answered = await self._answers.of(key, queries(spec), project)
+        until = answered.at + timedelta(seconds=KEPT)
+        cloud = replace(cloud, answers=answered.answers, answered=answered.at)
+        resolved = resolve(spec, answered.answers)
         visit = self._visit(replace(seen, cloud=cloud), found)
         if isinstance(resolved, Resolved):
             if needs_extensions(resolved):
                 cloud = replace(cloud, extensions=await project.extensions())
         elif missing_group(spec, visit) is not None:
-            return cloud  # the answer is another one as soon as the group is made
+            self._answers.forget(key)  # the answer is another one as soon as the group is made
+            return cloud
         else:
-            due = told_of_problems(resolved, delays=self._timing.delays).due(asked.at, since=visit.since)
-            asked = replace(asked, until=due)
-        self._asked[key] = asked
+            until = told_of_problems(resolved, delays=self._timing.delays).due(answered.at, since=visit.since)
+        self._answers.keep(key, answered, until)
         return cloud
 
     def _visit(self, seen: Snapshot, found: Present[Machine]) -> MachineVisit:
@@ -274,7 +254,7 @@ class MachineObserver:
 
     def _forget(self, key: NamespacedName) -> None:
         self._fresh.forget(key)
-        self._asked.pop(key, None)
+        self._answers.forget(key)
         self._refused.pop(key, None)
         if mark := self._marks.pop(key, None):
             self._clouds.forget(Owner(Machine, key), mark)

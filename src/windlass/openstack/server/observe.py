@@ -1,10 +1,8 @@
 """Reads the snapshot of an OpenStackServer: objects from caches, and of the cloud what the decision needs, no more."""
 
-from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
-from typing import TypeAlias
+from collections.abc import Callable
+from datetime import datetime
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api import mapi
@@ -15,14 +13,13 @@ from windlass.kube.conditions import is_true
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, IndexedReader, Present
 from windlass.kube.object import NamespacedName
+from windlass.openstack.answered import KeptAnswers, is_due
 from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import NONE, Inventory
 from windlass.openstack.cloud.marks import mark_of as mark_on
-from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import CreateServer
-from windlass.openstack.cloud.resources import Resource
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.instance.next import needs_extensions
 from windlass.openstack.instance.resolve import queries, resolve
@@ -43,17 +40,6 @@ from windlass.openstack.server.snapshot import (
     uses_volumes,
 )
 from windlass.openstack.status import PAUSED
-
-Answers: TypeAlias = Mapping[Query, tuple[Resource, ...] | CloudFailure]
-
-
-class _Asked(Struct, frozen=True):
-    """Answers that did not resolve a spec; they are not asked for again before `until`."""
-
-    queries: tuple[Query, ...]
-    answers: Answers
-    at: datetime
-    until: datetime
 
 
 class ServerObserver:
@@ -78,7 +64,7 @@ class ServerObserver:
         self._now = now
         self._fresh = FreshMarks(new_mark)
         self._marks: dict[NamespacedName, str] = {}
-        self._asked: dict[NamespacedName, _Asked] = {}
+        self._answers = KeptAnswers(now)
         self._quotas = QuotaNumbers(now)
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
@@ -121,7 +107,7 @@ class ServerObserver:
             had = replace(had, volumes=(*had.volumes, *volumes), trunks=(*had.trunks, *trunks))
             services = (VOLUMES,) if volumes else services
             inventory = await project.look(mark, had, services=services)
-        if inventory.missing_since is not None and self._is_due(inventory):
+        if is_due(inventory, self._now(), seconds=self._timing.lost):
             inventory = await project.look(mark, had, services=services, fresh=True)
         self._marks[key] = mark
         self._clouds.follow(key, project, mark, had)
@@ -139,11 +125,6 @@ class ServerObserver:
         status = found.object.status
         rests = status.authoritative_api == "ClusterAPI" and is_true(status.conditions, PAUSED)
         return owner if rests else ""
-
-    def _is_due(self, inventory: Inventory) -> bool:
-        """A missing server has to be looked for once more."""
-        began, lost = inventory.missing_since or self._now(), timedelta(seconds=self._timing.lost)
-        return self._now() - began >= lost and (inventory.as_of or began) - began < lost
 
     async def _for_building(
         self, key: NamespacedName, seen: Snapshot, found: Present[OpenStackServer], project: Account
@@ -163,17 +144,12 @@ class ServerObserver:
     async def _answered(
         self, key: NamespacedName, found: Present[OpenStackServer], spec: InstanceSpec, cloud: Cloud, project: Account
     ) -> Cloud:
-        asked, wanted = self._asked.pop(key, None), queries(spec)
-        if asked is None or asked.queries != wanted or asked.until <= self._now():
-            at, answers = self._now(), await project.find(wanted)
-            asked = _Asked(wanted, answers, at, at)
-            resolved = resolve(spec, answers)
-            if not isinstance(resolved, Resolved):
-                _, until = unresolved(found, resolved, at, timing=self._timing)
-                asked = replace(asked, until=until)
-        if asked.until > asked.at:
-            self._asked[key] = asked
-        return replace(cloud, answers=asked.answers, answered=asked.at)
+        answered = await self._answers.of(key, queries(spec), project)
+        resolved = resolve(spec, answered.answers)
+        if not isinstance(resolved, Resolved):
+            _, until = unresolved(found, resolved, answered.at, timing=self._timing)
+            self._answers.keep(key, answered, until)
+        return replace(cloud, answers=answered.answers, answered=answered.at)
 
     async def _user_data(self, found: Present[OpenStackServer]) -> str | Problem | None:
         """Base64, as both Secrets and Nova have it."""
@@ -201,7 +177,7 @@ class ServerObserver:
 
     def _forget(self, key: NamespacedName) -> None:
         self._fresh.forget(key)
-        self._asked.pop(key, None)
+        self._answers.forget(key)
         if mark := self._marks.pop(key, None):
             self._clouds.forget(key, mark)
 
