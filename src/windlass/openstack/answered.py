@@ -1,14 +1,13 @@
 """What a controller remembers of the cloud between two visits, so that not every visit asks for it again."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.kube.object import NamespacedName
 from windlass.openstack.cloud.account import Account
-from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.instance.resolve import Answers
 
@@ -45,11 +44,3 @@ class KeptAnswers:
     def forget(self, key: NamespacedName) -> None:
         """Ask again at the next visit."""
         self._kept.pop(key, None)
-
-
-def is_due(inventory: Inventory, now: datetime, *, seconds: float) -> bool:
-    """Something has been missing for `seconds`, and nobody has looked since: one more look makes it certain."""
-    if inventory.missing_since is None:
-        return False
-    began, lost = inventory.missing_since, timedelta(seconds=seconds)
-    return now - began >= lost and (inventory.as_of or began) - began < lost

@@ -1,7 +1,7 @@
 """Facts for decisions: the resources of one owner in a project, and what stands in the way of requests."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
@@ -54,6 +54,19 @@ class Inventory(Struct, frozen=True):
     certain_in: float = 0.0
     missing_since: datetime | None = None
     as_of: datetime | None = None
+
+    @property
+    def missing_for(self) -> timedelta:
+        """Time between the first and the last look that did not find the recorded server."""
+        if self.missing_since is None or self.as_of is None:
+            return timedelta()
+        return max(self.as_of - self.missing_since, timedelta())
+
+    def is_look_due(self, now: datetime, *, seconds: float) -> bool:
+        """The recorded server was missed `seconds` ago, and no look since was that much later: one more is needed."""
+        if self.missing_since is None:
+            return False
+        return self.missing_for < timedelta(seconds=seconds) <= now - self.missing_since
 
 
 class Closed(Struct, frozen=True):

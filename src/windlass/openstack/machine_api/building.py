@@ -11,7 +11,7 @@ matter any more, and the server is known by `spec.providerID`.
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -292,11 +292,9 @@ def _broken(visit: MachineVisit, ready: Any) -> Emit | None:
 def _vanished(visit: MachineVisit) -> Plan:
     """The server is missing. It may be a mistake of the cloud, so it has to be missing twice."""
     found = visit.found
-    began, lost = visit.inventory.missing_since or visit.now, visit.timing.lost
-    seen_again = (visit.inventory.as_of or visit.now) - began
-    if seen_again < timedelta(seconds=lost):
-        wait = lost - max(seen_again.total_seconds(), 0.0)
-        return Plan.nothing().then(RequeueAfter(wait, "the server is missing: look again"))
+    left = visit.timing.lost - visit.inventory.missing_for.total_seconds()
+    if left > 0:
+        return Plan.nothing().then(RequeueAfter(left, "the server is missing: look again"))
     gone = f"The server was unexpectedly deleted: {recorded(found).server} does not exist any more"
     ready = condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_FOUND, gone)
     progress = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, f"{gone}. Delete the Machine to replace it")

@@ -15,7 +15,7 @@ from windlass.kube.control.plan import Evict, Outcome
 from windlass.kube.control.seen import Absent, ListingReader, Present, Reader
 from windlass.kube.errors import Unevictable
 from windlass.kube.object import NamespacedName, Object
-from windlass.openstack.answered import KeptAnswers, is_due
+from windlass.openstack.answered import KeptAnswers
 from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds, Owner
 from windlass.openstack.cloud.credentials import Credentials
@@ -196,7 +196,7 @@ class MachineObserver:
         if volumes or trunks:
             had = replace(had, volumes=volumes, trunks=trunks)
             inventory = await project.look(mark, had, services=(VOLUMES,))
-        if is_due(inventory, self._now(), seconds=self._timing.lost):
+        if inventory.is_look_due(self._now(), seconds=self._timing.lost):
             inventory = await project.look(mark, had, services=(VOLUMES,), fresh=True)
         if mark:
             self._marks[key] = mark

@@ -9,7 +9,7 @@
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from windlass.api.capo_server import OpenStackServer
@@ -151,11 +151,9 @@ def _await(visit: ServerVisit, what: str) -> Plan:
 
 def _vanished(visit: ServerVisit) -> Plan:
     """The recorded server is missing. It may be a mistake of the cloud, so it has to be missing twice."""
-    began, lost = visit.inventory.missing_since or visit.now, visit.timing.lost
-    seen_again = (visit.inventory.as_of or visit.now) - began
-    if seen_again < timedelta(seconds=lost):
-        wait = lost - max(seen_again.total_seconds(), 0.0)
-        return Plan.nothing().then(RequeueAfter(wait, "the server is missing: look again"))
+    left = visit.timing.lost - visit.inventory.missing_for.total_seconds()
+    if left > 0:
+        return Plan.nothing().then(RequeueAfter(left, "the server is missing: look again"))
     gone = f"The server was unexpectedly deleted: {recorded(visit.found).server} does not exist any more"
     ready = condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_FOUND, gone)
     text = f"{gone}. Delete this object to replace it"

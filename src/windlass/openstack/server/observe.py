@@ -13,7 +13,7 @@ from windlass.kube.conditions import is_true
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, IndexedReader, Present
 from windlass.kube.object import NamespacedName
-from windlass.openstack.answered import KeptAnswers, is_due
+from windlass.openstack.answered import KeptAnswers
 from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
@@ -107,7 +107,7 @@ class ServerObserver:
             had = replace(had, volumes=(*had.volumes, *volumes), trunks=(*had.trunks, *trunks))
             services = (VOLUMES,) if volumes else services
             inventory = await project.look(mark, had, services=services)
-        if is_due(inventory, self._now(), seconds=self._timing.lost):
+        if inventory.is_look_due(self._now(), seconds=self._timing.lost):
             inventory = await project.look(mark, had, services=services, fresh=True)
         self._marks[key] = mark
         self._clouds.follow(key, project, mark, had)
