@@ -1083,6 +1083,7 @@ _IN_THE_CLOUD = (
         "openstack/cloud/account.py",
         "openstack/cloud/test_account.py",
         ("certain=all(each.began >= need.certain for each in lists)", "certain=True"),
+        ('context().get("controller", "create")', '"openstack-server"'),
     ),
     *_in(
         "openstack/instance/match.py",

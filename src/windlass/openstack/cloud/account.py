@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from windlass.kube.logger import context
 from windlass.openstack.cloud.balancer_requests import ROOT
 from windlass.openstack.cloud.certainty import Knowledge, Times
 from windlass.openstack.cloud.classify import classify
@@ -270,7 +271,7 @@ class Account:
         costs one request: until then nothing can be done about them."""
         balancers = self._lists_of[LoadBalancer]
         try:
-            tree = await self.ask(Http(BALANCING, "GET", f"{ROOT}/loadbalancers/{found.id}/status"), agent="server")
+            tree = await self.ask(Http(BALANCING, "GET", f"{ROOT}/loadbalancers/{found.id}/status"), agent="lookup")
         except Missing:
             self._gone(found)
             return None
@@ -394,7 +395,7 @@ class Account:
         if isinstance(request, Creation):
             self.knowledge.sending(request, self._like(request))
         try:
-            answer = await self.ask(request.http, agent="server", creates=request.CREATES, seconds=self._patience)
+            answer = await self.ask(request.http, agent=_sender(), creates=request.CREATES, seconds=self._patience)
         except NotSent:
             raise
         except CloudFailure as failure:
@@ -469,7 +470,7 @@ class Account:
     async def _read(self, query: Query) -> tuple[Any, ...]:
         source, began = SOURCES[query.kind], self._clock()
         first = request(query, project=self._project_id)
-        found = await pages(first, source.key, source.type, lambda page: self.ask(page, agent="server"))
+        found = await pages(first, source.key, source.type, lambda page: self.ask(page, agent="lookup"))
         if source.kept and found:
             self._kept = {each: kept for each, kept in self._kept.items() if kept.until > self._clock()}
             self._kept[query] = Kept(began, began + source.kept, found)
@@ -485,6 +486,11 @@ class Account:
             return await pages(first, key, kind, lambda page: self.ask(page, agent="poll"))
 
         return Listing(ask, mark_of=mark_of, clock=self._clock)
+
+
+def _sender() -> str:
+    """The controller that is at work in this task; without one it is `create_instance`."""
+    return str(context().get("controller", "create"))
 
 
 def _names(kind: type[Any]) -> tuple[str, ...]:

@@ -49,7 +49,8 @@ class Wire(Protocol):
     """
 
     async def send(self, request: Http, /, *, seconds: float, agent: str = "") -> Answer:
-        """Send it once. `agent` is put before the User-Agent, and names the controller that asks."""
+        """Send it once. `agent` is put at the end of the User-Agent, and says who asks: the controller that sends a
+        write, `poll` for a list of the whole project, `lookup` for other reads, whose answers all share."""
         ...
 
     async def project_id(self) -> str:

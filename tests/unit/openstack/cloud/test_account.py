@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.unit.openstack.cloud.scripted_wire import EPOCH, ScriptedWire, account, clock, reply, virtual
+from windlass.kube.logger import about
 from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.failures import (
     CloudFailure,
@@ -263,6 +264,21 @@ async def test_our_own_answer_is_newer_than_a_list_that_began_before() -> None:
     assert [each.id for each in (await project.look("m")).ports] == ["new"]
     await project.refresh(volumes=False)
     assert [each.id for each in (await project.look("m")).ports] == ["old"]  # as the cloud says now
+
+
+@virtual
+async def test_the_cloud_is_told_which_controller_writes_and_that_all_share_what_is_read() -> None:
+    wire = ScriptedWire()
+    wire.things["/flavors/detail"] = [SMALL]
+    project = account(wire)
+    await project.find([FLAVOR])
+    for controller in ("openstack-server", "openstack-machine-api"):
+        with about(controller=controller):
+            await asyncio.create_task(project.carry(DeleteServer(project="k", mark="m", id="s1")))
+    await project.carry(DeleteServer(project="k", mark="m", id="s2"))
+    await project.refresh(volumes=False)
+    assert wire.agents[:4] == ["lookup", "openstack-server", "openstack-machine-api", "create"]
+    assert {*wire.agents[4:]} == {"poll"}
 
 
 @virtual
