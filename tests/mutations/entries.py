@@ -1505,6 +1505,15 @@ _IN_THE_CLOUD = (
         ("max(datetime.fromisoformat(each.created)", "min(datetime.fromisoformat(each.created)"),
     ),
     *_in(
+        "openstack/overview/single.py",
+        "openstack/overview/test_single.py",
+        ("if authority != MACHINE_API:", "if False:"),
+        ("(server and each.device_id == server)", "(each.device_id == server)"),
+        ("return bool(mark) and found == mark", "return found == mark"),
+        ("if found.port_id and address not in claims:", "if found.port_id:"),
+        ("dict.fromkeys(chain(users, claims, made))", "chain(users, claims, made)"),
+    ),
+    *_in(
         "openstack/overview/cleaning.py",
         "openstack/overview/test_cleaning.py",
         ("if each not in progress.refused]", "]"),

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from tests.unit.openstack.clouded import KEY, NAMESPACE, Process, World, server
-from tests.unit.openstack.weather import FAULTS
+from tests.unit.openstack.weather import FAULTS, OF_CREATION
 from windlass.api.capo_server import OpenStackServer
 
 POSTS = ("/v2.0/ports", "/v2.0/trunks", "/volumes", "/servers")
 EVERYTHING = {"trunk": True, "tags": ["blue"], "rootVolume": {"sizeGiB": 10}}
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+@pytest.mark.parametrize("fault", OF_CREATION.values(), ids=OF_CREATION.keys())
 async def test_s28_every_kind_of_creating_request_meets_a_fault_and_there_is_one_of_each(fault: dict[str, Any]) -> None:
     world = World()
     faults = [world.cloud.fault(method="POST", path=f"^{path}$", **fault) for path in POSTS]

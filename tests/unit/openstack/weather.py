@@ -15,3 +15,10 @@ FAULTS: dict[str, dict[str, Any]] = {
     "413 with Retry-After": {"status": 413, "headers": {"retry-after": "5"}},
     "409": {"status": 409, "body": b'{"NeutronError": {"message": "busy"}}'},
 }
+
+OF_CREATION: dict[str, dict[str, Any]] = {
+    **FAULTS,
+    "429": {"status": 429},
+    "a quota is used up": {"status": 403, "body": b'{"x": {"message": "Quota exceeded for resources: [\'x\']."}}'},
+}
+"""With those that only a request that creates something meets."""

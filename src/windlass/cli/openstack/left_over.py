@@ -124,10 +124,7 @@ async def _accounts(api: Api, clouds: Clouds, request: OrphansRequest) -> tuple[
         except Unauthenticated as wrong:
             raise Unknowable(wrong.fault) from None
     else:
-        answers += [
-            await projects.account(each.ref, each.namespace, of_machine=each.of_machine)
-            for each in identities(await _owners(api))
-        ]
+        answers += [await projects.account(each) for each in identities(await _owners(api))]
         if not answers:
             raise Unknowable("no object names credentials of a cloud: say --os-cloud NAME")
     troubles = dict.fromkeys(each for each in answers if isinstance(each, str))

@@ -1,4 +1,4 @@
-"""Prints the trees of OpenStackClusters: as lines, or for programs."""
+"""Prints the trees of OpenStackClusters, floating IP pools and Machines: as lines, or for programs."""
 
 import json
 import sys
@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 import click
 import msgspec
 
-from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
-from windlass.api.capo_server import OpenStackServer
+from windlass.api.capo_pool import OpenStackFloatingIPPool
+from windlass.api.mapi import Machine
 from windlass.cli.conventions import complaints
 from windlass.cli.conventions.connection import connect
 from windlass.cli.conventions.exit_codes import Exit
@@ -21,17 +21,29 @@ from windlass.kube.process.colour import colourful
 from windlass.kube.shorten import shortened
 from windlass.kube.verbs import Api
 from windlass.openstack.cloud.clouds import Clouds
-from windlass.openstack.overview.reading import Objects, Projects, objects, trees
+from windlass.openstack.machine_api.provider_spec import is_ours
+from windlass.openstack.overview.reading import OWNERS, Objects, Projects, objects, trees
 from windlass.openstack.overview.tree import UNKNOWN, Node, flat
 
 NOTHING: Final = "-"
+ROOTS: Final = (OpenStackCluster, OpenStackFloatingIPPool, Machine)
+"""The kinds that have trees of their own, in the order in which they are shown."""
+_KINDS: Final = "OpenStackCluster, OpenStackFloatingIPPool or Machine of the Machine API on OpenStack"
 _LONGEST_MESSAGE: Final = 80
 _COLOURS: Final = {"True": "green", "False": "red", "Unknown": "yellow"}
-_STATES: Final = {"ACTIVE": "green", "ERROR": "red", "in-use": "green", "ONLINE": "green", UNKNOWN: "yellow"}
+_STATES: Final = {
+    "ACTIVE": "green",
+    "ERROR": "red",
+    "Failed": "red",
+    "in-use": "green",
+    "ONLINE": "green",
+    "Running": "green",
+    UNKNOWN: "yellow",
+}
 
 
 class TreeRequest(NamedTuple):
-    """The cluster to show (empty: all), and how."""
+    """The name of what is shown (empty: all), and how."""
 
     wanted: str = ""
     form: str = "tree"
@@ -60,7 +72,7 @@ async def once(settings: Settings, request: TreeRequest) -> Exit:
     for text in sight.troubles:
         complaints.say("error", text)
     if not sight.trees and not sight.troubles:
-        click.echo("No OpenStackCluster found.", err=True)
+        click.echo(f"No {_KINDS} found.", err=True)
     for line in render(request, sight.trees, colour=colourful(sys.stdout)):
         click.echo(line)
     return Exit.FAILED if sight.troubles else Exit.OK
@@ -70,14 +82,14 @@ async def look(api: Api, clouds: Clouds, settings: Settings, request: TreeReques
     """What there is now. Raises KubeErrors."""
     place, _, name = request.wanted.rpartition("/")
     namespace = place or settings.namespace
-    found = await objects(api, (OpenStackCluster, OpenStackMachine, OpenStackServer), namespace=namespace)
-    if OpenStackCluster not in found.listed:
+    found = await objects(api, OWNERS, namespace=namespace)
+    if not any(kind in found.listed for kind in ROOTS):
         text = f"the API server does not serve {OpenStackCluster.RESOURCE}: install its CustomResourceDefinition"
         return Sight((), (text,))
-    wanted = sorted(_wanted(found, name), key=lambda each: (each.metadata.namespace, each.metadata.name))
+    wanted = list(_wanted(found, name))
     troubles = list(found.unreadable())
     if name and not wanted:
-        troubles.append(f"no OpenStackCluster {request.wanted}{f' in namespace {namespace}' if namespace else ''}")
+        troubles.append(f"no {_KINDS} is named {name}{f' in namespace {namespace}' if namespace else ''}")
     nodes = await trees(found, Projects(api, clouds), wanted)
     troubles += dict.fromkeys(note for one in nodes for each in flat(one) for note in each.notes if _is_blind(note))
     return Sight(nodes, troubles)
@@ -138,9 +150,10 @@ def for_programs(node: Node) -> dict[str, Any]:
 
 
 def _wanted(found: Objects, name: str) -> Iterator[Present[Any]]:
-    for each in found.all(OpenStackCluster):
-        if name in ("", each.metadata.name):
-            yield each
+    for kind in ROOTS:
+        for each in sorted(found.all(kind), key=lambda each: (each.metadata.namespace, each.metadata.name)):
+            if name in ("", each.metadata.name) and (kind is not Machine or is_ours(each.object)):
+                yield each
 
 
 def _is_blind(note: str) -> bool:

@@ -1,4 +1,4 @@
-"""`windlass openstack tree`: the objects of clusters beside their resources in the cloud."""
+"""`windlass openstack tree`: objects beside their resources in the cloud."""
 
 import click
 
@@ -21,12 +21,13 @@ from windlass.cli.openstack import names
 @click.option("--no-headers", is_flag=True, help="Leave out the headings.")
 @settings_of
 def command(settings: Settings, wanted: str | None, *, form: str, watch: bool, no_headers: bool) -> int:
-    """Show OpenStackClusters with their networks, load balancers, addresses, machines and servers: the state that the
-    cloud has for each resource, and the condition Ready of each object.
+    """Show OpenStackClusters with their networks, load balancers, addresses, machines and servers,
+    OpenStackFloatingIPPools with their floating IPs, and Machines of the Machine API with their servers: the state that
+    the cloud has for each resource, and the condition Ready of each object.
 
-    CLUSTER is the NAME or NAMESPACE/NAME of an OpenStackCluster; without it, all are shown, with -n those of a
-    namespace. A resource that a status records and that does not exist is named, and so is one that has the mark of an
-    object and is not recorded.
+    CLUSTER is the NAME or NAMESPACE/NAME of an OpenStackCluster, a pool or a Machine; without it, all are shown, with
+    -n those of a namespace. A resource that an object records and that does not exist is named, and so is one that has
+    the mark of an object and is not recorded.
 
     The cloud is asked with the credentials of the objects, so you need the right to read their Secrets. It is asked
     for one list of each kind of resource, however many machines there are.

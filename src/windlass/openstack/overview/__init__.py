@@ -4,6 +4,7 @@
 |---|---|
 | `reading` | objects of a cluster, and everything that the projects of their credentials have |
 | `tree` | the objects of an OpenStackCluster and their resources; pure |
+| `single` | floating IP pools and Machines of the Machine API, and their resources; pure |
 | `orphans` | marked resources whose owner is gone, and in which order they are deleted; pure |
 | `cleaning` | deletes them |
 """

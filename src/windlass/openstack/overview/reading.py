@@ -34,8 +34,10 @@ from windlass.openstack.identity.find import BY_NAME, IdentityTrouble, credentia
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine_api.observe import authority
 from windlass.openstack.machine_api.provider_spec import provider_spec
-from windlass.openstack.overview.tree import Node, Of, members, recorded_elsewhere, tree
+from windlass.openstack.overview.single import tree_of_machine, tree_of_pool
+from windlass.openstack.overview.tree import Members, Node, Of, members, recorded_elsewhere, tree
 
+NAMELESS: Final = "it names no credentials: set identityRef, or cloudsSecret in the provider spec of a Machine"
 UUID: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -83,19 +85,22 @@ class Identity(Struct, frozen=True):
     of_machine: bool = False
 
 
+def identity_of(found: Present[Any]) -> Identity | None:
+    """The credentials that the object itself names."""
+    place = found.metadata.namespace
+    if not isinstance(found.object, mapi.Machine):
+        ref = found.object.spec.identity_ref
+        return Identity(place, ref) if ref is not None and ref.name else None
+    given = provider_spec(found.object)
+    if isinstance(given, Problem) or given.clouds_secret is None or not given.clouds_secret.name:
+        return None
+    ref = IdentityReference(type="Secret", name=given.clouds_secret.name, cloud_name=given.cloud_name)
+    return Identity(given.clouds_secret.namespace or place, ref, of_machine=True)
+
+
 def identities(found: Objects) -> dict[Identity, None]:
     """The credentials that objects name, each once."""
-    named: dict[Identity, None] = {}
-    for kind in (OpenStackCluster, OpenStackMachine, OpenStackServer, OpenStackFloatingIPPool):
-        for each in found.all(kind):
-            if (ref := each.object.spec.identity_ref) is not None and ref.name:
-                named[Identity(each.metadata.namespace, ref)] = None
-    for machine in found.all(mapi.Machine):
-        given = provider_spec(machine.object)
-        if not isinstance(given, Problem) and (secret := given.clouds_secret) is not None and secret.name:
-            ref = IdentityReference(type="Secret", name=secret.name, cloud_name=given.cloud_name)
-            named[Identity(secret.namespace or machine.metadata.namespace, ref, of_machine=True)] = None
-    return named
+    return {named: None for kind in OWNERS for each in found.all(kind) if (named := identity_of(each)) is not None}
 
 
 async def objects(api: Api, kinds: Sequence[type[Any]], *, namespace: str | None = None) -> Objects:
@@ -118,16 +123,11 @@ class Projects:
         self._survey.add_index(Secret, BY_NAME, lambda found: ())
         self._clouds = clouds
 
-    async def account(
-        self, ref: IdentityReference | None, namespace: str, *, of_machine: bool = False
-    ) -> Account | str:
-        """The project for an object in `namespace`; `of_machine`: see `Identity`."""
-        if ref is None:
-            return "there is no identityRef: name credentials in it"
-        found = await credentials_of(self._survey, ref, namespace=namespace)
+    async def account(self, identity: Identity) -> Account | str:
+        found = await credentials_of(self._survey, identity.ref, namespace=identity.namespace)
         if isinstance(found, IdentityTrouble):
             return found.message
-        if of_machine and not found.cacert:
+        if identity.of_machine and not found.cacert:
             found = replace(found, cacert=await authority(self._survey))
         return await self.of(found)
 
@@ -138,36 +138,49 @@ class Projects:
             return str(failure)
 
 
-async def trees(found: Objects, projects: Projects, wanted: Sequence[Present[OpenStackCluster]]) -> list[Node]:
-    """The tree of each of the `wanted` clusters. Each project is listed once. Raises KubeErrors."""
+async def trees(found: Objects, projects: Projects, wanted: Sequence[Present[Any]]) -> list[Node]:
+    """The tree of each of the `wanted` objects: OpenStackClusters, OpenStackFloatingIPPools, and Machines of the
+    Machine API. Each project is listed once. Raises KubeErrors."""
     machines, servers = found.all(OpenStackMachine), found.all(OpenStackServer)
-    groups = [members(each, machines, servers) for each in wanted]
-    asked: dict[tuple[str, IdentityReference | None], Account | str] = {}
+    groups = [members(each, machines, servers) if _is_cluster(each) else None for each in wanted]
+    asked: dict[Identity | None, Account | str] = {}
     also: dict[str, dict[Query, None]] = {}
-    for group in groups:
-        namespace = group.cluster.metadata.namespace
-        for ref in {group.identity(each): None for each in group.all}:
-            if (namespace, ref) not in asked:
-                asked[namespace, ref] = await projects.account(ref, namespace)
-        if isinstance(account := asked[namespace, group.identity(group.cluster)], Account):
+    for root, group in zip(wanted, groups, strict=True):
+        for identity in _identities(root, group):
+            if identity not in asked:
+                asked[identity] = NAMELESS if identity is None else await projects.account(identity)
+        if group is not None and isinstance(account := asked[_within(group, root)], Account):
             also.setdefault(account.key, {}).update(dict.fromkeys(recorded_elsewhere(group)))
-    accounts = {each.key: each for each in asked.values() if isinstance(each, Account)}
-    sights = await holdings_of(accounts.values(), also)
+    sights = await holdings_of({each.key: each for each in asked.values() if isinstance(each, Account)}.values(), also)
 
-    def sight(asked_for: Account | str) -> Of:
-        return asked_for if isinstance(asked_for, str) else sights[asked_for.key]
+    def sight(identity: Identity | None) -> Of:
+        account = asked[identity]
+        return account if isinstance(account, str) else sights[account.key]
 
-    return [
-        tree(
-            group,
-            {
-                ref: sight(answer)
-                for (namespace, ref), answer in asked.items()
-                if namespace == group.cluster.metadata.namespace
-            },
-        )
-        for group in groups
-    ]
+    def tree_of(root: Present[Any], group: Members | None) -> Node:
+        if group is not None:
+            return tree(group, {group.identity(each): sight(_within(group, each)) for each in group.all})
+        alone = tree_of_machine if isinstance(root.object, mapi.Machine) else tree_of_pool
+        return alone(root, sight(identity_of(root)))
+
+    return list(map(tree_of, wanted, groups))
+
+
+def _is_cluster(found: Present[Any]) -> bool:
+    return isinstance(found.object, OpenStackCluster)
+
+
+def _identities(root: Present[Any], group: Members | None) -> dict[Identity | None, None]:
+    """The credentials that a tree needs, each once."""
+    if group is None:
+        return {identity_of(root): None}
+    return {_within(group, each): None for each in group.all}
+
+
+def _within(group: Members, one: Present[Any]) -> Identity | None:
+    """The credentials of an object of a cluster: its own, or those of the cluster."""
+    ref = group.identity(one)
+    return Identity(group.cluster.metadata.namespace, ref) if ref is not None and ref.name else None
 
 
 async def holdings_of(accounts: Iterable[Account], also: Mapping[str, Iterable[Query]] | None = None) -> dict[str, Of]:

@@ -12,6 +12,7 @@ A resource belongs to an object if its status records the ID, or if it has the o
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
 
+import msgspec
 from msgspec import Struct, structs
 
 from windlass.api.capo import IdentityReference, OpenStackMachine
@@ -52,9 +53,9 @@ NAMES: Final[Mapping[type[Any], str]] = {
     FloatingIp: "floating IP",
     LoadBalancer: "load balancer",
 }
-GONE: Final = "recorded in the status, but it does not exist"
-UNRECORDED: Final = "has the mark of this object, but its status does not record it"
-FOREIGN: Final = "recorded in the status, but it has the mark of another object"
+GONE: Final = "recorded, but it does not exist"
+UNRECORDED: Final = "has the mark of this object, which does not record it"
+FOREIGN: Final = "recorded, but it has the mark of another object"
 UNKNOWN: Final = "Unknown"
 """The state of what was not asked for."""
 
@@ -152,12 +153,11 @@ def tree(found: Members, sights: Mapping[IdentityReference | None, Of]) -> Node:
             if own
             else tuple(_unowned(mark_of(machine), sights[found.identity(machine)]))
         )
-        children.append(_object(machine, below))
+        children.append(of_object(machine, below))
     children += [_server(each, sights[found.identity(each)]) for each in by_machine.values()]
     shown = {each.id for child in children for each in flat(child)}
     children += (each for each in _addresses(mark_of(cluster), sight) if each.id not in shown)
-    trouble = (f"the cloud was not asked: {sight}",) if isinstance(sight, str) else ()
-    return _object(cluster, tuple(children), trouble)
+    return of_object(cluster, tuple(children), blind(sight))
 
 
 def flat(node: Node) -> Iterator[Node]:
@@ -167,12 +167,24 @@ def flat(node: Node) -> Iterator[Node]:
         yield from flat(child)
 
 
-def _object(found: Present[Any], children: tuple[Node, ...], notes: tuple[str, ...] = ()) -> Node:
-    meta = found.metadata
+def blind(sight: Of) -> tuple[str, ...]:
+    """The note that the resources of an object are not known, and why."""
+    return (f"the cloud was not asked: {sight}",) if isinstance(sight, str) else ()
+
+
+def of_object(
+    found: Present[Any],
+    children: tuple[Node, ...],
+    notes: tuple[str, ...] = (),
+    *,
+    state: str = "",
+) -> Node:
+    meta, ready = found.metadata, find(found.object.status.conditions, READY)
     return Node(
         kind=found.object.RESOURCE.kind,
         name=f"{meta.namespace}/{meta.name}",
-        ready=find(found.object.status.conditions, READY),
+        state=state,
+        ready=msgspec.convert(ready, Condition, from_attributes=True) if ready is not None else None,
         notes=(*notes, *(("it is being deleted",) if meta.deletion_timestamp else ())),
         children=children,
     )
@@ -250,8 +262,15 @@ def _server(server: Present[OpenStackServer], sight: Of) -> Node:
     ports = [each.id for each in resources.ports] if resources else []
     volumes = [each.id for each in resources.volumes if each.id] if resources else []
     trunks = [each.id for each in resources.trunks if each.id] if resources else []
-    instance = [status.instance_id] if status.instance_id else []
-    below = [*_resources(Server, instance, mark, sight)]
+    below = instance(status.instance_id, volumes, ports, trunks, mark=mark, sight=sight)
+    return of_object(server, tuple(below), blind(sight))
+
+
+def instance(
+    server: str | None, volumes: Sequence[str], ports: Sequence[str], trunks: Sequence[str], *, mark: str, sight: Of
+) -> list[Node]:
+    """A server with all that belongs to it: what is recorded by ID, and what has the mark."""
+    below = [*_resources(Server, [server] if server else [], mark, sight)]
     below += _resources(Volume, volumes, mark, sight)
     on_ports = [*_resources(Trunk, trunks, mark, sight)]
     for port in _resources(Port, ports, mark, sight):
@@ -260,8 +279,7 @@ def _server(server: Present[OpenStackServer], sight: Of) -> Node:
         if isinstance(sight, Holdings):
             mine += [_node(each) for each in sight.all(FloatingIp) if each.port_id == port.id]
         below.append(structs.replace(port, children=tuple(mine)))
-    notes = (f"the cloud was not asked: {sight}",) if isinstance(sight, str) else ()
-    return _object(server, (*below, *on_ports), notes)
+    return [*below, *on_ports]
 
 
 def _port_of(trunk: Node, sight: Of) -> str:

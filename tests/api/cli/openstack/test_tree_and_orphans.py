@@ -89,10 +89,8 @@ async def test_a_cluster_is_shown_with_its_resources_and_what_it_leaves_is_found
     below = {(each["kind"], each["id"]): each for each in cluster["children"]}
     assert below["network", made["network"]]["notes"] == []
     assert [each["name"] for each in below["network", made["network"]]["children"]] == ["sub"]
-    assert below["router", made["router"]]["notes"] == [
-        "has the mark of this object, but its status does not record it"
-    ]
-    assert below["router", gone]["notes"] == ["recorded in the status, but it does not exist"]
+    assert below["router", made["router"]]["notes"] == ["has the mark of this object, which does not record it"]
+    assert below["router", gone]["notes"] == ["recorded, but it does not exist"]
     (node,) = (each for each in cluster["children"] if each["kind"] == "OpenStackServer")
     assert (node["name"], node["ready"]["status"]) == (f"{stage.namespace}/w", "True")
     assert [(each["kind"], each["state"]) for each in node["children"]] == [("server", "ACTIVE"), ("port", "ACTIVE")]

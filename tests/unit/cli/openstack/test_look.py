@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from tests.unit.openstack.clouded import NAMESPACE, START, World, secret
+from windlass.api import mapi
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.cli.conventions.settings import Settings
@@ -27,7 +29,7 @@ class Place:
     def __init__(self, *kinds: type[Any]) -> None:
         self.world = World()
         self.public = self.world.cloud.services.external_network()
-        kinds = kinds or (OpenStackCluster, OpenStackMachine, OpenStackServer)
+        kinds = kinds or (OpenStackCluster, OpenStackMachine, OpenStackServer, OpenStackFloatingIPPool, mapi.Machine)
         self.api = MemoryApi(*kinds, Secret, clock=lambda: START)
         self.api.load(secret())
 
@@ -72,12 +74,57 @@ async def test_clusters_are_chosen_by_name_and_namespace(
 
 
 async def test_a_cluster_that_does_not_exist_is_an_error(place: Place) -> None:
-    assert await place.look("other/two") == ([], ["no OpenStackCluster other/two in namespace other"])
+    assert await place.look("other/two") == (
+        [],
+        [
+            "no OpenStackCluster, OpenStackFloatingIPPool or Machine of the Machine API on OpenStack is named two "
+            "in namespace other"
+        ],
+    )
 
 
 async def test_without_the_kind_its_definition_is_missing() -> None:
     _, (trouble,) = await Place(OpenStackServer).look()
     assert trouble.endswith("install its CustomResourceDefinition")
+
+
+def provider_spec(**fields: Any) -> dict[str, Any]:
+    return {"value": {"cloudName": "one", "cloudsSecret": {"name": "credentials"}, **fields}}
+
+
+async def test_pools_and_machines_of_the_machine_api_follow_the_clusters(place: Place) -> None:
+    place.has(mapi.Machine, "w", providerSpec=provider_spec())
+    place.has(mapi.Machine, "of-another-platform", providerSpec={"value": {"kind": "AWSMachineProviderConfig"}})
+    place.has(OpenStackFloatingIPPool, "pool", identityRef=IDENTITY, reclaimPolicy="Delete")
+    names = [f"{NAMESPACE}/one", f"{NAMESPACE}/two", f"{NAMESPACE}/pool", f"{NAMESPACE}/w"]
+    assert await place.look(namespace=NAMESPACE) == (names, [])
+    assert await place.look(f"{NAMESPACE}/w") == ([f"{NAMESPACE}/w"], [])
+    assert await place.look("pool") == ([f"{NAMESPACE}/pool"], [])
+
+
+async def test_machines_are_shown_where_nothing_else_is_served() -> None:
+    place = Place(mapi.Machine)
+    place.has(mapi.Machine, "w", providerSpec=provider_spec())
+    assert await place.look() == ([f"{NAMESPACE}/w"], [])
+
+
+async def test_a_machine_that_names_no_credentials_is_shown_with_the_remedy(place: Place) -> None:
+    place.has(mapi.Machine, "w", providerSpec=provider_spec(cloudsSecret=None))
+    place.has(mapi.Machine, "x", providerSpec=provider_spec(cloudsSecret={"name": "nothing"}))
+    _, troubles = await place.look("w")
+    remedy = "set identityRef, or cloudsSecret in the provider spec of a Machine"
+    assert troubles == [f"the cloud was not asked: it names no credentials: {remedy}"]
+    assert (await place.look("x"))[1] == [f"the cloud was not asked: {NO_SECRET}"]
+
+
+async def test_each_project_is_listed_once_however_many_objects_there_are(place: Place) -> None:
+    await place.look()
+    once = len(place.world.cloud.requests)
+    for number in range(5):
+        place.has(mapi.Machine, f"w-{number}", providerSpec=provider_spec())
+        place.has(OpenStackFloatingIPPool, f"pool-{number}", identityRef=IDENTITY, reclaimPolicy="Delete")
+    await place.look()
+    assert len(place.world.cloud.requests) == 2 * once
 
 
 async def test_each_object_is_seen_with_its_own_credentials(place: Place) -> None:
@@ -104,4 +151,4 @@ async def test_a_network_of_another_project_is_asked_for_by_its_id() -> None:
     assert (await place.look())[1] == []
     lost, one = place.trees
     assert [(each.name, each.notes) for each in one.children] == [("public", ())]
-    assert [each.notes for each in lost.children] == [("recorded in the status, but it does not exist",)]
+    assert [each.notes for each in lost.children] == [("recorded, but it does not exist",)]

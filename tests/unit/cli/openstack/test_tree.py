@@ -15,7 +15,7 @@ from windlass.kube.errors import Forbidden, Status, TransportError
 from windlass.openstack.overview.tree import Node
 
 SERVER = Node(kind="server", name="w", id="s-1", state="ACTIVE", detail="10.0.0.7")
-PORT = Node(kind="port", name="w-0", id="p-1", state="DOWN", notes=("recorded in the status, but it does not exist",))
+PORT = Node(kind="port", name="w-0", id="p-1", state="DOWN", notes=("recorded, but it does not exist",))
 WAITING = Condition(type="Ready", status="False", reason="InstanceNotReady", message="word " * 40)
 READY = Condition(type="Ready", status="True", reason="Ready", message="not to be seen")
 OBJECT = Node(kind="OpenStackServer", name="prod/w", ready=WAITING, children=(SERVER, PORT))
@@ -33,7 +33,7 @@ def test_a_tree_has_a_line_for_each_object_and_resource() -> None:
         "OpenStackCluster prod/one - True - -",
         f"└─ OpenStackServer prod/w - False - InstanceNotReady: {'word ' * 6}word … (165 more characters)",
         "├─ server w ACTIVE - 10.0.0.7 -",
-        "└─ port w-0 DOWN - - recorded in the status, but it does not exist",
+        "└─ port w-0 DOWN - - recorded, but it does not exist",
     ]
     assert rows[2].startswith("   ├─ server w")
 
@@ -71,7 +71,7 @@ def test_programs_get_every_field_of_every_node() -> None:
         "notes": [],
         "children": [],
     }
-    assert port["notes"] == ["recorded in the status, but it does not exist"]
+    assert port["notes"] == ["recorded, but it does not exist"]
     assert lines(form="json") == ['{\n  "items": []\n}']
 
 

@@ -15,7 +15,7 @@ from windlass.testing.crash import Scenario, crash_everywhere
 from windlass.testing.memory import MemoryApi
 
 from ..clouded import PROJECT
-from ..weather import FAULTS
+from ..weather import OF_CREATION
 from .cases import MARK, Process, Tree, World, infra, tree
 from .endpoints import BALANCED, FLOATING, INGRESS, LB, WHOLE, ask, laid_out
 
@@ -308,7 +308,7 @@ async def test_c20_a_moved_cluster_finds_its_load_balancer() -> None:
 POSTS = ("loadbalancers", "listeners", "pools", "healthmonitors", "pools/[^/]+/members")
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+@pytest.mark.parametrize("fault", OF_CREATION.values(), ids=OF_CREATION.keys())
 async def test_every_creating_request_meets_a_fault_and_there_is_one_of_each(fault: dict[str, Any]) -> None:
     world = laid_out(None, control_machine("cp-0", "10.0.0.21"))
     faults = [world.cloud.fault(method="POST", path=f"^/v2.0/lbaas/{path}$", **fault) for path in POSTS]

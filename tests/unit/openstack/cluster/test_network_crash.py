@@ -9,7 +9,7 @@ import pytest
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.testing.crash import Crashed, CrashPoint, MortalApi, MortalCarrier, Scenario, When, crash_everywhere
 
-from ..weather import FAULTS
+from ..weather import FAULTS, OF_CREATION
 from .cases import Process, World
 from .managed import WHOLE, delete, made, managed
 
@@ -54,7 +54,7 @@ async def test_a_crash_at_any_moment_of_creating_and_a_deletion_before_the_resta
     assert number > 12
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+@pytest.mark.parametrize("fault", OF_CREATION.values(), ids=OF_CREATION.keys())
 async def test_every_kind_of_creating_request_meets_a_fault_and_there_is_one_of_each(fault: dict[str, Any]) -> None:
     world = managed()
     faults = [world.cloud.fault(method="POST", path=f"^/v2.0/{path}$", **fault) for path in POSTS]

@@ -4,11 +4,12 @@ from typing import Any, Final
 
 import msgspec
 
-from tests.unit.openstack.clouded import KEY, MARK, NAMESPACE, Process, World
+from tests.unit.openstack.clouded import KEY, MARK, NAMESPACE, PROJECT, Process, World
 from windlass.api.config import Infrastructure
 from windlass.api.core import ConfigMap, Event, Node, Pod, Secret
 from windlass.api.mapi import Machine
 from windlass.kube.verbs import PatchType
+from windlass.openstack.cloud.wire import Http
 from windlass.openstack.machine_api.controller import machine_api_controller
 
 Tree = dict[str, Any]
@@ -104,3 +105,20 @@ async def built(world: Fleet, **value: Any) -> MachineProcess:
     process = MachineProcess(world)
     await process.settle()
     return process
+
+
+def floating_ip(world: Fleet) -> dict[str, Any]:
+    """An address of the project that leads nowhere; the network of the machines has a router to where it is."""
+
+    def ask(method: Any, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return dict(world.cloud.services.handle(PROJECT, Http("network", method, path, body=body))[1])
+
+    public = world.cloud.services.network("public", cidr="203.0.113.0/24", external=True)
+    gateway = {"name": "r", "external_gateway_info": {"network_id": public}}
+    router = ask("POST", "/v2.0/routers", {"router": gateway})["router"]["id"]
+    subnet = world.cloud.services.networks[world.network]["subnets"][0]
+    ask("PUT", f"/v2.0/routers/{router}/add_router_interface", {"subnet_id": subnet})
+    made: dict[str, Any] = ask("POST", "/v2.0/floatingips", {"floatingip": {"floating_network_id": public}})[
+        "floatingip"
+    ]
+    return made

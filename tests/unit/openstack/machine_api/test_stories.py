@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 
 from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT
-from tests.unit.openstack.machine_api.cases import NAME, Fleet, MachineProcess, built, machine, node, pod
+from tests.unit.openstack.machine_api.cases import (
+    NAME,
+    Fleet,
+    MachineProcess,
+    built,
+    floating_ip,
+    machine,
+    node,
+    pod,
+)
 from windlass.api.core import Node, Pod, Secret
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.wire import Http
@@ -336,23 +345,6 @@ async def test_only_one_node_of_the_control_plane_is_drained_at_a_time() -> None
     await world.api.patch(Node, "node-1", {"spec": {"unschedulable": None}}, type=PatchType.MERGE)
     await process.settle()
     assert world.is_gone
-
-
-def floating_ip(world: Fleet) -> dict[str, Any]:
-    """An address of the project that leads nowhere; the network of the machines has a router to where it is."""
-
-    def ask(method: Any, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        return dict(world.cloud.services.handle(PROJECT, Http("network", method, path, body=body))[1])
-
-    public = world.cloud.services.network("public", cidr="203.0.113.0/24", external=True)
-    gateway = {"name": "r", "external_gateway_info": {"network_id": public}}
-    router = ask("POST", "/v2.0/routers", {"router": gateway})["router"]["id"]
-    subnet = world.cloud.services.networks[world.network]["subnets"][0]
-    ask("PUT", f"/v2.0/routers/{router}/add_router_interface", {"subnet_id": subnet})
-    made: dict[str, Any] = ask("POST", "/v2.0/floatingips", {"floatingip": {"floating_network_id": public}})[
-        "floatingip"
-    ]
-    return made
 
 
 async def test_a_floating_ip_of_the_project_is_led_to_the_server_and_stays() -> None:

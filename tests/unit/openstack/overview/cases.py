@@ -11,6 +11,7 @@ from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.resources import LoadBalancer, Server, Volume
 from windlass.openstack.constants import CLUSTER_LABEL, MARK_ANNOTATION
+from windlass.openstack.overview.tree import Node
 
 Tree = dict[str, Any]
 
@@ -67,3 +68,11 @@ def owned_by(kind: type[Any], name: str) -> Tree:
 
 def ready(status: str, reason: str = "Ready", message: str = "") -> Tree:
     return {"conditions": [{"type": "Ready", "status": status, "reason": reason, "message": message}]}
+
+
+def outline(node: Node, depth: int = 0) -> list[str]:
+    """A line for each node."""
+    parts = (node.kind, node.name, node.state, node.detail, *node.notes)
+    return ["  " * depth + " | ".join(filter(None, parts))] + [
+        line for each in node.children for line in outline(each, depth + 1)
+    ]

@@ -34,13 +34,12 @@ from windlass.openstack.overview.tree import (
     GONE,
     UNRECORDED,
     Members,
-    Node,
     members,
     recorded_elsewhere,
     tree,
 )
 
-from .cases import CLUSTER_MARK, OTHER_MARK, SERVER_MARK, held, holdings, owned_by, present, ready, uuid
+from .cases import CLUSTER_MARK, OTHER_MARK, SERVER_MARK, held, holdings, outline, owned_by, present, ready, uuid
 
 STATUS = {
     "network": {"id": uuid(1), "subnets": [{"id": uuid(2)}]},
@@ -114,14 +113,6 @@ MACHINE = (
     held(Trunk, 14, SERVER_MARK, name="w-0", port_id=uuid(12)),
     held(FloatingIp, 15, CLUSTER_MARK, floating_ip_address="203.0.113.7", status="ACTIVE", port_id=uuid(12)),
 )
-
-
-def outline(node: Node, depth: int = 0) -> list[str]:
-    """A line for each node."""
-    parts = (node.kind, node.name, node.state, node.detail, *node.notes)
-    return ["  " * depth + " | ".join(filter(None, parts))] + [
-        line for each in node.children for line in outline(each, depth + 1)
-    ]
 
 
 def shown(found: Members, sight: Holdings | str) -> list[str]:

@@ -16,7 +16,7 @@ from windlass.testing.crash import Scenario, crash_everywhere
 from windlass.testing.memory.garbage import collect_garbage
 
 from ..clouded import NAMESPACE
-from ..weather import FAULTS
+from ..weather import FAULTS, OF_CREATION
 from .cases import POOL, All, Pools, World, claim, pool, wanting
 
 
@@ -71,7 +71,7 @@ async def test_p23_a_crash_at_any_write_gives_no_address_twice_and_leaves_nothin
     assert report.points >= least
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+@pytest.mark.parametrize("fault", OF_CREATION.values(), ids=OF_CREATION.keys())
 async def test_a_floating_ip_that_meets_a_fault_is_created_once(fault: dict[str, Any]) -> None:
     world = World(pool(), claim("a"), claim("b"))
     ordered = world.cloud.fault(method="POST", path="^/v2.0/floatingips$", **fault)
