@@ -13,7 +13,9 @@ from windlass.api.meta import ObjectMeta, Resource, always
 from windlass.api.schema import LIST_ATOMIC, MAP_ATOMIC, REQUIRED, list_map, rule
 from windlass.api.update_insights import (
     GROUP,
+    MOST_RESOURCES,
     VERSION,
+    AboutRef,
     ClusterOperatorInsight,
     ClusterVersionInsight,
     Condition,
@@ -39,6 +41,9 @@ MOST_IN_POOL = 1024
 MOST_GAPS = 64
 MOST_UNASSIGNED = 256
 MOST_TEXT = 1024
+MOST_CAUSES = 32
+MOST_AFFECTED = 64
+MOST_ABOUT_CAUSE = 2048
 
 Text: TypeAlias = Annotated[str, Meta(max_length=MOST_TEXT)]
 
@@ -201,10 +206,49 @@ class Overview(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=
     health: Annotated[str, Meta(max_length=128)] = ""
 
 
+class CauseEntry(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Added. Why something waits: one thing that somebody can change, and all that waits for it.
+
+    A health insight is a symptom of the first cause that affects one of its resources.
+
+    type          PodDisruptionBudget: one allows no eviction. GracePeriod: a Pod ends, and may take as long as that
+                  says. Termination: a Pod should have ended. ImagePull, PodStart: a Pod cannot pull an image, or cannot
+                  start otherwise. Eviction: a Pod is not gone, and nothing tells why. Node: a node is in trouble.
+                  Pause: somebody paused a pool
+    level         Info if it is intended
+    remedy        what ends it
+    start_source  where `started_at` comes from. Reported: the cluster says it. FirstSeen: nothing in the cluster does
+    about         the objects to look at, the most important first
+    affected      the objects that wait: nodes, pools and operators
+    """
+
+    uid: Uid
+    acquired_at: Time
+    type: Literal[
+        "PodDisruptionBudget",
+        "GracePeriod",
+        "Termination",
+        "ImagePull",
+        "PodStart",
+        "Eviction",
+        "Node",
+        "Pause",
+    ]
+    level: Literal["Info", "Warning", "Error", "Critical"]
+    summary: Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]
+    description: Annotated[str, Meta(max_length=MOST_ABOUT_CAUSE)] = ""
+    remedy: Text = ""
+    started_at: Time
+    start_source: Literal["Reported", "FirstSeen"]
+    about: Annotated[tuple[AboutRef, ...], LIST_ATOMIC, Meta(max_length=MOST_RESOURCES)] = ()
+    affected: Annotated[tuple[AboutRef, ...], LIST_ATOMIC, Meta(max_length=MOST_AFFECTED)] = ()
+
+
 class UpdateStatusStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """All that is known of the update.
 
     overview          Added: for `kubectl get`
+    causes            Added: why things wait
     gaps              Added: what is not known, and why
     alerts_missing    Added: the line that says why there are no alerts; absent if there is no reason to say so
     unassigned_nodes  Added: nodes that belong to no pool, so that no pool's insights have them
@@ -214,6 +258,7 @@ class UpdateStatusStatus(Struct, rename="camel", omit_defaults=True, kw_only=Tru
     overview: Overview | None = None
     control_plane: ControlPlaneStatus | None = None
     worker_pools: Annotated[tuple[PoolStatus, ...], list_map("name"), Meta(max_length=MOST_POOLS)] = ()
+    causes: Annotated[tuple[CauseEntry, ...], list_map("uid"), Meta(max_length=MOST_CAUSES)] = ()
     gaps: Annotated[tuple[Text, ...], LIST_ATOMIC, Meta(max_length=MOST_GAPS)] = ()
     alerts_missing: Annotated[str, Meta(max_length=4096)] = ""
     unassigned_nodes: Annotated[tuple[Name, ...], LIST_ATOMIC, Meta(max_length=MOST_UNASSIGNED)] = ()

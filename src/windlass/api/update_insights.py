@@ -21,6 +21,7 @@ MOST_NODE_MESSAGE = 100
 MOST_RESOURCES = 16
 MOST_VERSION = 64
 MOST_UNFINISHED = 100
+MOST_BASIS = 256
 
 LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
@@ -177,6 +178,19 @@ class ControlPlaneVersions(Struct, rename="camel", omit_defaults=True, kw_only=T
     last_completed: VersionText | None = None
 
 
+class ExpectedEnd(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Added. When something is expected to be updated: in four of five cases between `earliest` and `latest`.
+
+    middle  before or after it with the same chance
+    basis   what the range is computed from, for people
+    """
+
+    earliest: Time
+    middle: Time
+    latest: Time
+    basis: Annotated[str, Meta(max_length=MOST_BASIS)] = ""
+
+
 class Progressing(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """ClusterVersion's condition Progressing, as it is."""
 
@@ -197,6 +211,8 @@ class ClusterVersionInsight(Struct, rename="camel", omit_defaults=True, kw_only=
     baseline_seconds      Added: how long the update is expected to take as long as nothing better is known
     progressing_reason    Added: the reason of ClusterVersion's condition Progressing; that of Updating is enumerated
     progressing           Added: that condition itself, if the history contradicts it, so that Updating is Unknown
+    expected_end          Added: when all of the control plane is expected to be updated, its nodes too. The estimate
+                          of `oc` is estimated_completed_at
     """
 
     conditions: Annotated[tuple[ProgressingCondition, ...], list_map("type"), Meta(max_length=10)] = ()
@@ -217,6 +233,7 @@ class ClusterVersionInsight(Struct, rename="camel", omit_defaults=True, kw_only=
     baseline_seconds: int
     progressing_reason: Reason = ""
     progressing: Progressing | None = None
+    expected_end: ExpectedEnd | None = None
 
 
 class ClusterOperatorInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -254,8 +271,9 @@ class NodeCount(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
 class MachineConfigPoolInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """How far the nodes of a pool are. The numbers are of all nodes, even if insights into nodes were cut.
 
-    name    Added: dots and up to 253 characters, as Kubernetes allows
-    paused  Added: why outdated nodes may stay as they are
+    name          Added: dots and up to 253 characters, as Kubernetes allows
+    paused        Added: why outdated nodes may stay as they are
+    expected_end  Added: when all nodes are expected to be updated; absent: they are, or nothing tells
     """
 
     conditions: Annotated[tuple[PoolCondition, ...], list_map("type"), Meta(max_length=10)] = ()
@@ -265,6 +283,7 @@ class MachineConfigPoolInsight(Struct, rename="camel", omit_defaults=True, kw_on
     assessment: Literal["Pending", "Completed", "Degraded", "Excluded", "Progressing"]
     completion: Percent
     paused: bool = False
+    expected_end: ExpectedEnd | None = None
     summaries: Annotated[tuple[NodeCount, ...], list_map("type"), Meta(max_length=16)] = ()
 
 
@@ -339,6 +358,7 @@ class HealthInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
     start_source  Added: where `started_at` comes from. Reported: the cluster says it. FirstSeen: nothing in the cluster
                   says when it began. Present: it is a lack in the cluster's own reports, of which nothing can be told
                   but that it is there; `oc` counts it from the present
+    follows       Added: the object whose trouble it reports again, as the alert of an operator does
     """
 
     started_at: Time
@@ -346,3 +366,4 @@ class HealthInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
     scope: InsightScope
     impact: InsightImpact
     remediation: InsightRemediation = InsightRemediation()
+    follows: AboutRef | None = None

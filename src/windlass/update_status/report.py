@@ -65,6 +65,19 @@ class Versions(Struct, frozen=True, kw_only=True):
         return self.previous is not None and is_older(self.target, self.previous)
 
 
+class Estimate(Struct, frozen=True, kw_only=True):
+    """When something is expected to be updated: in four of five cases between `earliest` and `latest`.
+
+    middle  before or after it with the same chance
+    basis   what the range is computed from, for people: `4 nodes of this update, 1 at a time`
+    """
+
+    earliest: Moment
+    middle: Moment
+    latest: Moment
+    basis: str
+
+
 class ControlPlane(Struct, frozen=True, kw_only=True):
     """Progress of the operators.
 
@@ -76,6 +89,7 @@ class ControlPlane(Struct, frozen=True, kw_only=True):
     completed      when it was completed, by the history; None: not yet
     last_progress  the last transition of an operator after the start; None: none since
     baseline       how long the update is expected to take as long as nothing better is known
+    expected       when all of it is expected to be updated, its nodes too; None: it is, or nothing tells
     """
 
     updating: str
@@ -89,6 +103,7 @@ class ControlPlane(Struct, frozen=True, kw_only=True):
     last_progress: Moment | None = None
     baseline: Duration
     operators: tuple[Operator, ...]
+    expected: Estimate | None = None
 
     @property
     def updated(self) -> int:
@@ -209,10 +224,14 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class Pool(Struct, frozen=True, kw_only=True):
-    """A MachineConfigPool with its nodes, both in the order of their lists."""
+    """A MachineConfigPool with its nodes, both in the order of their lists.
+
+    expected  when all nodes are expected to be updated; None: they are, or nothing tells, as for a paused pool
+    """
 
     name: str
     paused: bool = False
+    expected: Estimate | None = None
     summary: Summary = Summary()
     nodes: tuple[Node, ...] = ()
 
@@ -265,6 +284,7 @@ class Insight(Struct, frozen=True, kw_only=True):
     started    when it began; None: nothing in the cluster says
     first_seen when it was first seen, if the report is kept in an object; else None
     reference  the URL of documentation, or a text in its place
+    follows    the object whose trouble it reports again, as the alert of an operator does; else None
     """
 
     level: Level
@@ -277,11 +297,55 @@ class Insight(Struct, frozen=True, kw_only=True):
     resources: tuple[Reference, ...]
     scope: Scope = Scope.CONTROL_PLANE
     pool: str = ""
+    follows: Reference | None = None
 
     @property
     def complete(self) -> bool:
         """`oc` shows no others."""
         return bool(self.summary and self.description and self.reference)
+
+
+class CauseKind(StrEnum):
+    """What kind of thing an update waits for."""
+
+    BUDGET = "PodDisruptionBudget"
+    GRACE_PERIOD = "GracePeriod"
+    TERMINATION = "Termination"
+    IMAGE_PULL = "ImagePull"
+    START = "PodStart"
+    EVICTION = "Eviction"
+    NODE = "Node"
+    PAUSE = "Pause"
+
+
+class Cause(Struct, frozen=True, kw_only=True):
+    """Why something waits: one thing that somebody can change, and all that waits for it.
+
+    BUDGET        a PodDisruptionBudget allows no eviction
+    GRACE_PERIOD  a Pod ends, and may take as long as its grace period says
+    TERMINATION   a Pod should have ended, but is still there
+    IMAGE_PULL    a Pod cannot pull an image, START: it cannot start otherwise
+    EVICTION      nothing is known to hold the eviction of a Pod, and it has not gone
+    NODE          a node is in trouble, and others wait for it
+    PAUSE         somebody paused a pool: not a trouble
+
+    level       INFO if it is intended
+    remedy      what ends it
+    started     when it began; None: nothing in the cluster says
+    first_seen  when it was first seen, if the report is kept in an object; else None
+    about       the objects to look at, the most important first
+    affected    the objects that wait: nodes, pools and operators
+    """
+
+    kind: CauseKind
+    level: Level
+    summary: str
+    description: str
+    remedy: str
+    started: Moment | None
+    first_seen: Moment | None = None
+    about: tuple[Reference, ...]
+    affected: tuple[Reference, ...]
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -290,6 +354,7 @@ class Report(Struct, frozen=True, kw_only=True):
     pools       in the order of their list, the master pool among them
     unassigned  the names of nodes that belong to no pool
     insights    in the order in which they were found
+    causes      why things wait, in the order in which they were found
     alerts      the line that says why alerts are missing, or ""
     gaps        what is not known, and why: a text each
     """
@@ -298,6 +363,7 @@ class Report(Struct, frozen=True, kw_only=True):
     pools: tuple[Pool, ...] = ()
     unassigned: tuple[str, ...] = ()
     insights: tuple[Insight, ...] = ()
+    causes: tuple[Cause, ...] = ()
     alerts: str = ""
     gaps: tuple[str, ...] = ()
 

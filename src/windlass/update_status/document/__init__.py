@@ -5,6 +5,7 @@
 | `writing` | `write`: the whole status, with what stood before merged in |
 | `sections` | the insights by pool and informer; one that the API server would refuse is quarantined |
 | `insights` | each part of a report as the insight of its kind |
+| `causes` | why things wait |
 | `uids`, `pen`, `validity` | names, times and texts as the API takes them, and whether it would take them |
 | `limits` | what is left out when it is too much |
 | `reading` | `read`: the report again; `health_insights` |

@@ -3,12 +3,13 @@
 from functools import lru_cache
 from typing import Final, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from windlass.api.machineconfiguration import GROUP as MACHINE_CONFIGURATION
 from windlass.api.update_insights import (
     ARCHITECTURE,
     INSTALLATION,
+    MOST_BASIS,
     MOST_NODE_MESSAGE,
     MOST_RESOURCES,
     MOST_SUMMARY,
@@ -20,6 +21,7 @@ from windlass.api.update_insights import (
     ClusterOperatorInsight,
     ClusterVersionInsight,
     ControlPlaneVersions,
+    ExpectedEnd,
     HealthInsight,
     InsightImpact,
     InsightRemediation,
@@ -40,11 +42,12 @@ from windlass.api.update_insights import (
 )
 from windlass.update_status.assessment.alerts import NO_RUNBOOK
 from windlass.update_status.constants import CLUSTER_VERSION, MASTER
-from windlass.update_status.document.pen import Pen, fitting, settled_estimate, written, written_if_known
+from windlass.update_status.document.pen import Pen, fitting, settled_estimate, settles, written, written_if_known
 from windlass.update_status.document.validity import holds
 from windlass.update_status.estimate import Progress, progress
 from windlass.update_status.report import (
     ControlPlane,
+    Estimate,
     Health,
     Insight,
     Level,
@@ -52,6 +55,7 @@ from windlass.update_status.report import (
     Operator,
     Phase,
     Pool,
+    Reference,
     State,
     Summary,
 )
@@ -134,7 +138,22 @@ def cluster_version(plane: ControlPlane, before: ClusterVersionInsight | None, p
         baseline_seconds=plane.baseline // SECOND,
         progressing_reason=pen.shortened(plane.reason, MOST_REASON, "the reason of ClusterVersion"),
         progressing=_progressing(plane, pen),
+        expected_end=_expected_end(plane.expected, before.expected_end if before else None, pen),
     )
+
+
+def _expected_end(found: Estimate | None, before: ExpectedEnd | None, pen: Pen) -> ExpectedEnd | None:
+    """The range of before as long as none of its ends moved by much: otherwise each look would be a write."""
+    if found is None:
+        return None
+    ends = (found.earliest, found.middle, found.latest)
+    basis = fitting(found.basis, MOST_BASIS)
+    if before is not None:
+        stood = (before.earliest, before.middle, before.latest)
+        if all(settles(end, before=one, now=pen.now) for end, one in zip(ends, stood, strict=True)):
+            return before if before.basis == basis else structs.replace(before, basis=basis)
+    earliest, middle, latest = map(written, ends)
+    return ExpectedEnd(earliest=earliest, middle=middle, latest=latest, basis=basis)
 
 
 _ASSESSMENTS: Final[dict[str, Literal["Progressing", "Completed", "Slow", "Stalled"]]] = {
@@ -261,6 +280,7 @@ def machine_config_pool(pool: Pool, before: MachineConfigPoolInsight | None, pen
         assessment=_POOL[summary.assessment],
         completion=round(summary.updated / summary.total * 100) if summary.total else 100,
         paused=pool.paused,
+        expected_end=_expected_end(pool.expected, before.expected_end if before else None, pen),
         summaries=(
             NodeCount(type="Total", count=summary.total),
             NodeCount(type="Available", count=summary.available),
@@ -373,10 +393,7 @@ def health_insight(insight: Insight, before: HealthInsight | None, pen: Pen) -> 
         start_source=source,
         scope=InsightScope(
             type=insight.scope.value,
-            resources=tuple(
-                AboutRef(group=one.group or None, resource=one.resource, name=one.name, namespace=one.namespace or None)
-                for one in insight.resources[:MOST_RESOURCES]
-            ),
+            resources=tuple(map(about_ref, insight.resources[:MOST_RESOURCES])),
         ),
         impact=InsightImpact(
             level=_LEVELS[insight.level],
@@ -385,7 +402,12 @@ def health_insight(insight: Insight, before: HealthInsight | None, pen: Pen) -> 
             description=pen.message(insight.description, what),
         ),
         remediation=InsightRemediation(reference=reference),
+        follows=None if insight.follows is None else about_ref(insight.follows),
     )
+
+
+def about_ref(one: Reference) -> AboutRef:
+    return AboutRef(group=one.group or None, resource=one.resource, name=one.name, namespace=one.namespace or None)
 
 
 _LEVELS: Final[dict[Level, Literal["Info", "Warning", "Error", "Critical"]]] = {

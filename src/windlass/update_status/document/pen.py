@@ -60,9 +60,10 @@ def written_if_known(when: Moment | None) -> str | None:
 
 
 def settled_estimate(end: Moment, *, before: str | None, now: Moment) -> str:
-    """An end that is expected; the one of before, unless they differ by more than a minute and by more than 5 %."""
-    if before is not None:
-        difference = abs(moment(before) - end)
-        if difference <= max(MINUTE, int(abs(end - now) * _ESTIMATE_MOVES)):
-            return before
-    return written(end)
+    """An end that is expected; the one of before as long as it `settles`."""
+    return before if before is not None and settles(end, before=before, now=now) else written(end)
+
+
+def settles(end: Moment, *, before: str, now: Moment) -> bool:
+    """Whether an expected end is about the one of before: they differ by a minute, or by 5 % of what is left."""
+    return abs(moment(before) - end) <= max(MINUTE, int(abs(end - now) * _ESTIMATE_MOVES))

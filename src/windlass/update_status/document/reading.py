@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from windlass.api.update import (
+    CauseEntry,
     ControlPlaneEntry,
     ControlPlaneUnion,
     UpdateStatusStatus,
@@ -20,6 +21,7 @@ from windlass.api.update_insights import (
     ClusterVersionInsight,
     Condition,
     ControlPlaneVersions,
+    ExpectedEnd,
     HealthInsight,
     MachineConfigPoolInsight,
     NodeInsight,
@@ -29,7 +31,10 @@ from windlass.update_status.assessment.alerts import NO_RUNBOOK
 from windlass.update_status.constants import ALERTS, MASTER
 from windlass.update_status.document.sections import NI
 from windlass.update_status.report import (
+    Cause,
+    CauseKind,
     ControlPlane,
+    Estimate,
     Health,
     Impact,
     Insight,
@@ -78,6 +83,7 @@ def read(status: UpdateStatusStatus, *, now: Moment) -> Report:
         pools=tuple(_pool(name, of) for name, of in in_order if name != MASTER or plane.pool_resource is not None),
         unassigned=status.unassigned_nodes,
         insights=tuple(found),
+        causes=tuple(map(_cause, status.causes)),
         alerts=status.alerts_missing,
         gaps=status.gaps,
     )
@@ -106,7 +112,15 @@ def _control_plane(found: ClusterVersionInsight, operators: Iterable[ClusterOper
         last_progress=None if found.last_progress_at is None else moment(found.last_progress_at),
         baseline=found.baseline_seconds * SECOND,
         operators=tuple(_operator(operator) for operator in operators),
+        expected=_estimate(found.expected_end),
     )
+
+
+def _estimate(found: ExpectedEnd | None) -> Estimate | None:
+    if found is None:
+        return None
+    earliest, middle, latest = map(moment, (found.earliest, found.middle, found.latest))
+    return Estimate(earliest=earliest, middle=middle, latest=latest, basis=found.basis)
 
 
 def _versions(found: ControlPlaneVersions) -> Versions:
@@ -147,6 +161,7 @@ def _pool(name: str, insights: Sequence[Union]) -> Pool:
     return Pool(
         name=name,
         paused=found.paused if found else False,
+        expected=_estimate(found.expected_end) if found else None,
         summary=_summary(found) if found else Summary(),
         nodes=tuple(_node(one.node) for one in insights if one.node),
     )
@@ -207,6 +222,22 @@ def _insight(found: HealthInsight, pool: str, now: Moment) -> Insight:
         resources=tuple(_reference(one) for one in found.scope.resources),
         scope=Scope(found.scope.type),
         pool=pool,
+        follows=None if found.follows is None else _reference(found.follows),
+    )
+
+
+def _cause(found: CauseEntry) -> Cause:
+    started, reported = moment(found.started_at), found.start_source == "Reported"
+    return Cause(
+        kind=CauseKind(found.type),
+        level=_LEVELS[found.level],
+        summary=found.summary,
+        description=found.description,
+        remedy=found.remedy,
+        started=started if reported else None,
+        first_seen=None if reported else started,
+        about=tuple(map(_reference, found.about)),
+        affected=tuple(map(_reference, found.affected)),
     )
 
 

@@ -134,7 +134,7 @@ class _Gathering:
             "MachineConfigPool",
             "machine_config_pool",
             lambda old: insights.machine_config_pool(pool, old, pen),
-            (pool.name, pool.paused, pool.summary),
+            (pool.name, pool.paused, pool.summary, pool.expected, pool.expected and pen.now),
         )
         for node in pool.nodes:
             self._add(

@@ -10,7 +10,7 @@ import msgspec
 
 from windlass.api.update_insights import LABEL
 from windlass.update_status.constants import ALERTS
-from windlass.update_status.report import Insight
+from windlass.update_status.report import Cause, Insight
 
 MOST = 63
 _HASH = 8
@@ -43,6 +43,17 @@ def health_uids(insights: Iterable[Insight]) -> list[str]:
         kind = (insight.scope, insight.pool, insight.impact, insight.reference, insight.resources)
         digest = _digest(msgspec.json.encode((*kind, insight.started if of_alert else None)))[:32]
         found.append(f"health-{digest}" + (f"-{seen[digest]}" if seen[digest] else ""))
+        seen[digest] += 1
+    return found
+
+
+def cause_uids(causes: Iterable[Cause]) -> list[str]:
+    """A uid for each: a digest of its kind and of what it is about. Causes that are alike are numbered."""
+    seen = Counter[str]()
+    found = []
+    for cause in causes:
+        digest = _digest(msgspec.json.encode((cause.kind, cause.about)))[:32]
+        found.append(f"cause-{digest}" + (f"-{seen[digest]}" if seen[digest] else ""))
         seen[digest] += 1
     return found
 

@@ -25,6 +25,7 @@ from windlass.api.update import (
 from windlass.api.update_insights import Name, Status
 from windlass.update_status.constants import MASTER
 from windlass.update_status.document import insights
+from windlass.update_status.document.causes import causes
 from windlass.update_status.document.limits import MOST_BYTES, within_limits
 from windlass.update_status.document.pen import Pen, fitting
 from windlass.update_status.document.sections import CONTROL_PLANE, NI, sections, standing
@@ -59,8 +60,9 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
     alerts_missing = pen.shortened(report.alerts, _MOST_ALERTS_MISSING, "the line about alerts")
     named = [name for name in report.unassigned if holds(_Named(name))]
     unassigned = _some(named, MOST_UNASSIGNED, "nodes without a pool", pen)
+    why = causes(report.causes, previous.causes, pen, invalid)
     found = sections(report, workers, standing(previous), pen, invalid)
-    room = MOST_BYTES - len(msgspec.json.encode((progressing, gaps, alerts_missing, unassigned)))
+    room = MOST_BYTES - len(msgspec.json.encode((progressing, why, gaps, alerts_missing, unassigned)))
     kept = {
         (section.pool, section.informer): tuple(entries)
         for section, entries in zip(found, within_limits(found, pen.said, most_bytes=room), strict=True)
@@ -93,6 +95,7 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
             )
             for pool in workers
         ),
+        causes=why,
         gaps=gaps,
         alerts_missing=alerts_missing,
         unassigned_nodes=unassigned,

@@ -6,7 +6,10 @@ from msgspec import structs
 
 from windlass.update_status.assessment.pools import summarize
 from windlass.update_status.report import (
+    Cause,
+    CauseKind,
     ControlPlane,
+    Estimate,
     Health,
     Impact,
     Insight,
@@ -76,4 +79,28 @@ def unobserved(report: Report) -> Report:
         for pool in report.pools
     )
     insights = tuple(structs.replace(insight, first_seen=None) for insight in report.insights)
-    return structs.replace(report, pools=pools, insights=insights)
+    causes = tuple(structs.replace(cause, first_seen=None) for cause in report.causes)
+    return structs.replace(report, pools=pools, insights=insights, causes=causes)
+
+
+def cause(**changes: Any) -> Cause:
+    plain = Cause(
+        kind=CauseKind.BUDGET,
+        level=Level.WARNING,
+        summary="PodDisruptionBudget shop/shop allows no eviction of Pod shop/shop-0 from node n1.example.org",
+        description="1 of 1 Pods is healthy, and 1 has to be.",
+        remedy="run more Pods",
+        started=None,
+        about=(Reference("policy", "poddisruptionbudgets", "shop", "shop"), Reference("", "pods", "shop-0", "shop")),
+        affected=(Reference("", "nodes", "n1.example.org"),),
+    )
+    return structs.replace(plain, **changes)
+
+
+def estimate(minutes: float = 20, **changes: Any) -> Estimate:
+    """An end that is so far from NOW."""
+    middle = NOW + int(minutes * MINUTE)
+    plain = Estimate(
+        earliest=middle - 5 * MINUTE, middle=middle, latest=middle + 10 * MINUTE, basis="4 nodes of this update"
+    )
+    return structs.replace(plain, **changes)
