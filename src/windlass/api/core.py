@@ -53,6 +53,11 @@ class Event(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=Tru
     reporting_component: str = ""
     reporting_instance: str = ""
 
+    @property
+    def last_seen(self) -> str:
+        """When it happened last, RFC 3339; senders fill in different fields."""
+        return self.last_timestamp or self.event_time or self.metadata.creation_timestamp or ""
+
 
 class NamespaceStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     phase: str = ""

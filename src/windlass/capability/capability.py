@@ -64,8 +64,8 @@ def permissions_of(
     controllers: "Iterable[Controller[Any, Any]]", *, lease: str, namespace: str
 ) -> tuple[Declaration, ...]:
     """All permissions of a process with these controllers: its metrics and its Lease in `namespace` need some too."""
+    from windlass.kube.process.guard import guard_permissions
     from windlass.kube.process.lease import lease_permissions
-    from windlass.kube.process.scrape import guard_permissions
 
     return (
         *guard_permissions(),

@@ -175,7 +175,8 @@ async def _metrics(
         return
     from aiohttp import web
 
-    from windlass.kube.process.scrape import Guard, metrics_routes, open_metrics
+    from windlass.kube.process.guard import Guard
+    from windlass.kube.process.scrape import METRICS, metrics_routes, open_metrics
     from windlass.kube.process.serving import serve
 
     app = web.Application()
@@ -184,7 +185,7 @@ async def _metrics(
     if settings.metrics_open:
         app.add_routes(open_metrics(process.metrics, host=where.host))
     else:
-        app.add_routes(metrics_routes(process.metrics, guard=Guard(reviews)))
+        app.add_routes(metrics_routes(process.metrics, guard=Guard(reviews, METRICS)))
     async with reviews, serve(app, host=where.host, port=where.port, tls=settings.metrics_tls) as url:
         Logger(__name__).info("metrics", url=f"{url}/metrics")
         yield

@@ -8,6 +8,7 @@
 | `report` | the report: what is true of control plane, pools and nodes, and what needs attention |
 | `estimate` | how far the control plane is at a moment, and how long it will still take |
 | `text` | the report as text for terminals |
+| `as_tree` | the report for programs |
 | `document` | the report as the status of UpdateStatus, and back |
 | `history` | the record of an update, as it follows from reports |
 | `controller` | keeps the UpdateStatus and the records up to date |

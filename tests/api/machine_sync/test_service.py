@@ -15,8 +15,8 @@ from windlass.api import capi, mapi
 from windlass.api.coordination import Lease
 from windlass.capability.service import Address
 from windlass.kube.errors import AlreadyExists
+from windlass.kube.process.guard import IN_LINE
 from windlass.kube.process.lease import LeaseTimes
-from windlass.kube.process.scrape import IN_LINE
 from windlass.kube.process.tasks import end
 from windlass.machine_sync.constants import HOLDER_PREFIX, LEASE_NAME
 from windlass.testing.plane.audit import Permission

@@ -5,7 +5,6 @@ from typing import Final
 
 import click
 
-from windlass.api.core import Event
 from windlass.cli.conventions.complaints import harmless
 
 INDENT: Final = "  "
@@ -26,8 +25,3 @@ def facts(facts: Mapping[str, str]) -> Iterator[str]:
 
 def indented(lines: Iterable[str]) -> Iterator[str]:
     return (f"{INDENT}{line}" for line in lines)
-
-
-def last_seen(event: Event) -> str:
-    """When it happened last, RFC 3339."""
-    return event.last_timestamp or event.event_time or event.metadata.creation_timestamp or ""

@@ -14,7 +14,6 @@ from windlass.api.machineosconfig import MachineOSConfig
 from windlass.capability.planning import Survey
 from windlass.capability.planning.decider import about_first_watch, add_indexes
 from windlass.cli.conventions import complaints
-from windlass.cli.conventions.page import last_seen
 from windlass.cli.os_build.claim import ClaimSight, look_at_claim
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.plan import Outcome
@@ -162,4 +161,4 @@ async def _events(api: ReadApi, subjects: Iterable[tuple[str, str]]) -> list[Eve
         about = f"involvedObject.kind={kind},involvedObject.name={name}"
         listed: Sequence[Object[Event]] = (await api.list(Event, namespace="default", field_selector=about)).items
         found += [each.object for each in map(seen, listed) if isinstance(each, Present)]
-    return sorted(found, key=last_seen)[-EVENTS:]
+    return sorted(found, key=lambda event: event.last_seen)[-EVENTS:]

@@ -17,7 +17,7 @@ from windlass.cli.conventions.ages import age
 from windlass.cli.conventions.complaints import harmless
 from windlass.cli.conventions.connection import connect
 from windlass.cli.conventions.exit_codes import Exit
-from windlass.cli.conventions.page import INDENT, facts, heading, indented, last_seen
+from windlass.cli.conventions.page import INDENT, facts, heading, indented
 from windlass.cli.conventions.settings import Settings
 from windlass.cli.conventions.table import Cell, Column, Table
 from windlass.cli.os_build.claim import claim_tree
@@ -114,7 +114,7 @@ def as_json(sight: Sight) -> str:
                     "reason": each.reason,
                     "message": each.message,
                     "count": max(each.count, 1),
-                    "last": last_seen(each),
+                    "last": each.last_seen,
                 }
                 for each in sight.events
             ],
@@ -228,7 +228,7 @@ class _Page:
     def events(self, found: Iterable[Event]) -> Iterator[str]:
         yield from self._heading("Events", empty=not found)
         columns: list[Column[Event]] = [
-            Column("LAST SEEN", lambda one: Cell(age(last_seen(one), self._now))),
+            Column("LAST SEEN", lambda one: Cell(age(one.last_seen, self._now))),
             Column("TYPE", lambda one: Cell(one.type or NOTHING, _COLOURS.get(one.type))),
             Column("REASON", lambda one: Cell(one.reason or NOTHING)),
             Column("MESSAGE", lambda one: Cell(_first_line(one.message))),

@@ -18,7 +18,8 @@ from windlass.kube.client import Client
 from windlass.kube.clock import SystemClock
 from windlass.kube.control.metrics import Metrics
 from windlass.kube.errors import Busy, ConfigError, Status
-from windlass.kube.process.scrape import Guard, metrics_routes, open_metrics
+from windlass.kube.process.guard import Guard
+from windlass.kube.process.scrape import METRICS, metrics_routes, open_metrics
 from windlass.kube.process.serving import TlsFiles, serve
 from windlass.testing.plane.facade import PlaneAccess
 
@@ -34,7 +35,7 @@ async def client(windlass_kubeconfig: Path) -> AsyncIterator[Client]:
 @pytest.fixture
 async def url(client: Client) -> AsyncIterator[str]:
     app = web.Application()
-    app.add_routes(metrics_routes(Metrics(), guard=Guard(client)))
+    app.add_routes(metrics_routes(Metrics(), guard=Guard(client, METRICS)))
     async with serve(app, host="127.0.0.1", port=0) as url:
         yield url
 
@@ -114,7 +115,7 @@ async def test_a_permission_is_remembered_for_a_minute_and_a_refusal_for_seconds
             return self.seconds
 
     watch = Watch()
-    guard = Guard(Counting(), remember=60.0, clock=watch)  # type: ignore[arg-type]
+    guard = Guard(Counting(), METRICS, remember=60.0, clock=watch)  # type: ignore[arg-type]
     admin = windlass_plane.connection.tokens["admin"]
     assert [(await guard.judge(f"Bearer {admin}")).status for _ in range(3)] == [200] * 3
     assert asked == ["TokenReview", "SubjectAccessReview"]
@@ -134,7 +135,7 @@ async def test_when_the_api_server_cannot_be_asked_the_answer_is_an_error_withou
         async def create(self, *_: Any, **__: Any) -> Any:
             raise Busy(Status(code=503, message="etcd leader changed"))
 
-    verdict = await Guard(Away()).judge("Bearer whatever")  # type: ignore[arg-type]
+    verdict = await Guard(Away(), METRICS).judge("Bearer whatever")  # type: ignore[arg-type]
     assert (verdict.status, verdict.why) == (500, "the API server could not be asked")
 
 
@@ -171,7 +172,7 @@ async def test_figures_travel_over_tls_when_there_is_a_certificate(
     client: Client, windlass_plane: PlaneAccess, tls: TlsFiles
 ) -> None:
     app = web.Application()
-    app.add_routes(metrics_routes(Metrics(), guard=Guard(client)))
+    app.add_routes(metrics_routes(Metrics(), guard=Guard(client, METRICS)))
     trust = ssl.create_default_context(cafile=str(tls.certificate))
     trust.verify_flags &= ~ssl.VERIFY_X509_STRICT
     async with serve(app, host="127.0.0.1", port=0, tls=tls) as url:

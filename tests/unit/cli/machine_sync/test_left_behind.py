@@ -10,16 +10,14 @@ import pytest
 from tests.unit.kube.http_script import Script, silence, status
 from windlass.api import mapi
 from windlass.capability.planning import Survey
-from windlass.cli.machine_sync.machines import read
-from windlass.cli.machine_sync.machines.describe import look as describe
 from windlass.cli.machine_sync.migrate import moving as migrate
 from windlass.cli.machine_sync.migrate import selection
 from windlass.cli.machine_sync.release import releasing as release
-from windlass.cli.machine_sync.selection import Wanted
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import Unauthorized
 from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.inspection import description, listing
 from windlass.machine_sync.overview import KINDS
 from windlass.machine_sync.planning import deciders
 from windlass.machine_sync.platforms import OPENSTACK
@@ -46,8 +44,8 @@ async def survey(client: Client) -> None:
 
 
 LOOKS: dict[str, Look] = {
-    "machines": lambda client: read.look_at(client, PLACES, KINDS),
-    "machines describe": lambda client: describe.look(client, PLACES, Wanted("a"), now=NOW),
+    "machines": lambda client: listing.look_at(client, PLACES, KINDS),
+    "machines describe": lambda client: description.look(client, PLACES, "a", now=NOW),
     "migrate --all": lambda client: selection.every(client, PLACES),
     "migrate a b": look_before_migrating,
     "migrate many": look_at_many_before_migrating,

@@ -2,10 +2,10 @@
 
 | module | what it does |
 |---|---|
-| `read` | reads both sides once |
-| `live_rows` | watches both sides |
 | `view` | formats rows |
 | `show`, `follow` | the command, without and with `--watch` |
+
+`windlass.machine_sync.inspection` reads both sides.
 """
 
 from typing import Any

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable
 
 import click
 
+from windlass.cli.conventions import complaints
 from windlass.cli.conventions.connection import connect
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.settings import Settings
 from windlass.cli.machine_sync.machines import view
-from windlass.cli.machine_sync.machines.live_rows import LiveRows
-from windlass.cli.machine_sync.machines.read import look_at
 from windlass.cli.machine_sync.machines.show import (
     MachinesRequest,
     listings,
@@ -24,6 +23,8 @@ from windlass.cli.machine_sync.machines.show import (
 from windlass.cli.machine_sync.selection import Selection
 from windlass.kube.process import logs
 from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.inspection.listing import look_at
+from windlass.machine_sync.inspection.live_rows import LiveRows
 from windlass.machine_sync.overview import AnyRow
 
 
@@ -35,7 +36,7 @@ async def follow(settings: Settings, places: Namespaces, request: MachinesReques
         first = await look_at(client, places, request.selection.kinds)
         report_troubles(listings(first))
         note_idle(await why_idle(client, places))
-        live_rows = LiveRows(client, places, first)
+        live_rows = LiveRows(client, places, first, report=_report)
         async with asyncio.TaskGroup() as tasks:
             for run in live_rows.runs:
                 tasks.create_task(run())
@@ -44,6 +45,13 @@ async def follow(settings: Settings, places: Namespaces, request: MachinesReques
             else:
                 await _lines(live_rows, request)
     return Exit.OK
+
+
+def _report(resource: str, trouble: str) -> None:
+    if trouble:
+        complaints.warn(f"{resource}: {trouble}")
+    else:
+        complaints.say("info", f"{resource}: watched again")
 
 
 class Passage:

@@ -18,12 +18,12 @@ from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.settings import Settings
 from windlass.cli.machine_sync.actors import who_acts
 from windlass.cli.machine_sync.machines import view
-from windlass.cli.machine_sync.machines.read import BothSides, Listing, look_at
 from windlass.cli.machine_sync.selection import Selection
 from windlass.kube.client import Client
 from windlass.kube.errors import KubeError
 from windlass.kube.process.colour import colourful
 from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.inspection.listing import BothSides, Listing, look_at
 from windlass.machine_sync.overview import AnyRow
 
 

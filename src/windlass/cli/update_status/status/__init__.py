@@ -6,7 +6,6 @@
 | `show` | the command, once |
 | `follow`, `changes` | the command with `--watch` and `--wait` |
 | `verdict` | what a report means for the exit code |
-| `as_tree` | the report for programs |
 | `history` | the records of updates |
 """
 

@@ -19,12 +19,12 @@ from windlass.cli.conventions.connection import connect
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.settings import Settings
 from windlass.cli.update_status.status import sight
-from windlass.cli.update_status.status.as_tree import tree
 from windlass.cli.update_status.status.changes import Facts, changes, facts
 from windlass.cli.update_status.status.show import StatusRequest, code_of, rendered
 from windlass.cli.update_status.status.sight import Origin, Sight
 from windlass.cli.update_status.status.verdict import is_stalled, needs_attention
 from windlass.kube.errors import DecodeError, KubeError, NotServed
+from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import Problem
 from windlass.update_status.reading.thanos import USER_AGENT
 from windlass.update_status.report import Level

@@ -10,9 +10,9 @@ from windlass.cli.conventions import complaints
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.settings import Settings
 from windlass.cli.update_status.status import sight
-from windlass.cli.update_status.status.as_tree import tree
 from windlass.cli.update_status.status.sight import Origin, Sight
 from windlass.cli.update_status.status.verdict import needs_attention
+from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import Problem
 from windlass.update_status.report import Level
 from windlass.update_status.text import Details, render

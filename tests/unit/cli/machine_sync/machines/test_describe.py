@@ -12,13 +12,12 @@ from windlass.api.core import Event
 from windlass.capability.documents import read
 from windlass.capability.planning.given import take_in
 from windlass.cli.machine_sync.machines.describe import view
-from windlass.cli.machine_sync.machines.describe.facts import InvolvedObject, described, happenings
-from windlass.cli.machine_sync.machines.describe.look import Ambiguous, Sight, look
-from windlass.cli.machine_sync.selection import Wanted
 from windlass.kube.errors import Forbidden, Status
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.overview import MACHINE_SETS, MACHINES
+from windlass.machine_sync.inspection.description import Ambiguous, Sight, look
+from windlass.machine_sync.inspection.facts import InvolvedObject, described, happenings
+from windlass.machine_sync.overview import MACHINE_SETS, MACHINES, AnyKind
 from windlass.machine_sync.planning.deciders import kinds, scope
 from windlass.testing.memory import MemoryApi
 
@@ -27,7 +26,7 @@ Tree = dict[str, Any]
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 PLACES = Namespaces()
 HERE, THERE = PLACES
-WORKER = Wanted("worker-0", MACHINES)
+WORKER = "worker-0"
 SYNCHRONIZED: Tree = {
     "type": "Synchronized",
     "status": "False",
@@ -88,14 +87,14 @@ def cluster(*trees: Tree, text: str = UNMIRRORED) -> MemoryApi:
     return api
 
 
-async def sight(api: MemoryApi, wanted: Wanted = WORKER) -> Sight:
-    found = await look(api, PLACES, wanted, now=NOW)
+async def sight(api: MemoryApi, name: str = WORKER, kind: AnyKind | None = MACHINES) -> Sight:
+    found = await look(api, PLACES, name, kind=kind, now=NOW)
     assert found is not None
     return found
 
 
-async def page(api: MemoryApi, wanted: Wanted = WORKER) -> list[str]:
-    return view.as_text(await sight(api, wanted), PLACES, now=NOW, colour=False)
+async def page(api: MemoryApi, name: str = WORKER, kind: AnyKind = MACHINES) -> list[str]:
+    return view.as_text(await sight(api, name, kind), PLACES, now=NOW, colour=False)
 
 
 def section(lines: list[str], title: str) -> list[str]:
@@ -160,12 +159,12 @@ async def test_a_side_that_does_not_exist_is_said() -> None:
 async def test_the_infrastructure_machine_is_shown_or_missed() -> None:
     assert "Infrastructure: OpenStackMachine openshift-cluster-api/worker-0" in await page(cluster())
 
-    lines = await page(cluster(), Wanted("alone", MACHINES))
+    lines = await page(cluster(), "alone")
     assert "Infrastructure: OpenStackMachine/alone was not found" in lines
 
 
 async def test_a_machine_set_has_its_replicas_and_its_template() -> None:
-    lines = await page(cluster(), Wanted("workers", MACHINE_SETS))
+    lines = await page(cluster(), "workers", MACHINE_SETS)
 
     assert "  Replicas:        1 desired, - current, - ready, - available" in section(lines, "Cluster API")
     assert "  Infrastructure:  OpenStackMachineTemplate/workers" in section(lines, "Cluster API")
@@ -271,20 +270,20 @@ def test_an_event_of_the_newer_kind_has_its_time_elsewhere(fields: Tree, last: s
 
 
 async def test_a_name_that_nothing_has_is_nothing() -> None:
-    assert await look(cluster(), PLACES, Wanted("none"), now=NOW) is None
+    assert await look(cluster(), PLACES, "none", now=NOW) is None
 
 
 async def test_a_name_alone_is_whatever_has_it() -> None:
-    assert (await sight(cluster(), Wanted("worker-0"))).row.kind == "Machine"
-    assert (await sight(cluster(), Wanted("workers"))).row.kind == "MachineSet"
+    assert (await sight(cluster(), WORKER, None)).row.kind == "Machine"
+    assert (await sight(cluster(), "workers", None)).row.kind == "MachineSet"
 
 
 async def test_a_name_of_a_machine_and_of_a_machine_set_is_ambiguous() -> None:
     api = cluster(text=UNMIRRORED.replace("name: alone", "name: workers", 1))
 
     with pytest.raises(Ambiguous):
-        await look(api, PLACES, Wanted("workers"), now=NOW)
-    assert (await sight(api, Wanted("workers", MACHINES))).row.kind == "Machine"
+        await look(api, PLACES, "workers", now=NOW)
+    assert (await sight(api, "workers", MACHINES)).row.kind == "Machine"
 
 
 async def test_a_side_that_may_not_be_read_is_missing_and_the_other_is_shown() -> None:
@@ -315,7 +314,7 @@ async def test_neither_side_readable_is_an_error() -> None:
         api.fail_next("get", kind, Forbidden(Status("Failure", "no", "Forbidden", 403)))
 
     with pytest.raises(Forbidden):
-        await look(api, PLACES, WORKER, now=NOW)
+        await look(api, PLACES, WORKER, kind=MACHINES, now=NOW)
 
 
 # JSON

@@ -10,10 +10,10 @@ from windlass.cli.conventions.connection import connect
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.settings import Settings
 from windlass.cli.machine_sync.machines.describe import view
-from windlass.cli.machine_sync.machines.describe.look import Ambiguous, look
 from windlass.cli.machine_sync.selection import Wanted, either
 from windlass.kube.process.colour import colourful
 from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.inspection.description import Ambiguous, look
 from windlass.machine_sync.overview import KINDS
 from windlass.machine_sync.planning.standing import remedy_for
 
@@ -23,7 +23,7 @@ async def describe(settings: Settings, places: Namespaces, wanted: Wanted, *, fo
     now = datetime.now(UTC)
     async with connect(settings) as client:
         try:
-            sight = await look(client, places, wanted, now=now)
+            sight = await look(client, places, wanted.name, kind=wanted.kind, now=now)
         except Ambiguous:
             name = wanted.name
             raise click.UsageError(

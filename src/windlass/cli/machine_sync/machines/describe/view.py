@@ -12,9 +12,9 @@ from windlass.cli.conventions.ages import age
 from windlass.cli.conventions.complaints import harmless
 from windlass.cli.conventions.page import INDENT, facts, heading, indented
 from windlass.cli.conventions.table import Cell, Column, Table
-from windlass.cli.machine_sync.machines.describe.facts import Condition, Described, Happening
-from windlass.cli.machine_sync.machines.describe.look import Sight
 from windlass.machine_sync.constants import MIGRATING, Namespaces
+from windlass.machine_sync.inspection.description import Sight
+from windlass.machine_sync.inspection.facts import Condition, Described, Happening
 from windlass.machine_sync.overview import AnyRow
 
 NOTHING = "<none>"

@@ -1,4 +1,4 @@
-"""The report for programs: `-o json` and `-o yaml`. docs/cli.md has the keys.
+"""The report for programs: `windlass status -o json` and `-o yaml`, and the web page. docs/cli.md has the keys.
 
 Times are RFC 3339, durations seconds; a time that is not known is null.
 """

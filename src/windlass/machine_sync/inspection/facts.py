@@ -10,7 +10,6 @@ from msgspec import Struct, field
 
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
-from windlass.cli.conventions.page import last_seen
 from windlass.kube.control.seen import Present, Unreadable, seen
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import CLUSTER_API, MIGRATING, PAUSED_ANNOTATION
@@ -151,7 +150,7 @@ def _happening(event: Event) -> Happening:
         message=event.message,
         source=event.reporting_component or event.source.component,
         count=max(event.count, 1),
-        last=last_seen(event),
+        last=event.last_seen,
     )
 
 

@@ -10,17 +10,19 @@ from functools import partial
 from typing import Any, Generic, NoReturn, TypeAlias
 
 from windlass.api.meta import K
-from windlass.cli.conventions import complaints
-from windlass.cli.machine_sync.machines.read import BothSides, Listing, decoded
 from windlass.kube.cache.health import FollowStage
 from windlass.kube.cache.reflector import Reflector
 from windlass.kube.client import Client
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.inspection.listing import BothSides, Listing, decoded
 from windlass.machine_sync.overview import AnyKind, AnyRow, Found
 
 TROUBLE_AFTER = 2.0
 """Seconds between checks of the reflectors; shorter interruptions are not reported."""
+
+Report: TypeAlias = Callable[[str, str], None]
+"""Gets a resource and why it cannot be watched; an empty reason means that it is watched again."""
 
 Place: TypeAlias = tuple[int, str]
 """The position of a row: number of the kind, name."""
@@ -82,9 +84,13 @@ class Pair:
 
 
 class LiveRows:
-    """All rows as they are now, beginning with the `first` look. Run `runs` beside what reads it."""
+    """All rows as they are now, beginning with the `first` look. Run `runs` beside what reads it.
 
-    def __init__(self, client: Client, places: Namespaces, first: Sequence[BothSides]) -> None:
+    `report` hears of watches that fail for longer than a moment.
+    """
+
+    def __init__(self, client: Client, places: Namespaces, first: Sequence[BothSides], *, report: Report) -> None:
+        self._report = report
         self.changed = asyncio.Event()
         self._touched: set[Place] = set()
         self._shown: dict[Place, AnyRow] = {}
@@ -135,16 +141,13 @@ class LiveRows:
             await asyncio.sleep(TROUBLE_AFTER)
             for pair in self._pairs:
                 for side in pair:
-                    _tell_trouble(side)
+                    self._tell_trouble(side)
 
-
-def _tell_trouble(side: FollowedKind[Any]) -> None:
-    trouble = _trouble(side.reflector)
-    if trouble and not side.in_trouble:
-        complaints.warn(f"{side.resource}: {trouble}")
-    elif not trouble and side.in_trouble:
-        complaints.say("info", f"{side.resource}: watched again")
-    side.in_trouble = bool(trouble)
+    def _tell_trouble(self, side: FollowedKind[Any]) -> None:
+        trouble = _trouble(side.reflector)
+        if bool(trouble) != side.in_trouble:
+            self._report(side.resource, trouble)
+        side.in_trouble = bool(trouble)
 
 
 def _trouble(reflector: Reflector[Any]) -> str:

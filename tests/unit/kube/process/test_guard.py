@@ -9,12 +9,14 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from windlass.api.authorization import ResourceAttributes
 from windlass.api.coordination import Lease
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import NotFound
+from windlass.kube.process.guard import AT_ONCE, IN_LINE, Guard, Ruling
 from windlass.kube.process.lease import Election
-from windlass.kube.process.scrape import AT_ONCE, IN_LINE, Guard, Ruling
+from windlass.kube.process.scrape import METRICS
 from windlass.kube.verbs import PatchType
 from windlass.testing.clock import VirtualClock, VirtualLoop
 from windlass.testing.memory import MemoryApi
@@ -57,8 +59,9 @@ class Server:
         self.under_way -= 1
         return web.json_response({"status": {"authenticated": token == "good", "user": {"username": "scraper"}}})
 
-    async def _review_access(self, _: web.Request) -> web.Response:
-        return web.json_response({"status": {"allowed": True}})
+    async def _review_access(self, request: web.Request) -> web.Response:
+        asked = (await request.json())["spec"].get("resourceAttributes", {})
+        return web.json_response({"status": {"allowed": asked.get("resource") != "secrets"}})
 
     async def _lease(self, request: web.Request) -> web.Response:
         namespace = request.match_info["namespace"]
@@ -100,7 +103,9 @@ async def verdicts(guard: Guard, *tokens: str) -> list[Ruling]:
 def test_many_strangers_at_once_cost_few_reviews_and_are_told_to_come_later(loop: VirtualLoop, server: Server) -> None:
     async def scenario() -> None:
         async with server.client() as client:
-            found = await verdicts(Guard(client, clock=loop.clock), *(f"bad-{number}" for number in range(FLOOD)))
+            found = await verdicts(
+                Guard(client, METRICS, clock=loop.clock), *(f"bad-{number}" for number in range(FLOOD))
+            )
         statuses = [verdict.status for verdict in found]
         assert (statuses.count(401), statuses.count(429)) == (IN_LINE, FLOOD - IN_LINE)
         assert len(server.reviewed) == IN_LINE
@@ -114,7 +119,7 @@ def test_a_token_is_reviewed_once_however_often_it_comes_and_a_refusal_holds_for
 ) -> None:
     async def scenario() -> None:
         async with server.client() as client:
-            guard = Guard(client, refuse=10.0, clock=loop.clock)
+            guard = Guard(client, METRICS, refuse=10.0, clock=loop.clock)
             found = await verdicts(guard, *["bad"] * FLOOD)
             assert {verdict.status for verdict in found} == {401}
             await verdicts(guard, "bad")
@@ -129,7 +134,7 @@ def test_a_token_is_reviewed_once_however_often_it_comes_and_a_refusal_holds_for
 def test_strangers_do_not_keep_a_scraper_out_that_was_let_in_before(loop: VirtualLoop, server: Server) -> None:
     async def scenario() -> None:
         async with server.client() as client:
-            guard = Guard(client, remember=60.0, clock=loop.clock)
+            guard = Guard(client, METRICS, remember=60.0, clock=loop.clock)
             assert (await guard.judge("Bearer good")).status == 200
             await asyncio.sleep(60)
             flood = asyncio.create_task(verdicts(guard, *(f"bad-{number}" for number in range(FLOOD))))
@@ -148,7 +153,7 @@ def test_strangers_do_not_cost_the_leadership_even_over_the_same_connections(loo
             election = Election(client, "windlass", namespace="system", identity="one", clock=loop.clock)
             await election.acquire()
             keeping = asyncio.create_task(election.keep())
-            await verdicts(Guard(client, clock=loop.clock), *(f"bad-{number}" for number in range(FLOOD)))
+            await verdicts(Guard(client, METRICS, clock=loop.clock), *(f"bad-{number}" for number in range(FLOOD)))
             await asyncio.sleep(60)
             assert not keeping.done()
             assert election.leading
@@ -156,3 +161,22 @@ def test_strangers_do_not_cost_the_leadership_even_over_the_same_connections(loo
             await asyncio.wait([keeping])
 
     run(loop, scenario())
+
+
+def test_all_that_is_asked_must_be_allowed(loop: VirtualLoop, server: Server) -> None:
+    nodes = ResourceAttributes(verb="list", resource="nodes")
+    secrets = ResourceAttributes(verb="get", resource="secrets", namespace="kube-system", name="s")
+
+    async def scenario() -> None:
+        async with server.client() as client:
+            one = await Guard(client, nodes, clock=loop.clock).judge_token("good")
+            both = await Guard(client, nodes, secrets, clock=loop.clock).judge_token("good")
+        assert one == Ruling(200, user="scraper")
+        assert both == Ruling(403, "scraper may not get secrets s in kube-system", "scraper")
+
+    run(loop, scenario())
+
+
+def test_a_guard_that_asks_nothing_cannot_be_made() -> None:
+    with pytest.raises(ValueError, match="lets everybody in"):
+        Guard(MemoryApi(Lease))

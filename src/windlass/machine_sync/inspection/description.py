@@ -10,7 +10,12 @@ from windlass.api.core import Event
 from windlass.api.meta import K, KubernetesObject
 from windlass.capability.planning import KeyPlan, Survey, plan_of
 from windlass.capability.together import both, together
-from windlass.cli.machine_sync.machines.describe.facts import (
+from windlass.kube.control.seen import Present, Unreadable, read
+from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
+from windlass.kube.object import Object
+from windlass.kube.verbs import Api
+from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.inspection.facts import (
     Described,
     Happening,
     InvolvedObject,
@@ -18,12 +23,6 @@ from windlass.cli.machine_sync.machines.describe.facts import (
     happenings,
     infrastructure_of,
 )
-from windlass.cli.machine_sync.selection import Wanted
-from windlass.kube.control.seen import Present, Unreadable, read
-from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
-from windlass.kube.object import Object
-from windlass.kube.verbs import Api
-from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import KINDS, AnyKind, AnyRow
 from windlass.machine_sync.planning import NoPlatform, Standing, deciders, standing_of
 from windlass.machine_sync.platforms import platform_of_kind
@@ -60,10 +59,12 @@ class Sight(Struct):
     standing: Standing | None = None
 
 
-async def look(client: Api, places: Namespaces, wanted: Wanted, *, now: datetime) -> Sight | None:
-    """The facts; None if no object has that name. Raises Ambiguous, and KubeErrors that concern both sides."""
-    kinds = [wanted.kind] if wanted.kind else KINDS
-    found = await together(_Sides(client, places, kind, wanted.name).look() for kind in kinds)
+async def look(
+    client: Api, places: Namespaces, name: str, *, kind: AnyKind | None = None, now: datetime
+) -> Sight | None:
+    """The facts; None if no object (of this kind) has that name. Raises Ambiguous, and KubeErrors that concern both
+    sides."""
+    found = await together(_Sides(client, places, each, name).look() for each in ([kind] if kind else KINDS))
     there = [sides for sides in found if sides.machine_api or sides.cluster_api]
     if len(there) > 1:
         raise Ambiguous
