@@ -1247,8 +1247,19 @@ _IN_THE_CLOUD = (
         "openstack/server/observe.py",
         "openstack/server",
         ("self._clouds.born if recorded(found) == NONE else None", "self._clouds.born"),
-        ('return owner if rests else ""', "return owner"),
-        ("mark_of(found) != owner", "False"),
+        ('if status.authoritative_api == "ClusterAPI" and is_true(status.conditions, PAUSED):', "if True:"),
+        ('if status.authoritative_api in ("ClusterAPI", "Migrating"):', "if True:"),
+    ),
+    *_in(
+        "openstack/server/building.py",
+        "openstack/server/test_giving_up.py",
+        ("    if cloud.awaited:", "    if False:"),
+        ("if visit.cloud.awaited and is_true", "if is_true"),
+    ),
+    *_in(
+        "openstack/server/deleting.py",
+        "openstack/server/test_giving_up.py",
+        ("    if visit.cloud.awaited:", "    if False:"),
     ),
     *_in(
         "openstack/server/deleting.py",
@@ -1321,6 +1332,8 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/machine/existing.py",
         "openstack/machine",
+        ("paused_by_machine and bool(has) and existing", "bool(has) and existing"),
+        ("and existing_server(seen, found) == has", ""),
         ("    if recorded := found.object.status.instance_id:", "    if recorded := None:"),
         ("    if len(set(servers.values())) > 1:", "    if False:"),
     ),

@@ -1,5 +1,6 @@
 """Names that the OpenStack capability shares with Cluster API, its OpenStack provider and their users."""
 
+import re
 from typing import Final
 
 SERVER_FINALIZER: Final = "openstackserver.infrastructure.cluster.x-k8s.io"
@@ -26,6 +27,9 @@ ADOPT_ANNOTATION: Final = "openstack.windlass.dev/adopt"
 INGRESS_ANNOTATION: Final = "openstack.windlass.dev/ingress"
 """On an OpenStackMachine of the control plane: the ID of the load balancer or floating IP through which the endpoint
 reaches the control plane. The cluster's controller sets it, and takes it away before the server is deleted."""
+
+PROVIDER_ID: Final = re.compile(r"openstack://([^/]*)/([0-9a-fA-F-]{32,36})")
+"""`spec.providerID` of a machine: its groups are the region and the ID of the server."""
 
 CLUSTER_LABEL: Final = "cluster.x-k8s.io/cluster-name"
 CONTROL_PLANE_LABEL: Final = "cluster.x-k8s.io/control-plane"

@@ -3,6 +3,7 @@
 | situation | what is done | module |
 |---|---|---|
 | it does not exist, or cannot be read | nothing | |
+| it was recreated, and nobody owns the OpenStackServer that it had | it owns that one again | `existing` |
 | it is paused, or its Cluster is | its OpenStackServer is paused too, then `Paused` says so | `pause` |
 | it is being deleted | its OpenStackServer is deleted, then the finalizer goes | `deletion` |
 | it has its OpenStackServer | what that one says is told | `telling` |
@@ -29,10 +30,10 @@ from windlass.kube.control.plan import Create, Merge, Plan, target
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.deletion import delete
-from windlass.openstack.machine.existing import existing_server, provider_id
+from windlass.openstack.machine.existing import existing_server, own_server, provider_id, taken_back
 from windlass.openstack.machine.pause import pause, resume
 from windlass.openstack.machine.server_of import foreign, identity_of, make, with_identity
-from windlass.openstack.machine.snapshot import Snapshot, own_server
+from windlass.openstack.machine.snapshot import Snapshot
 from windlass.openstack.machine.telling import WAITS_FOR_SERVER, in_the_way, ingress, mirrored, write
 from windlass.openstack.objects import intend, is_paused, mark_of, unseen
 from windlass.openstack.status import INSTANCE_READY, PROGRESSING, Reason
@@ -43,9 +44,11 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     found = seen.machine
     if not isinstance(found, Present):
         return unseen(found, OpenStackMachine)
+    server = own_server(seen, found)
+    if server is not None and not found.deleting and (owned := taken_back(found, server)).needed:
+        return Plan.of(owned)
     if is_paused(found, seen.cluster):
         return pause(seen, found, now=now)
-    server = own_server(seen, found)
     if server is not None and (resumed := resume(server)) is not None:
         return Plan.of(resumed)
     if found.deleting:

@@ -22,9 +22,9 @@ from windlass.kube.control.plan import Delete, Merge, Plan, WaitFor, target
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.constants import INGRESS_ANNOTATION, MACHINE_FINALIZER
 from windlass.openstack.instance.spec import Problem
-from windlass.openstack.machine.existing import existing_server
+from windlass.openstack.machine.existing import existing_server, own_server
 from windlass.openstack.machine.server_of import foreign, make
-from windlass.openstack.machine.snapshot import Snapshot, own_server
+from windlass.openstack.machine.snapshot import Snapshot
 from windlass.openstack.machine.telling import said_by, write
 from windlass.openstack.objects import is_held, leads_to_machines, mark_of, release
 from windlass.openstack.status import (

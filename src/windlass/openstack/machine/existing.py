@@ -4,19 +4,56 @@
     openstack:///0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55
 
 A Machine that had its server before it had us (a Machine of the Machine API, an older provider) never gets another one.
+
+Machine sync recreates a paused OpenStackMachine when fields change that its provider does not allow to change, and
+orphans what it owns. The OpenStackServer that is left is taken back: nobody owns it, its machine had paused it, and it
+has the server of the machine.
 """
 
-import re
 from typing import Final
 
 from windlass.api.capo import OpenStackMachine
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.meta import owner_reference, tree
+from windlass.kube.control.plan import Merge, target
 from windlass.kube.control.seen import Present
+from windlass.openstack.constants import PAUSED_ANNOTATION, PROVIDER_ID
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.server_of import identity_of
-from windlass.openstack.machine.snapshot import Snapshot
+from windlass.openstack.machine.snapshot import HANDED_DOWN, Snapshot
 
-PROVIDER_ID: Final = re.compile(r"openstack://([^/]*)/([0-9a-fA-F-]{32,36})")
-"""Its groups are the region and the ID of the server."""
+_KIND: Final = OpenStackMachine.RESOURCE.kind
+
+
+def own_server(seen: Snapshot, found: Present[OpenStackMachine]) -> Present[OpenStackServer] | None:
+    """Its OpenStackServer; None if there is none, or if it belongs to something else.
+
+    Its name says whose it is, not the uid: a moved object has another one.
+    """
+    server = seen.server
+    if not isinstance(server, Present):
+        return None
+    owners = server.metadata.owner_references
+    if not owners:
+        return server if _is_left(seen, found, server) else None
+    return server if any((each.kind, each.name) == (_KIND, found.metadata.name) for each in owners) else None
+
+
+def _is_left(seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer]) -> bool:
+    has = server.object.status.instance_id
+    paused_by_machine = server.metadata.annotations.get(PAUSED_ANNOTATION) == HANDED_DOWN
+    return paused_by_machine and bool(has) and existing_server(seen, found) == has
+
+
+def taken_back(found: Present[OpenStackMachine], server: Present[OpenStackServer]) -> Merge:
+    """Its OpenStackServer has an owner; nothing is changed if it has one."""
+    owners = server.metadata.owner_references
+    return Merge(
+        target=target(server),
+        observed={"metadata": {"ownerReferences": tree(owners)} if owners else {}},
+        desired={"metadata": {"ownerReferences": tree(owners or [owner_reference(OpenStackMachine, found.metadata)])}},
+        why="its machine was recreated",
+    )
 
 
 def provider_id(found: Present[OpenStackMachine], server: str) -> str:

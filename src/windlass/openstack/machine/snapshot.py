@@ -16,6 +16,8 @@ from windlass.openstack.status import INSTANCE_PARTS
 
 INGRESS_READY: Final = "APIServerIngressReady"
 """The condition of machines of the control plane: the API endpoint of the cluster leads to them."""
+HANDED_DOWN: Final = "OpenStackMachine"
+"""The value of the annotation on an OpenStackServer that was paused by its machine."""
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
@@ -36,19 +38,6 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     @property
     def known_infra(self) -> OpenStackCluster | None:
         return self.infra.object if isinstance(self.infra, Present) else None
-
-
-def own_server(seen: Snapshot, found: Present[OpenStackMachine]) -> Present[OpenStackServer] | None:
-    """Its OpenStackServer; None if there is none, or if it belongs to something else.
-
-    Its name says whose it is, not the uid: a moved object has another one.
-    """
-    server = seen.server
-    if not isinstance(server, Present):
-        return None
-    kind, name = OpenStackMachine.RESOURCE.kind, found.metadata.name
-    owners = server.metadata.owner_references
-    return server if any((each.kind, each.name) == (kind, name) for each in owners) else None
 
 
 def is_control_plane(seen: Snapshot, found: Present[OpenStackMachine]) -> bool:

@@ -12,9 +12,9 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Recorded
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.requests import Intent
+from windlass.openstack.constants import PROVIDER_ID
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import InstanceSpec, Problem
-from windlass.openstack.machine.existing import PROVIDER_ID
 from windlass.openstack.machine_api.drain import NodeView
 from windlass.openstack.machine_api.provider_spec import instance_spec
 from windlass.openstack.objects import is_held, mark_of

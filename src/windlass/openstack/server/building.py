@@ -6,6 +6,7 @@
 | choices, but no finalizer or mark (an object of the OpenStack provider) | store both |
 | finalizer, mark and choices are stored | what the instance core says: send, wait, tell |
 | a server is known, and no choices (a moved object, an adopted server) | mark what belongs to it, and tell |
+| the Machine of the Machine API that had the server is still giving it up | wait |
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from windlass.api.capo_server import OpenStackServer
-from windlass.kube.conditions import condition
-from windlass.kube.control.plan import Plan, RequeueAfter
+from windlass.kube.conditions import condition, is_true
+from windlass.kube.control.plan import Plan, RequeueAfter, WaitFor
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import CloudRequest, CreateServer
@@ -55,6 +56,8 @@ def has_choices(found: Present[OpenStackServer]) -> bool:
 def build(visit: ServerVisit) -> Plan:
     """What to do about an object that is neither paused nor being deleted, with access to its cloud."""
     found, now = visit.found, visit.now
+    if visit.cloud.awaited and is_true(found.object.status.conditions, INSTANCE_READY):
+        return Plan().then(WaitFor(visit.cloud.awaited))  # it runs, and is told about again when it is ours
     match step_of(visit.seen, found, visit.cloud):
         case None:
             return _resolve(visit)
@@ -76,6 +79,8 @@ def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> St
     inventory = cloud.inventory
     if inventory is None:
         return None
+    if cloud.awaited:
+        return Await(cloud.awaited)
     whole = made(found)
     intent = intent_of(found, whole.resolved)
     if intent is None or not isinstance(whole.spec, InstanceSpec) or whole.resolved is None:

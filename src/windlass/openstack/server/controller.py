@@ -12,6 +12,8 @@ from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.api.mapi import Machine
+from windlass.api.meta import Condition
+from windlass.kube.conditions import is_true
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import calls, emits_events, permission, writes
 from windlass.kube.control.seen import IndexedReader
@@ -19,15 +21,19 @@ from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.requests import OF_SERVERS
+from windlass.openstack.constants import ADOPT_ANNOTATION, MACHINE_MARK_ANNOTATION, PROVIDER_ID
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import BY_CLUSTER, labelled
 from windlass.openstack.server.decide import decide
-from windlass.openstack.server.observe import ServerObserver
+from windlass.openstack.server.observe import BY_MARK, ServerObserver
 from windlass.openstack.server.snapshot import TIMING, Snapshot, Timing
+from windlass.openstack.status import PAUSED
 
 NAME: Final = "openstack-server"
 BY_USER_DATA: Final = "user-data"
 """Index of OpenStackServers: by `namespace/name` of the Secret with their user data."""
+BY_SERVER: Final = "server"
+"""Index of OpenStackServers: by the ID of the server that is recorded."""
 
 
 def server_controller(
@@ -46,7 +52,11 @@ def server_controller(
     def by(index: str, found: Object[Any]) -> list[NamespacedName]:
         return [each.key for each in reader.known(OpenStackServer, index, f"{found.namespace}/{found.name}")]
 
-    indexes = {BY_CLUSTER: labelled, BY_USER_DATA: _user_data, BY_IDENTITY: identities}
+    def of_machine(machine: Object[Any]) -> list[NamespacedName]:
+        return [each.key for which in _named(machine) for each in reader.known(OpenStackServer, BY_SERVER, which)]
+
+    indexes = {BY_CLUSTER: labelled, BY_USER_DATA: _user_data, BY_IDENTITY: identities, BY_SERVER: _recorded}
+    hand_overs = Watch(Machine, of_machine, namespace=namespace, when=_authority_differs, indexes={BY_MARK: _marked})
     return Controller(
         name=NAME,
         watches=(
@@ -54,6 +64,7 @@ def server_controller(
             Watch(Cluster, partial(by, BY_CLUSTER), namespace=namespace, when=spec_differs),
             Watch(Secret, partial(by, BY_USER_DATA), namespace=namespace, metadata_only=True),
             *identity_watches(reader, OpenStackServer, namespace=namespace),
+            *([hand_overs] if machine_api else []),
         ),
         sources=(clouds.polls,),
         permissions=(
@@ -88,3 +99,57 @@ def _user_data(server: Object[Any]) -> Iterable[str]:
     shown = server.glimpse(_References)
     ref = shown.spec.user_data_ref if shown is not None else None
     return (f"{server.namespace}/{ref.name}",) if ref is not None and ref.name else ()
+
+
+class _Authority(Struct, rename="camel", gc=False):
+    authoritative_api: str = field(default="", name="authoritativeAPI")
+    conditions: list[Condition] = field(default_factory=list)
+
+
+class _Named(Struct, rename="camel", gc=False):
+    provider_id: str = field(default="", name="providerID")
+
+
+class _Facts(Struct, gc=False):
+    """What matters here of Machines of the Machine API, even if other fields are malformed."""
+
+    spec: _Named = field(default_factory=_Named)
+    status: _Authority = field(default_factory=_Authority)
+
+
+def _authority_differs(old: Object[Any] | None, new: Object[Any] | None) -> bool:
+    """Which API has the authority, or whether the Machine API's controllers say that they are paused."""
+    return _authority(old) != _authority(new)
+
+
+def _authority(machine: Object[Any] | None) -> tuple[str, bool]:
+    shown = machine.glimpse(_Facts) if machine is not None else None
+    said = shown.status if shown is not None else _Authority()
+    return said.authoritative_api, is_true(said.conditions, PAUSED)
+
+
+def _named(machine: Object[Any]) -> Iterable[str]:
+    """The ID of the server that its providerID names."""
+    shown = machine.glimpse(_Facts)
+    form = PROVIDER_ID.fullmatch(shown.spec.provider_id) if shown is not None else None
+    return (form[2],) if form is not None else ()
+
+
+def _marked(machine: Object[Any]) -> Iterable[str]:
+    mark = machine.metadata.annotations.get(MACHINE_MARK_ANNOTATION)
+    return (mark,) if mark else ()
+
+
+class _Made(Struct, rename="camel", gc=False):
+    instance_id: str | None = field(default=None, name="instanceID")
+
+
+class _Server(Struct, gc=False):
+    status: _Made = field(default_factory=_Made)
+
+
+def _recorded(server: Object[Any]) -> Iterable[str]:
+    shown = server.glimpse(_Server)
+    which = shown.status.instance_id if shown is not None else None
+    which = which or server.metadata.annotations.get(ADOPT_ANNOTATION)
+    return (which,) if which else ()

@@ -71,14 +71,17 @@ def delete(visit: ServerVisit) -> Plan:
     step = None
     if adopted(found) or visit.cloud.former:
         step = next_adoption(inventory, recorded=had, project=project, mark=mark, former=visit.cloud.former)
-    if not isinstance(step, Send):  # else the ports of a server that is not adopted yet would stay
+    if visit.cloud.awaited:  # it is this object's to delete in a moment
+        step = Await(visit.cloud.awaited)
+    elif not isinstance(step, Send):  # else the ports of a server that is not adopted yet would stay
         step = next_deletion(inventory, recorded=had, project=project, mark=mark)
     match step:
         case Send(requests, why):
             return _send(visit, requests, why)
         case Await(what):
             reason = _reason_of(inventory, ())
-            said = _SAID[reason].format(found.metadata.name) if reason == Reason.DELETING_SERVER else what
+            goes = reason == Reason.DELETING_SERVER and not visit.cloud.awaited
+            said = _SAID[reason].format(found.metadata.name) if goes else what
             return Plan.of(_tell(found, reason, said, now=now)).then(RequeueAfter(_patience(visit), what))
         case Stuck(reason=reason, message=message):
             told = condition(INSTANCE_READY, False, reason, message)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -40,6 +41,9 @@ from windlass.openstack.server.snapshot import (
     uses_volumes,
 )
 from windlass.openstack.status import PAUSED
+
+BY_MARK: Final = "mark"
+"""Index of Machines of the Machine API: by their mark."""
 
 
 class ServerObserver:
@@ -101,7 +105,7 @@ class ServerObserver:
         services = (VOLUMES,) if uses_volumes(found) else ()
         had = recorded(found)
         inventory = await project.look(mark, had, services=services)
-        former = await self._former(key, inventory, mark)
+        former, awaited = await self._handed_over(inventory, mark)
         if (adopted(found) or former) and any(attached := attached_to(inventory, mark)):
             volumes, trunks = attached
             had = replace(had, volumes=(*had.volumes, *volumes), trunks=(*had.trunks, *trunks))
@@ -111,20 +115,23 @@ class ServerObserver:
             inventory = await project.look(mark, had, services=services, fresh=True)
         self._marks[key] = mark
         self._clouds.follow(key, project, mark, had)
-        return replace(cloud, inventory=inventory, former=former)
+        return replace(cloud, inventory=inventory, former=former, awaited=awaited)
 
-    async def _former(self, key: NamespacedName, inventory: Inventory, mark: str) -> str:
-        """The mark on a recorded server whose owner, the Machine of the Machine API of the same name, has given it up:
-        Cluster API has the authority, and nothing of the Machine API acts any more. Empty if there is none."""
+    async def _handed_over(self, inventory: Inventory, mark: str) -> tuple[str, str]:
+        """The mark on a recorded server whose owner, a Machine of the Machine API, has given it up: Cluster API has the
+        authority, and nothing of the Machine API acts any more. Else why that is still awaited, if it is."""
         owner = next((theirs for each in inventory.servers if (theirs := mark_on(each)) not in ("", mark)), "")
         if not owner or not self._machine_api:
-            return ""
-        found = await self._reader.see(mapi.Machine, key[1], namespace=self._machine_api, live=True)
-        if not isinstance(found, Present) or mark_of(found) != owner:
-            return ""
-        status = found.object.status
-        rests = status.authoritative_api == "ClusterAPI" and is_true(status.conditions, PAUSED)
-        return owner if rests else ""
+            return "", ""
+        for cached in self._reader.known(mapi.Machine, BY_MARK, owner):
+            found = await self._reader.see(mapi.Machine, cached.name, namespace=self._machine_api, live=True)
+            if isinstance(found, Present) and mark_of(found) == owner:
+                status = found.object.status
+                if status.authoritative_api == "ClusterAPI" and is_true(status.conditions, PAUSED):
+                    return owner, ""
+                if status.authoritative_api in ("ClusterAPI", "Migrating"):
+                    return "", f"Waiting for Machine {self._machine_api}/{cached.name} of the Machine API to hand over"
+        return "", ""
 
     async def _for_building(
         self, key: NamespacedName, seen: Snapshot, found: Present[OpenStackServer], project: Account

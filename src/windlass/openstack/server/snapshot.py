@@ -48,6 +48,7 @@ class Cloud(Struct, frozen=True, kw_only=True):
     `inventory` None: not looked for, because nothing can exist yet. `answers`, of the time `answered`, is empty unless
     something has to be resolved. `extensions` are those of Neutron, by alias. `quotas` only after one was exceeded.
     `where`: the credentials, for people. `former`: the mark of the owner that has given the server up to this one.
+    `awaited`: who has the server, and is about to give it up, as a sentence.
     """
 
     project: str
@@ -59,6 +60,7 @@ class Cloud(Struct, frozen=True, kw_only=True):
     extensions: frozenset[str] = frozenset()
     quotas: tuple[Quota, ...] = ()
     former: str = ""
+    awaited: str = ""
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from .cases import (
     ID,
     MARK,
     OTHER_ID,
+    PAUSED,
     SERVER_FINALIZER,
     Tree,
     World,
@@ -31,6 +32,11 @@ from .cases import (
 )
 
 WAITING = "Waiting for instance to be created"
+LEFT: Tree = {
+    "ownerReferences": [],
+    "annotations": {"openstack.windlass.dev/mark": MARK, PAUSED: "OpenStackMachine"},
+}
+"""The metadata of an OpenStackServer whose machine paused it and was recreated."""
 
 
 async def test_a_new_machine_gets_finalizer_and_mark_and_one_openstackserver() -> None:
@@ -314,6 +320,18 @@ async def test_c20_a_server_whose_status_was_dropped_does_not_undo_what_was_know
             "OpenStackServer ns/w-0 belongs to no OpenStackMachine: delete it, or give the machine another name",
             id="an OpenStackServer of that name",
         ),
+        pytest.param(
+            {"server": server("ACTIVE", ownerReferences=[]), "owner": owner(providerID=f"openstack:///{ID}")},
+            "InvalidConfiguration",
+            "OpenStackServer ns/w-0 belongs to no OpenStackMachine: delete it, or give the machine another name",
+            id="one that its machine had not paused",
+        ),
+        pytest.param(
+            {"server": server("ACTIVE", **LEFT), "owner": owner(providerID=f"openstack:///{OTHER_ID}")},
+            "InvalidConfiguration",
+            "OpenStackServer ns/w-0 belongs to no OpenStackMachine: delete it, or give the machine another name",
+            id="one that has another server",
+        ),
     ],
 )
 async def test_a_sentence_says_what_is_in_the_way_and_nothing_is_created(
@@ -494,3 +512,13 @@ async def test_what_a_machine_needs_may_be_malformed_and_it_waits(kind: type[Any
 async def test_a_malformed_machine_is_left_alone() -> None:
     world = World(*all_of_it(machine=machine({"tags": "none"})))
     assert await world.rest() == 0
+
+
+@pytest.mark.parametrize("paused", [True, False])
+async def test_a_recreated_machine_takes_back_the_server_that_nobody_owns(paused: bool) -> None:
+    trees = {"server": server("ACTIVE", **LEFT), "owner": owner(providerID=f"openstack:///{ID}")}
+    world = World(*all_of_it(machine=machine(annotations={PAUSED: ""} if paused else {}), **trees))
+    await world.rest()
+    (by,) = world.tree(OpenStackServer)["metadata"]["ownerReferences"]
+    assert by["uid"] == world.tree()["metadata"]["uid"]
+    assert (PAUSED in world.tree(OpenStackServer)["metadata"]["annotations"]) == paused

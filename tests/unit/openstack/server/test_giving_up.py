@@ -71,12 +71,58 @@ async def test_a_server_whose_owner_in_the_machine_api_gave_it_up_gets_our_mark_
     assert {each["type"]: each["status"] for each in world.server["status"]["conditions"]}["Ready"] == "True"
 
 
+@pytest.mark.parametrize("stood", [True, False], ids=["taken back", "new"])
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(machine(authority="Migrating"), id="it moves"),
+        pytest.param(machine(paused="False"), id="it may still act"),
+    ],
+)
+async def test_a_server_that_is_being_given_up_is_waited_for_without_an_alarm(
+    other: dict[str, Any], stood: bool
+) -> None:
+    world = await world_with(other)
+    if not stood:
+        body: dict[str, Any] = {"status": {"conditions": None}}
+        await world.api.patch(
+            OpenStackServer, KEY[1], body, type=PatchType.MERGE, namespace=NAMESPACE, subresource="status"
+        )
+    before = len(world.cloud.requests)
+    process = Process(world, machine_api=MACHINE_API)
+    await process.settle()
+    assert (marks(world), writes(world, before)) == ({THEIRS}, [])
+    told = {each["type"]: each for each in world.server["status"]["conditions"]}
+    said = ("True", "Ready") if stood else ("Unknown", "InstanceNotReady")
+    assert (told["Ready"]["status"], told["Ready"]["reason"]) == said
+    if not stood:
+        assert "Machine openshift-machine-api/worker-0 of the Machine API to hand over" in told["Ready"]["message"]
+    world.api.load(machine())
+    await process.settle()
+    assert marks(world) == {MARK}
+    assert {each["type"]: each["status"] for each in world.server["status"]["conditions"]}["Ready"] == "True"
+
+
+@pytest.mark.parametrize("other", [machine(authority="Migrating"), machine(paused="False")], ids=["moves", "acts"])
+async def test_a_server_that_is_being_given_up_is_deleted_only_when_it_is_ours(other: dict[str, Any]) -> None:
+    world = await world_with(other)
+    await world.api.delete(OpenStackServer, KEY[1], namespace=NAMESPACE)
+    before = len(world.cloud.requests)
+    process = Process(world, machine_api=MACHINE_API)
+    await process.settle()
+    assert writes(world, before) == []
+    told = {each["type"]: each["message"] for each in world.server["status"]["conditions"]}
+    assert told["Deleting"].startswith("Waiting for Machine openshift-machine-api/worker-0")
+    world.api.load(machine())
+    await process.settle()
+    assert world.held() == {}
+    assert world.api.peek(OpenStackServer, KEY[1], namespace=NAMESPACE) is None
+
+
 @pytest.mark.parametrize(
     "other",
     [
         pytest.param(machine(authority="MachineAPI"), id="it has the authority"),
-        pytest.param(machine(authority="Migrating"), id="it moves"),
-        pytest.param(machine(paused="False"), id="it may still act"),
         pytest.param(machine(mark="22222222-0000-4000-8000-000000000002"), id="the mark is another one's"),
     ],
 )
