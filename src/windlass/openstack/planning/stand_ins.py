@@ -6,7 +6,7 @@
 | a MachineSet or MachineDeployment with its OpenStackMachineTemplate | a Machine and an OpenStackMachine for all |
 | a Machine whose OpenStackMachine is given | the owner reference between both |
 | a Machine without bootstrap data | its Secret, empty |
-| a Cluster | the mark of Cluster API that its infrastructure is there |
+| a Cluster, unless its network is yet to be made | the mark of Cluster API that its infrastructure is there |
 | a Cluster whose OpenStackCluster is given | the owner reference between both |
 """
 
@@ -60,7 +60,8 @@ class StandIns:
                 case "Machine" if tree["apiVersion"] == Machine.RESOURCE.api_version:
                     _boot(tree, found)
                 case "Cluster":
-                    found[_key(tree)] = _provisioned(tree)
+                    if not _makes_its_network(_infra(tree, OpenStackCluster, found)):
+                        found[_key(tree)] = _provisioned(tree)
                     _own(tree, OpenStackCluster, found, cluster=tree["metadata"]["name"])
         if credentials is not None:
             for secret in _secrets(found.values(), credentials):
@@ -105,15 +106,26 @@ def _boot(machine: Tree, found: dict[tuple[str, str, str], Tree]) -> None:
 
 def _own(owner: Tree, kind: type[KubernetesObject], found: dict[tuple[str, str, str], Tree], *, cluster: str) -> None:
     """What Cluster API's core does for the infrastructure object of a Machine or Cluster, if that is a `kind`."""
-    name, reference = owner["metadata"]["name"], (owner.get("spec") or {}).get("infrastructureRef") or {}
-    key = kind.RESOURCE.kind, _place(owner), str(reference.get("name"))
-    infra = found.get(key)
+    name, infra = owner["metadata"]["name"], _infra(owner, kind, found)
     if infra is None or infra["metadata"].get("ownerReferences"):
         return
     uid = owner["metadata"].setdefault("uid", f"uid-of-{name}")
     by = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": name, "uid": uid}
     labels = {CLUSTER_LABEL: cluster, **infra["metadata"].get("labels", {})}
-    found[key] = {**infra, "metadata": {**infra["metadata"], "labels": labels, "ownerReferences": [by]}}
+    found[_key(infra)] = {**infra, "metadata": {**infra["metadata"], "labels": labels, "ownerReferences": [by]}}
+
+
+def _infra(owner: Tree, kind: type[KubernetesObject], found: Mapping[tuple[str, str, str], Tree]) -> Tree | None:
+    """The infrastructure object of a Machine or Cluster, if that is a `kind` and is given."""
+    reference = (owner.get("spec") or {}).get("infrastructureRef") or {}
+    return found.get((kind.RESOURCE.kind, _place(owner), str(reference.get("name"))))
+
+
+def _makes_its_network(infra: Tree | None) -> bool:
+    """Whether there is no network yet that a machine could be planned on."""
+    if infra is None:
+        return False
+    return bool((infra.get("spec") or {}).get("managedSubnets")) and not (infra.get("status") or {}).get("network")
 
 
 def _provisioned(cluster: Tree) -> Tree:

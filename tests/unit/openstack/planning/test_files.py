@@ -193,3 +193,18 @@ async def test_the_network_of_a_cluster_is_planned_and_is_no_error(check: Check)
     wrong = {**infra["spec"], "managedSubnets": [{"cidr": "lan"}], "apiServerLoadBalancer": {"enabled": False}}
     assert await check(cluster, {**infra, "spec": wrong}) is Exit.FAILED
     assert "spec.managedSubnets[0]: 'lan' does not appear to be" in check.err
+
+
+async def test_machines_wait_for_a_network_that_is_yet_to_be_made(check: Check) -> None:
+    check.cloud.services.external_network()
+    cluster, infra, template, workers = machines(2)
+    plain = {name: value for name, value in template["spec"]["template"]["spec"].items() if name != "ports"}
+    template = {**template, "spec": {"template": {"spec": plain}}}
+    made = {**infra["spec"], "managedSubnets": [{"cidr": "10.6.0.0/24"}]}
+    new = {**infra, "spec": {name: value for name, value in made.items() if name != "network"}, "status": {}}
+    assert await check(cluster, new, template, workers) is Exit.CHANGES
+    assert check.err == ""
+    assert "Waiting for the infrastructure of Cluster one: OpenStackCluster one is not provisioned" in check.out
+    there = {**new, "status": {"network": {**NETWORK, "subnets": [{"id": "s"}]}}}
+    assert await check(cluster, there, template, workers) is not Exit.UNREADABLE
+    assert "Waiting for the infrastructure" not in check.out
